@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The interface of one library's reader: which types own device memory, and what an object of
+// such a type owns. Readers run inside a collection, on condemned objects.
+//
+// Rules of every reader (docs/design/collector.md says why):
+//   REQUIRES: GIL held. RUNS PYTHON: never user code; C getters of the library itself only.
+//   Creates no GC object that refers to the object read. Leaves no Python error set.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace cyclewatch::device {
+
+// Tells after the collection whether a storage's memory really went. Holds no strong reference.
+class StorageWitness {
+  public:
+    virtual ~StorageWitness() = default;
+    // REQUIRES: GIL held, the collection's sweep is over. RUNS PYTHON: never user code.
+    [[nodiscard]] virtual bool released() noexcept = 0;
+};
+
+struct OwnerReading {
+    std::string device;          // "cuda:0", "cpu"
+    std::uint64_t bytes = 0;     // of the whole storage, not of the view
+    std::uint64_t storage = 0;   // identity of the storage while it lives (its data pointer or
+                                 // handle): equal for views of one storage on one device
+    std::string shape;           // "[2, 3]"; "" if the owner has none
+    std::string dtype;           // "float32"; "" if the owner has none
+    std::unique_ptr<StorageWitness> witness;  // null: the storage goes when its owners go
+};
+
+enum class ReadOutcome : std::uint8_t {
+    owns,          // `reading` is filled
+    owns_nothing,  // a fake, meta, empty or wrapper tensor: not an owner
+    failed,        // the reader raised; skipped and counted, logged once per type
+};
+
+class OwnerReader {
+  public:
+    virtual ~OwnerReader() = default;
+    // True if objects of `type` may own device memory. By the MRO alone: runs no Python.
+    [[nodiscard]] virtual bool recognises(PyTypeObject* type) const noexcept = 0;
+    [[nodiscard]] virtual ReadOutcome read(PyObject* object, OwnerReading& reading) noexcept = 0;
+    // "torch", "cuda-array-interface", "registered": for stats and messages.
+    [[nodiscard]] virtual const char* name() const noexcept = 0;
+};
+
+}  // namespace cyclewatch::device

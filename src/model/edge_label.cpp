@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/edge_label.h"
+
+namespace cyclewatch::model {
+namespace {
+
+std::string join(std::string_view before, std::string_view name, std::string_view after = {}) {
+    std::string text;
+    text.reserve(before.size() + name.size() + after.size());
+    return text.append(before).append(name).append(after);
+}
+
+std::string with_position(EdgeKind kind, std::string_view name, std::string_view position) {
+    switch (kind) {
+        case EdgeKind::unknown: return "?";
+        case EdgeKind::attribute: return join(".", name);
+        case EdgeKind::slot: return join("slot:", name);
+        case EdgeKind::member: return std::string(name);
+        case EdgeKind::key_value: return join("['", name, "']");
+        case EdgeKind::opaque_key_value: return join("[<", name, ">]");
+        case EdgeKind::dict_key: return "key";
+        case EdgeKind::index: return join("[", position, "]");
+        case EdgeKind::element: return "element";
+        case EdgeKind::partial_argument: return join("args[", position, "]");
+        case EdgeKind::partial_keyword: return join("keywords['", name, "']");
+        case EdgeKind::closure: return join("closure:", name);
+        case EdgeKind::default_value: return join("default:", name);
+        case EdgeKind::local: return join("local:", name);
+        case EdgeKind::stack: return join("stack[", position, "]");
+    }
+    return "?";
+}
+
+}  // namespace
+
+std::string label_text(EdgeKind kind, std::string_view name, std::uint32_t index) {
+    return with_position(kind, name, std::to_string(index));
+}
+
+std::string generic_label_text(EdgeKind kind, std::string_view name) {
+    return with_position(kind, name, "x");
+}
+
+}  // namespace cyclewatch::model

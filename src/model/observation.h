@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one collection gave us: when it ran, what it condemned, which owners of device memory
+// were among it, and the graph that leads to them. Capture fills it, analysis reads it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/ids.h"
+#include "model/reference_graph.h"
+
+namespace cyclewatch::model {
+
+// One block of device memory, counted once however many owners view it.
+struct Storage {
+    std::string device;       // "cuda:0", "cpu", "xpu:1" ...
+    std::uint64_t bytes = 0;  // size of the block
+    bool released = true;     // false: something alive still holds it after the collection
+};
+
+// One object that owned device memory and died with the garbage.
+struct DeviceOwner {
+    NodeId node{};
+    StorageId storage{};
+    std::string type;   // "torch.nn.parameter.Parameter"
+    std::string shape;  // "[1024, 1024]"; "" if the owner has none
+    std::string dtype;  // "float32"; "" if the owner has none
+};
+
+struct CollectionRecord {
+    std::uint64_t number = 0;         // counts the collections this watch saw, from 1
+    int generation = 0;               // as the collector names it
+    double started_at = 0;            // seconds since the watch began
+    double duration = 0;              // seconds from "start" to "stop", our share included
+    double own_seconds = 0;           // seconds of `duration` spent in the watch
+    double dead_for_at_most = 0;      // seconds since an earlier collection could have freed it
+    std::uint64_t condemned = 0;      // objects
+    std::uint64_t owners = 0;         // owners that died
+    std::uint64_t released_bytes = 0;  // device bytes of their storages, each once
+    std::string note;                 // why something was not captured; "" if all was
+};
+
+struct Observation {
+    CollectionRecord record;
+    ReferenceGraph graph;
+    std::vector<DeviceOwner> owners;
+    std::vector<Storage> storages;
+    std::uint64_t omitted_nodes = 0;  // condemned objects on a way to an owner, but over the cap
+};
+
+}  // namespace cyclewatch::model

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Interns text so that nodes and edges carry four bytes instead of a string.
+// Not thread-safe; one table belongs to one observation.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "model/ids.h"
+
+namespace cyclewatch::model {
+
+class StringTable {
+  public:
+    StringTable() { intern({}); }
+    StringTable(const StringTable&) = delete;
+    StringTable& operator=(const StringTable&) = delete;
+    StringTable(StringTable&&) = default;
+    StringTable& operator=(StringTable&&) = default;
+
+    // The id of `text`; equal text gets an equal id. ALLOCATES: yes (may throw std::bad_alloc).
+    StringId intern(std::string_view text);
+
+    // REQUIRES: `id` came from this table. The view lives as long as the table.
+    [[nodiscard]] std::string_view view(StringId id) const { return texts_[index_of(id)]; }
+
+    [[nodiscard]] std::size_t size() const noexcept { return texts_.size(); }
+
+  private:
+    std::deque<std::string> texts_;  // a deque: views into it must survive growth and moves
+    std::unordered_map<std::string_view, StringId> ids_;
+};
+
+}  // namespace cyclewatch::model

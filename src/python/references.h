@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Owned and borrowed references. The rest of the code never writes Py_INCREF or Py_DECREF.
+// REQUIRES (everything here): GIL held.
+#pragma once
+
+#include <Python.h>
+
+#include <utility>
+
+namespace cyclewatch::python {
+
+// Holds one reference and gives it back at scope end.
+class OwnedRef {
+  public:
+    OwnedRef() noexcept = default;
+    OwnedRef(const OwnedRef&) = delete;
+    OwnedRef& operator=(const OwnedRef&) = delete;
+    OwnedRef(OwnedRef&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+    OwnedRef& operator=(OwnedRef&& other) noexcept {
+        if (this != &other) {
+            reset();
+            object_ = std::exchange(other.object_, nullptr);
+        }
+        return *this;
+    }
+    ~OwnedRef() { reset(); }
+
+    [[nodiscard]] PyObject* get() const noexcept { return object_; }
+    explicit operator bool() const noexcept { return object_ != nullptr; }
+    // Gives the reference to the caller.
+    [[nodiscard]] PyObject* release() noexcept { return std::exchange(object_, nullptr); }
+    // RUNS PYTHON: possibly (a finalizer, when this was the last reference).
+    void reset() noexcept { Py_XDECREF(std::exchange(object_, nullptr)); }
+
+  private:
+    explicit OwnedRef(PyObject* object) noexcept : object_(object) {}
+    friend OwnedRef steal(PyObject* object) noexcept;
+    PyObject* object_ = nullptr;
+};
+
+// Takes over a new reference, as returned by most of the C API; may be null.
+inline OwnedRef steal(PyObject* object) noexcept { return OwnedRef(object); }
+
+// Makes an owned reference of a borrowed one; may be null.
+inline OwnedRef borrow(PyObject* object) noexcept {
+    Py_XINCREF(object);
+    return steal(object);
+}
+
+}  // namespace cyclewatch::python

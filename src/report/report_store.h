@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything one watch has found so far. Bounded: ten thousand equal leaks are one finding.
+// Thread-safe; never calls Python.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "model/finding.h"
+#include "model/observation.h"
+#include "model/report.h"
+
+namespace cyclewatch::report {
+
+// What add() says about each finding it was given.
+struct Added {
+    std::vector<model::Finding> fresh;  // signatures seen for the first time, as stored
+    std::vector<model::Finding> seen;   // merged state of the others
+};
+
+class ReportStore {
+  public:
+    ReportStore(model::ProgramInfo program, std::vector<std::string> devices);
+
+    // Merges the findings of one collection and keeps its record. `findings` may be empty.
+    Added add(const model::CollectionRecord& record, std::vector<model::Finding> findings);
+
+    // Sentences for the report's notes; each is kept once.
+    void note(const std::string& sentence);
+
+    // A consistent copy. `stats` is filled by the caller that owns the clocks.
+    [[nodiscard]] model::Report snapshot(const model::Stats& stats) const;
+
+    // Forgets findings and records (after fork()); keeps what the watch was set up with.
+    void clear(model::ProgramInfo program);
+
+  private:
+    struct Impl;
+    std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace cyclewatch::report
