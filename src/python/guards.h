@@ -4,6 +4,8 @@
 
 #include <Python.h>
 
+#include "compat/gc_list.h"
+
 namespace cyclewatch::python {
 
 // Sets aside the host's pending exception and restores it at scope end; whatever error was
@@ -21,21 +23,6 @@ class ErrorStash {
     PyObject* traceback_ = nullptr;
 };
 
-// Holds the GIL for a scope, from any thread. valid() is false while the interpreter shuts
-// down: then nothing was taken and Python must not be called.
-class GilGuard {
-  public:
-    GilGuard() noexcept;
-    GilGuard(const GilGuard&) = delete;
-    GilGuard& operator=(const GilGuard&) = delete;
-    ~GilGuard();
-    [[nodiscard]] bool valid() const noexcept { return valid_; }
-
-  private:
-    bool valid_;
-    PyGILState_STATE state_{};
-};
-
 // Lets other threads run for a scope. REQUIRES: GIL held.
 class GilRelease {
   public:
@@ -46,6 +33,19 @@ class GilRelease {
 
   private:
     PyThreadState* state_;
+};
+
+// Puts the youngest generation's allocation count back at scope end, so that objects of ours
+// never move the moment of the program's next automatic collection. REQUIRES: GIL held.
+class YoungCountGuard {
+  public:
+    YoungCountGuard() noexcept : count_(cw_young_count()) {}
+    YoungCountGuard(const YoungCountGuard&) = delete;
+    YoungCountGuard& operator=(const YoungCountGuard&) = delete;
+    ~YoungCountGuard() { cw_set_young_count(count_); }
+
+  private:
+    int count_;
 };
 
 }  // namespace cyclewatch::python

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/canary.h"
+
+#include <cstddef>
+
+#include "python/guards.h"
+
+namespace cyclewatch::collector {
+namespace {
+
+struct CanaryObject {
+    PyObject_HEAD
+    PyObject* weakrefs;
+};
+
+Canary::Callback the_callback = nullptr;
+PyObject* the_canary = nullptr;
+
+// The canary's one reference is to itself: the collector subtracts it and finds garbage.
+int traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(self);
+    return 0;
+}
+
+int clear(PyObject* /*self*/) { return 0; }
+
+PyTypeObject canary_type = [] {
+    PyTypeObject type{};
+    type.ob_base = {PyObject_HEAD_INIT(nullptr) 0};
+    type.tp_name = "cyclewatch._native.Canary";
+    type.tp_basicsize = sizeof(CanaryObject);
+    type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION;
+    type.tp_doc = "Condemned by every collection, so that cyclewatch sees what else is.";
+    type.tp_traverse = traverse;
+    type.tp_clear = clear;
+    type.tp_weaklistoffset = offsetof(CanaryObject, weakrefs);
+    return type;
+}();
+
+PyObject* on_weakref_died(PyObject* /*self*/, PyObject* /*weakref*/) {
+    the_callback(the_canary);
+    Py_RETURN_NONE;
+}
+
+PyMethodDef callback_definition{"on_condemned", on_weakref_died, METH_O, nullptr};
+
+}  // namespace
+
+bool Canary::create(Callback callback) {
+    if (object_ != nullptr) {
+        return true;
+    }
+    if (PyType_Ready(&canary_type) < 0) {
+        return false;
+    }
+    callback_ = python::steal(PyCFunction_New(&callback_definition, nullptr));
+    auto* canary = PyObject_GC_New(CanaryObject, &canary_type);
+    if (!callback_ || canary == nullptr) {
+        return false;
+    }
+    canary->weakrefs = nullptr;
+    object_ = reinterpret_cast<PyObject*>(canary);  // its first reference is the one to itself
+    the_callback = callback;
+    the_canary = object_;
+    return true;
+}
+
+bool Canary::arm() noexcept {
+    disarm();
+    const python::YoungCountGuard young_count;
+    weakref_ = python::steal(PyWeakref_NewRef(object_, callback_.get()));
+    if (!weakref_) {
+        PyErr_Clear();
+        return false;
+    }
+    PyObject_GC_Track(object_);
+    return true;
+}
+
+void Canary::leave_list() noexcept {
+    if (PyObject_GC_IsTracked(object_) != 0) {
+        PyObject_GC_UnTrack(object_);
+    }
+}
+
+void Canary::disarm() noexcept {
+    leave_list();
+    if (weakref_) {
+        const python::YoungCountGuard young_count;
+        weakref_.reset();
+    }
+}
+
+}  // namespace cyclewatch::collector

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/condemned_set.h"
+
+#include <bit>
+#include <new>
+#include <utility>
+
+namespace cyclewatch::collector {
+namespace {
+
+int append(PyObject* object, void* context) {
+    try {
+        static_cast<std::vector<PyObject*>*>(context)->push_back(object);
+        return 0;
+    } catch (const std::bad_alloc&) {
+        return 1;
+    }
+}
+
+}  // namespace
+
+void PointerIndex::build(std::span<PyObject* const> objects) {
+    objects_ = objects;
+    const std::size_t capacity = std::bit_ceil(objects.size() * 2 + 2);
+    slots_.assign(capacity, kAbsent);
+    mask_ = capacity - 1;
+    for (std::uint32_t position = 0; position < objects.size(); ++position) {
+        std::size_t slot = slot_of(objects[position]);
+        while (slots_[slot] != kAbsent) {
+            slot = (slot + 1) & mask_;
+        }
+        slots_[slot] = position;
+    }
+}
+
+std::size_t PointerIndex::slot_of(PyObject* object) const noexcept {
+    // Objects are 16-byte aligned and come from few arenas: drop the constant bits and keep
+    // neighbours in neighbouring slots, which a walk in allocation order then finds cached.
+    const auto address = reinterpret_cast<std::uintptr_t>(object) >> 4;
+    return (address ^ (address >> 21)) & mask_;
+}
+
+std::uint32_t PointerIndex::find(PyObject* object) const noexcept {
+    for (std::size_t slot = slot_of(object);; slot = (slot + 1) & mask_) {
+        const std::uint32_t position = slots_[slot];
+        if (position == kAbsent || objects_[position] == object) {
+            return position;
+        }
+    }
+}
+
+cw_walk_result CondemnedSet::walk(PyObject* canary) noexcept {
+    clear();
+    const cw_walk_result result = cw_walk_condemned(canary, append, &objects_);
+    if (result != CW_WALK_COMPLETE) {
+        objects_.clear();
+    }
+    return result;
+}
+
+void CondemnedSet::assign(std::vector<PyObject*> objects) {
+    objects_ = std::move(objects);
+    index_.build(objects_);
+}
+
+}  // namespace cyclewatch::collector

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The objects that the running collection condemned, as borrowed references.
+//
+// Lifetime: valid from CollectionListener::on_condemned() to its return, and not a moment
+// longer; nothing may keep a pointer or a reference out of it. REQUIRES: GIL held.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "compat/gc_list.h"
+
+namespace cyclewatch::collector {
+
+// Finds the position of a pointer in a list of distinct pointers. Open addressing over 32-bit
+// positions, at most half full: 8 to 16 bytes a pointer, whatever Python's own layout.
+class PointerIndex {
+  public:
+    static constexpr std::uint32_t kAbsent = UINT32_MAX;
+
+    // May throw std::bad_alloc. The span must outlive the index.
+    void build(std::span<PyObject* const> objects);
+    [[nodiscard]] std::uint32_t find(PyObject* object) const noexcept;
+    [[nodiscard]] bool empty() const noexcept { return slots_.empty(); }
+
+  private:
+    [[nodiscard]] std::size_t slot_of(PyObject* object) const noexcept;
+    std::span<PyObject* const> objects_;
+    std::vector<std::uint32_t> slots_;
+    std::size_t mask_ = 0;
+};
+
+class CondemnedSet {
+  public:
+    [[nodiscard]] std::span<PyObject* const> objects() const noexcept { return objects_; }
+
+    // REQUIRES: PyObject_IS_GC(object).
+    [[nodiscard]] bool contains(PyObject* object) const noexcept {
+        return index_.empty() ? cw_is_condemned(object) != 0
+                              : index_.find(object) != PointerIndex::kAbsent;
+    }
+
+    // Room for `count` objects, so that the walk does not allocate. May throw std::bad_alloc.
+    void reserve(std::size_t count) { objects_.reserve(count); }
+    void clear() noexcept {
+        objects_.clear();
+        index_ = {};
+    }
+
+    // Fills the set from the list that `canary` is linked into. Anything but CW_WALK_COMPLETE
+    // leaves it empty; running out of memory is CW_WALK_REFUSED.
+    [[nodiscard]] cw_walk_result walk(PyObject* canary) noexcept;
+
+    // Fills the set from objects found by other means (trial deletion). May throw.
+    void assign(std::vector<PyObject*> objects);
+
+  private:
+    std::vector<PyObject*> objects_;
+    PointerIndex index_;  // built only where the collecting flag cannot be asked
+};
+
+}  // namespace cyclewatch::collector

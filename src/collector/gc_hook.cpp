@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/gc_hook.h"
+
+#include <cstdlib>
+#include <string_view>
+
+#include "collector/canary.h"
+#include "collector/proof.h"
+#include "collector/trial_deletion.h"
+#include "python/guards.h"
+#include "python/references.h"
+
+namespace cyclewatch::collector {
+namespace {
+
+struct Hook {
+    CollectionListener* listener = nullptr;
+    Strategy strategy = Strategy::ride_along;
+    Canary canary;
+    CondemnedSet condemned;
+    Miss miss = Miss::none;
+    bool collecting = false;
+    bool created = false;
+    python::OwnedRef callbacks;       // gc.callbacks
+    python::OwnedRef entry;           // our function in it
+    python::OwnedRef generation_key;  // "generation"
+};
+
+Hook& hook() {
+    static Hook& the_hook = *new Hook;  // never destroyed: the interpreter may outlive statics
+    return the_hook;
+}
+
+Miss miss_of(cw_walk_result result) {
+    switch (result) {
+        case CW_WALK_COMPLETE: return Miss::none;
+        case CW_WALK_NOT_LISTED: return Miss::not_listed;
+        case CW_WALK_BROKEN: return Miss::broken_list;
+        case CW_WALK_REFUSED: return Miss::out_of_memory;
+    }
+    return Miss::broken_list;
+}
+
+void on_canary_condemned(PyObject* canary) noexcept {
+    Hook& h = hook();
+    if (h.listener == nullptr || !h.collecting) {
+        return;
+    }
+    const python::ErrorStash stash;
+    const python::YoungCountGuard young_count;
+    h.miss = miss_of(h.condemned.walk(canary));
+    if (h.miss == Miss::none) {
+        h.listener->on_condemned(h.condemned);
+    }
+    h.condemned.clear();
+    h.canary.leave_list();
+}
+
+void begin_trial_deletion(Hook& h, int generation) noexcept {
+    if (!find_garbage_by_trial_deletion(generation, h.condemned)) {
+        h.miss = Miss::out_of_memory;
+        return;
+    }
+    h.listener->on_condemned(h.condemned);
+    h.condemned.clear();
+}
+
+void begin_collection(Hook& h, int generation) noexcept {
+    h.collecting = true;
+    h.miss = Miss::none;
+    h.listener->on_start(generation);
+    if (h.strategy == Strategy::trial_deletion) {
+        begin_trial_deletion(h, generation);
+        return;
+    }
+    try {
+        // Room for what a young collection can condemn; a larger set grows the buffer once and
+        // keeps it.
+        h.condemned.reserve(4096);
+    } catch (...) {
+        h.miss = Miss::out_of_memory;
+    }
+    if (!h.canary.arm()) {
+        h.miss = Miss::not_armed;
+    }
+}
+
+void end_collection(Hook& h) noexcept {
+    h.canary.disarm();
+    h.collecting = false;
+    if (h.miss == Miss::broken_list) {
+        h.strategy = Strategy::trial_deletion;
+    }
+    h.listener->on_stop(h.miss);
+}
+
+int generation_of(const Hook& h, PyObject* info) noexcept {
+    PyObject* generation =
+        PyDict_Check(info) ? PyDict_GetItemWithError(info, h.generation_key.get()) : nullptr;
+    const long value = generation != nullptr && PyLong_Check(generation) ? PyLong_AsLong(generation)
+                                                                         : -1;
+    return static_cast<int>(value);
+}
+
+// gc.callbacks entry: (phase, info). Never raises, whatever it is called with.
+PyObject* on_gc_event(PyObject* /*self*/, PyObject* const* args, Py_ssize_t count) {
+    Hook& h = hook();
+    if (h.listener != nullptr && count == 2 && PyUnicode_Check(args[0])) {
+        const python::ErrorStash stash;
+        const python::YoungCountGuard young_count;
+        if (PyUnicode_CompareWithASCIIString(args[0], "start") == 0) {
+            begin_collection(h, generation_of(h, args[1]));
+        } else if (h.collecting) {
+            end_collection(h);
+        }
+    }
+    Py_RETURN_NONE;
+}
+
+PyMethodDef entry_definition{
+    "cyclewatch_gc_hook",
+    reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(on_gc_event)), METH_FASTCALL,
+    "cyclewatch's entry in gc.callbacks."};
+
+bool create_once(Hook& h) {
+    if (h.created) {
+        return true;
+    }
+    const python::OwnedRef gc = python::steal(PyImport_ImportModule("gc"));
+    if (!gc || !h.canary.create(on_canary_condemned)) {
+        return false;
+    }
+    h.callbacks = python::steal(PyObject_GetAttrString(gc.get(), "callbacks"));
+    h.entry = python::steal(PyCFunction_New(&entry_definition, nullptr));
+    h.generation_key = python::steal(PyUnicode_InternFromString("generation"));
+    h.created = h.callbacks && h.entry && h.generation_key && PyList_Check(h.callbacks.get());
+    return h.created;
+}
+
+Py_ssize_t position_of_entry(const Hook& h) noexcept {
+    PyObject* const list = h.callbacks.get();
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+        if (PyList_GET_ITEM(list, i) == h.entry.get()) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+bool ride_along_is_proven(Hook& h) noexcept {
+    Proof proof;
+    h.listener = &proof;
+    h.strategy = Strategy::ride_along;
+    put_back();
+    const bool proven = proof.run();
+    h.listener = nullptr;
+    return proven;
+}
+
+// CYCLEWATCH_STRATEGY=unproven makes us treat this interpreter as one we do not know.
+Installed choose_strategy(Hook& h) {
+    const char* wish = std::getenv("CYCLEWATCH_STRATEGY");
+    const std::string_view asked = wish != nullptr ? wish : "auto";
+    if (asked == "trial-deletion") {
+        return {Strategy::trial_deletion, ""};
+    }
+    const bool known = cw_collector_is_known() != 0 && asked != "unproven";
+    if (known || asked == "ride-along" || ride_along_is_proven(h)) {
+        return {Strategy::ride_along, ""};
+    }
+    return {Strategy::trial_deletion,
+            std::string("cyclewatch could not prove its ride-along on CPython ") + Py_GetVersion() +
+                " and falls back to trial deletion, which about doubles the time of each "
+                "collection; install a cyclewatch built for this version."};
+}
+
+}  // namespace
+
+base::Result<Installed> install(CollectionListener& listener) {
+    Hook& h = hook();
+    if (!create_once(h)) {
+        PyErr_Clear();
+        return base::Error{"cyclewatch could not reach gc.callbacks of this interpreter."};
+    }
+    Installed chosen = choose_strategy(h);
+    h.listener = &listener;
+    h.strategy = chosen.strategy;
+    put_back();
+    return chosen;
+}
+
+void remove() noexcept {
+    Hook& h = hook();
+    h.canary.disarm();
+    h.collecting = false;
+    h.listener = nullptr;
+    if (const Py_ssize_t position = h.created ? position_of_entry(h) : -1; position >= 0) {
+        const python::ErrorStash stash;
+        PyList_SetSlice(h.callbacks.get(), position, position + 1, nullptr);
+    }
+}
+
+bool in_place() noexcept { return hook().created && position_of_entry(hook()) >= 0; }
+
+void put_back() noexcept {
+    const Hook& h = hook();
+    if (h.created && position_of_entry(h) < 0) {
+        const python::ErrorStash stash;
+        PyList_Append(h.callbacks.get(), h.entry.get());
+    }
+}
+
+Strategy strategy() noexcept { return hook().strategy; }
+
+}  // namespace cyclewatch::collector

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one entry of ours in gc.callbacks, whatever the number of watches. Turns the collector's
+// "start" and "stop" and the canary's callback into the three steps of a CollectionListener.
+//
+// REQUIRES (everything here): GIL held.
+#pragma once
+
+#include <Python.h>
+
+#include <string>
+
+#include "base/result.h"
+#include "collector/collection_listener.h"
+#include "collector/strategy.h"
+
+namespace cyclewatch::collector {
+
+struct Installed {
+    Strategy strategy = Strategy::ride_along;
+    std::string warning;  // why the slower strategy was taken; "" for the ride-along
+};
+
+// Appends the hook to gc.callbacks. `listener` must outlive remove(). On an interpreter that
+// this build does not know, proves the ride-along first (one young collection of known garbage)
+// and falls back to trial deletion if the proof fails. The environment variable
+// CYCLEWATCH_STRATEGY overrides the choice: "auto", "ride-along", "trial-deletion", "unproven"
+// (as "auto" on an unknown interpreter). RUNS PYTHON: only the collections of the proof.
+[[nodiscard]] base::Result<Installed> install(CollectionListener& listener);
+
+// Takes the hook out of gc.callbacks, wherever it stands by now. Safe inside a collection.
+void remove() noexcept;
+
+// False if the program took our entry out of gc.callbacks (gc.callbacks.clear(), say).
+[[nodiscard]] bool in_place() noexcept;
+
+// Puts the entry back after in_place() said false.
+void put_back() noexcept;
+
+// The strategy in use now; a broken list switches to trial deletion while running.
+[[nodiscard]] Strategy strategy() noexcept;
+
+}  // namespace cyclewatch::collector

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/trial_deletion.h"
+
+#include <new>
+#include <vector>
+
+#include "python/references.h"
+
+namespace cyclewatch::collector {
+namespace {
+
+struct Trial {
+    std::vector<PyObject*> objects;
+    PointerIndex index;
+    std::vector<Py_ssize_t> outside_references;  // per object
+    std::vector<std::uint32_t> worklist;
+    std::vector<bool> alive;
+};
+
+// Appends gc.get_objects(generation) as borrowed pointers. The list dies before the collector
+// looks, so the references it holds never count.
+bool append_generation(PyObject* get_objects, int generation, std::vector<PyObject*>& objects) {
+    const python::OwnedRef arguments = python::steal(PyTuple_New(0));
+    const python::OwnedRef keywords =
+        python::steal(Py_BuildValue("{s:i}", "generation", generation));
+    if (!arguments || !keywords) {
+        return false;
+    }
+    const python::OwnedRef list =
+        python::steal(PyObject_Call(get_objects, arguments.get(), keywords.get()));
+    if (!list || !PyList_Check(list.get())) {
+        return false;
+    }
+    const Py_ssize_t size = PyList_GET_SIZE(list.get());
+    for (Py_ssize_t i = 0; i < size; ++i) {
+        PyObject* const object = PyList_GET_ITEM(list.get(), i);
+        // An object that only this list holds would be a dangling pointer in a moment.
+        if (Py_REFCNT(object) > 1) {
+            objects.push_back(object);
+        }
+    }
+    return true;
+}
+
+bool list_candidates(int generation, std::vector<PyObject*>& objects) {
+    const python::OwnedRef gc = python::steal(PyImport_ImportModule("gc"));
+    const python::OwnedRef get_objects =
+        python::steal(gc ? PyObject_GetAttrString(gc.get(), "get_objects") : nullptr);
+    if (!get_objects) {
+        return false;
+    }
+    for (int young = 0; young <= generation; ++young) {
+        if (!append_generation(get_objects.get(), young, objects)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int subtract(PyObject* target, void* context) {
+    auto& trial = *static_cast<Trial*>(context);
+    if (const auto at = trial.index.find(target); at != PointerIndex::kAbsent) {
+        --trial.outside_references[at];
+    }
+    return 0;
+}
+
+int revive(PyObject* target, void* context) {
+    auto& trial = *static_cast<Trial*>(context);
+    const auto at = trial.index.find(target);
+    if (at != PointerIndex::kAbsent && !trial.alive[at]) {
+        trial.alive[at] = true;
+        trial.worklist.push_back(at);  // reserved to the number of objects: cannot throw
+    }
+    return 0;
+}
+
+void traverse(PyObject* object, visitproc visit, Trial& trial) {
+    if (const traverseproc own = Py_TYPE(object)->tp_traverse; own != nullptr) {
+        own(object, visit, &trial);
+    }
+}
+
+void keep_what_is_reachable(Trial& trial) {
+    trial.alive.assign(trial.objects.size(), false);
+    trial.worklist.reserve(trial.objects.size());
+    for (std::uint32_t i = 0; i < trial.objects.size(); ++i) {
+        if (trial.outside_references[i] > 0 && !trial.alive[i]) {
+            trial.alive[i] = true;
+            trial.worklist.push_back(i);
+        }
+        while (!trial.worklist.empty()) {
+            const std::uint32_t reached = trial.worklist.back();
+            trial.worklist.pop_back();
+            traverse(trial.objects[reached], revive, trial);
+        }
+    }
+}
+
+bool run(int generation, CondemnedSet& condemned) {
+    Trial trial;
+    if (!list_candidates(generation, trial.objects)) {
+        PyErr_Clear();
+        return false;
+    }
+    trial.index.build(trial.objects);
+    trial.outside_references.reserve(trial.objects.size());
+    for (PyObject* object : trial.objects) {
+        trial.outside_references.push_back(Py_REFCNT(object));
+    }
+    for (PyObject* object : trial.objects) {
+        traverse(object, subtract, trial);
+    }
+    keep_what_is_reachable(trial);
+    std::vector<PyObject*> garbage;
+    for (std::uint32_t i = 0; i < trial.objects.size(); ++i) {
+        if (!trial.alive[i]) {
+            garbage.push_back(trial.objects[i]);
+        }
+    }
+    condemned.assign(std::move(garbage));
+    return true;
+}
+
+}  // namespace
+
+bool find_garbage_by_trial_deletion(int generation, CondemnedSet& condemned) noexcept {
+    try {
+        return run(generation, condemned);
+    } catch (...) {
+        PyErr_Clear();
+        condemned.clear();
+        return false;
+    }
+}
+
+}  // namespace cyclewatch::collector

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef Py_BUILD_CORE
+#define Py_BUILD_CORE 1
+#endif
+#include "compat/gc_list.h"
+
+#include <internal/pycore_gc.h>
+#include <internal/pycore_interp.h>
+#include <internal/pycore_pystate.h>
+
+/* Bits of _gc_prev and _gc_next that are not part of the pointer (pycore_gc.h). */
+enum { kPointerMask = 3, kCollecting = 2 };
+
+static PyGC_Head* head_of(PyObject* object) { return (PyGC_Head*)object - 1; }
+static PyObject* object_of(PyGC_Head* head) { return (PyObject*)(head + 1); }
+static PyGC_Head* next_of(const PyGC_Head* head) {
+    return (PyGC_Head*)(head->_gc_next & ~(uintptr_t)kPointerMask);
+}
+static PyGC_Head* prev_of(const PyGC_Head* head) {
+    return (PyGC_Head*)(head->_gc_prev & ~(uintptr_t)kPointerMask);
+}
+static int is_collecting(const PyGC_Head* head) { return (head->_gc_prev & kCollecting) != 0; }
+
+cw_walk_result cw_walk_condemned(PyObject* canary, cw_condemned_visitor visit, void* context) {
+    PyGC_Head* const start = head_of(canary);
+    if (start->_gc_next == 0 || !is_collecting(start)) {
+        return CW_WALK_NOT_LISTED;
+    }
+    int list_heads = 0;
+    PyGC_Head* node = start;
+    for (;;) {
+        PyGC_Head* const next = next_of(node);
+        if (next == NULL || prev_of(next) != node) {
+            return CW_WALK_BROKEN;
+        }
+        if (next == start) {
+            return list_heads == 1 ? CW_WALK_COMPLETE : CW_WALK_BROKEN;
+        }
+        if (is_collecting(next)) {
+            if (visit(object_of(next), context) != 0) {
+                return CW_WALK_REFUSED;
+            }
+        } else if (++list_heads > 1) {
+            return CW_WALK_BROKEN;
+        }
+        node = next;
+    }
+}
+
+_Static_assert(sizeof(PyGC_Head) == 2 * sizeof(uintptr_t) &&
+                   offsetof(PyGC_Head, _gc_prev) == sizeof(uintptr_t),
+               "cw_is_condemned() reads _gc_prev as the word before the object");
+
+int cw_young_count(void) { return PyInterpreterState_Get()->gc.generations[0].count; }
+
+void cw_set_young_count(int count) { PyInterpreterState_Get()->gc.generations[0].count = count; }
+
+int cw_collector_is_known(void) {
+    return (Py_Version >> 16) == (PY_VERSION_HEX >> 16) && PY_VERSION_HEX >= 0x030B0000 &&
+           PY_VERSION_HEX < 0x030E0000;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The collector's own bookkeeping: the header in front of every tracked object, and the list
+ * that links the objects a collection condemned. The only place that reads PyGC_Head.
+ *
+ * REQUIRES (everything here): GIL held. RUNS PYTHON: never. ALLOCATES: no. */
+#pragma once
+
+#include <Python.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a walk over the condemned list came to. */
+typedef enum {
+    CW_WALK_COMPLETE = 0,
+    CW_WALK_NOT_LISTED = 1,  /* the canary is not in a list of condemned objects */
+    CW_WALK_BROKEN = 2,      /* a link does not point back, or there is not exactly one head */
+    CW_WALK_REFUSED = 3,     /* the visitor asked to stop */
+} cw_walk_result;
+
+/* Called for each condemned object except the canary; a non-zero return stops the walk. */
+typedef int (*cw_condemned_visitor)(PyObject* object, void* context);
+
+/* Walks the list that `canary` is linked into, from the node after it round to itself. Every
+ * step checks that the next node points back and that exactly one node, the list's head, lacks
+ * the collecting flag. Valid only inside a weakref callback of `canary` that the collector
+ * itself made: then every condemned object is intact and linked. */
+cw_walk_result cw_walk_condemned(PyObject* canary, cw_condemned_visitor visit, void* context);
+
+/* True if the running collection holds `object` for garbage. Meaningful at the same moment as
+ * cw_walk_condemned(). Inline because the search for owners asks it once per reference.
+ * REQUIRES: PyObject_IS_GC(object), so that a header stands in front of it. */
+static inline int cw_is_condemned(PyObject* object) {
+    enum { kCollectingFlag = 2 }; /* in _gc_prev, the header's last word (checked in gc_list.c) */
+    return (int)(((const uintptr_t*)object)[-1] & kCollectingFlag);
+}
+
+/* The allocation count of the youngest generation: what decides when the next automatic
+ * collection runs. Reading and writing it lets us take back what our own objects added. */
+int cw_young_count(void);
+void cw_set_young_count(int count);
+
+/* True if this build knows the interpreter it runs in: the layouts above were read from that
+ * version's source, so no proof is owed at install. */
+int cw_collector_is_known(void);
+
+#ifdef __cplusplus
+}
+#endif
