@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the condemned set to the owners that die with it: those inside the set, and those outside
+// (older, untracked or not known to the collector) that only the garbage holds.
+//
+// REQUIRES: GIL held, inside CollectionListener::on_condemned(). RUNS PYTHON: never.
+#pragma once
+
+#include <Python.h>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "collector/condemned_set.h"
+#include "device/owner_registry.h"
+
+namespace cyclewatch::device {
+
+struct DetectedOwner {
+    PyObject* object = nullptr;     // borrowed
+    OwnerReader* reader = nullptr;  // of the registry
+};
+
+// What one pass over the condemned set found; borrowed references throughout.
+struct Detection {
+    std::vector<DetectedOwner> owners;  // inside the set first, in the set's order
+    std::vector<PyObject*> dependents;  // outside objects whose every reference comes from the
+                                        // set or from other dependents: they die with it
+};
+
+class OwnerDetector {
+  public:
+    // One pass: every object and every reference of the set is looked at once, by type.
+    // `detection.dependents` stays empty where no owner was found. May throw std::bad_alloc.
+    void detect(const collector::CondemnedSet& condemned, const OwnerRegistry& registry,
+                Detection& detection);
+
+  private:
+    enum class Verdict : std::uint8_t {
+        inert,      // refers to nothing and owns nothing: str, int, float ...
+        container,  // may lead to an owner
+        owner,
+    };
+
+    // What is known of one type, for the length of one collection: types may die between two.
+    struct TypeEntry {
+        PyTypeObject* type = nullptr;
+        OwnerReader* reader = nullptr;
+        std::uint32_t round = 0;
+        Verdict verdict = Verdict::inert;
+        bool asks_instance = false;  // tp_is_gc decides per object (types do this)
+    };
+
+    // How many references from the dying objects reach one object outside the set.
+    struct OutsideEntry {
+        PyObject* object = nullptr;
+        std::uint32_t references = 0;
+        std::uint32_t round = 0;
+    };
+
+    const TypeEntry& type_entry(PyTypeObject* type) noexcept;
+    [[nodiscard]] TypeEntry judge(PyTypeObject* type) const noexcept;
+    OutsideEntry& outside_entry(PyObject* object);
+    void grow_outside();
+    void count_reference(PyObject* target);
+    bool visit_references(PyObject* object) noexcept;
+    static int visit(PyObject* target, void* self) noexcept;
+
+    const collector::CondemnedSet* condemned_ = nullptr;
+    const OwnerRegistry* registry_ = nullptr;
+    std::uint32_t round_ = 0;
+    std::array<TypeEntry, 512> types_{};
+    std::vector<OutsideEntry> outside_;
+    std::size_t outside_count_ = 0;
+    std::vector<PyObject*> dying_;  // outside objects whose references are all accounted for
+    bool out_of_memory_ = false;    // set where an exception could not pass through C frames
+};
+
+}  // namespace cyclewatch::device
