@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+# The CUDA runtime's headers. We compile against them and link nothing: the runtime that counts
+# is the one already loaded in the program being watched.
+include_guard()
+
+# Sets CYCLEWATCH_CUDA_INCLUDE_DIR: as given, else a toolkit of the system, else the
+# nvidia-cuda-runtime wheel of the build environment.
+function(cyclewatch_find_cuda_headers)
+    set(found "${CYCLEWATCH_CUDA_INCLUDE_DIR}")
+    if(NOT found)
+        find_path(cyclewatch_cuda_toolkit cuda_runtime_api.h
+                  HINTS "$ENV{CUDA_HOME}/include" "$ENV{CUDA_PATH}/include"
+                        /usr/local/cuda/include)
+        set(found "${cyclewatch_cuda_toolkit}")
+    endif()
+    if(NOT found)
+        execute_process(
+            COMMAND "${CYCLEWATCH_PYTHON}" "${PROJECT_SOURCE_DIR}/cmake/find_cuda_wheel.py"
+            OUTPUT_VARIABLE found
+            OUTPUT_STRIP_TRAILING_WHITESPACE)
+    endif()
+    if(NOT EXISTS "${found}/cuda_runtime_api.h")
+        message(FATAL_ERROR
+                "No cuda_runtime_api.h: install a CUDA toolkit, or the nvidia-cuda-runtime wheel "
+                "that pyproject.toml names, or set CYCLEWATCH_CUDA_INCLUDE_DIR")
+    endif()
+    message(STATUS "CUDA headers: ${found}")
+    set(CYCLEWATCH_CUDA_INCLUDE_DIR "${found}" PARENT_SCOPE)
+endfunction()
