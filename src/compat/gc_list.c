@@ -7,6 +7,7 @@
 #include <internal/pycore_gc.h>
 #include <internal/pycore_interp.h>
 #include <internal/pycore_pystate.h>
+#include <stddef.h>
 
 /* Bits of _gc_prev and _gc_next that are not part of the pointer (pycore_gc.h). */
 enum { kPointerMask = 3, kCollecting = 2 };
