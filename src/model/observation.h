@@ -41,11 +41,21 @@ struct CollectionRecord {
     std::string note;                 // why something was not captured; "" if all was
 };
 
+// Clusters of objects that were not named because a named one has the same shape: same kinds of
+// objects, referring to each other in the same way. They count as occurrences of its findings.
+struct RepeatedShape {
+    NodeId twin{};             // an owner in the named cluster of that shape
+    std::uint64_t count = 0;   // clusters
+    std::uint64_t owners = 0;  // in all of them together
+    std::uint64_t bytes = 0;   // released with them, each storage once
+};
+
 struct Observation {
     CollectionRecord record;
     ReferenceGraph graph;
     std::vector<DeviceOwner> owners;
     std::vector<Storage> storages;
+    std::vector<RepeatedShape> repeats;
     std::uint64_t omitted_nodes = 0;  // condemned objects on a way to an owner, but over the cap
 };
 

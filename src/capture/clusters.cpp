@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/clusters.h"
+
+#include <numeric>
+#include <unordered_map>
+
+namespace cyclewatch::capture {
+namespace {
+
+// Union by attaching the later set to the earlier one, with path halving (Tarjan, van Leeuwen,
+// "Worst-case Analysis of Set Union Algorithms", 1984).
+class DisjointSets {
+  public:
+    std::uint32_t add() {
+        parent_.push_back(static_cast<std::uint32_t>(parent_.size()));
+        return parent_.back();
+    }
+    std::uint32_t find(std::uint32_t set) {
+        while (parent_[set] != set) {
+            parent_[set] = parent_[parent_[set]];
+            set = parent_[set];
+        }
+        return set;
+    }
+    void join(std::uint32_t a, std::uint32_t b) {
+        a = find(a);
+        b = find(b);
+        parent_[a < b ? b : a] = a < b ? a : b;
+    }
+    [[nodiscard]] std::size_t size() const { return parent_.size(); }
+
+  private:
+    std::vector<std::uint32_t> parent_;
+};
+
+std::uint64_t mix(std::uint64_t value) {
+    value ^= value >> 33;
+    value *= 0xff51afd7ed558ccdULL;
+    value ^= value >> 33;
+    return value;
+}
+
+// Marks every object that can reach one of `owners`; where two owners' ways meet, their sets join.
+DisjointSets mark_ways_to_owners(const Adjacency& reverse, std::span<const std::uint32_t> owners,
+                                 std::vector<std::uint32_t>& set_of) {
+    DisjointSets sets;
+    std::vector<std::uint32_t> worklist;
+    for (const std::uint32_t owner : owners) {
+        if (set_of[owner] != kNoCluster) {
+            continue;
+        }
+        const std::uint32_t set = set_of[owner] = sets.add();
+        worklist.assign(1, owner);
+        while (!worklist.empty()) {
+            const std::uint32_t node = worklist.back();
+            worklist.pop_back();
+            for (const std::uint32_t holder : reverse.of(node)) {
+                if (set_of[holder] == kNoCluster) {
+                    set_of[holder] = set;
+                    worklist.push_back(holder);
+                } else if (set_of[holder] != set) {
+                    sets.join(set_of[holder], set);
+                }
+            }
+        }
+    }
+    return sets;
+}
+
+void number_clusters(DisjointSets& sets, Clusters& clusters) {
+    std::vector<std::uint32_t> number(sets.size(), kNoCluster);
+    for (std::uint32_t& cluster : clusters.of) {
+        if (cluster == kNoCluster) {
+            continue;
+        }
+        std::uint32_t& n = number[sets.find(cluster)];
+        if (n == kNoCluster) {
+            n = static_cast<std::uint32_t>(clusters.size.size());
+            clusters.size.push_back(0);
+        }
+        cluster = n;
+        ++clusters.size[n];
+    }
+}
+
+}  // namespace
+
+Clusters find_clusters(const Adjacency& graph, const Adjacency& reverse,
+                       std::span<const std::uint32_t> owners,
+                       std::span<const std::uint64_t> kinds) {
+    Clusters clusters;
+    clusters.of.assign(graph.nodes(), kNoCluster);
+    DisjointSets sets = mark_ways_to_owners(reverse, owners, clusters.of);
+    number_clusters(sets, clusters);
+    clusters.shape.assign(clusters.size.size(), 0);
+    for (std::uint32_t node = 0; node < graph.nodes(); ++node) {
+        const std::uint32_t cluster = clusters.of[node];
+        if (cluster == kNoCluster) {
+            continue;
+        }
+        std::uint64_t& shape = clusters.shape[cluster];
+        shape += mix(kinds[node]);  // a sum: the order of the objects must not matter
+        for (const std::uint32_t target : graph.of(node)) {
+            if (clusters.of[target] == cluster) {
+                shape += mix(kinds[node] * 3 + mix(kinds[target]));
+            }
+        }
+    }
+    return clusters;
+}
+
+std::vector<Verdict> choose_clusters(const Clusters& clusters, std::uint64_t max_objects) {
+    std::vector<Verdict> verdicts(clusters.size.size());
+    std::unordered_map<std::uint64_t, std::uint32_t> named;  // shape -> first cluster of it
+    std::uint64_t objects = 0;
+    for (std::uint32_t cluster = 0; cluster < verdicts.size(); ++cluster) {
+        const auto twin = named.find(clusters.shape[cluster]);
+        if (objects == 0 || objects + clusters.size[cluster] <= max_objects) {
+            objects += clusters.size[cluster];
+            named.try_emplace(clusters.shape[cluster], cluster);
+        } else if (twin != named.end()) {
+            verdicts[cluster] = {Verdict::Fate::repeated, twin->second};
+        } else {
+            verdicts[cluster].fate = Verdict::Fate::omitted;
+        }
+    }
+    return verdicts;
+}
+
+}  // namespace cyclewatch::capture

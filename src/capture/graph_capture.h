@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the dying objects to the reference graph: plain data, every reference named. This is
+// where PyObject* ends; what comes after knows ids and text only.
+//
+// REQUIRES: GIL held, inside CollectionListener::on_condemned(). RUNS PYTHON: never. Creates no
+// Python object at all. May throw std::bad_alloc; the caller drops that observation.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/observation.h"
+#include "model/reference_graph.h"
+
+namespace cyclewatch::capture {
+
+struct CaptureLimits {
+    // Objects named in one collection. A cluster is named whole or not at all, except that the
+    // first is always named, up to max_first_cluster objects.
+    std::uint64_t max_objects = 50'000;
+    std::uint64_t max_first_cluster = 400'000;
+};
+
+// Where one owner ended up.
+struct OwnerPlace {
+    enum class Kind : std::uint8_t { node, repeated, omitted };
+    Kind kind = Kind::omitted;
+    model::NodeId node{};     // kind node: its node
+    std::uint32_t repeat = 0;  // kind repeated: index into CapturedGraph::repeats
+};
+
+struct CapturedGraph {
+    model::ReferenceGraph graph;
+    std::vector<OwnerPlace> owners;  // parallel to the owners handed in
+    std::vector<model::RepeatedShape> repeats;  // bytes and owners still to be filled in
+    std::uint64_t omitted_objects = 0;
+};
+
+// `condemned` and `dependents` are all the objects that die (device/owner_detector.h); `owners`
+// are some of them.
+[[nodiscard]] CapturedGraph capture_graph(std::span<PyObject* const> condemned,
+                                          std::span<PyObject* const> dependents,
+                                          std::span<PyObject* const> owners,
+                                          const CaptureLimits& limits);
+
+}  // namespace cyclewatch::capture
