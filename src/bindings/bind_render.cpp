@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings/bind_render.h"
+
+#include <pybind11/stl.h>
+
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+#include "bindings/errors.h"
+#include "model/report.h"
+#include "render/renderer.h"
+
+namespace py = pybind11;
+
+namespace cyclewatch::bindings {
+namespace {
+
+// A laid-out graph takes its time: other threads run meanwhile. A report never changes once
+// Python has seen it, so nothing is locked.
+std::string rendered(const model::Report& report, render::Format format) {
+    base::Result<std::string> text = [&] {
+        const py::gil_scoped_release unlocked;
+        return render::render(report, format);
+    }();
+    if (!text.ok()) {
+        throw std::runtime_error(text.error());
+    }
+    return std::move(text).value();
+}
+
+// The path of a str, bytes or os.PathLike, as the file system spells it.
+std::string file_system_path(const py::handle& path) {
+    PyObject* encoded = nullptr;
+    if (PyUnicode_FSConverter(path.ptr(), &encoded) == 0) {
+        throw py::error_already_set();
+    }
+    return py::reinterpret_steal<py::bytes>(encoded);
+}
+
+void save(const model::Report& report, const py::object& path) {
+    const std::string file = file_system_path(path);
+    const std::optional<render::Format> format = render::format_from_path(file);
+    if (!format) {
+        throw py::value_error("cannot tell the report's format from '" + file +
+                              "'; name it .txt, .json, .dot, .gv, .svg, .html or .htm");
+    }
+    const py::bytes contents(rendered(report, *format));
+    py::module_::import("cyclewatch.report").attr("write_atomically")(path, contents);
+}
+
+std::shared_ptr<model::Report> parsed(std::string_view contents, const std::string& name) {
+    base::Result<model::Report> report = [&] {
+        const py::gil_scoped_release unlocked;
+        return render::load_report(contents);
+    }();
+    if (!report.ok()) {
+        raise_report_format_error(name + ": " + report.error());
+    }
+    return std::make_shared<model::Report>(std::move(report).value());
+}
+
+std::shared_ptr<model::Report> load(const py::object& path) {
+    const std::string file = file_system_path(path);
+    errno = 0;
+    std::ifstream stream(file, std::ios::binary);
+    std::string contents;
+    if (stream) {
+        contents.assign(std::istreambuf_iterator<char>(stream), {});
+    }
+    if (!stream) {
+        raise_os_error(errno != 0 ? errno : EIO, file);
+    }
+    return parsed(contents, file);
+}
+
+}  // namespace
+
+void bind_render(py::module_& module, ReportClass& report_class) {
+    using render::Format;
+    const auto add = [&](const char* name, Format format, const char* doc) {
+        report_class.def(
+            name, [format](const model::Report& self) { return rendered(self, format); }, doc);
+    };
+    add("to_text", Format::text, "The cards of all findings, for a terminal.");
+    add("to_json", Format::json, "The machine format; docs/formats/report_json.md describes it.");
+    add("to_dot", Format::dot, "The loops in Graphviz's language. RuntimeError if Graphviz fails.");
+    add("to_svg", Format::svg, "The loops as a picture. RuntimeError if Graphviz fails.");
+    add("to_html", Format::html, "One self-contained page. RuntimeError if Graphviz fails.");
+    report_class.def("save",
+                     &save,
+                     py::arg("path"),
+                     "Writes the report in the format that the suffix of `path` says: .txt, "
+                     ".json, .dot, .svg or .html. An existing file is replaced in one step. "
+                     "ValueError for another suffix, OSError if it cannot be written.");
+    report_class.def_static("load",
+                            &load,
+                            py::arg("path"),
+                            "Reads a report from a .json file, or the JSON inside an .html "
+                            "report. ReportFormatError says what is wrong with the file and "
+                            "where; OSError if it cannot be read.");
+    module.def(
+        "load_report",
+        [](const py::bytes& contents, const std::string& name) {
+            return parsed(std::string_view(contents), name);
+        },
+        py::arg("contents"),
+        py::arg("name"),
+        "Like Report.load() for bytes at hand; `name` stands in the message.");
+    module.def("format_names", &render::format_names, "The formats of reports.");
+}
+
+}  // namespace cyclewatch::bindings
