@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/graph_capture.h"
+
+#include <string_view>
+#include <unordered_map>
+
+#include "capture/clusters.h"
+#include "capture/graph_namer.h"
+#include "capture/raw_graph.h"
+#include "collector/condemned_set.h"
+
+namespace cyclewatch::capture {
+namespace {
+
+std::vector<PyObject*> concatenate(std::span<PyObject* const> first,
+                                   std::span<PyObject* const> second) {
+    std::vector<PyObject*> all;
+    all.reserve(first.size() + second.size());
+    all.insert(all.end(), first.begin(), first.end());
+    all.insert(all.end(), second.begin(), second.end());
+    return all;
+}
+
+// What an object is, for the shape of a cluster: its type and, for functions, their code. Read
+// from memory the collection keeps alive; the same for equal objects of one process.
+std::vector<std::uint64_t> kinds_of(std::span<PyObject* const> objects) {
+    std::vector<std::uint64_t> kinds;
+    kinds.reserve(objects.size());
+    for (PyObject* object : objects) {
+        auto kind = reinterpret_cast<std::uintptr_t>(Py_TYPE(object));
+        if (PyFunction_Check(object)) {
+            kind ^= reinterpret_cast<std::uintptr_t>(PyFunction_GET_CODE(object)) << 1;
+        }
+        kinds.push_back(kind);
+    }
+    return kinds;
+}
+
+std::vector<std::uint32_t> positions_of(std::span<PyObject* const> owners,
+                                        const collector::PointerIndex& index) {
+    std::vector<std::uint32_t> positions;
+    positions.reserve(owners.size());
+    for (PyObject* owner : owners) {
+        positions.push_back(index.find(owner));
+    }
+    return positions;
+}
+
+// The objects of the first cluster that are nearest to its owners, when all would be too many.
+std::vector<bool> nearest_to_owners(const Adjacency& reverse, const Clusters& clusters,
+                                    std::span<const std::uint32_t> owners, std::uint64_t limit) {
+    std::vector<bool> kept(reverse.nodes(), false);
+    std::vector<std::uint32_t> queue;
+    const auto keep = [&](std::uint32_t node) {
+        if (!kept[node] && clusters.of[node] == 0 && queue.size() < limit) {
+            kept[node] = true;
+            queue.push_back(node);
+        }
+    };
+    for (const std::uint32_t owner : owners) {
+        keep(owner);
+    }
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+        for (const std::uint32_t holder : reverse.of(queue[i])) {
+            keep(holder);
+        }
+    }
+    return kept;
+}
+
+struct Selection {
+    std::vector<std::uint32_t> objects;  // positions to be named, ascending
+    std::uint64_t omitted = 0;
+};
+
+Selection select(const Clusters& clusters, const std::vector<Verdict>& verdicts,
+                 const Adjacency& reverse, std::span<const std::uint32_t> owners,
+                 const CaptureLimits& limits) {
+    Selection selection;
+    const bool truncated = !clusters.size.empty() && clusters.size[0] > limits.max_first_cluster;
+    const std::vector<bool> kept =
+        truncated ? nearest_to_owners(reverse, clusters, owners, limits.max_first_cluster)
+                  : std::vector<bool>();
+    for (std::uint32_t node = 0; node < clusters.of.size(); ++node) {
+        const std::uint32_t cluster = clusters.of[node];
+        if (cluster == kNoCluster || verdicts[cluster].fate == Verdict::Fate::repeated) {
+            continue;
+        }
+        const bool named = verdicts[cluster].fate == Verdict::Fate::named &&
+                           (!truncated || cluster != 0 || kept[node]);
+        if (named) {
+            selection.objects.push_back(node);
+        } else {
+            ++selection.omitted;
+        }
+    }
+    return selection;
+}
+
+// Says for each owner where it went: a node, a repeated shape, or nowhere.
+void place_owners(const Clusters& clusters, const std::vector<Verdict>& verdicts,
+                  std::span<const std::uint32_t> owners,
+                  const std::vector<std::uint32_t>& node_of, CapturedGraph& captured) {
+    std::unordered_map<std::uint32_t, model::NodeId> first_owner;     // of a named cluster
+    std::unordered_map<std::uint32_t, std::uint32_t> repeat_of_twin;  // twin -> index
+    std::vector<bool> counted(verdicts.size(), false);
+    captured.owners.reserve(owners.size());
+    for (const std::uint32_t owner : owners) {
+        if (node_of[owner] != kNotNamed) {
+            const auto node = static_cast<model::NodeId>(node_of[owner]);
+            first_owner.try_emplace(clusters.of[owner], node);
+        }
+    }
+    for (const std::uint32_t owner : owners) {
+        OwnerPlace& place = captured.owners.emplace_back();
+        const std::uint32_t cluster = clusters.of[owner];
+        if (node_of[owner] != kNotNamed) {
+            place = {OwnerPlace::Kind::node, static_cast<model::NodeId>(node_of[owner]), 0};
+        } else if (verdicts[cluster].fate == Verdict::Fate::repeated) {
+            const std::uint32_t twin = verdicts[cluster].twin;
+            const auto next = static_cast<std::uint32_t>(captured.repeats.size());
+            const auto [entry, fresh] = repeat_of_twin.try_emplace(twin, next);
+            if (fresh) {
+                captured.repeats.push_back({.twin = first_owner.at(twin)});
+            }
+            captured.repeats[entry->second].count += counted[cluster] ? 0 : 1;
+            counted[cluster] = true;
+            place = {OwnerPlace::Kind::repeated, {}, entry->second};
+        }
+    }
+}
+
+}  // namespace
+
+CapturedGraph capture_graph(std::span<PyObject* const> condemned,
+                            std::span<PyObject* const> dependents,
+                            std::span<PyObject* const> owners, const CaptureLimits& limits) {
+    const std::vector<PyObject*> objects = concatenate(condemned, dependents);
+    collector::PointerIndex index;
+    index.build(objects);
+    const std::vector<std::uint32_t> owner_positions = positions_of(owners, index);
+
+    const Adjacency graph = references_among(objects, index);
+    std::vector<Verdict> verdicts;
+    Clusters clusters;
+    Selection selection;
+    {
+        const Adjacency reverse = reversed(graph);
+        clusters = find_clusters(graph, reverse, owner_positions, kinds_of(objects));
+        verdicts = choose_clusters(clusters, limits.max_objects);
+        selection = select(clusters, verdicts, reverse, owner_positions, limits);
+    }
+
+    CapturedGraph captured;
+    captured.omitted_objects = selection.omitted;
+    GraphNamer namer(objects, condemned.size(), index, graph, selection.objects);
+    captured.graph = namer.name_all();
+    place_owners(clusters, verdicts, owner_positions, namer.node_of(), captured);
+    return captured;
+}
+
+}  // namespace cyclewatch::capture

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/graph_namer.h"
+
+#include <new>
+
+#include "capture/object_summary.h"
+
+namespace cyclewatch::capture {
+namespace {
+
+// Objects of these kinds are each described by more than their type.
+bool differs_per_object(model::NodeKind kind) {
+    switch (kind) {
+        case model::NodeKind::function:
+        case model::NodeKind::builtin_function:
+        case model::NodeKind::frame:
+        case model::NodeKind::generator:
+        case model::NodeKind::traceback:
+        case model::NodeKind::type:
+        case model::NodeKind::module:
+        case model::NodeKind::code: return true;
+        default: return false;
+    }
+}
+
+}  // namespace
+
+struct GraphNamer::Parts final : PartSink {
+    Parts(GraphNamer& namer, PyObject* whole) : namer_(namer), whole_(whole) {}
+
+    void add(PyObject* part, model::PartRole role) override {
+        const std::uint32_t node = namer_.find(part);
+        if (node != kNotNamed && namer_.parts_[node].role == model::PartRole::none) {
+            namer_.parts_[node] = {role, whole_};
+            namer_.builder_.node(static_cast<model::NodeId>(node)).role = role;
+        }
+    }
+
+  private:
+    GraphNamer& namer_;
+    PyObject* whole_;
+};
+
+struct GraphNamer::References final : ReferenceSink {
+    References(GraphNamer& namer, std::uint32_t from) : namer_(namer), from_(from) {}
+
+    // A label without a reference of tp_traverse behind it is dropped: the graph must be the
+    // collector's own, or loops would appear that it does not see.
+    void add(PyObject* target, model::EdgeKind kind, std::string_view name,
+             std::uint32_t index) override {
+        const std::uint32_t to = namer_.find(target);
+        if (to == kNotNamed || namer_.unexplained_[to] == 0) {
+            return;
+        }
+        --namer_.unexplained_[to];
+        try {
+            namer_.builder_.add_edge(static_cast<model::NodeId>(from_),
+                                     static_cast<model::NodeId>(to),
+                                     {kind, namer_.builder_.intern(name), index});
+        } catch (const std::bad_alloc&) {
+            out_of_memory_ = true;  // the labeler that calls us is noexcept
+        }
+    }
+    [[nodiscard]] bool out_of_memory() const noexcept { return out_of_memory_; }
+
+  private:
+    GraphNamer& namer_;
+    std::uint32_t from_;
+    bool out_of_memory_ = false;
+};
+
+GraphNamer::GraphNamer(std::span<PyObject* const> objects, std::size_t condemned,
+                       const collector::PointerIndex& index, const Adjacency& graph,
+                       std::span<const std::uint32_t> selected)
+    : objects_(objects),
+      condemned_(condemned),
+      index_(index),
+      graph_(graph),
+      selected_(selected),
+      node_of_(objects.size(), kNotNamed),
+      parts_(selected.size()),
+      unexplained_(selected.size(), 0) {
+    for (std::uint32_t node = 0; node < selected.size(); ++node) {
+        node_of_[selected[node]] = node;
+    }
+}
+
+std::uint32_t GraphNamer::find(PyObject* object) const noexcept {
+    const std::uint32_t position = index_.find(object);
+    return position == collector::PointerIndex::kAbsent ? kNotNamed : node_of_[position];
+}
+
+model::Node GraphNamer::describe(PyObject* object) {
+    const auto known = described_.find(Py_TYPE(object));
+    if (known != described_.end()) {
+        return known->second;
+    }
+    const ObjectSummary summary = summarize(object);
+    model::Node node;
+    node.kind = summary.kind;
+    node.name = builder_.intern(summary.name);
+    node.module = builder_.intern(summary.module);
+    node.location = {builder_.intern(summary.path), summary.line};
+    if (!differs_per_object(node.kind)) {
+        described_.emplace(Py_TYPE(object), node);
+    }
+    return node;
+}
+
+void GraphNamer::add_node(std::uint32_t position) {
+    model::Node node = describe(objects_[position]);
+    node.condemned = position < condemned_;
+    builder_.add_node(node);
+}
+
+void GraphNamer::add_edges(std::uint32_t position) {
+    const std::uint32_t from = node_of_[position];
+    for (const std::uint32_t target : graph_.of(position)) {
+        if (node_of_[target] != kNotNamed) {
+            ++unexplained_[node_of_[target]];
+        }
+    }
+    References references(*this, from);
+    label_references(objects_[position], parts_[from].role, parts_[from].whole, references);
+    if (references.out_of_memory()) {
+        throw std::bad_alloc();
+    }
+    for (const std::uint32_t target : graph_.of(position)) {
+        const std::uint32_t to = node_of_[target];
+        if (to != kNotNamed && unexplained_[to] > 0) {
+            --unexplained_[to];
+            builder_.add_edge(static_cast<model::NodeId>(from), static_cast<model::NodeId>(to), {});
+        }
+    }
+}
+
+model::ReferenceGraph GraphNamer::name_all() {
+    for (const std::uint32_t position : selected_) {
+        add_node(position);
+    }
+    for (const std::uint32_t position : selected_) {
+        Parts parts(*this, objects_[position]);
+        find_parts(objects_[position], parts);
+    }
+    for (const std::uint32_t position : selected_) {
+        add_edges(position);
+    }
+    return builder_.finish();
+}
+
+}  // namespace cyclewatch::capture
