@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/edge_labeler.h"
+
+#include <array>
+
+#include "capture/labelers/labelers.h"
+#include "compat/frame_access.h"
+
+namespace cyclewatch::capture {
+namespace {
+
+using model::PartRole;
+
+using Labeler = void (*)(PyObject*, ReferenceSink&);
+
+struct TypeLabeler {
+    PyTypeObject* type;
+    Labeler label;
+};
+
+// Types that are common, exact and need no more than their own labeler. First match wins.
+Labeler labeler_of_exact_type(PyTypeObject* type) noexcept {
+    static const std::array table{
+        TypeLabeler{&PyDict_Type, label_plain_dict},
+        TypeLabeler{&PyTuple_Type, label_tuple},
+        TypeLabeler{&PyList_Type, label_list},
+        TypeLabeler{&PyFunction_Type, label_function},
+        TypeLabeler{&PyCell_Type, label_cell},
+        TypeLabeler{&PyMethod_Type, label_bound_method},
+        TypeLabeler{&PyCFunction_Type, label_builtin_function},
+        TypeLabeler{&PyCMethod_Type, label_builtin_function},
+        TypeLabeler{&PySet_Type, label_set},
+        TypeLabeler{&PyFrozenSet_Type, label_set},
+        TypeLabeler{&PyFrame_Type, label_frame},
+        TypeLabeler{&PyGen_Type, label_generator},
+        TypeLabeler{&PyCoro_Type, label_generator},
+        TypeLabeler{&PyAsyncGen_Type, label_generator},
+        TypeLabeler{&PyTraceBack_Type, label_traceback},
+    };
+    for (const TypeLabeler& entry : table) {
+        if (entry.type == type) {
+            return entry.label;
+        }
+    }
+    return nullptr;
+}
+
+PyTypeObject* ordered_container_base(PyTypeObject* type) noexcept {
+    for (; type != nullptr && type != &PyBaseObject_Type; type = type->tp_base) {
+        if (is_ordered_container(type)) {
+            return type;
+        }
+    }
+    return nullptr;
+}
+
+// What an object inherits from a builtin type. False if its C members need no further look.
+bool label_builtin_base(PyObject* object, ReferenceSink& sink) {
+    if (PyType_Check(object)) {
+        label_type(object, sink);
+        return false;
+    }
+    if (PyTuple_Check(object)) {
+        label_tuple(object, sink);  // a structseq declares its items as members, too
+        return false;
+    }
+    if (PyWeakref_Check(object)) {
+        label_weakref(object, sink);
+        return false;
+    }
+    if (PyDict_Check(object)) {
+        label_plain_dict(object, sink);
+    } else if (PyList_Check(object)) {
+        label_list(object, sink);
+    } else if (PyAnySet_Check(object)) {
+        label_set(object, sink);
+    } else if (PyExceptionInstance_Check(object)) {
+        label_exception(object, sink);
+    } else if (PyTypeObject* base = ordered_container_base(Py_TYPE(object))) {
+        label_ordered_container(base, object, sink);
+    }
+    return true;
+}
+
+bool label_part(PyObject* object, PartRole role, PyObject* whole, ReferenceSink& sink) {
+    if (role != PartRole::none && PyDict_CheckExact(object)) {
+        label_dict(object, role, sink);
+        return true;
+    }
+    if (role != PartRole::none && PyTuple_CheckExact(object)) {
+        label_tuple_part(object, role, whole, sink);
+        return true;
+    }
+    return false;
+}
+
+void label(PyObject* object, PartRole role, PyObject* whole, ReferenceSink& sink) {
+    if (label_part(object, role, whole, sink)) {
+        return;
+    }
+    if (Labeler labeler = labeler_of_exact_type(Py_TYPE(object))) {
+        labeler(object, sink);
+        return;
+    }
+    label_instance(object, sink);
+    if (PyDict_Check(object) && role != PartRole::none) {
+        label_dict(object, role, sink);  // nn.Module's children in an OrderedDict
+        return;
+    }
+    if (label_builtin_base(object, sink)) {
+        label_members(object, sink);
+    }
+}
+
+bool is_partial(PyTypeObject* type) noexcept {
+    for (; type != nullptr; type = type->tp_base) {
+        if (std::string_view(type->tp_name) == "functools.partial") {
+            return true;
+        }
+    }
+    return false;
+}
+
+void find_all_parts(PyObject* whole, PartSink& sink) {
+    PyTypeObject* type = Py_TYPE(whole);
+    if (PyFunction_Check(whole)) {
+        find_function_parts(whole, sink);
+        return;
+    }
+    if (labeler_of_exact_type(type) != nullptr) {
+        return;
+    }
+    find_instance_parts(whole, sink);
+    if (is_partial(type)) {
+        find_partial_parts(whole, sink);
+    } else if (is_torch_module(type)) {
+        find_torch_module_parts(whole, sink);
+    }
+}
+
+}  // namespace
+
+// The only exception there can be is std::bad_alloc: what has no name by then goes without.
+
+void find_parts(PyObject* whole, PartSink& sink) noexcept {
+    try {
+        find_all_parts(whole, sink);
+    } catch (...) {
+        return;
+    }
+}
+
+void label_references(PyObject* object,
+                      PartRole role,
+                      PyObject* whole,
+                      ReferenceSink& sink) noexcept {
+    try {
+        label(object, role, whole, sink);
+    } catch (...) {
+        return;
+    }
+}
+
+}  // namespace cyclewatch::capture

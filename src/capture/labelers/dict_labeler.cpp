@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/labelers/labelers.h"
+#include "capture/labelers/text.h"
+#include "compat/object_layout.h"
+
+namespace cyclewatch::capture {
+namespace {
+
+using model::EdgeKind;
+using model::PartRole;
+
+// How the entries of a dict go by: their kind where the key is a name.
+EdgeKind entry_kind(PartRole role) noexcept {
+    switch (role) {
+        case PartRole::instance_dict:
+        case PartRole::type_dict:
+        case PartRole::module_dict:
+        case PartRole::nn_children:
+            return EdgeKind::attribute;
+        case PartRole::keyword_defaults:
+            return EdgeKind::default_value;
+        case PartRole::partial_keywords:
+            return EdgeKind::partial_keyword;
+        default:
+            return EdgeKind::key_value;
+    }
+}
+
+// Keys are the program's data. Only names leave it; of any other key, its type.
+void add_value(PyObject* key, PyObject* value, PartRole role, ReferenceSink& sink) {
+    const bool named = role == PartRole::nn_children ? is_child_name(key) : is_identifier(key);
+    if (named) {
+        sink.add(value, entry_kind(role), Utf8Text(key).view(), 0);
+    } else if (PyUnicode_CheckExact(key)) {
+        sink.add(value, EdgeKind::opaque_key_value, "str", 0);
+    } else {
+        const std::string type = name_of_type(Py_TYPE(key)).full();
+        sink.add(value, EdgeKind::opaque_key_value, type, 0);
+    }
+}
+
+}  // namespace
+
+void label_dict(PyObject* object, PartRole role, ReferenceSink& sink) {
+    const bool borrows = cyclewatch_dict_borrows_values(object) != 0;
+    Py_ssize_t position = 0;
+    PyObject* key = nullptr;
+    PyObject* value = nullptr;
+    while (PyDict_Next(object, &position, &key, &value) != 0) {
+        // A plain str refers to nothing and is not worth an edge.
+        if (!PyUnicode_CheckExact(key)) {
+            sink.add(key, EdgeKind::dict_key, {}, 0);
+        }
+        if (!borrows) {
+            add_value(key, value, role, sink);
+        }
+    }
+}
+
+void label_plain_dict(PyObject* object, ReferenceSink& sink) {
+    label_dict(object, PartRole::none, sink);
+}
+
+}  // namespace cyclewatch::capture

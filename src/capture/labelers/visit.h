@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// C++ callables as visitors of C functions. An exception (std::bad_alloc out of a sink) must not
+// pass through the interpreter's C frames: it ends the visit and is thrown again behind them.
+#pragma once
+
+#include <Python.h>
+
+#include <exception>
+#include <utility>
+
+#include "compat/frame_access.h"
+#include "compat/object_layout.h"
+
+namespace cyclewatch::capture {
+
+template <typename Visit>
+struct VisitState {
+    Visit& visit;
+    std::exception_ptr failure;
+
+    template <typename... Arguments>
+    int call(Arguments... arguments) noexcept {
+        try {
+            visit(arguments...);
+            return 0;
+        } catch (...) {
+            failure = std::current_exception();
+            return 1;
+        }
+    }
+    void rethrow() {
+        if (failure) {
+            std::rethrow_exception(std::move(failure));
+        }
+    }
+};
+
+// visit(PyObject* referent) for everything that `type`'s tp_traverse visits in `object`.
+template <typename Visit>
+void traverse_as(PyTypeObject* type, PyObject* object, Visit&& visit) {
+    if (type->tp_traverse == nullptr || !PyType_HasFeature(type, Py_TPFLAGS_HAVE_GC)) {
+        return;
+    }
+    using State = VisitState<std::remove_reference_t<Visit>>;
+    State state{visit, {}};
+    const auto call = [](PyObject* referent, void* arg) -> int {
+        return referent == nullptr ? 0 : static_cast<State*>(arg)->call(referent);
+    };
+    type->tp_traverse(object, call, &state);
+    state.rethrow();
+}
+
+// visit(PyObject* name, PyObject* value)
+template <typename Visit>
+void visit_attribute_values(PyObject* object, Visit&& visit) {
+    using State = VisitState<std::remove_reference_t<Visit>>;
+    State state{visit, {}};
+    const auto call = [](PyObject* name, PyObject* value, void* arg) -> int {
+        return static_cast<State*>(arg)->call(name, value);
+    };
+    cyclewatch_visit_attribute_values(object, call, &state);
+    state.rethrow();
+}
+
+// visit(const char* name, PyObject* value, Py_ssize_t offset)
+template <typename Visit>
+void visit_members(PyTypeObject* type, PyObject* object, Visit&& visit) {
+    using State = VisitState<std::remove_reference_t<Visit>>;
+    State state{visit, {}};
+    const auto call = [](const char* name, PyObject* value, Py_ssize_t offset, void* arg) -> int {
+        return static_cast<State*>(arg)->call(name, value, offset);
+    };
+    cyclewatch_visit_members(type, object, call, &state);
+    state.rethrow();
+}
+
+using FrameAccess = int (*)(PyObject*, cyclewatch_frame_visitor, void*);
+
+// visit(const cyclewatch_frame_reference* reference); `access` is cyclewatch_visit_frame or
+// cyclewatch_visit_generator.
+template <typename Visit>
+void visit_frame_references(FrameAccess access, PyObject* object, Visit&& visit) {
+    using State = VisitState<std::remove_reference_t<Visit>>;
+    State state{visit, {}};
+    const auto call = [](const cyclewatch_frame_reference* reference, void* arg) -> int {
+        return static_cast<State*>(arg)->call(reference);
+    };
+    access(object, call, &state);
+    state.rethrow();
+}
+
+}  // namespace cyclewatch::capture

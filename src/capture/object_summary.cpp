@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/object_summary.h"
+
+#include <cstring>
+#include <string_view>
+
+#include "capture/labelers/text.h"
+#include "compat/frame_access.h"
+
+namespace cyclewatch::capture {
+namespace {
+
+using model::NodeKind;
+
+bool has_base_named(PyTypeObject* type, std::string_view name) noexcept {
+    for (; type != nullptr; type = type->tp_base) {
+        if (name == type->tp_name) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct ExactKind {
+    PyTypeObject* type;
+    NodeKind kind;
+};
+
+// NodeKind::object where the type has no kind of its own.
+NodeKind kind_of_exact_type(PyTypeObject* type) noexcept {
+    static const ExactKind table[] = {
+        {&PyDict_Type, NodeKind::dict},
+        {&PyList_Type, NodeKind::list},
+        {&PyTuple_Type, NodeKind::tuple},
+        {&PySet_Type, NodeKind::set},
+        {&PyFrozenSet_Type, NodeKind::set},
+        {&PyCell_Type, NodeKind::cell},
+        {&PyFunction_Type, NodeKind::function},
+        {&PyCFunction_Type, NodeKind::builtin_function},
+        {&PyCMethod_Type, NodeKind::builtin_function},
+        {&PyMethod_Type, NodeKind::bound_method},
+        {&PyFrame_Type, NodeKind::frame},
+        {&PyGen_Type, NodeKind::generator},
+        {&PyCoro_Type, NodeKind::generator},
+        {&PyAsyncGen_Type, NodeKind::generator},
+        {&PyTraceBack_Type, NodeKind::traceback},
+        {&PyCode_Type, NodeKind::code},
+        {&PyStaticMethod_Type, NodeKind::property},
+        {&PyClassMethod_Type, NodeKind::property},
+        {&PyGetSetDescr_Type, NodeKind::property},
+        {&PyMemberDescr_Type, NodeKind::property},
+        {&PyMethodDescr_Type, NodeKind::property},
+        {&PyWrapperDescr_Type, NodeKind::property},
+        {&PyClassMethodDescr_Type, NodeKind::property},
+    };
+    for (const ExactKind& entry : table) {
+        if (entry.type == type) {
+            return entry.kind;
+        }
+    }
+    return NodeKind::object;
+}
+
+// An instance of a user's class stays an object, whatever it derives from: a person thinks of a
+// Counter as a Counter.
+NodeKind kind_of(PyObject* object) noexcept {
+    PyTypeObject* type = Py_TYPE(object);
+    const NodeKind exact = kind_of_exact_type(type);
+    if (exact != NodeKind::object) {
+        return exact;
+    }
+    if (PyType_Check(object)) {
+        return NodeKind::type;
+    }
+    if (PyExceptionInstance_Check(object)) {
+        return NodeKind::exception;
+    }
+    if (PyModule_Check(object)) {
+        return NodeKind::module;
+    }
+    if (PyWeakref_Check(object)) {
+        return NodeKind::weakref;
+    }
+    const std::string_view name = type->tp_name;
+    if (name == "collections.OrderedDict" || name == "collections.defaultdict") {
+        return NodeKind::dict;
+    }
+    if (has_base_named(type, "functools.partial")) {
+        return NodeKind::partial;
+    }
+    return has_base_named(type, "property") ? NodeKind::property : NodeKind::object;
+}
+
+struct Place {
+    std::string path;
+    std::uint32_t line = 0;
+};
+
+std::uint32_t as_line(long long line) noexcept {
+    return line > 0 && line < UINT32_MAX ? static_cast<std::uint32_t>(line) : 0;
+}
+
+PyCodeObject* code_of_function(PyObject* function) noexcept {
+    return reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
+}
+
+Place place_of(PyCodeObject* code, int line) {
+    return {std::string(Utf8Text(code->co_filename).view()), as_line(line)};
+}
+
+// The function behind an entry of a class's dict: as it is, or inside a descriptor; or null.
+PyObject* method_function(PyObject* entry) noexcept {
+    if (Py_IS_TYPE(entry, &PyStaticMethod_Type) || Py_IS_TYPE(entry, &PyClassMethod_Type) ||
+        Py_IS_TYPE(entry, &PyProperty_Type)) {
+        // The first member of all three structs: cm_callable, sm_callable, prop_get.
+        entry = *reinterpret_cast<PyObject**>(entry + 1);
+    }
+    return entry != nullptr && PyFunction_Check(entry) ? entry : nullptr;
+}
+
+// True for a function that was written in the class's body: its qualified name is "Class.name".
+bool is_written_in(std::string_view class_name, PyCodeObject* code) {
+    const Utf8Text text(code->co_qualname);
+    const std::string_view name = text.view();
+    return name.size() > class_name.size() + 1 && name.substr(0, class_name.size()) == class_name &&
+           name[class_name.size()] == '.';
+}
+
+// Generated methods (dataclasses) have no file.
+bool has_file(PyCodeObject* code) {
+    const Utf8Text path(code->co_filename);
+    return !path.view().empty() && path.view().front() != '<';
+}
+
+// Where a class stands: the line it says itself (__firstlineno__, where classes have it), else
+// that of its first method; the file is its methods' file.
+Place place_of_class(PyTypeObject* type, std::string_view qualname) {
+    Place place;
+    if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type->tp_dict == nullptr) {
+        return place;
+    }
+    PyCodeObject* first = nullptr;
+    std::uint32_t class_line = 0;
+    Py_ssize_t position = 0;
+    PyObject* key = nullptr;
+    PyObject* value = nullptr;
+    while (PyDict_Next(type->tp_dict, &position, &key, &value) != 0) {
+        if (equals_ascii(key, "__firstlineno__") && PyLong_CheckExact(value)) {
+            int overflow = 0;
+            class_line = as_line(PyLong_AsLongLongAndOverflow(value, &overflow));
+        }
+        PyObject* function = method_function(value);
+        PyCodeObject* code = function == nullptr ? nullptr : code_of_function(function);
+        if (code != nullptr && (first == nullptr || code->co_firstlineno < first->co_firstlineno) &&
+            is_written_in(qualname, code) && has_file(code)) {
+            first = code;
+        }
+    }
+    if (first != nullptr) {
+        place = place_of(first, first->co_firstlineno);
+        place.line = class_line != 0 ? class_line : place.line;
+    }
+    return place;
+}
+
+std::string module_of_globals(PyObject* globals) {
+    return std::string(Utf8Text(find_in_dict(globals, "__name__")).view());
+}
+
+void set_code_name(ObjectSummary& summary, PyCodeObject* code, std::string module) {
+    summary.module = std::move(module);
+    summary.name = summary.module.empty() ? "" : summary.module + ".";
+    summary.name += Utf8Text(code->co_qualname).view();
+}
+
+void set_place(ObjectSummary& summary, Place place) {
+    summary.path = std::move(place.path);
+    summary.line = place.line;
+}
+
+void summarize_function(PyObject* object, ObjectSummary& summary) {
+    const auto* function = reinterpret_cast<PyFunctionObject*>(object);
+    PyCodeObject* code = code_of_function(object);
+    std::string module(Utf8Text(function->func_module).view());
+    if (module.empty()) {
+        module = module_of_globals(function->func_globals);
+    }
+    set_code_name(summary, code, std::move(module));
+    set_place(summary, place_of(code, code->co_firstlineno));
+}
+
+// False if there is nothing to tell: then the object goes by its type.
+bool summarize_position(const cyclewatch_position& position, ObjectSummary& summary) {
+    if (position.code == nullptr) {
+        return false;
+    }
+    set_code_name(summary, position.code, module_of_globals(position.globals));
+    set_place(summary, place_of(position.code, position.line));
+    return true;
+}
+
+void summarize_type(PyTypeObject* type, ObjectSummary& summary) {
+    const TypeName name = name_of_type(type);
+    summary.name = name.full();
+    summary.module = name.module;
+    set_place(summary, place_of_class(type, name.qualname));
+}
+
+void summarize_code(PyObject* object, ObjectSummary& summary) {
+    auto* code = reinterpret_cast<PyCodeObject*>(object);
+    set_code_name(summary, code, {});
+    set_place(summary, place_of(code, code->co_firstlineno));
+}
+
+// A module goes by its own name, not by "module".
+bool summarize_module(PyObject* object, ObjectSummary& summary) {
+    summary.name = module_of_globals(PyModule_GetDict(object));
+    summary.module = summary.name;
+    return !summary.name.empty();
+}
+
+bool summarize_by_content(PyObject* object, ObjectSummary& summary) {
+    switch (summary.kind) {
+        case NodeKind::function:
+            summarize_function(object, summary);
+            return true;
+        case NodeKind::code:
+            summarize_code(object, summary);
+            return true;
+        case NodeKind::module:
+            return summarize_module(object, summary);
+        case NodeKind::type:
+            summarize_type(reinterpret_cast<PyTypeObject*>(object), summary);
+            return true;
+        case NodeKind::frame:
+            return summarize_position(cyclewatch_frame_position(object), summary);
+        case NodeKind::generator:
+            return summarize_position(cyclewatch_generator_position(object), summary);
+        default:
+            return false;
+    }
+}
+
+}  // namespace
+
+ObjectSummary summarize(PyObject* object) {
+    ObjectSummary summary;
+    summary.kind = kind_of(object);
+    if (summarize_by_content(object, summary)) {
+        return summary;
+    }
+    summarize_type(Py_TYPE(object), summary);
+    if (summary.kind == NodeKind::traceback) {
+        const cyclewatch_position position = cyclewatch_traceback_position(object);
+        if (position.code != nullptr) {
+            set_place(summary, place_of(position.code, position.line));
+        }
+    }
+    return summary;
+}
+
+std::string type_name(PyTypeObject* type) {
+    return name_of_type(type).full();
+}
+
+}  // namespace cyclewatch::capture

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What this interpreter's internals look like, as flags named by meaning. This room is the only
+// one where PY_VERSION_HEX may appear. Usable from C and C++; include Python.h first.
+#pragma once
+
+// The object, dict and frame layouts below were read from the headers of these versions and are
+// proved by the tests on each of them. On any other version the functions of object_layout.h and
+// frame_access.h answer "nothing known" (README.md: a new CPython came out).
+#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030E0000 && !defined(Py_GIL_DISABLED)
+#define CYCLEWATCH_LAYOUTS_KNOWN 1
+#else
+#define CYCLEWATCH_LAYOUTS_KNOWN 0
+#endif
+
+// Attribute values of a plain instance stand in an array of their own; the pointer to it and the
+// pointer to the dict are two words in front of the object. https://bugs.python.org/issue45340
+#define CYCLEWATCH_HAS_VALUES_AND_DICT_POINTERS (PY_VERSION_HEX < 0x030C0000)
+
+// One tagged word in front of the object is either of the two.
+// https://github.com/python/cpython/issues/95245
+#define CYCLEWATCH_HAS_TAGGED_DICT_OR_VALUES \
+    (PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000)
+
+// The values follow the object itself, and a materialised dict may go on using them: then the
+// instance, not the dict, holds the references. https://github.com/python/cpython/issues/115776
+#define CYCLEWATCH_HAS_INLINE_VALUES (PY_VERSION_HEX >= 0x030D0000)
+
+// A frame's code is `f_executable` (may be None), its position `instr_ptr`, and a generator that
+// delegates has a state of its own, FRAME_SUSPENDED_YIELD_FROM. Before, the code is `f_code`,
+// the position `prev_instr` (one unit behind), and delegation shows in the next instruction.
+// https://github.com/python/cpython/issues/111354
+#define CYCLEWATCH_FRAME_KNOWS_DELEGATION (PY_VERSION_HEX >= 0x030D0000)
+
+// A frame object has a dict for extra locals and a cache for PyEval_GetLocals (PEP 667).
+// https://github.com/python/cpython/issues/74929
+#define CYCLEWATCH_FRAME_HAS_EXTRA_LOCALS (PY_VERSION_HEX >= 0x030D0000)
+
+// A generator points at its code itself, besides its frame doing so.
+#define CYCLEWATCH_GENERATOR_HAS_CODE (PY_VERSION_HEX < 0x030C0000)
+
+// A frame holds its function as `f_func`; later as `f_funcobj`.
+#define CYCLEWATCH_FRAME_FUNCTION_IS_TYPED (PY_VERSION_HEX < 0x030C0000)
+
+// Opcodes carry an instrumented variant for sys.monitoring (PEP 669).
+// https://github.com/python/cpython/issues/103082
+#define CYCLEWATCH_HAS_INSTRUMENTED_OPCODES (PY_VERSION_HEX >= 0x030C0000)
+
+// Functions have type parameters (PEP 695). https://github.com/python/cpython/issues/103763
+#define CYCLEWATCH_FUNCTION_HAS_TYPE_PARAMS (PY_VERSION_HEX >= 0x030C0000)
+
+// The heads of _asyncio.Future and Task are three words shorter: flags became bit fields.
+#define CYCLEWATCH_ASYNCIO_HAS_SHORT_HEAD (PY_VERSION_HEX >= 0x030D0000)
+
+// queue.SimpleQueue is a ring buffer of its own instead of a list.
+// https://github.com/python/cpython/issues/113884
+#define CYCLEWATCH_SIMPLE_QUEUE_IS_RING (PY_VERSION_HEX >= 0x030D0000)
+
+// threading.local lost a word in front of its arguments.
+#define CYCLEWATCH_THREAD_LOCAL_IS_SHORT (PY_VERSION_HEX >= 0x030D0000)
+
+// Integers keep their digit count in a tag instead of ob_size.
+// https://github.com/python/cpython/issues/101291
+#define CYCLEWATCH_INT_SIZE_IS_TAGGED (PY_VERSION_HEX >= 0x030C0000)

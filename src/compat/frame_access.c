@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+// C, not C++: some of the interpreter's internal headers are not valid C++ (_Atomic).
+#define Py_BUILD_CORE 1
+#include "compat/frame_access.h"
+
+#include "compat/code_names.h"
+#include "compat/features.h"
+#include "compat/layout_switches.h"
+
+#if CYCLEWATCH_LAYOUTS_KNOWN
+#include <internal/pycore_frame.h>
+#include <opcode.h>
+#endif
+
+int cyclewatch_is_generator(PyObject* object) {
+    return PyGen_CheckExact(object) || PyCoro_CheckExact(object) || PyAsyncGen_CheckExact(object);
+}
+
+#if CYCLEWATCH_LAYOUTS_KNOWN
+
+// What to call the C members of a frame: they go by other names inside a generator.
+struct member_names {
+    const char* code;
+    const char* frame;
+};
+
+static const struct member_names kFrameNames = {"f_code", "frame"};
+static const struct member_names kGeneratorNames = {"gi_code", "gi_frame"};
+static const struct member_names kCoroutineNames = {"cr_code", "cr_frame"};
+static const struct member_names kAsyncGeneratorNames = {"ag_code", "ag_frame"};
+
+static const struct member_names* names_for(PyObject* generator) {
+    if (PyCoro_CheckExact(generator)) {
+        return &kCoroutineNames;
+    }
+    return PyGen_CheckExact(generator) ? &kGeneratorNames : &kAsyncGeneratorNames;
+}
+
+static int trusted(unsigned layout) {
+    return (cyclewatch_unreliable_layouts & layout) == 0;
+}
+
+static PyCodeObject* code_of(const _PyInterpreterFrame* frame) {
+#if CYCLEWATCH_FRAME_KNOWS_DELEGATION
+    PyObject* code = frame->f_executable;
+#else
+    PyObject* code = (PyObject*)frame->f_code;
+#endif
+    return code != NULL && PyCode_Check(code) ? (PyCodeObject*)code : NULL;
+}
+
+static PyObject* function_of(const _PyInterpreterFrame* frame) {
+#if CYCLEWATCH_FRAME_FUNCTION_IS_TYPED
+    return (PyObject*)frame->f_func;
+#else
+    return frame->f_funcobj;
+#endif
+}
+
+static int line_of(_PyInterpreterFrame* frame) {
+    PyCodeObject* code = code_of(frame);
+    if (code == NULL) {
+        return 0;
+    }
+    const int offset = _PyInterpreterFrame_LASTI(frame) * (int)sizeof(_Py_CODEUNIT);
+    return cyclewatch_line_at(code, offset);
+}
+
+static int visit_member(PyObject* target,
+                        const char* member,
+                        cyclewatch_frame_visitor visit,
+                        void* arg) {
+    if (target == NULL) {
+        return 0;
+    }
+    const struct cyclewatch_frame_reference reference = {
+        .slot = CYCLEWATCH_SLOT_MEMBER, .target = target, .member = member};
+    return visit(&reference, arg);
+}
+
+// Variables first, then the temporaries above them. `delegate` is the top of the stack of a
+// generator that delegates, or -1.
+static int visit_slots(_PyInterpreterFrame* frame,
+                       PyCodeObject* code,
+                       int delegate,
+                       cyclewatch_frame_visitor visit,
+                       void* arg) {
+    const int variables = code->co_nlocalsplus;
+    int top = frame->stacktop;
+    if (top > variables + code->co_stacksize) {
+        top = variables + code->co_stacksize;
+    }
+    for (int i = 0; i < top; ++i) {
+        PyObject* target = frame->localsplus[i];
+        if (target == NULL) {
+            continue;
+        }
+        struct cyclewatch_frame_reference reference = {.target = target};
+        if (i < variables) {
+            reference.slot = CYCLEWATCH_SLOT_LOCAL;
+            reference.name = cyclewatch_variable_name(code, i);
+            reference.index = i;
+        } else if (i == delegate) {
+            reference.slot = CYCLEWATCH_SLOT_MEMBER;
+            reference.member = "yield_from";
+        } else {
+            reference.slot = CYCLEWATCH_SLOT_STACK;
+            reference.index = i - variables;
+        }
+        const int result = visit(&reference, arg);
+        if (result != 0) {
+            return result;
+        }
+    }
+    return 0;
+}
+
+static int visit_interpreter_frame(_PyInterpreterFrame* frame,
+                                   const struct member_names* names,
+                                   int delegate,
+                                   cyclewatch_frame_visitor visit,
+                                   void* arg) {
+    PyCodeObject* code = code_of(frame);
+    int result = visit_member((PyObject*)frame->frame_obj, names->frame, visit, arg);
+    if (result == 0) {
+        result = visit_member(frame->f_locals, "f_locals", visit, arg);
+    }
+    if (result == 0) {
+        result = visit_member(function_of(frame), "f_func", visit, arg);
+    }
+    if (result == 0) {
+        result = visit_member((PyObject*)code, names->code, visit, arg);
+    }
+    if (result == 0 && code != NULL) {
+        result = visit_slots(frame, code, delegate, visit, arg);
+    }
+    return result;
+}
+
+int cyclewatch_visit_frame(PyObject* object, cyclewatch_frame_visitor visit, void* arg) {
+    if (!trusted(CYCLEWATCH_LAYOUT_FRAMES)) {
+        return 0;
+    }
+    PyFrameObject* frame = (PyFrameObject*)object;
+    int result = visit_member((PyObject*)frame->f_back, "f_back", visit, arg);
+    if (result == 0) {
+        result = visit_member(frame->f_trace, "f_trace", visit, arg);
+    }
+#if CYCLEWATCH_FRAME_HAS_EXTRA_LOCALS
+    if (result == 0) {
+        result = visit_member(frame->f_extra_locals, "f_extra_locals", visit, arg);
+    }
+    if (result == 0) {
+        result = visit_member(frame->f_locals_cache, "f_locals_cache", visit, arg);
+    }
+#endif
+    if (result != 0 || frame->f_frame == NULL ||
+        frame->f_frame->owner != FRAME_OWNED_BY_FRAME_OBJECT) {
+        return result;
+    }
+    return visit_interpreter_frame(frame->f_frame, &kFrameNames, -1, visit, arg);
+}
+
+static _PyInterpreterFrame* frame_inside(PyGenObject* generator) {
+    return generator->gi_frame_state < FRAME_CLEARED ? (_PyInterpreterFrame*)generator->gi_iframe
+                                                     : NULL;
+}
+
+#if CYCLEWATCH_FRAME_KNOWS_DELEGATION
+
+static int delegates(const PyGenObject* generator, const _PyInterpreterFrame* frame) {
+    (void)frame;
+    return generator->gi_frame_state == FRAME_SUSPENDED_YIELD_FROM;
+}
+
+#else
+
+static int is_resume(int opcode) {
+#ifdef RESUME_QUICK
+    if (opcode == RESUME_QUICK) {
+        return 1;
+    }
+#endif
+#if CYCLEWATCH_HAS_INSTRUMENTED_OPCODES
+    if (opcode == INSTRUMENTED_RESUME) {
+        return 1;
+    }
+#endif
+    return opcode == RESUME;
+}
+
+// The instruction that follows a suspended `yield from` or `await` is RESUME 2 or RESUME 3.
+static int delegates(const PyGenObject* generator, const _PyInterpreterFrame* frame) {
+    if (generator->gi_frame_state != FRAME_SUSPENDED) {
+        return 0;
+    }
+    const _Py_CODEUNIT next = frame->prev_instr[1];
+#if CYCLEWATCH_HAS_INSTRUMENTED_OPCODES
+    return is_resume(next.op.code) && next.op.arg >= 2;
+#else
+    return is_resume(_Py_OPCODE(next)) && _Py_OPARG(next) >= 2;
+#endif
+}
+
+#endif
+
+int cyclewatch_visit_generator(PyObject* object, cyclewatch_frame_visitor visit, void* arg) {
+    if (!trusted(CYCLEWATCH_LAYOUT_GENERATORS)) {
+        return 0;
+    }
+    PyGenObject* generator = (PyGenObject*)object;
+    const struct member_names* names = names_for(object);
+    int result = 0;
+#if CYCLEWATCH_GENERATOR_HAS_CODE
+    result = visit_member((PyObject*)generator->gi_code, names->code, visit, arg);
+#endif
+    if (result == 0) {
+        result = visit_member(generator->gi_name, "__name__", visit, arg);
+    }
+    if (result == 0) {
+        result = visit_member(generator->gi_qualname, "__qualname__", visit, arg);
+    }
+    if (result == 0) {
+        result = visit_member(generator->gi_exc_state.exc_value, "exc_value", visit, arg);
+    }
+    if (result == 0) {
+        const char* origin = PyCoro_CheckExact(object) ? "cr_origin" : "finalizer";
+        result = visit_member(generator->gi_origin_or_finalizer, origin, visit, arg);
+    }
+    _PyInterpreterFrame* frame = frame_inside(generator);
+    if (result != 0 || frame == NULL) {
+        return result;
+    }
+    const int delegate = delegates(generator, frame) ? frame->stacktop - 1 : -1;
+    return visit_interpreter_frame(frame, names, delegate, visit, arg);
+}
+
+struct cyclewatch_position cyclewatch_frame_position(PyObject* object) {
+    struct cyclewatch_position position = {NULL, NULL, 0};
+    PyFrameObject* frame = (PyFrameObject*)object;
+    if (!trusted(CYCLEWATCH_LAYOUT_FRAMES) || frame->f_frame == NULL) {
+        return position;
+    }
+    position.code = code_of(frame->f_frame);
+    position.globals = frame->f_frame->f_globals;
+    position.line = frame->f_lineno > 0 ? frame->f_lineno : line_of(frame->f_frame);
+    return position;
+}
+
+struct cyclewatch_position cyclewatch_generator_position(PyObject* object) {
+    struct cyclewatch_position position = {NULL, NULL, 0};
+    if (!trusted(CYCLEWATCH_LAYOUT_GENERATORS)) {
+        return position;
+    }
+    PyGenObject* generator = (PyGenObject*)object;
+    _PyInterpreterFrame* frame = frame_inside(generator);
+    if (frame != NULL) {
+        position.code = code_of(frame);
+        position.globals = frame->f_globals;
+        position.line = line_of(frame);
+    }
+#if CYCLEWATCH_GENERATOR_HAS_CODE
+    if (position.code == NULL) {
+        position.code = generator->gi_code;
+    }
+#endif
+    return position;
+}
+
+#else
+
+int cyclewatch_visit_frame(PyObject* frame, cyclewatch_frame_visitor visit, void* arg) {
+    (void)frame, (void)visit, (void)arg;
+    return 0;
+}
+
+int cyclewatch_visit_generator(PyObject* generator, cyclewatch_frame_visitor visit, void* arg) {
+    (void)generator, (void)visit, (void)arg;
+    return 0;
+}
+
+struct cyclewatch_position cyclewatch_frame_position(PyObject* frame) {
+    (void)frame;
+    return (struct cyclewatch_position){NULL, NULL, 0};
+}
+
+struct cyclewatch_position cyclewatch_generator_position(PyObject* generator) {
+    (void)generator;
+    return (struct cyclewatch_position){NULL, NULL, 0};
+}
+
+#endif
+
+struct cyclewatch_position cyclewatch_traceback_position(PyObject* object) {
+    const PyTracebackObject* traceback = (PyTracebackObject*)object;
+    struct cyclewatch_position position = {NULL, NULL, 0};
+    if (traceback->tb_frame != NULL) {
+        position = cyclewatch_frame_position((PyObject*)traceback->tb_frame);
+    }
+    if (traceback->tb_lineno > 0) {
+        position.line = traceback->tb_lineno;
+    } else if (position.code != NULL) {
+        position.line = cyclewatch_line_at(position.code, traceback->tb_lasti);
+    }
+    return position;
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// C, not C++: some of the interpreter's internal headers are not valid C++ (_Atomic).
+#define Py_BUILD_CORE 1
+#include "compat/object_layout.h"
+
+#include "compat/features.h"
+#include "compat/layout_switches.h"
+
+#include <stddef.h>
+#include <structmember.h>
+
+#if CYCLEWATCH_LAYOUTS_KNOWN
+#include <internal/pycore_dict.h>
+#include <internal/pycore_object.h>
+#endif
+
+unsigned cyclewatch_unreliable_layouts = 0;
+
+static int trusted(unsigned layout) {
+    return CYCLEWATCH_LAYOUTS_KNOWN && (cyclewatch_unreliable_layouts & layout) == 0;
+}
+
+#if CYCLEWATCH_LAYOUTS_KNOWN
+
+static int has_managed_dict(PyTypeObject* type) {
+    return PyType_HasFeature(type, Py_TPFLAGS_MANAGED_DICT);
+}
+
+#if CYCLEWATCH_HAS_VALUES_AND_DICT_POINTERS
+
+static PyDictValues* values_of(PyObject* object) {
+    return *_PyObject_ValuesPointer(object);
+}
+
+static PyObject* managed_dict_of(PyObject* object) {
+    return *_PyObject_ManagedDictPointer(object);
+}
+
+static Py_ssize_t value_count(PyDictValues* values, PyDictKeysObject* keys) {
+    (void)values;
+    return keys->dk_nentries;
+}
+
+#elif CYCLEWATCH_HAS_TAGGED_DICT_OR_VALUES
+
+static PyDictValues* values_of(PyObject* object) {
+    const PyDictOrValues word = *_PyObject_DictOrValuesPointer(object);
+    return _PyDictOrValues_IsValues(word) ? _PyDictOrValues_GetValues(word) : NULL;
+}
+
+static PyObject* managed_dict_of(PyObject* object) {
+    const PyDictOrValues word = *_PyObject_DictOrValuesPointer(object);
+    return _PyDictOrValues_IsValues(word) ? NULL : _PyDictOrValues_GetDict(word);
+}
+
+static Py_ssize_t value_count(PyDictValues* values, PyDictKeysObject* keys) {
+    (void)values;
+    return keys->dk_nentries;
+}
+
+#else
+
+static PyDictValues* values_of(PyObject* object) {
+    if (!PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_INLINE_VALUES)) {
+        return NULL;
+    }
+    PyDictValues* values = _PyObject_InlineValues(object);
+    return values->valid ? values : NULL;
+}
+
+static PyObject* managed_dict_of(PyObject* object) {
+    return (PyObject*)_PyObject_GetManagedDict(object);
+}
+
+static Py_ssize_t value_count(PyDictValues* values, PyDictKeysObject* keys) {
+    return keys->dk_nentries < values->capacity ? keys->dk_nentries : values->capacity;
+}
+
+#endif
+
+static PyDictKeysObject* shared_keys_of(PyTypeObject* type) {
+    if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
+        return NULL;
+    }
+    PyDictKeysObject* keys = ((PyHeapTypeObject*)type)->ht_cached_keys;
+    return keys != NULL && keys->dk_kind == DICT_KEYS_SPLIT ? keys : NULL;
+}
+
+int cyclewatch_visit_attribute_values(PyObject* object,
+                                      cyclewatch_attribute_visitor visit,
+                                      void* arg) {
+    if (!trusted(CYCLEWATCH_LAYOUT_INLINE_VALUES) || !has_managed_dict(Py_TYPE(object))) {
+        return 0;
+    }
+    PyDictKeysObject* keys = shared_keys_of(Py_TYPE(object));
+    PyDictValues* values = keys == NULL ? NULL : values_of(object);
+    if (values == NULL) {
+        return 0;
+    }
+    const PyDictUnicodeEntry* entries = DK_UNICODE_ENTRIES(keys);
+    const Py_ssize_t count = value_count(values, keys);
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        PyObject* value = values->values[i];
+        if (value == NULL || entries[i].me_key == NULL) {
+            continue;
+        }
+        const int result = visit(entries[i].me_key, value, arg);
+        if (result != 0) {
+            return result;
+        }
+    }
+    return 0;
+}
+
+// An unmanaged dict pointer may stand at the end of a variable-sized object: then the offset is
+// negative and counts from that end.
+static PyObject** unmanaged_dict_pointer(PyObject* object) {
+    PyTypeObject* type = Py_TYPE(object);
+    Py_ssize_t offset = type->tp_dictoffset;
+    if (offset < 0) {
+        if (CYCLEWATCH_INT_SIZE_IS_TAGGED && PyType_HasFeature(type, Py_TPFLAGS_LONG_SUBCLASS)) {
+            return NULL;
+        }
+        const Py_ssize_t size = Py_SIZE(object);
+        offset += (Py_ssize_t)_PyObject_VAR_SIZE(type, size < 0 ? -size : size);
+    }
+    return offset > 0 ? (PyObject**)((char*)object + offset) : NULL;
+}
+
+PyObject* cyclewatch_existing_dict(PyObject* object) {
+    if (!trusted(CYCLEWATCH_LAYOUT_INSTANCE_DICT)) {
+        return NULL;
+    }
+    PyObject* dict = NULL;
+    if (has_managed_dict(Py_TYPE(object))) {
+        dict = managed_dict_of(object);
+    } else if (Py_TYPE(object)->tp_dictoffset != 0) {
+        PyObject** pointer = unmanaged_dict_pointer(object);
+        dict = pointer == NULL ? NULL : *pointer;
+    }
+    return dict != NULL && PyDict_Check(dict) ? dict : NULL;
+}
+
+int cyclewatch_dict_borrows_values(PyObject* dict) {
+#if CYCLEWATCH_HAS_INLINE_VALUES
+    const PyDictValues* values = ((PyDictObject*)dict)->ma_values;
+    return values != NULL && values->embedded;
+#else
+    (void)dict;
+    return 0;
+#endif
+}
+
+#else
+
+int cyclewatch_visit_attribute_values(PyObject* object,
+                                      cyclewatch_attribute_visitor visit,
+                                      void* arg) {
+    (void)object, (void)visit, (void)arg, (void)trusted;
+    return 0;
+}
+
+PyObject* cyclewatch_existing_dict(PyObject* object) {
+    (void)object;
+    return NULL;
+}
+
+int cyclewatch_dict_borrows_values(PyObject* dict) {
+    (void)dict;
+    return 0;
+}
+
+#endif
+
+int cyclewatch_type_has_slots(PyTypeObject* type) {
+    return PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
+           ((PyHeapTypeObject*)type)->ht_slots != NULL;
+}
+
+int cyclewatch_visit_members(PyTypeObject* type,
+                             PyObject* object,
+                             cyclewatch_member_visitor visit,
+                             void* arg) {
+    if (type->tp_members == NULL) {
+        return 0;
+    }
+    for (const PyMemberDef* member = type->tp_members; member->name != NULL; ++member) {
+        if ((member->type != T_OBJECT && member->type != T_OBJECT_EX) || member->offset <= 0) {
+            continue;
+        }
+        PyObject* value = *(PyObject**)((char*)object + member->offset);
+        const int result = value == NULL ? 0 : visit(member->name, value, member->offset, arg);
+        if (result != 0) {
+            return result;
+        }
+    }
+    return 0;
+}
