@@ -3,10 +3,9 @@
 
 #include <pybind11/stl.h>
 
-#include <cerrno>
-#include <fstream>
-#include <iterator>
 #include <memory>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -66,17 +65,11 @@ std::shared_ptr<model::Report> parsed(std::string_view contents, const std::stri
 }
 
 std::shared_ptr<model::Report> load(const py::object& path) {
-    const std::string file = file_system_path(path);
-    errno = 0;
-    std::ifstream stream(file, std::ios::binary);
-    std::string contents;
-    if (stream) {
-        contents.assign(std::istreambuf_iterator<char>(stream), {});
-    }
-    if (!stream) {
-        raise_os_error(errno != 0 ? errno : EIO, file);
-    }
-    return parsed(contents, file);
+    // Python's own open(): the errors a caller expects, each with the path.
+    const py::object file = py::module_::import("io").attr("open")(path, "rb");
+    const py::bytes contents = file.attr("read")();
+    file.attr("close")();
+    return parsed(std::string_view(contents), file_system_path(path));
 }
 
 }  // namespace

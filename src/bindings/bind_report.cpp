@@ -3,6 +3,7 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <charconv>
 #include <string>
 #include <string_view>
@@ -267,17 +268,49 @@ void bind_finding(py::module_& module) {
     bind_finding_lists(added);
 }
 
-py::dict stats_dict(const model::Stats& stats) {
-    py::dict dict;
-    dict["collections"] = stats.collections;
-    dict["condemned"] = stats.condemned;
-    dict["owners"] = stats.owners;
-    dict["findings"] = stats.findings;
-    dict["seconds"] = stats.seconds;
-    dict["collection_seconds"] = stats.collection_seconds;
-    dict["elapsed"] = stats.elapsed;
-    dict["skipped"] = stats.skipped;
-    return dict;
+using StatsClass = py::class_<model::Stats, std::shared_ptr<model::Stats>>;
+
+// Stats answers to attributes and, for tables and logs, to names like a mapping.
+const std::vector<std::string>& stats_names() {
+    static const std::vector<std::string> names{"collections",
+                                                "condemned",
+                                                "owners",
+                                                "findings",
+                                                "seconds",
+                                                "collection_seconds",
+                                                "elapsed",
+                                                "skipped"};
+    return names;
+}
+
+void bind_stats(py::module_& module) {
+    using model::Stats;
+    StatsClass added(module, "Stats", "What a watch saw and spent, by attribute or by name.");
+    of_package(added)
+        .def_readonly("collections", &Stats::collections, "Collections seen.")
+        .def_readonly("condemned", &Stats::condemned, "Objects condemned.")
+        .def_readonly("owners", &Stats::owners, "Owners that died with garbage.")
+        .def_readonly("findings", &Stats::findings, "Distinct findings.")
+        .def_readonly("seconds", &Stats::seconds, "Seconds the watch spent in collections.")
+        .def_readonly("collection_seconds",
+                      &Stats::collection_seconds,
+                      "Seconds collections took, the watch's share included.")
+        .def_readonly("elapsed", &Stats::elapsed, "Seconds the watch has been on.")
+        .def_readonly("skipped", &Stats::skipped, "Reason -> how often something was left out.")
+        .def("keys", [](const Stats&) { return stats_names(); })
+        .def("__iter__", [](const Stats&) { return py::iter(py::cast(stats_names())); })
+        .def("__len__", [](const Stats&) { return stats_names().size(); })
+        .def("__getitem__",
+             [](const py::object& self, const std::string& name) -> py::object {
+                 const auto& names = stats_names();
+                 if (std::find(names.begin(), names.end(), name) == names.end()) {
+                     throw py::key_error(name);
+                 }
+                 return self.attr(name.c_str());
+             })
+        .def("__repr__", [](const py::object& self) {
+            return "<Stats " + std::string(py::str(py::dict(self))) + ">";
+        });
 }
 
 }  // namespace
@@ -287,6 +320,7 @@ void bind_report(py::module_& module) {
     bind_owner(module);
     bind_collection(module);
     bind_program(module);
+    bind_stats(module);
     bind_finding(module);
 
     using model::Report;
@@ -320,7 +354,7 @@ void bind_report(py::module_& module) {
             "The program that was watched.")
         .def_property_readonly(
             "stats",
-            [](const Report& self) { return stats_dict(self.stats); },
+            [](const Self& self) { return std::shared_ptr<model::Stats>(self, &self->stats); },
             "Counts and seconds of the watch when the report was made.")
         .def("__repr__", [](const Report& self) {
             return "<Report of " + quoted(self.program.script) + ": " +

@@ -9,7 +9,4 @@ namespace cyclewatch::bindings {
 // Raises cyclewatch.errors.ReportFormatError. RUNS PYTHON: possibly (imports the class once).
 [[noreturn]] void raise_report_format_error(const std::string& message);
 
-// Raises the OSError that `error_number` stands for, FileNotFoundError and so on.
-[[noreturn]] void raise_os_error(int error_number, const std::string& path);
-
 }  // namespace cyclewatch::bindings

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names the reference that keeps device memory alive in garbage cycles.
+
+Call :func:`warn_tensor_cycles` once, when the model is made. From then on every garbage
+collection that frees tensors tells which reference loop had kept them, how many bytes that were,
+and which one reference to cut so that they are freed at once.
+"""
+
+from cyclewatch._native import (
+    Collection,
+    Finding,
+    Owner,
+    Program,
+    Reference,
+    Report,
+    Stats,
+    __version__,
+)
+from cyclewatch.errors import ReportFormatError, TensorCycleWarning
+from cyclewatch.watches import (
+    Watch,
+    observe_tensor_cycles,
+    register_owner,
+    unregister_owner,
+    warn_tensor_cycles,
+    watch,
+)
+
+__all__ = [
+    "Collection",
+    "Finding",
+    "Owner",
+    "Program",
+    "Reference",
+    "Report",
+    "ReportFormatError",
+    "Stats",
+    "TensorCycleWarning",
+    "Watch",
+    "__version__",
+    "observe_tensor_cycles",
+    "register_owner",
+    "unregister_owner",
+    "warn_tensor_cycles",
+    "watch",
+]

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Turning a watch on and off, and what each kind of watch does with what it finds."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from cyclewatch import _native
+from cyclewatch.errors import TensorCycleWarning
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from types import TracebackType
+
+    from cyclewatch._native import Finding, NativeWatch, Report, Stats
+
+# Where a warning stands if no line of code is known for the reference to cut.
+_NO_FILE = "<garbage collection>"
+
+
+class Watch:
+    """A watch that is on until :meth:`stop`, which calling it or leaving its ``with`` does too.
+
+    Dropping the object does not end the watch. What it found stays at hand afterwards.
+    """
+
+    __slots__ = ("_native_watch",)
+
+    def __init__(self, native_watch: NativeWatch) -> None:
+        """Wrap a running watch; use :func:`watch` and its siblings to get one."""
+        self._native_watch = native_watch
+
+    def stop(self) -> None:
+        """End the watch and finish its report. Further calls do nothing."""
+        self._native_watch.stop()
+
+    def __call__(self) -> None:
+        """End the watch, as what torch's function of the same name returns is used."""
+        self.stop()
+
+    def report(self) -> Report:
+        """Everything found so far, including what is still being analysed: waits for that."""
+        return self._native_watch.report()
+
+    @property
+    def stats(self) -> Stats:
+        """Collections seen, objects condemned, owners, findings, seconds spent, what was skipped."""
+        return self._native_watch.stats()
+
+    @property
+    def active(self) -> bool:
+        """False once the watch has been stopped."""
+        return self._native_watch.active
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        return f"<cyclewatch.Watch {'active' if self.active else 'stopped'}>"
+
+
+def warn_tensor_cycles(
+    *,
+    devices: str | Iterable[str] = "auto",
+    report_dir: str | os.PathLike[str] | None = None,
+    formats: str | Iterable[str] = ("html",),
+    min_bytes: int = 0,
+    budget: float = 0.01,
+    capture_values: bool = False,
+) -> Watch:
+    """Warn about every reference loop that kept tensors alive, and write a report file.
+
+    After a collection freed tensors, one :class:`TensorCycleWarning` is issued per finding, at
+    the file and line of the reference to cut where that is known, and its card is logged by the
+    logger ``cyclewatch``. The report, ``cyclewatch-<script>-<pid>.html``, is rewritten in the
+    background as findings come.
+
+    Args:
+        devices: "auto" (accelerators if one is usable, else the CPU), "all", or names such as
+            ``("cuda", "cpu")`` and ``"cuda:1"``.
+        report_dir: Folder of the report files; default: the current directory. If it cannot be
+            written, the temporary directory is used and the log says so.
+        formats: Any of "text", "json", "dot", "svg" and "html"; one file each.
+        min_bytes: Findings that held fewer bytes are kept out.
+        budget: Share of wall time, 0 to 1, that the watch may use; beyond it equal findings are
+            only counted, and the report says what was skipped.
+        capture_values: Also record values from the program, such as dict keys that are no
+            identifiers. By default a report holds types, names and code locations only.
+
+    Returns:
+        The watch; call it, or its ``stop()``, to end it.
+
+    Raises:
+        ValueError: An unknown device or format; the message lists the valid ones.
+    """
+    return _start(
+        devices,
+        formats=_words(formats, "formats"),
+        report_dir=os.fspath(report_dir) if report_dir is not None else os.curdir,
+        min_bytes=min_bytes,
+        budget=budget,
+        capture_values=capture_values,
+        on_finding=_warn,
+    )
+
+
+def observe_tensor_cycles(
+    callback: Callable[[Report], object],
+    *,
+    devices: str | Iterable[str] = "auto",
+    min_bytes: int = 0,
+    budget: float = 0.01,
+    capture_values: bool = False,
+) -> Watch:
+    """Call ``callback(report)`` after each collection that freed tensors.
+
+    The callback runs on the main thread, outside the collection. If it raises, that is logged by
+    the logger ``cyclewatch`` and the watch goes on. No file is written; see
+    :func:`warn_tensor_cycles` for the other arguments and errors.
+    """
+    if not callable(callback):
+        raise TypeError(f"callback must be callable, not {type(callback).__name__}")
+
+    def deliver(report: Report) -> None:
+        try:
+            callback(report)
+        except Exception:
+            _logger().exception("the callback of observe_tensor_cycles raised; the watch goes on")
+
+    return _start(
+        devices,
+        min_bytes=min_bytes,
+        budget=budget,
+        capture_values=capture_values,
+        on_report=deliver,
+    )
+
+
+def watch(
+    *,
+    devices: str | Iterable[str] = "auto",
+    min_bytes: int = 0,
+    budget: float = 0.01,
+    capture_values: bool = False,
+) -> Watch:
+    """Watch silently: ``with cyclewatch.watch() as w: ...; print(w.report().to_text())``.
+
+    Nothing is warned, logged or written. See :func:`warn_tensor_cycles` for arguments and errors.
+    """
+    return _start(devices, min_bytes=min_bytes, budget=budget, capture_values=capture_values)
+
+
+def register_owner(
+    owner_type: type, reader: Callable[[Any], Mapping[str, object] | None]
+) -> None:
+    """Teach every watch that objects of `owner_type`, or of a subclass, own device memory.
+
+    ``reader(obj)`` returns ``{"device": "cuda:0", "nbytes": int, "data_ptr": int}`` with, if it
+    likes, ``"shape"`` and ``"dtype"``; or None if `obj` owns nothing. Equal ``device`` and
+    ``data_ptr`` mean the same memory, which is counted once. The reader runs inside a collection
+    on an object about to die: it must be quick, keep no reference to it and make no container
+    that holds it. If it raises, the object is skipped and counted, and logged once.
+
+    Registering a type again replaces its reader. Raises TypeError if `owner_type` is not a type
+    or `reader` is not callable.
+    """
+    if not isinstance(owner_type, type):
+        raise TypeError(f"register_owner needs a type, not {owner_type!r}")
+    if not callable(reader):
+        raise TypeError(f"the reader must be callable, not {type(reader).__name__}")
+    _native.register_owner(owner_type, reader)
+
+
+def unregister_owner(owner_type: type) -> None:
+    """Forget what :func:`register_owner` was told of `owner_type`.
+
+    Raises KeyError if it was told nothing.
+    """
+    if not _native.unregister_owner(owner_type):
+        raise KeyError(owner_type)
+
+
+def _start(
+    devices: str | Iterable[str],
+    *,
+    formats: list[str] | None = None,
+    report_dir: str | None = None,
+    min_bytes: int,
+    budget: float,
+    capture_values: bool,
+    on_finding: Callable[[Finding, str | None], None] | None = None,
+    on_report: Callable[[Report], None] | None = None,
+) -> Watch:
+    if min_bytes < 0:
+        raise ValueError(f"min_bytes must not be negative, but is {min_bytes}")
+    if not 0 < budget <= 1:
+        raise ValueError(f"budget is a share of wall time above 0 and up to 1, but is {budget}")
+    return Watch(
+        _native.start_watch(
+            devices=_words(devices, "devices"),
+            formats=_known_formats(formats or []),
+            report_dir=report_dir,
+            min_bytes=min_bytes,
+            budget=budget,
+            capture_values=capture_values,
+            on_finding=on_finding,
+            on_report=on_report,
+        )
+    )
+
+
+def _words(value: str | Iterable[str], argument: str) -> list[str]:
+    words = [value] if isinstance(value, str) else list(value)
+    for word in words:
+        if not isinstance(word, str):
+            raise TypeError(f"{argument} takes names, not {word!r}")
+    return words
+
+
+def _known_formats(formats: list[str]) -> list[str]:
+    known = _native.format_names()
+    for name in formats:
+        if name not in known:
+            raise ValueError(f"unknown format {name!r}; the formats are {', '.join(known)}")
+    return formats
+
+
+def _warn(finding: Finding, report_path: str | None) -> None:
+    # Called from between two instructions of the main thread: nothing may be raised there, not
+    # even where warnings are errors.
+    try:
+        _logger().warning("%s%s", finding.to_text(), _report_line(report_path))
+        _issue_warning(finding, report_path)
+    except Exception as error:
+        _logger().error("%s: %s", type(error).__name__, error)
+
+
+def _issue_warning(finding: Finding, report_path: str | None) -> None:
+    import warnings
+
+    location = finding.cut.location if finding.cut is not None else None
+    path, _, line = (location or "").rpartition(":")
+    known = bool(path) and line.isdigit()
+    warnings.warn_explicit(
+        finding.headline + _report_line(report_path),
+        TensorCycleWarning,
+        filename=path if known else _NO_FILE,
+        lineno=int(line) if known else 1,
+        # Without a registry every finding is told, even two at one line.
+        registry=None,
+    )
+
+
+def _report_line(report_path: str | None) -> str:
+    return f"\nreport: {report_path}" if report_path else ""
+
+
+def _logger() -> Any:
+    # Imported when there is something to say: `import cyclewatch` is to cost nothing.
+    import logging
+
+    return logging.getLogger("cyclewatch")
