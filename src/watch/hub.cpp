@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch/hub.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "analysis/analyze.h"
+#include "collector/gc_hook.h"
+#include "device/device_memory.h"
+#include "watch/notices.h"
+
+namespace cyclewatch::watch {
+namespace {
+
+constexpr int kWarning = 30;  // logging.WARNING
+constexpr double kFlushSeconds = 10;
+
+std::atomic<bool> forked{false};
+
+double seconds(Clock::duration duration) {
+    return std::chrono::duration<double>(duration).count();
+}
+
+std::string reason_of(collector::Miss miss) {
+    switch (miss) {
+        case collector::Miss::none: return "";
+        case collector::Miss::not_armed: return "the canary could not be armed";
+        case collector::Miss::not_listed: return "the collector's list was not there";
+        case collector::Miss::broken_list: return "the collector's list had an unknown shape";
+        case collector::Miss::out_of_memory: return "out of memory in the watch";
+    }
+    return "";
+}
+
+}  // namespace
+
+Hub& Hub::instance() {
+    static Hub& hub = *[] {
+        // The child only raises a flag; everything else waits until the GIL is held.
+        pthread_atfork(nullptr, nullptr, [] { forked.store(true); });
+        return new Hub;  // never destroyed: the hook may outlive statics
+    }();
+    return hub;
+}
+
+base::Result<std::shared_ptr<Watch>> Hub::start(Settings settings, ReportWriter::Render render) {
+    look_after_fork();
+    std::string warning;
+    if (watches_.empty()) {
+        const base::Result<collector::Installed> installed = collector::install(*this);
+        if (!installed.ok()) {
+            return base::Error{installed.error()};
+        }
+        warning = installed.value().warning;
+        last_of_generation_.fill(Clock::now());
+    }
+    auto watch = std::make_shared<Watch>(std::move(settings), std::move(render));
+    watches_.push_back(watch);
+    if (!warning.empty()) {
+        watch->tell(kWarning, warning);
+    }
+    return watch;
+}
+
+void Hub::stop(const std::shared_ptr<Watch>& watch) {
+    look_after_fork();
+    if (std::erase(watches_, watch) == 0) {
+        return;
+    }
+    if (watches_.empty()) {
+        collector::remove();
+        current_ = {};
+    }
+    deliver_notices();
+    watch->flush(kFlushSeconds);
+    deliver_notices();
+}
+
+void Hub::stop_all() {
+    while (!watches_.empty()) {
+        stop(std::shared_ptr<Watch>(watches_.back()));
+    }
+}
+
+bool Hub::is_active(const std::shared_ptr<Watch>& watch) const {
+    return std::ranges::find(watches_, watch) != watches_.end();
+}
+
+void Hub::settle(const std::shared_ptr<Watch>& watch) {
+    look_after_fork();
+    if (is_active(watch) && !collector::in_place()) {
+        collector::put_back();
+        for (const auto& active : watches_) {
+            active->skip("times the hook was taken out of gc.callbacks");
+            active->tell(kWarning,
+                         "The program took cyclewatch out of gc.callbacks; collections until it "
+                         "was put back were not seen.");
+        }
+    }
+    watch->tell_problems();
+    deliver_notices();
+}
+
+void Hub::look_after_fork() {
+    if (!forked.exchange(false)) {
+        return;
+    }
+    drop_notices();
+    current_ = {};
+    collections_ = 0;
+    for (const auto& watch : watches_) {
+        watch->start_over();
+    }
+}
+
+Depth Hub::shallowest_allowed(Clock::time_point now) const {
+    Depth depth = Depth::full;
+    for (const auto& watch : watches_) {
+        depth = std::max(depth, watch->depth(now));
+    }
+    return depth;
+}
+
+void Hub::on_start(int generation) noexcept {
+    const Clock::time_point entered = Clock::now();
+    try {
+        look_after_fork();
+        current_ = {};
+        current_.generation = generation;
+        current_.started = entered;
+        ++collections_;
+        pipeline_.registry().refresh();
+    } catch (...) {
+        current_.dropped = "out of memory in the watch";
+    }
+    current_.own = Clock::now() - entered;
+}
+
+void Hub::on_condemned(const collector::CondemnedSet& condemned) noexcept {
+    const Clock::time_point entered = Clock::now();
+    current_.condemned = condemned.objects().size();
+    if (!pipeline_.registry().empty()) {
+        try {
+            inspect(condemned);
+        } catch (...) {
+            current_.caught.reset();
+            current_.dropped = "out of memory in the watch";
+        }
+    }
+    current_.own += Clock::now() - entered;
+}
+
+void Hub::inspect(const collector::CondemnedSet& condemned) {
+    current_.depth = shallowest_allowed(current_.started);
+    accelerator_usable_ = device::accelerator_usable();
+    const auto wanted = [this](std::string_view device) {
+        return std::ranges::any_of(watches_, [&](const auto& watch) {
+            return watch->wants(device, accelerator_usable_);
+        });
+    };
+    current_.caught = pipeline_.inspect(condemned, wanted, current_.depth);
+}
+
+void Hub::on_stop(collector::Miss miss) noexcept {
+    const Clock::time_point entered = Clock::now();
+    try {
+        conclude(miss);
+    } catch (...) {
+        current_.dropped = "out of memory in the watch";
+    }
+    current_.caught.reset();
+    const Clock::time_point now = Clock::now();
+    current_.own += now - entered;
+    try {
+        count_for_all(now);
+    } catch (...) {
+        // Statistics are the one thing left to lose.
+    }
+}
+
+void Hub::conclude(collector::Miss miss) {
+    if (miss != collector::Miss::none) {
+        current_.dropped = reason_of(miss);
+    }
+    if (miss == collector::Miss::broken_list) {
+        for (const auto& watch : watches_) {
+            watch->tell(kWarning,
+                        "cyclewatch met a collector list of unknown shape, switched its "
+                        "ride-along off and goes on with trial deletion, which is slower.");
+        }
+    }
+    const model::CollectionRecord record = make_record(Clock::now());
+    if (current_.caught != nullptr) {
+        Pipeline::settle(*current_.caught);
+        share_out(*current_.caught, record);
+        tell_failed_readers();
+    }
+}
+
+model::CollectionRecord Hub::make_record(Clock::time_point now) {
+    model::CollectionRecord record;
+    record.number = collections_;
+    record.generation = current_.generation;
+    record.duration = seconds(now - current_.started);
+    record.own_seconds = seconds(current_.own);
+    record.condemned = current_.condemned;
+    record.note = current_.depth == Depth::owners_only
+                      ? "over budget: owners were counted, no graph was made"
+                      : current_.dropped;
+    // What is condemned now was alive, or not yet made, when a collection that reached at least
+    // as far last ran.
+    const auto generation =
+        static_cast<std::size_t>(std::clamp(current_.generation, 0, 2));
+    Clock::time_point earlier = last_of_generation_[generation];
+    for (std::size_t older = generation; older < last_of_generation_.size(); ++older) {
+        earlier = std::max(earlier, last_of_generation_[older]);
+    }
+    record.dead_for_at_most = seconds(current_.started - earlier);
+    last_of_generation_[generation] = now;
+    return record;
+}
+
+void Hub::share_out(Catch& caught, const model::CollectionRecord& record) {
+    for (const auto& watch : std::vector(watches_)) {
+        share_with(*watch, caught, record);
+    }
+}
+
+void Hub::share_with(Watch& watch, Catch& caught, model::CollectionRecord record) {
+    const auto wanted = [&](std::string_view device) {
+        return watch.wants(device, accelerator_usable_);
+    };
+    model::Observation observation = observation_of(caught, wanted);
+    record.started_at = watch.seconds_since_start(current_.started);
+    record.owners = observation.record.owners;
+    record.released_bytes = observation.record.released_bytes;
+    observation.record = record;
+    watch.skip("owners whose reader failed", caught.failed_readings);
+    watch.skip("objects not captured: over the limit for one collection",
+               observation.omitted_nodes);
+    watch.skip("collections without a graph: over budget",
+               current_.depth == Depth::owners_only ? 1 : 0);
+    if (record.owners > 0) {
+        watch.add(record, analysis::analyze(observation));
+    }
+    caught.captured.graph = std::move(observation.graph);
+}
+
+void Hub::tell_failed_readers() {
+    for (const std::string& failure : pipeline_.registry().take_failures()) {
+        for (const auto& watch : watches_) {
+            watch->tell(kWarning, failure);
+        }
+    }
+}
+
+void Hub::count_for_all(Clock::time_point now) {
+    const CollectionCost cost{current_.condemned, seconds(current_.own),
+                              seconds(now - current_.started)};
+    for (const auto& watch : watches_) {
+        watch->count(cost);
+        if (!current_.dropped.empty()) {
+            watch->skip(current_.dropped);
+        }
+    }
+}
+
+}  // namespace cyclewatch::watch

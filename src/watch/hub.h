@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one listener behind the one hook: runs the pipeline once per collection and hands every
+// active watch its share.
+//
+// REQUIRES (everything here): GIL held.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "collector/collection_listener.h"
+#include "watch/pipeline.h"
+#include "watch/watch.h"
+
+namespace cyclewatch::watch {
+
+class Hub final : public collector::CollectionListener {
+  public:
+    static Hub& instance();
+
+    // Installs the hook with the first watch. The error is a sentence for the user.
+    base::Result<std::shared_ptr<Watch>> start(Settings settings, ReportWriter::Render render);
+    // Removes the hook with the last watch; delivers what is queued; waits for the report file.
+    void stop(const std::shared_ptr<Watch>& watch);
+    void stop_all();
+    [[nodiscard]] bool is_active(const std::shared_ptr<Watch>& watch) const;
+
+    // Before anyone reads a watch: looks after a fork, puts a removed hook back, delivers.
+    void settle(const std::shared_ptr<Watch>& watch);
+
+    device::OwnerRegistry& registry() { return pipeline_.registry(); }
+
+    void on_start(int generation) noexcept override;
+    void on_condemned(const collector::CondemnedSet& condemned) noexcept override;
+    void on_stop(collector::Miss miss) noexcept override;
+
+  private:
+    // The collection under way.
+    struct Current {
+        int generation = 0;
+        Clock::time_point started;
+        Clock::duration own{};
+        std::uint64_t condemned = 0;
+        Depth depth = Depth::full;
+        std::unique_ptr<Catch> caught;
+        std::string dropped;  // why the observation was given up, "" if it was not
+    };
+
+    Hub() = default;
+    void look_after_fork();
+    [[nodiscard]] Depth shallowest_allowed(Clock::time_point now) const;
+    void inspect(const collector::CondemnedSet& condemned);
+    void conclude(collector::Miss miss);
+    void share_out(Catch& caught, const model::CollectionRecord& record);
+    void share_with(Watch& watch, Catch& caught, model::CollectionRecord record);
+    [[nodiscard]] model::CollectionRecord make_record(Clock::time_point now);
+    void count_for_all(Clock::time_point now);
+    void tell_failed_readers();
+
+    std::vector<std::shared_ptr<Watch>> watches_;
+    Pipeline pipeline_;
+    Current current_;
+    bool accelerator_usable_ = false;
+    std::uint64_t collections_ = 0;
+    std::array<Clock::time_point, 3> last_of_generation_{};
+};
+
+}  // namespace cyclewatch::watch

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// One collection, stage by stage: condemned set -> owners -> what they own -> reference graph,
+// and after the sweep: what really went. Calls the rooms in order; decides nothing itself.
+//
+// REQUIRES (everything here): GIL held. RUNS PYTHON: only readers the user registered.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "capture/graph_capture.h"
+#include "collector/condemned_set.h"
+#include "device/owner_detector.h"
+#include "device/owner_reader.h"
+#include "device/owner_registry.h"
+#include "model/observation.h"
+#include "python/references.h"
+
+namespace cyclewatch::watch {
+
+// How much of a collection is looked at.
+enum class Depth : std::uint8_t {
+    full,
+    lean,         // over budget: few objects are named, equal shapes only counted
+    owners_only,  // far over budget: owners and bytes are counted, no graph is made
+};
+
+// One owner between the callback and "stop".
+struct PendingOwner {
+    std::string type;
+    device::OwnerReading reading;
+    python::OwnedRef weakref;  // dead at "stop": the owner really went; null: cannot be asked
+    capture::OwnerPlace place;
+    std::size_t storage = 0;  // index into the storages of the collection
+    bool died = true;
+};
+
+// Everything known of one collection that condemned an owner.
+struct Catch {
+    std::vector<PendingOwner> owners;
+    std::vector<model::Storage> storages;
+    capture::CapturedGraph captured;
+    std::uint64_t failed_readings = 0;
+};
+
+class Pipeline {
+  public:
+    // Tells whether any watch looks at memory of this device ("cuda:0").
+    using Wanted = std::function<bool(std::string_view device)>;
+
+    device::OwnerRegistry& registry() noexcept { return registry_; }
+
+    // Inside CollectionListener::on_condemned(): all stages up to the graph. Null where nothing
+    // that is wanted was condemned. May throw std::bad_alloc.
+    [[nodiscard]] std::unique_ptr<Catch> inspect(const collector::CondemnedSet& condemned,
+                                                 const Wanted& wanted, Depth depth);
+
+    // At "stop": asks the witnesses which owners and storages really went.
+    static void settle(Catch& caught) noexcept;
+
+  private:
+    void read_owners(const device::Detection& detection, const Wanted& wanted, Catch& caught,
+                     std::vector<PyObject*>& objects);
+
+    device::OwnerRegistry registry_;
+    device::OwnerDetector detector_;
+};
+
+// What one watch sees of `caught`: its owners and storages, the totals in the record. Moves the
+// graph into the observation; give it back with `caught.captured.graph = std::move(...)`.
+[[nodiscard]] model::Observation observation_of(Catch& caught, const Pipeline::Wanted& wanted);
+
+}  // namespace cyclewatch::watch

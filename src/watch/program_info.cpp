@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch/program_info.h"
+
+#include <Python.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <ctime>
+#include <string_view>
+
+#include "collector/gc_hook.h"
+
+namespace cyclewatch::watch {
+namespace {
+
+// sys.argv[0] without directory and .py; "python" for an interactive session or -c.
+std::string script_name() {
+    PyObject* const argv = PySys_GetObject("argv");
+    if (argv == nullptr || !PyList_Check(argv) || PyList_GET_SIZE(argv) == 0 ||
+        !PyUnicode_Check(PyList_GET_ITEM(argv, 0))) {
+        return "python";
+    }
+    const char* text = PyUnicode_AsUTF8(PyList_GET_ITEM(argv, 0));
+    if (text == nullptr) {
+        PyErr_Clear();
+        return "python";
+    }
+    std::string name = text;
+    name.erase(0, name.find_last_of('/') + 1);
+    if (name.ends_with(".py")) {
+        name.resize(name.size() - 3);
+    }
+    for (char& c : name) {
+        const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                           (c >= 'A' && c <= 'Z') || c == '_' || c == '-' || c == '.';
+        c = plain ? c : '_';  // it becomes part of a file name
+    }
+    return name.empty() || name == "-c" ? "python" : name.substr(0, 64);
+}
+
+int rank() {
+    const char* text = std::getenv("RANK");
+    int value = -1;
+    if (text != nullptr) {
+        const std::string_view digits = text;
+        const auto [end, error] =
+            std::from_chars(digits.data(), digits.data() + digits.size(), value);
+        if (error != std::errc() || end != digits.data() + digits.size() || value < 0) {
+            return -1;
+        }
+    }
+    return value;
+}
+
+std::string utc_now() {
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    gmtime_r(&now, &parts);
+    std::array<char, 32> text{};
+    std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+    return text.data();
+}
+
+}  // namespace
+
+model::ProgramInfo describe_program() {
+    model::ProgramInfo program;
+    program.script = script_name();
+    program.pid = ::getpid();
+    program.rank = rank();
+    const std::string_view version = Py_GetVersion();
+    program.python_version = version.substr(0, version.find(' '));
+    program.cyclewatch_version = CYCLEWATCH_VERSION;
+    program.started_at = utc_now();
+    program.strategy = collector::strategy_name(collector::strategy());
+    return program;
+}
+
+std::string report_stem(const model::ProgramInfo& program) {
+    const std::string rank = program.rank < 0 ? "" : "-rank" + std::to_string(program.rank);
+    return "cyclewatch-" + program.script + rank + "-" + std::to_string(program.pid);
+}
+
+}  // namespace cyclewatch::watch

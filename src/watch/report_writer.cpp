@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch/report_writer.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+#include <utility>
+
+#include "watch/atomic_file.h"
+
+namespace cyclewatch::watch {
+namespace {
+
+// Counts that merely go up are written at most this often.
+constexpr std::chrono::milliseconds kQuietPeriod{1000};
+
+std::string temporary_directory() {
+    const char* wish = std::getenv("TMPDIR");
+    return wish != nullptr && *wish != '\0' ? wish : "/tmp";
+}
+
+bool writable(const std::string& directory) {
+    return ::access(directory.empty() ? "." : directory.c_str(), W_OK | X_OK) == 0;
+}
+
+std::string suffix_of(const std::string& format) {
+    return format == "text" ? ".txt" : "." + format;
+}
+
+// Absolute, so that a program that changes its directory later still writes to the same file.
+std::string absolute(const std::string& directory) {
+    if (!directory.empty() && directory.front() == '/') {
+        return directory;
+    }
+    char* const here = ::getcwd(nullptr, 0);
+    std::string path = here != nullptr ? here : ".";
+    std::free(here);
+    return directory.empty() ? path : path + "/" + directory;
+}
+
+}  // namespace
+
+ReportWriter::ReportWriter(Plan plan)
+    : plan_(std::move(plan)), written_(plan_.formats.size(), false) {
+    choose_directory();
+    choose_names();
+}
+
+void ReportWriter::choose_directory() {
+    if (!plan_.directory.empty()) {
+        ::mkdir(plan_.directory.c_str(), 0777);  // fails where it exists: writable() tells
+    }
+    if (!writable(plan_.directory)) {
+        const std::string wanted = absolute(plan_.directory);
+        plan_.directory = temporary_directory();
+        problem("cyclewatch cannot write to " + wanted + " and writes its report to " +
+                plan_.directory + " instead.");
+    }
+    plan_.directory = absolute(plan_.directory);
+}
+
+void ReportWriter::choose_names() {
+    // An older process of the same id may have left its report here: that stays.
+    std::string stem = plan_.directory + "/" + plan_.stem;
+    const auto taken = [&](const std::string& candidate) {
+        return std::ranges::any_of(plan_.formats, [&](const std::string& format) {
+            struct stat status {};
+            return ::lstat((candidate + suffix_of(format)).c_str(), &status) == 0;
+        });
+    };
+    std::string candidate = stem;
+    for (int number = 2; taken(candidate) && number < 1000; ++number) {
+        candidate = stem + "-" + std::to_string(number);
+    }
+    for (const std::string& format : plan_.formats) {
+        paths_.push_back(candidate + suffix_of(format));
+    }
+}
+
+std::string ReportWriter::path() const { return paths_.empty() ? std::string() : paths_.front(); }
+
+std::vector<std::string> ReportWriter::paths() const { return paths_; }
+
+void ReportWriter::changed(bool soon) noexcept {
+    if (paths_.empty()) {
+        return;
+    }
+    const std::lock_guard lock(mutex_);
+    dirty_ = true;
+    soon_ = soon_ || soon;
+    if (running_) {
+        wake_.notify_all();
+        return;
+    }
+    try {
+        std::thread([self = shared_from_this()] { self->run(); }).detach();
+        running_ = true;
+    } catch (...) {
+        // No thread to be had: flush() writes what is left.
+    }
+}
+
+void ReportWriter::run() noexcept {
+    std::unique_lock lock(mutex_);
+    while (dirty_) {
+        dirty_ = false;
+        soon_ = false;
+        lock.unlock();
+        write_all();
+        lock.lock();
+        idle_.notify_all();
+        wake_.wait_for(lock, kQuietPeriod, [this] { return soon_; });
+    }
+    running_ = false;
+    idle_.notify_all();
+}
+
+bool ReportWriter::flush(double seconds) noexcept {
+    std::unique_lock lock(mutex_);
+    if (!running_ && dirty_) {
+        dirty_ = false;
+        lock.unlock();
+        write_all();
+        return true;
+    }
+    soon_ = true;
+    wake_.notify_all();
+    return idle_.wait_for(lock, std::chrono::duration<double>(seconds),
+                          [this] { return !running_; });
+}
+
+void ReportWriter::write_all() noexcept {
+    try {
+        const model::Report report = plan_.snapshot();
+        for (std::size_t format = 0; format < plan_.formats.size(); ++format) {
+            write_one(report, format);
+        }
+    } catch (const std::exception& error) {
+        problem(std::string("cyclewatch could not make its report: ") + error.what() + ".");
+    }
+}
+
+void ReportWriter::write_one(const model::Report& report, std::size_t format) {
+    const base::Result<std::string> text = plan_.render(report, plan_.formats[format]);
+    if (!text.ok()) {
+        problem(text.error());
+        return;
+    }
+    const auto written = written_[format] ? write_atomically(paths_[format], text.value())
+                                          : write_new(paths_[format], text.value());
+    if (!written.ok()) {
+        problem(written.error() + " The findings are kept in memory.");
+        return;
+    }
+    written_[format] = true;
+}
+
+void ReportWriter::problem(const std::string& sentence) {
+    const std::lock_guard lock(mutex_);
+    if (std::ranges::find(told_, sentence) == told_.end() && told_.size() < 16) {
+        told_.push_back(sentence);
+        problems_.push_back(sentence);
+    }
+}
+
+std::vector<std::string> ReportWriter::take_problems() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(problems_, {});
+}
+
+}  // namespace cyclewatch::watch

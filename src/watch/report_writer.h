@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the report file of one watch, in the background: on a thread that exists only while
+// there is something to write, never calls Python and never holds up a collection.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/report.h"
+
+namespace cyclewatch::watch {
+
+class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
+  public:
+    // How a report becomes text; given from above, so that this room needs no renderer.
+    using Render = std::function<base::Result<std::string>(const model::Report&,
+                                                           const std::string& format)>;
+    using Snapshot = std::function<model::Report()>;
+
+    struct Plan {
+        std::string directory;             // "" for the current one
+        std::string stem;                  // "cyclewatch-train-1234"
+        std::vector<std::string> formats;  // "html" ...
+        Render render;
+        Snapshot snapshot;  // thread-safe
+    };
+
+    explicit ReportWriter(Plan plan);
+
+    // Where the first format's file will stand; known before it is written. Falls back to the
+    // temporary directory where the chosen one cannot be written to.
+    [[nodiscard]] std::string path() const;
+    [[nodiscard]] std::vector<std::string> paths() const;
+
+    // The report changed. `soon`: write now; otherwise within a second, with other changes.
+    // ALLOCATES: yes; starts the thread if none runs. Never throws.
+    void changed(bool soon) noexcept;
+
+    // Waits until everything is on disk, at most `seconds`. False if it is not by then.
+    // REQUIRES: GIL not held (writing does not need it, but waiting would stop the program).
+    bool flush(double seconds) noexcept;
+
+    // What went wrong since the last call, each sentence once.
+    [[nodiscard]] std::vector<std::string> take_problems();
+
+  private:
+    void choose_directory();
+    void choose_names();
+    void run() noexcept;
+    void write_all() noexcept;
+    void write_one(const model::Report& report, std::size_t format);
+    void problem(const std::string& sentence);
+
+    Plan plan_;
+    std::vector<std::string> paths_;    // parallel to plan_.formats
+    std::vector<bool> written_;         // ours stands there: may be replaced
+    mutable std::mutex mutex_;
+    std::condition_variable wake_;
+    std::condition_variable idle_;
+    bool running_ = false;
+    bool dirty_ = false;
+    bool soon_ = false;
+    std::vector<std::string> problems_;
+    std::vector<std::string> told_;
+};
+
+}  // namespace cyclewatch::watch

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch/watch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "python/guards.h"
+#include "watch/notices.h"
+#include "watch/program_info.h"
+
+namespace cyclewatch::watch {
+namespace {
+
+constexpr int kWarning = 30;  // logging.WARNING
+
+double seconds(Clock::duration duration) {
+    return std::chrono::duration<double>(duration).count();
+}
+
+}  // namespace
+
+Watch::Watch(Settings settings, ReportWriter::Render render)
+    : settings_(std::move(settings)), render_(std::move(render)), started_(Clock::now()) {
+    open_store();
+}
+
+void Watch::open_store() {
+    program_ = describe_program();
+    store_ = std::make_shared<report::ReportStore>(program_, settings_.devices.words());
+    writer_ = nullptr;
+}
+
+// The file's name and place are settled when there is something to write: the program may set
+// its name, rank and directory after the watch began.
+void Watch::open_writer() {
+    if (writer_ != nullptr || settings_.formats.empty()) {
+        return;
+    }
+    ReportWriter::Plan plan;
+    plan.directory = settings_.report_dir;
+    plan.stem = report_stem(describe_program());
+    plan.formats = settings_.formats;
+    plan.render = render_;
+    plan.snapshot = [weak = weak_from_this()] {
+        const std::shared_ptr<Watch> watch = weak.lock();
+        return watch != nullptr ? watch->report() : model::Report{};
+    };
+    writer_ = std::make_shared<ReportWriter>(std::move(plan));
+    tell_problems();
+}
+
+bool Watch::wants(std::string_view device, bool accelerator_usable) const {
+    return settings_.devices.matches(device, accelerator_usable);
+}
+
+double Watch::seconds_since_start(Clock::time_point now) const { return seconds(now - started_); }
+
+Depth Watch::depth(Clock::time_point now) const {
+    return Budget(settings_.budget).depth(stats_.seconds, seconds_since_start(now),
+                                          stats_.collections);
+}
+
+void Watch::count(const CollectionCost& cost) {
+    const std::lock_guard lock(*stats_mutex_);
+    ++stats_.collections;
+    stats_.condemned += cost.condemned;
+    stats_.seconds += cost.own_seconds;
+    stats_.collection_seconds += cost.collection_seconds;
+}
+
+void Watch::skip(const std::string& reason, std::uint64_t times) {
+    if (times > 0) {
+        const std::lock_guard lock(*stats_mutex_);
+        stats_.skipped[reason] += times;
+    }
+}
+
+std::vector<model::Finding> Watch::large_enough(std::vector<model::Finding> findings) {
+    const std::size_t before = findings.size();
+    std::erase_if(findings, [this](const model::Finding& finding) {
+        return finding.held_bytes + finding.shared_bytes < settings_.min_bytes;
+    });
+    skip("findings below min_bytes", before - findings.size());
+    return findings;
+}
+
+void Watch::add(const model::CollectionRecord& record, std::vector<model::Finding> findings) {
+    findings = large_enough(std::move(findings));
+    {
+        const std::lock_guard lock(*stats_mutex_);
+        stats_.owners += record.owners;
+    }
+    const bool told_whole = settings_.listeners.on_report != nullptr;
+    const report::Added added =
+        store_->add(record, told_whole ? findings : std::move(findings));
+    {
+        const std::lock_guard lock(*stats_mutex_);
+        stats_.findings += added.fresh.size();
+    }
+    open_writer();
+    if (writer_ != nullptr) {
+        writer_->changed(!added.fresh.empty());
+        tell_problems();
+    }
+    tell_findings(added.fresh);
+    if (told_whole) {
+        tell_report(record, std::move(findings));
+    }
+}
+
+void Watch::tell_findings(const std::vector<model::Finding>& fresh) {
+    if (!settings_.listeners.on_finding) {
+        return;
+    }
+    const std::string path = writer_ != nullptr ? writer_->path() : "";
+    for (const model::Finding& finding : fresh) {
+        post([self = shared_from_this(), finding, path] {
+            self->settings_.listeners.on_finding(finding, path);
+        });
+    }
+}
+
+void Watch::tell_report(const model::CollectionRecord& record,
+                        std::vector<model::Finding> findings) {
+    report::ReportStore once(program_, settings_.devices.words());
+    once.add(record, std::move(findings));
+    auto report = std::make_shared<const model::Report>(once.snapshot(stats()));
+    post([self = shared_from_this(), report] { self->settings_.listeners.on_report(report); });
+}
+
+model::Report Watch::report() const { return store_->snapshot(stats()); }
+
+model::Stats Watch::stats() const {
+    const std::lock_guard lock(*stats_mutex_);
+    model::Stats stats = stats_;
+    stats.elapsed = seconds_since_start(Clock::now());
+    return stats;
+}
+
+std::vector<std::string> Watch::report_paths() const {
+    return writer_ != nullptr ? writer_->paths() : std::vector<std::string>();
+}
+
+void Watch::tell(int level, const std::string& sentence) {
+    store_->note(sentence);
+    if (settings_.listeners.on_log) {
+        post([self = shared_from_this(), level, sentence] {
+            self->settings_.listeners.on_log(level, sentence);
+        });
+    }
+}
+
+void Watch::tell_problems() {
+    if (writer_ != nullptr) {
+        for (const std::string& sentence : writer_->take_problems()) {
+            tell(kWarning, sentence);
+        }
+    }
+}
+
+void Watch::flush(double seconds) {
+    if (writer_ == nullptr) {
+        return;
+    }
+    {
+        const std::shared_ptr<ReportWriter> writer = writer_;
+        const python::GilRelease release;
+        writer->flush(seconds);
+    }
+    tell_problems();
+}
+
+void Watch::start_over() {
+    // The parent's writer thread does not exist here, and its locks may be held for ever: the old
+    // store, writer and mutex are left behind, never touched again.
+    static auto& abandoned = *new std::vector<std::shared_ptr<void>>;
+    abandoned.emplace_back(store_);
+    abandoned.emplace_back(writer_);
+    (void)stats_mutex_.release();  // NOLINT(bugprone-unused-return-value)
+    stats_mutex_ = std::make_unique<std::mutex>();
+    stats_ = {};
+    started_ = Clock::now();
+    open_store();
+}
+
+}  // namespace cyclewatch::watch

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// One watch: what its user asked for, what it has found, and how it tells.
+//
+// Threads: every method REQUIRES the GIL, except report() and stats(), which any thread may
+// call (the report writer does, without it).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "model/observation.h"
+#include "model/report.h"
+#include "report/report_store.h"
+#include "watch/budget.h"
+#include "watch/report_writer.h"
+#include "watch/settings.h"
+
+namespace cyclewatch::watch {
+
+using Clock = std::chrono::steady_clock;  // never goes backwards
+
+// What one collection cost and touched, for the statistics of every watch.
+struct CollectionCost {
+    std::uint64_t condemned = 0;  // objects
+    double own_seconds = 0;
+    double collection_seconds = 0;
+};
+
+class Watch : public std::enable_shared_from_this<Watch> {
+  public:
+    // `render` turns a report into text of a format (see ReportWriter).
+    Watch(Settings settings, ReportWriter::Render render);
+
+    [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
+    [[nodiscard]] bool wants(std::string_view device, bool accelerator_usable) const;
+    [[nodiscard]] double seconds_since_start(Clock::time_point now) const;
+    [[nodiscard]] Depth depth(Clock::time_point now) const;
+
+    void count(const CollectionCost& cost);
+    void skip(const std::string& reason, std::uint64_t times = 1);
+
+    // Takes in what one collection found and tells whoever listens. `findings` are those of
+    // `record`'s collection, already analysed.
+    void add(const model::CollectionRecord& record, std::vector<model::Finding> findings);
+
+    [[nodiscard]] model::Report report() const;
+    [[nodiscard]] model::Stats stats() const;
+    [[nodiscard]] std::vector<std::string> report_paths() const;
+
+    // Says `sentence` through the log and keeps it in the report's notes.
+    void tell(int level, const std::string& sentence);
+    // Passes on what the report writer could not do.
+    void tell_problems();
+    // Waits for the report file, at most `seconds`; lets other threads run meanwhile.
+    void flush(double seconds);
+
+    // In a forked child: empty, with the child's own process id and report file.
+    void start_over();
+
+  private:
+    void open_store();
+    void open_writer();
+    [[nodiscard]] std::vector<model::Finding> large_enough(std::vector<model::Finding> findings);
+    void tell_findings(const std::vector<model::Finding>& fresh);
+    void tell_report(const model::CollectionRecord& record, std::vector<model::Finding> findings);
+
+    Settings settings_;
+    ReportWriter::Render render_;
+    Clock::time_point started_;
+    model::ProgramInfo program_;
+    std::shared_ptr<report::ReportStore> store_;
+    std::shared_ptr<ReportWriter> writer_;  // null: no report file was asked for
+    // A pointer, so that a forked child can leave a locked one behind.
+    std::unique_ptr<std::mutex> stats_mutex_ = std::make_unique<std::mutex>();
+    model::Stats stats_;
+};
+
+}  // namespace cyclewatch::watch
