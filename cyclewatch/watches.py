@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 # Where a warning stands if no line of code is known for the reference to cut.
 _NO_FILE = "<garbage collection>"
+
+_shutdown_registered = False
 
 
 class Watch:
@@ -40,7 +43,7 @@ class Watch:
         self.stop()
 
     def report(self) -> Report:
-        """Everything found so far, including what is still being analysed: waits for that."""
+        """Everything found up to the last collection. Warnings still queued are issued first."""
         return self._native_watch.report()
 
     @property
@@ -110,6 +113,7 @@ def warn_tensor_cycles(
         budget=budget,
         capture_values=capture_values,
         on_finding=_warn,
+        on_log=_log,
     )
 
 
@@ -142,6 +146,7 @@ def observe_tensor_cycles(
         budget=budget,
         capture_values=capture_values,
         on_report=deliver,
+        on_log=_log,
     )
 
 
@@ -199,11 +204,17 @@ def _start(
     capture_values: bool,
     on_finding: Callable[[Finding, str | None], None] | None = None,
     on_report: Callable[[Report], None] | None = None,
+    on_log: Callable[[int, str], None] | None = None,
 ) -> Watch:
+    global _shutdown_registered
     if min_bytes < 0:
         raise ValueError(f"min_bytes must not be negative, but is {min_bytes}")
     if not 0 < budget <= 1:
         raise ValueError(f"budget is a share of wall time above 0 and up to 1, but is {budget}")
+    if not _shutdown_registered:
+        # Before the interpreter goes down: what was found is told, the report file finished.
+        atexit.register(_native.shutdown)
+        _shutdown_registered = True
     return Watch(
         _native.start_watch(
             devices=_words(devices, "devices"),
@@ -214,6 +225,7 @@ def _start(
             capture_values=capture_values,
             on_finding=on_finding,
             on_report=on_report,
+            on_log=on_log,
         )
     )
 
@@ -258,6 +270,10 @@ def _issue_warning(finding: Finding, report_path: str | None) -> None:
         # Without a registry every finding is told, even two at one line.
         registry=None,
     )
+
+
+def _log(level: int, message: str) -> None:
+    _logger().log(level, "%s", message)
 
 
 def _report_line(report_path: str | None) -> str:

@@ -19,13 +19,40 @@ double seconds(Clock::duration duration) {
 
 }  // namespace
 
+void Ledger::count(const CollectionCost& cost) {
+    const std::lock_guard lock(mutex_);
+    ++stats_.collections;
+    stats_.condemned += cost.condemned;
+    stats_.seconds += cost.own_seconds;
+    stats_.collection_seconds += cost.collection_seconds;
+}
+
+void Ledger::skip(const std::string& reason, std::uint64_t times) {
+    const std::lock_guard lock(mutex_);
+    stats_.skipped[reason] += times;
+}
+
+void Ledger::add_owners(std::uint64_t owners, std::uint64_t fresh_findings) {
+    const std::lock_guard lock(mutex_);
+    stats_.owners += owners;
+    stats_.findings += fresh_findings;
+}
+
+model::Stats Ledger::stats() const {
+    const std::lock_guard lock(mutex_);
+    model::Stats stats = stats_;
+    stats.elapsed = seconds(Clock::now() - started_);
+    return stats;
+}
+
 Watch::Watch(Settings settings, ReportWriter::Render render)
-    : settings_(std::move(settings)), render_(std::move(render)), started_(Clock::now()) {
+    : settings_(std::move(settings)), render_(std::move(render)) {
     open_store();
 }
 
 void Watch::open_store() {
     program_ = describe_program();
+    ledger_ = std::make_shared<Ledger>();
     store_ = std::make_shared<report::ReportStore>(program_, settings_.devices.words());
     writer_ = nullptr;
 }
@@ -41,9 +68,8 @@ void Watch::open_writer() {
     plan.stem = report_stem(describe_program());
     plan.formats = settings_.formats;
     plan.render = render_;
-    plan.snapshot = [weak = weak_from_this()] {
-        const std::shared_ptr<Watch> watch = weak.lock();
-        return watch != nullptr ? watch->report() : model::Report{};
+    plan.snapshot = [store = store_, ledger = ledger_] {
+        return store->snapshot(ledger->stats());
     };
     writer_ = std::make_shared<ReportWriter>(std::move(plan));
     tell_problems();
@@ -53,25 +79,17 @@ bool Watch::wants(std::string_view device, bool accelerator_usable) const {
     return settings_.devices.matches(device, accelerator_usable);
 }
 
-double Watch::seconds_since_start(Clock::time_point now) const { return seconds(now - started_); }
+double Watch::seconds_since_start(Clock::time_point now) const { return seconds(now - ledger_->started()); }
 
 Depth Watch::depth(Clock::time_point now) const {
-    return Budget(settings_.budget).depth(stats_.seconds, seconds_since_start(now),
-                                          stats_.collections);
-}
-
-void Watch::count(const CollectionCost& cost) {
-    const std::lock_guard lock(*stats_mutex_);
-    ++stats_.collections;
-    stats_.condemned += cost.condemned;
-    stats_.seconds += cost.own_seconds;
-    stats_.collection_seconds += cost.collection_seconds;
+    const model::Stats spent = ledger_->stats();
+    return Budget(settings_.budget).depth(spent.seconds, seconds_since_start(now),
+                                          spent.collections);
 }
 
 void Watch::skip(const std::string& reason, std::uint64_t times) {
     if (times > 0) {
-        const std::lock_guard lock(*stats_mutex_);
-        stats_.skipped[reason] += times;
+        ledger_->skip(reason, times);
     }
 }
 
@@ -86,17 +104,10 @@ std::vector<model::Finding> Watch::large_enough(std::vector<model::Finding> find
 
 void Watch::add(const model::CollectionRecord& record, std::vector<model::Finding> findings) {
     findings = large_enough(std::move(findings));
-    {
-        const std::lock_guard lock(*stats_mutex_);
-        stats_.owners += record.owners;
-    }
     const bool told_whole = settings_.listeners.on_report != nullptr;
     const report::Added added =
         store_->add(record, told_whole ? findings : std::move(findings));
-    {
-        const std::lock_guard lock(*stats_mutex_);
-        stats_.findings += added.fresh.size();
-    }
+    ledger_->add_owners(record.owners, added.fresh.size());
     open_writer();
     if (writer_ != nullptr) {
         writer_->changed(!added.fresh.empty());
@@ -129,13 +140,6 @@ void Watch::tell_report(const model::CollectionRecord& record,
 }
 
 model::Report Watch::report() const { return store_->snapshot(stats()); }
-
-model::Stats Watch::stats() const {
-    const std::lock_guard lock(*stats_mutex_);
-    model::Stats stats = stats_;
-    stats.elapsed = seconds_since_start(Clock::now());
-    return stats;
-}
 
 std::vector<std::string> Watch::report_paths() const {
     return writer_ != nullptr ? writer_->paths() : std::vector<std::string>();
@@ -171,15 +175,10 @@ void Watch::flush(double seconds) {
 }
 
 void Watch::start_over() {
-    // The parent's writer thread does not exist here, and its locks may be held for ever: the old
-    // store, writer and mutex are left behind, never touched again.
+    // The parent's writer thread does not exist here, and its locks may be held for ever: store,
+    // writer and ledger are left behind, never touched again.
     static auto& abandoned = *new std::vector<std::shared_ptr<void>>;
-    abandoned.emplace_back(store_);
-    abandoned.emplace_back(writer_);
-    (void)stats_mutex_.release();  // NOLINT(bugprone-unused-return-value)
-    stats_mutex_ = std::make_unique<std::mutex>();
-    stats_ = {};
-    started_ = Clock::now();
+    abandoned.insert(abandoned.end(), {store_, writer_, ledger_});
     open_store();
 }
 

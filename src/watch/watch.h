@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One watch: what its user asked for, what it has found, and how it tells.
 //
-// Threads: every method REQUIRES the GIL, except report() and stats(), which any thread may
-// call (the report writer does, without it).
+// REQUIRES (every method of Watch): GIL held.
 #pragma once
 
 #include <chrono>
@@ -30,6 +29,22 @@ struct CollectionCost {
     double collection_seconds = 0;
 };
 
+// The figures of one watch. Shared with the report writer's thread, which must never hold a
+// Watch: the last reference to one frees Python objects and so needs the GIL.
+class Ledger {
+  public:
+    void count(const CollectionCost& cost);
+    void skip(const std::string& reason, std::uint64_t times);
+    void add_owners(std::uint64_t owners, std::uint64_t fresh_findings);
+    [[nodiscard]] model::Stats stats() const;
+    [[nodiscard]] Clock::time_point started() const noexcept { return started_; }
+
+  private:
+    const Clock::time_point started_ = Clock::now();
+    mutable std::mutex mutex_;
+    model::Stats stats_;
+};
+
 class Watch : public std::enable_shared_from_this<Watch> {
   public:
     // `render` turns a report into text of a format (see ReportWriter).
@@ -40,7 +55,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     [[nodiscard]] double seconds_since_start(Clock::time_point now) const;
     [[nodiscard]] Depth depth(Clock::time_point now) const;
 
-    void count(const CollectionCost& cost);
+    void count(const CollectionCost& cost) { ledger_->count(cost); }
     void skip(const std::string& reason, std::uint64_t times = 1);
 
     // Takes in what one collection found and tells whoever listens. `findings` are those of
@@ -48,7 +63,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     void add(const model::CollectionRecord& record, std::vector<model::Finding> findings);
 
     [[nodiscard]] model::Report report() const;
-    [[nodiscard]] model::Stats stats() const;
+    [[nodiscard]] model::Stats stats() const { return ledger_->stats(); }
     [[nodiscard]] std::vector<std::string> report_paths() const;
 
     // Says `sentence` through the log and keeps it in the report's notes.
@@ -70,13 +85,10 @@ class Watch : public std::enable_shared_from_this<Watch> {
 
     Settings settings_;
     ReportWriter::Render render_;
-    Clock::time_point started_;
     model::ProgramInfo program_;
+    std::shared_ptr<Ledger> ledger_;
     std::shared_ptr<report::ReportStore> store_;
-    std::shared_ptr<ReportWriter> writer_;  // null: no report file was asked for
-    // A pointer, so that a forked child can leave a locked one behind.
-    std::unique_ptr<std::mutex> stats_mutex_ = std::make_unique<std::mutex>();
-    model::Stats stats_;
+    std::shared_ptr<ReportWriter> writer_;  // null: nothing to write, or no file was asked for
 };
 
 }  // namespace cyclewatch::watch

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings/bind_watch.h"
+
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "device/device_selection.h"
+#include "render/renderer.h"
+#include "watch/hub.h"
+
+namespace py = pybind11;
+
+namespace cyclewatch::bindings {
+namespace {
+
+using watch::Hub;
+using watch::Watch;
+
+// What Python holds. Dropping it does not end the watch.
+struct NativeWatch {
+    std::shared_ptr<Watch> watch;
+};
+
+base::Result<std::string> render_by_name(const model::Report& report, const std::string& format) {
+    const auto known = render::format_from_name(format);
+    if (!known.has_value()) {
+        return base::Error{"cyclewatch knows no report format named " + format + "."};
+    }
+    return render::render(report, *known);
+}
+
+// Calls `function`; what it raises goes to sys.unraisablehook: we stand between two instructions
+// of a program that did not ask for it.
+template <typename... Arguments>
+void call(const py::object& function, Arguments&&... arguments) {
+    try {
+        function(std::forward<Arguments>(arguments)...);
+    } catch (py::error_already_set& error) {
+        error.discard_as_unraisable(function);
+    } catch (const std::exception&) {
+        PyErr_Clear();  // a conversion failed for want of memory: nothing can be said
+    }
+}
+
+py::object path_or_none(const std::string& path) {
+    return path.empty() ? py::object(py::none()) : py::object(py::str(path));
+}
+
+watch::Listeners listeners(py::object on_finding, py::object on_report, py::object on_log) {
+    watch::Listeners result;
+    if (!on_finding.is_none()) {
+        result.on_finding = [on_finding](const model::Finding& finding, const std::string& path) {
+            call(on_finding, std::make_shared<model::Finding>(finding), path_or_none(path));
+        };
+    }
+    if (!on_report.is_none()) {
+        result.on_report = [on_report](const std::shared_ptr<const model::Report>& report) {
+            call(on_report, std::make_shared<model::Report>(*report));
+        };
+    }
+    if (!on_log.is_none()) {
+        result.on_log = [on_log](int level, const std::string& message) {
+            call(on_log, level, message);
+        };
+    }
+    return result;
+}
+
+NativeWatch start_watch(const std::vector<std::string>& devices, std::vector<std::string> formats,
+                        const std::optional<std::string>& report_dir, std::uint64_t min_bytes,
+                        double budget, bool capture_values, py::object on_finding,
+                        py::object on_report, py::object on_log) {
+    base::Result<device::DeviceSelection> selection = device::DeviceSelection::parse(devices);
+    if (!selection.ok()) {
+        throw py::value_error(selection.error());
+    }
+    watch::Settings settings;
+    settings.devices = std::move(selection).value();
+    settings.formats = std::move(formats);
+    settings.report_dir = report_dir.value_or("");
+    settings.min_bytes = min_bytes;
+    settings.budget = budget;
+    settings.capture_values = capture_values;
+    settings.listeners =
+        listeners(std::move(on_finding), std::move(on_report), std::move(on_log));
+    base::Result<std::shared_ptr<Watch>> started =
+        Hub::instance().start(std::move(settings), render_by_name);
+    if (!started.ok()) {
+        throw std::runtime_error(started.error());
+    }
+    return {std::move(started).value()};
+}
+
+void bind_native_watch(py::module_& module) {
+    py::class_<NativeWatch>(module, "NativeWatch", "One watch; stays readable after stop().")
+        .def_property_readonly(
+            "active",
+            [](const NativeWatch& self) { return Hub::instance().is_active(self.watch); })
+        .def("stop", [](const NativeWatch& self) { Hub::instance().stop(self.watch); },
+             "Ends the watch, delivers what is queued and waits for the report file (at most "
+             "10 s, other threads running).")
+        .def(
+            "report",
+            [](const NativeWatch& self) {
+                Hub::instance().settle(self.watch);
+                return std::make_shared<model::Report>(self.watch->report());
+            },
+            "Everything found up to the last collection.")
+        .def("stats",
+             [](const NativeWatch& self) {
+                 Hub::instance().settle(self.watch);
+                 return self.watch->stats();
+             })
+        .def(
+            "flush",
+            [](const NativeWatch& self, double seconds) { self.watch->flush(seconds); },
+            py::arg("seconds") = 10.0, "Waits until the report file is on disk.")
+        .def("report_paths", [](const NativeWatch& self) { return self.watch->report_paths(); },
+             "The report files, empty until something was found.");
+}
+
+}  // namespace
+
+void bind_watch(py::module_& module) {
+    bind_native_watch(module);
+    module.def("start_watch", &start_watch, py::kw_only(), py::arg("devices"), py::arg("formats"),
+               py::arg("report_dir"), py::arg("min_bytes"), py::arg("budget"),
+               py::arg("capture_values"), py::arg("on_finding") = py::none(),
+               py::arg("on_report") = py::none(), py::arg("on_log") = py::none());
+    module.def("shutdown", [] { Hub::instance().stop_all(); },
+               "Ends every watch; the package has it run at exit.");
+    module.def("register_owner", [](const py::type& type, const py::object& reader) {
+        Hub::instance().registry().register_owner(
+            reinterpret_cast<PyTypeObject*>(type.ptr()), reader.ptr());
+    });
+    module.def("unregister_owner", [](const py::type& type) {
+        return Hub::instance().registry().unregister_owner(
+            reinterpret_cast<PyTypeObject*>(type.ptr()));
+    });
+}
+
+}  // namespace cyclewatch::bindings
