@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/gc_hook.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "python/references.h"
+#include "support/embedded_python.h"
+
+namespace cyclewatch::collector {
+namespace {
+
+// Keeps the addresses it was shown; they are compared, never followed.
+class Recorder final : public CollectionListener {
+  public:
+    void on_start(int generation) noexcept override {
+        generations.push_back(generation);
+        seen.clear();
+    }
+    void on_condemned(const CondemnedSet& condemned) noexcept override {
+        seen.assign(condemned.objects().begin(), condemned.objects().end());
+    }
+    void on_stop(Miss miss) noexcept override { misses.push_back(miss); }
+
+    std::vector<PyObject*> seen;
+    std::vector<int> generations;
+    std::vector<Miss> misses;
+};
+
+long collect(int generation) {
+    const python::OwnedRef gc = python::steal(PyImport_ImportModule("gc"));
+    const python::OwnedRef count =
+        python::steal(PyObject_CallMethod(gc.get(), "collect", "i", generation));
+    return count ? PyLong_AsLong(count.get()) : -1;
+}
+
+// Lists that hold themselves, as garbage; their addresses.
+std::vector<PyObject*> make_garbage(int count) {
+    std::vector<PyObject*> addresses;
+    for (int i = 0; i < count; ++i) {
+        const python::OwnedRef list = python::steal(PyList_New(0));
+        PyList_Append(list.get(), list.get());
+        addresses.push_back(list.get());
+    }
+    std::ranges::sort(addresses);
+    return addresses;
+}
+
+class GcHookTest : public ::testing::TestWithParam<const char*> {
+  protected:
+    void SetUp() override {
+        test::start_python();
+        PyRun_SimpleString("import gc; gc.disable()");
+        ::setenv("CYCLEWATCH_STRATEGY", GetParam(), 1);
+        const auto installed = install(recorder_);
+        ASSERT_TRUE(installed.ok()) << installed.error();
+        collect(2);
+    }
+    void TearDown() override {
+        remove();
+        ::unsetenv("CYCLEWATCH_STRATEGY");
+    }
+    std::vector<PyObject*> seen_sorted() {
+        std::vector<PyObject*> seen = recorder_.seen;
+        std::ranges::sort(seen);
+        return seen;
+    }
+    Recorder recorder_;
+};
+
+TEST_P(GcHookTest, TheCondemnedSetIsExactlyTheGarbage) {
+    for (int generation = 0; generation < 3; ++generation) {
+        const std::vector<PyObject*> garbage = make_garbage(500);
+        EXPECT_EQ(collect(generation), 500);
+        EXPECT_EQ(seen_sorted(), garbage);
+        EXPECT_EQ(recorder_.generations.back(), generation);
+        EXPECT_EQ(recorder_.misses.back(), Miss::none);
+    }
+}
+
+TEST_P(GcHookTest, GarbageThatHasAgedIsSeenWhenItsGenerationIsCollected) {
+    const python::OwnedRef keeper = python::steal(PyList_New(0));
+    std::vector<PyObject*> aged;
+    for (int i = 0; i < 100; ++i) {
+        const python::OwnedRef list = python::steal(PyList_New(0));
+        PyList_Append(list.get(), list.get());
+        PyList_Append(keeper.get(), list.get());
+        aged.push_back(list.get());
+    }
+    collect(0);
+    collect(1);
+    PyList_SetSlice(keeper.get(), 0, 100, nullptr);
+    EXPECT_EQ(collect(0), 0);
+    EXPECT_TRUE(recorder_.seen.empty());
+    EXPECT_EQ(collect(2), 100);
+    std::ranges::sort(aged);
+    EXPECT_EQ(seen_sorted(), aged);
+}
+
+TEST_P(GcHookTest, LivingObjectsAreNotCondemned) {
+    const python::OwnedRef alive = python::steal(PyList_New(0));
+    PyList_Append(alive.get(), alive.get());
+    const std::vector<PyObject*> garbage = make_garbage(3);
+    EXPECT_EQ(collect(0), 3);
+    EXPECT_EQ(seen_sorted(), garbage);
+    PyList_SetSlice(alive.get(), 0, 1, nullptr);
+}
+
+TEST_P(GcHookTest, ACollectionWithoutGarbageIsStillSeen) {
+    EXPECT_EQ(collect(1), 0);
+    EXPECT_TRUE(recorder_.seen.empty());
+    EXPECT_EQ(recorder_.misses.back(), Miss::none);
+}
+
+TEST_P(GcHookTest, TheHookStandsOnceAndGoesAway) {
+    ASSERT_TRUE(in_place());
+    put_back();
+    const python::OwnedRef gc = python::steal(PyImport_ImportModule("gc"));
+    const python::OwnedRef callbacks =
+        python::steal(PyObject_GetAttrString(gc.get(), "callbacks"));
+    EXPECT_EQ(PyList_GET_SIZE(callbacks.get()), 1);
+    remove();
+    EXPECT_EQ(PyList_GET_SIZE(callbacks.get()), 0);
+    const std::size_t before = recorder_.generations.size();
+    collect(0);
+    EXPECT_EQ(recorder_.generations.size(), before);
+}
+
+TEST_P(GcHookTest, TheYoungCountIsAsWithoutUs) {
+    collect(0);
+    const int with_hook = cw_young_count();
+    remove();
+    collect(0);
+    EXPECT_EQ(cw_young_count(), with_hook);
+}
+
+INSTANTIATE_TEST_SUITE_P(BothStrategies, GcHookTest,
+                         ::testing::Values("ride-along", "trial-deletion"),
+                         [](const auto& parameter) {
+                             return std::string(parameter.param) == "ride-along" ? "RideAlong"
+                                                                                 : "TrialDeletion";
+                         });
+
+class UnprovenTest : public GcHookTest {};
+
+TEST_P(UnprovenTest, AnUnknownInterpreterIsProvenAndThenRiddenAlong) {
+    EXPECT_EQ(strategy(), Strategy::ride_along);
+    const std::vector<PyObject*> garbage = make_garbage(10);
+    EXPECT_EQ(collect(0), 10);
+    EXPECT_EQ(seen_sorted(), garbage);
+}
+
+INSTANTIATE_TEST_SUITE_P(Unknown, UnprovenTest, ::testing::Values("unproven"));
+
+}  // namespace
+}  // namespace cyclewatch::collector
