@@ -28,7 +28,8 @@ enum class Format { text, json, dot, svg, html };
 [[nodiscard]] base::Result<std::string> render(const model::Report& report, Format format);
 
 // The card of one finding, at most 25 lines of at most `width` columns, no trailing newline.
-[[nodiscard]] std::string render_card(const model::Finding& finding, std::size_t rank = 1,
+[[nodiscard]] std::string render_card(const model::Finding& finding,
+                                      std::size_t rank = 1,
                                       std::size_t width = 100);
 
 // Reads back what render() wrote as json, or the JSON inside an html report. The error names

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/renderer.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+
+#include "render/dot_renderer.h"
+#include "render/html_renderer.h"
+#include "render/json_renderer.h"
+#include "render/svg_renderer.h"
+#include "render/text_renderer.h"
+
+namespace cyclewatch::render {
+namespace {
+
+struct FormatEntry {
+    Format format;
+    std::string_view name;
+    std::string_view suffix;
+    std::string_view other_suffix;
+};
+
+constexpr std::array kFormats{
+    FormatEntry{Format::text, "text", ".txt", {}},
+    FormatEntry{Format::json, "json", ".json", {}},
+    FormatEntry{Format::dot, "dot", ".dot", ".gv"},
+    FormatEntry{Format::svg, "svg", ".svg", {}},
+    FormatEntry{Format::html, "html", ".html", ".htm"},
+};
+
+bool ends_with_ignoring_case(std::string_view text, std::string_view suffix) {
+    // By hand and not std::tolower: a host's locale must not change what a suffix is.
+    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+    return !suffix.empty() && text.size() >= suffix.size() &&
+           std::equal(
+               suffix.begin(), suffix.end(), text.end() - std::ssize(suffix), [&](char a, char b) {
+                   return a == lower(b);
+               });
+}
+
+}  // namespace
+
+const std::vector<std::string>& format_names() {
+    static const std::vector<std::string> names = [] {
+        std::vector<std::string> all;
+        for (const FormatEntry& entry : kFormats) {
+            all.emplace_back(entry.name);
+        }
+        return all;
+    }();
+    return names;
+}
+
+std::optional<Format> format_from_name(std::string_view name) {
+    for (const FormatEntry& entry : kFormats) {
+        if (entry.name == name) {
+            return entry.format;
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<Format> format_from_path(std::string_view path) {
+    for (const FormatEntry& entry : kFormats) {
+        if (ends_with_ignoring_case(path, entry.suffix) ||
+            ends_with_ignoring_case(path, entry.other_suffix)) {
+            return entry.format;
+        }
+    }
+    return std::nullopt;
+}
+
+std::string_view format_suffix(Format format) {
+    for (const FormatEntry& entry : kFormats) {
+        if (entry.format == format) {
+            return entry.suffix;
+        }
+    }
+    return {};
+}
+
+base::Result<std::string> render(const model::Report& report, Format format) {
+    switch (format) {
+        case Format::text:
+            return render_text(report);
+        case Format::json:
+            return render_json(report);
+        case Format::dot:
+            return render_dot(report);
+        case Format::svg:
+            return render_svg(report);
+        case Format::html:
+            return render_html(report);
+    }
+    return base::Error{"no such format"};
+}
+
+}  // namespace cyclewatch::render

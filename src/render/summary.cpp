@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/summary.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+#include "base/byte_size.h"
+
+namespace cyclewatch::render {
+namespace {
+
+using base::format_bytes;
+
+// std::to_chars and not printf: a host that sets a locale must not change our decimal points.
+std::string fixed(double value, int digits) {
+    std::array<char, 64> text{};
+    const auto end = std::to_chars(
+        text.data(), text.data() + text.size(), value, std::chars_format::fixed, digits);
+    return end.ec == std::errc{} ? std::string(text.data(), end.ptr) : std::string("?");
+}
+
+std::uint64_t total_loops(const model::Report& report) {
+    std::uint64_t loops = 0;
+    for (const model::Finding& finding : report.findings) {
+        loops += finding.occurrences;
+    }
+    return loops;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+    std::string text;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        text += i == 0 ? "" : i + 1 == words.size() ? " and " : ", ";
+        text += words[i];
+    }
+    return text;
+}
+
+std::string quiet_sentence(const model::Report& report) {
+    const model::Stats& stats = report.stats;
+    const std::string watched =
+        report.devices.empty() ? "device memory" : joined(report.devices) + " memory";
+    if (stats.collections == 0) {
+        return "No reference loop kept " + watched + " so far: no collection ran in the " +
+               format_duration(stats.elapsed) + " the watch was on.";
+    }
+    const std::string scope = counted(stats.collections, "collection") + " in " +
+                              format_duration(stats.elapsed) + " freed " +
+                              counted(stats.condemned, "object");
+    if (stats.owners == 0) {
+        return "No reference loop kept " + watched + ": " + scope + ", none of which owned any.";
+    }
+    return "No loop was found above the " + counted(stats.owners, "owner") + " of " + watched +
+           " that died with garbage: " + scope + ".";
+}
+
+}  // namespace
+
+std::string format_duration(double seconds) {
+    if (!std::isfinite(seconds) || seconds <= 0) {
+        return "0 s";
+    }
+    if (seconds < 0.01) {
+        return fixed(seconds * 1e3, 1) + " ms";
+    }
+    if (seconds < 0.9995) {
+        return fixed(seconds * 1e3, 0) + " ms";
+    }
+    if (seconds < 120) {
+        return fixed(seconds, 1) + " s";
+    }
+    if (seconds < 7200) {
+        return fixed(seconds / 60, 0) + " min";
+    }
+    if (seconds < 48 * 3600.0) {
+        return fixed(seconds / 3600, 1) + " h";
+    }
+    return seconds < 1e12 ? fixed(seconds / 86400, 0) + " days" : "ages";
+}
+
+std::string format_count(std::uint64_t count) {
+    std::string text = std::to_string(count);
+    for (std::size_t at = text.size(); at > 3;) {
+        at -= 3;
+        text.insert(at, ",");
+    }
+    return text;
+}
+
+std::string counted(std::uint64_t count, std::string_view singular, std::string_view plural) {
+    std::string text = format_count(count) + " ";
+    if (count == 1) {
+        return text.append(singular);
+    }
+    return plural.empty() ? text.append(singular).append("s") : text.append(plural);
+}
+
+std::string format_percent(double share) {
+    if (!std::isfinite(share) || share <= 0) {
+        return "0 %";
+    }
+    const double percent = share * 100;
+    if (percent < 0.01) {
+        return "under 0.01 %";
+    }
+    if (percent > 1000) {
+        return "over 1000 %";
+    }
+    return fixed(percent, percent < 1 ? 2 : percent < 10 ? 1 : 0) + " %";
+}
+
+double share_of(std::uint64_t part, std::uint64_t whole) {
+    if (whole == 0) {
+        return 0;
+    }
+    return std::min(1.0, static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::string memory_kind(const model::Report& report) {
+    std::set<std::string> devices;
+    for (const model::Finding& finding : report.findings) {
+        for (const model::OwnerSummary& owner : finding.owners) {
+            devices.insert(owner.device);
+        }
+    }
+    return devices.size() == 1 && !devices.begin()->empty() ? *devices.begin() + " memory"
+                                                            : "device memory";
+}
+
+std::string summary_sentence(const model::Report& report) {
+    if (report.findings.empty()) {
+        return quiet_sentence(report);
+    }
+    double longest = 0;
+    for (const model::Finding& finding : report.findings) {
+        longest = std::max(longest, finding.dead_for_at_most);
+    }
+    std::string sentence = counted(total_loops(report), "reference loop") + " kept " +
+                           format_bytes(report.held_bytes) + " of " + memory_kind(report);
+    sentence += longest > 0 ? " for up to " + format_duration(longest) + " after its last use."
+                            : " after its last use.";
+    return sentence;
+}
+
+std::string remedy_sentence(const model::Report& report) {
+    if (report.findings.empty() || report.findings.front().cut.empty()) {
+        return {};
+    }
+    const model::Finding& first = report.findings.front();
+    const std::string gain = format_bytes(first.held_bytes) + " at once (" +
+                             format_percent(share_of(first.held_bytes, report.held_bytes)) + ")";
+    const std::string cut =
+        first.cut.size() > 1 ? "Cutting the first " + format_count(first.cut.size()) + " references"
+                             : "Cutting the first reference";
+    if (report.findings.size() == 1) {
+        return (first.cut.size() > 1 ? "Cutting the references" : "Cutting the reference") +
+               std::string(" named below frees ") + gain + ".";
+    }
+    return cut + " named below frees " + gain + "; there are " +
+           counted(report.findings.size(), "kind") + " of loop.";
+}
+
+std::string seen_sentence(const model::Finding& finding) {
+    std::string text =
+        counted(finding.occurrences, "loop") + " in " + counted(finding.collections, "collection");
+    if (finding.occurrences > 1 && finding.largest_bytes > 0) {
+        text += ", the heaviest " + format_bytes(finding.largest_bytes);
+    }
+    if (finding.dead_for_at_most > 0) {
+        text += "; dead for up to " + format_duration(finding.dead_for_at_most);
+    }
+    if (finding.shared_bytes > 0) {
+        text += "; " + format_bytes(finding.shared_bytes) + " more shared with other loops";
+    }
+    return text;
+}
+
+std::string overhead_sentence(const model::Stats& stats) {
+    std::string text = "Overhead: " + counted(stats.collections, "collection") + " seen in " +
+                       format_duration(stats.elapsed) + ", " + format_duration(stats.seconds) +
+                       " of it in the watch";
+    if (stats.elapsed > 0) {
+        text += " (" + format_percent(stats.seconds / stats.elapsed) + " of the run time)";
+    }
+    return text + ".";
+}
+
+std::vector<std::string> omissions(const model::Report& report) {
+    std::vector<std::string> lines;
+    for (const auto& [reason, count] : report.stats.skipped) {
+        lines.push_back("Skipped " + counted(count, "time") + ": " + reason + ".");
+    }
+    lines.insert(lines.end(), report.notes.begin(), report.notes.end());
+    if (report.omitted_collections > 0) {
+        lines.push_back(counted(report.omitted_collections, "older collection record") +
+                        " left out.");
+    }
+    return lines;
+}
+
+std::string program_line(const model::ProgramInfo& program) {
+    std::string line = program.script.empty() ? "(interactive)" : program.script;
+    line += ", process " + std::to_string(program.pid);
+    if (program.rank >= 0) {
+        line += ", rank " + std::to_string(program.rank);
+    }
+    if (!program.started_at.empty()) {
+        line += ", watched from " + program.started_at;
+    }
+    if (!program.python_version.empty()) {
+        line += ", Python " + program.python_version;
+    }
+    if (!program.cyclewatch_version.empty()) {
+        line += ", cyclewatch " + program.cyclewatch_version;
+    }
+    if (!program.strategy.empty()) {
+        line += ", " + program.strategy;
+    }
+    return line;
+}
+
+}  // namespace cyclewatch::render

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sentences that text and HTML share: what a report says before anyone reads a card.
+// Plain text, not yet escaped for any format.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/report.h"
+
+namespace cyclewatch::render {
+
+// "0.4 ms", "35 ms", "2.3 s", "12 min", "3.4 h".
+[[nodiscard]] std::string format_duration(double seconds);
+// "12,345,678".
+[[nodiscard]] std::string format_count(std::uint64_t count);
+// "1 loop", "12,345 loops". `plural` defaults to the singular and an s.
+[[nodiscard]] std::string counted(std::uint64_t count,
+                                  std::string_view singular,
+                                  std::string_view plural = {});
+// "0.03 %", "98 %", "over 1000 %"; never a long tail of digits.
+[[nodiscard]] std::string format_percent(double share);
+
+// What kept how much for how long, or that nothing was found and what was watched.
+[[nodiscard]] std::string summary_sentence(const model::Report& report);
+// What fixing the first finding returns; "" if nothing is named to be cut.
+[[nodiscard]] std::string remedy_sentence(const model::Report& report);
+
+// "64 loops, 64.0 KiB each, in 3 collections; ..." of one finding.
+[[nodiscard]] std::string seen_sentence(const model::Finding& finding);
+
+// Collections seen, seconds in the watch, share of the run time.
+[[nodiscard]] std::string overhead_sentence(const model::Stats& stats);
+// What was skipped, one per reason, and the notes of the report.
+[[nodiscard]] std::vector<std::string> omissions(const model::Report& report);
+// "train.py, process 4242, rank 0, Python 3.11.7 ...".
+[[nodiscard]] std::string program_line(const model::ProgramInfo& program);
+
+// "cuda:0 memory" if all owners are on one device, else "device memory".
+[[nodiscard]] std::string memory_kind(const model::Report& report);
+
+// The part of `part` in `whole`, between 0 and 1.
+[[nodiscard]] double share_of(std::uint64_t part, std::uint64_t whole);
+
+}  // namespace cyclewatch::render

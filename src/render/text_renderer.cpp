@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/text_renderer.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "base/byte_size.h"
+#include "render/labels.h"
+#include "render/renderer.h"
+#include "render/summary.h"
+
+namespace cyclewatch::render {
+namespace {
+
+using base::format_bytes;
+using model::Finding;
+using model::Reference;
+
+constexpr std::size_t kLeastWidth = 40;
+constexpr std::size_t kIndent = 4;   // under the rank
+constexpr std::size_t kMargin = 10;  // indent and the column of words: cut, loop, holds ...
+
+// Most lines of each part; together they stay within kMaxCardLines.
+constexpr std::size_t kTitleLines = 2;
+constexpr std::size_t kCutReferences = 3;
+constexpr std::size_t kReasonLines = 3;
+constexpr std::size_t kAlternatives = 2;
+constexpr std::size_t kLoopLines = 6;
+constexpr std::size_t kOwnerLines = 4;
+
+// The lines of one card.
+class Card {
+  public:
+    explicit Card(std::size_t width) : width_(std::max(width, kLeastWidth)) {}
+
+    // A line with a word in the margin; `word` may be empty.
+    void add(std::string_view word, std::string_view text) {
+        std::string line(kIndent, ' ');
+        line += word;
+        line.resize(std::max(line.size() + (word.empty() ? 0 : 1), kMargin), ' ');
+        push(line + std::string(text));
+    }
+    // `text` on as many lines as it needs, at most `max_lines`.
+    void add_wrapped(std::string_view word, std::string_view text, std::size_t max_lines) {
+        for (const std::string& part : wrap_text(text, room(), max_lines)) {
+            add(word, part);
+            word = {};
+        }
+    }
+    // `left`, and `right` at the right edge; both on one line even where they are long.
+    void add_columns(std::string_view word, std::string_view left, std::string_view right) {
+        if (right.empty()) {
+            add(word, truncate_middle(left, room()));
+            return;
+        }
+        const std::string tail = truncate_middle(right, room() / 2);
+        const std::size_t left_room = room() - text_width(tail) - 2;
+        std::string line = truncate_middle(left, left_room);
+        line.append(left_room - text_width(line) + 2, ' ');
+        add(word, line + tail);
+    }
+    void push(std::string line) {
+        line = truncate_end(line, width_);
+        line.erase(line.find_last_not_of(' ') + 1);
+        lines_.push_back(std::move(line));
+    }
+
+    [[nodiscard]] std::size_t width() const { return width_; }
+    [[nodiscard]] std::size_t room() const { return width_ - kMargin; }
+    [[nodiscard]] std::string text() const {
+        std::string all;
+        for (std::size_t i = 0; i < std::min(lines_.size(), kMaxCardLines); ++i) {
+            all += (i == 0 ? "" : "\n") + lines_[i];
+        }
+        return all;
+    }
+
+  private:
+    std::size_t width_;
+    std::vector<std::string> lines_;
+};
+
+// "closure:self of function pkg.make.<lambda>"
+std::string described(const Reference& reference) {
+    return shown_name(reference.label) + " of " + shown_name(reference.holder);
+}
+
+void add_heading(Card& card, const Finding& finding, std::size_t rank) {
+    std::string heading = "#" + std::to_string(rank);
+    heading.resize(std::max(heading.size() + 1, kIndent), ' ');
+    heading += format_bytes(finding.held_bytes) + " in " + counted(finding.occurrences, "loop");
+    if (!finding.pattern.empty() && finding.pattern != "unknown") {
+        heading += "   [" + shown_name(finding.pattern) + "]";
+    }
+    card.push(heading);
+    const std::string title = truncate_middle(clean_text(finding.title), 2 * card.width());
+    for (const std::string& line : wrap_text(title, card.width() - kIndent, kTitleLines)) {
+        card.push(std::string(kIndent, ' ') + line);
+    }
+}
+
+void add_cut(Card& card, const Finding& finding) {
+    if (finding.cut.empty()) {
+        card.add("cut", "no single reference stands out; see the loop");
+        return;
+    }
+    const std::size_t shown = std::min(finding.cut.size(), kCutReferences);
+    for (std::size_t i = 0; i < shown; ++i) {
+        card.add_columns(
+            i == 0 ? "cut" : "and", described(finding.cut[i]), shown_name(finding.cut[i].location));
+    }
+    if (finding.cut.size() > shown) {
+        card.add("", "and " + counted(finding.cut.size() - shown, "more reference"));
+    }
+    if (!finding.cut.front().reason.empty()) {
+        card.add_wrapped("", "why: " + clean_text(finding.cut.front().reason), kReasonLines);
+    }
+}
+
+void add_alternatives(Card& card, const Finding& finding) {
+    const std::size_t shown = std::min(finding.alternatives.size(), kAlternatives);
+    for (std::size_t i = 0; i < shown; ++i) {
+        const Reference& other = finding.alternatives[i];
+        const std::string equal = i == 0 && finding.tie ? " (just as good)" : "";
+        const std::string text = other.payload
+                                     ? "keep the loop, drop the tensor: " + described(other)
+                                     : described(other) + equal;
+        card.add_columns("or", text, shown_name(other.location));
+    }
+}
+
+void add_loop(Card& card, const Finding& finding) {
+    const std::size_t total = finding.loop.size();
+    const std::size_t shown = total > kLoopLines ? kLoopLines - 1 : total;
+    for (std::size_t i = 0; i < shown; ++i) {
+        const Reference& step = finding.loop[i];
+        const bool cut = std::any_of(
+            finding.cut.begin(), finding.cut.end(), [&step](const Reference& candidate) {
+                return candidate.holder == step.holder && candidate.label == step.label &&
+                       candidate.target == step.target;
+            });
+        const std::string line = shown_name(step.holder) + "  " + shown_name(step.label);
+        card.add(i == 0 ? "loop" : "",
+                 truncate_middle(line, card.room() - 8) + (cut ? "  <- cut" : ""));
+    }
+    if (total > shown) {
+        card.add("", "... " + counted(total - shown, "more step") + ", back to the first");
+    }
+}
+
+void add_owners(Card& card, const Finding& finding) {
+    const std::size_t all = finding.owners.size();
+    const bool fits = all + (finding.omitted_owners > 0 ? 1 : 0) <= kOwnerLines;
+    const std::size_t shown = fits ? all : kOwnerLines - 1;
+    for (std::size_t i = 0; i < shown; ++i) {
+        const model::OwnerSummary& owner = finding.owners[i];
+        std::string text = owner.count > 1 ? format_count(owner.count) + " x " : "";
+        text += format_bytes(owner.bytes) + " " + shown_name(owner.type);
+        for (const std::string& part : {owner.shape, owner.dtype, owner.device}) {
+            text += part.empty() ? "" : " " + truncate_middle(shown_name(part), 30);
+        }
+        card.add_columns(i == 0 ? "holds" : "", text, shown_name(owner.path));
+    }
+    const std::uint64_t more = all - shown + finding.omitted_owners;
+    if (more > 0) {
+        card.add("", "and " + counted(more, "more group") + " of equal tensors");
+    }
+}
+
+void append_wrapped(std::string& out,
+                    const std::string& text,
+                    std::size_t width,
+                    std::string_view indent) {
+    for (const std::string& line :
+         wrap_text(clean_text(text), std::max(width, kLeastWidth) - indent.size(), 6)) {
+        out.append(indent).append(line).append("\n");
+    }
+}
+
+}  // namespace
+
+std::string render_card(const Finding& finding, std::size_t rank, std::size_t width) {
+    Card card(width);
+    add_heading(card, finding, rank);
+    add_cut(card, finding);
+    add_alternatives(card, finding);
+    add_loop(card, finding);
+    add_owners(card, finding);
+    card.add_wrapped("seen", seen_sentence(finding), 2);
+    card.add("id", truncate_end(clean_text(finding.signature), card.room()));
+    return card.text();
+}
+
+std::string render_text(const model::Report& report, std::size_t width) {
+    std::string out;
+    std::string sentence = summary_sentence(report);
+    if (!report.findings.empty()) {
+        sentence += " " + remedy_sentence(report);
+    }
+    append_wrapped(out, sentence, width, "");
+    for (std::size_t i = 0; i < report.findings.size(); ++i) {
+        out += "\n" + render_card(report.findings[i], i + 1, width) + "\n";
+    }
+    out += "\n";
+    append_wrapped(out, overhead_sentence(report.stats), width, "");
+    for (const std::string& line : omissions(report)) {
+        append_wrapped(out, "note: " + line, width, "");
+    }
+    append_wrapped(out, program_line(report.program), width, "");
+    return out;
+}
+
+}  // namespace cyclewatch::render
