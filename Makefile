@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+# Each target sets up what it needs by itself and repeats nothing that is already done.
+.DEFAULT_GOAL := help
+.PHONY: help build demo test bench lint format clean
+
+export JOBS ?= 2
+
+help: ## Say what there is
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+demo: ## Run two leaking programs under a watch; print the cards and the reports' paths
+	@scripts/bootstrap
+	@scripts/build dev _native
+	@scripts/demo
+
+test: ## Run every test, on every supported interpreter found
+	@scripts/bootstrap
+	@scripts/build dev
+	@scripts/test
+
+build: ## Leave an importable .venv/bin/python
+	@scripts/bootstrap
+	@scripts/build dev
+
+bench: ## Measure, and print ratios taken in this run
+	@scripts/bootstrap bench
+	@scripts/build bench _native benchmarks
+	@scripts/bench
+
+lint: ## Check formatting, clang-tidy, ruff and mypy; change nothing
+	@scripts/bootstrap lint
+	@scripts/build dev _native
+	@scripts/lint
+
+format: ## Format every source file
+	@scripts/bootstrap lint
+	@scripts/format
+
+clean: ## Remove what was built; .venv stays
+	rm -rf .build build dist *.egg-info cyclewatch/*.so

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prints every supported interpreter on this machine that extensions can be built for.
+
+One path a line, one line a version, oldest first. A version that is the running interpreter's
+own is left out: that one is built for anyway.
+"""
+
+import glob
+import os
+import shutil
+import subprocess
+import sys
+
+SUPPORTED = ((3, 11), (3, 12), (3, 13))
+
+QUESTION = """
+import os, sys, sysconfig
+usable = (
+    sys.implementation.name == "cpython"
+    and not sys.abiflags
+    and os.path.isfile(os.path.join(sysconfig.get_path("include"), "Python.h"))
+)
+print(int(usable), sys.executable)
+"""
+
+
+def candidates(version):
+    """Paths that might be an interpreter of `version`."""
+    name = f"python{version[0]}.{version[1]}"
+    pyenv = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
+    folder = os.path.join(pyenv, "versions", f"{version[0]}.{version[1]}.*", "bin", name)
+    yield from sorted(glob.glob(folder), reverse=True)
+    on_path = shutil.which(name)
+    if on_path:
+        yield on_path
+
+
+def usable_path(candidate):
+    """The interpreter that `candidate` really starts, or None if it cannot be built for."""
+    try:
+        answer = subprocess.run(
+            [candidate, "-c", QUESTION], capture_output=True, text=True, timeout=30, check=True
+        ).stdout.split(maxsplit=1)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return answer[1].strip() if answer[0] == "1" else None
+
+
+def main():
+    """Print the interpreters."""
+    for version in SUPPORTED:
+        if version == sys.version_info[:2]:
+            continue
+        found = next(filter(None, map(usable_path, candidates(version))), None)
+        if found:
+            print(found)
+
+
+if __name__ == "__main__":
+    main()
