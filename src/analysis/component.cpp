@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/component.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace cyclewatch::analysis {
+
+ComponentCutter::ComponentCutter(const LogicalGraph& graph,
+                                 const StrongComponents& components,
+                                 const HeldBytes& held,
+                                 std::span<const char> is_owner)
+    : graph_(graph),
+      components_(components),
+      held_(held),
+      is_owner_(is_owner),
+      first_member_(components.count() + 1, 0),
+      members_(graph.nodes()),
+      position_(graph.nodes()) {
+    for (const std::uint32_t component : components.of) {
+        ++first_member_[component + 1];
+    }
+    std::partial_sum(first_member_.begin(), first_member_.end(), first_member_.begin());
+    std::vector<std::uint32_t> next(first_member_.begin(), first_member_.end() - 1);
+    for (std::uint32_t node = 0; node < graph.nodes(); ++node) {
+        members_[next[components.of[node]]++] = node;
+    }
+}
+
+Component ComponentCutter::cut_out(std::uint32_t component) {
+    Component result;
+    result.nodes.assign(members_.begin() + first_member_[component],
+                        members_.begin() + first_member_[component + 1]);
+    // By what they are, not by their numbers: everything later that takes "the first" relies on it.
+    std::stable_sort(
+        result.nodes.begin(), result.nodes.end(), [this](std::uint32_t a, std::uint32_t b) {
+            return graph_.color[a] < graph_.color[b];
+        });
+    for (std::uint32_t i = 0; i < result.size(); ++i) {
+        position_[result.nodes[i]] = i;
+    }
+    result.first.push_back(0);
+    for (std::uint32_t i = 0; i < result.size(); ++i) {
+        const std::uint32_t node = result.nodes[i];
+        bool leads_out = is_owner_[node] != 0;
+        for (std::uint32_t e = graph_.first[node]; e < graph_.first[node + 1]; ++e) {
+            const std::uint32_t target = graph_.targets[e];
+            if (components_.of[target] == component) {
+                result.targets.push_back(position_[target]);
+                result.edges.push_back(e);
+                result.holder.push_back(i);
+                result.structural.push_back(graph_.edges[e].structural ? 1 : 0);
+            } else {
+                leads_out = leads_out || held_.leads_to_owner(target);
+            }
+        }
+        result.first.push_back(static_cast<std::uint32_t>(result.targets.size()));
+        result.leads_out.push_back(leads_out ? 1 : 0);
+        result.kept.push_back(held_.kept_by(node));
+    }
+    return result;
+}
+
+bool still_holds(const Component& component, std::span<const char> dead) {
+    const StrongComponents parts = strong_components(component.view(), dead);
+    std::vector<char> leads(parts.count(), 0);
+    for (std::uint32_t n = 0; n < component.size(); ++n) {
+        leads[parts.of[n]] |= component.leads_out[n];
+    }
+    // Parts are numbered against the references, so one pass over them in rising order is enough.
+    std::vector<std::uint32_t> by_part(component.size());
+    std::vector<std::uint32_t> next(parts.count() + 1, 0);
+    for (const std::uint32_t part : parts.of) {
+        ++next[part + 1];
+    }
+    std::partial_sum(next.begin(), next.end(), next.begin());
+    for (std::uint32_t n = 0; n < component.size(); ++n) {
+        by_part[next[parts.of[n]]++] = n;
+    }
+    for (const std::uint32_t n : by_part) {
+        for (std::uint32_t e = component.first[n]; e < component.first[n + 1]; ++e) {
+            if (dead.empty() || dead[e] == 0) {
+                leads[parts.of[n]] |= leads[parts.of[component.targets[e]]];
+            }
+        }
+    }
+    for (std::uint32_t part = 0; part < parts.count(); ++part) {
+        if (parts.cyclic[part] && leads[part] != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace cyclewatch::analysis

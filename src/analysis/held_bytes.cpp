@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/held_bytes.h"
+
+#include <numeric>
+
+namespace cyclewatch::analysis {
+namespace {
+
+// Nodes in order of falling component number: holders before what they hold.
+std::vector<std::uint32_t> holders_first(const std::vector<std::uint32_t>& component_of,
+                                         std::size_t components) {
+    std::vector<std::uint32_t> next(components + 1, 0);
+    for (const std::uint32_t component : component_of) {
+        ++next[components - component];
+    }
+    std::partial_sum(next.begin(), next.end(), next.begin());
+    std::vector<std::uint32_t> order(component_of.size());
+    for (std::uint32_t node = 0; node < order.size(); ++node) {
+        order[next[components - 1 - component_of[node]]++] = node;
+    }
+    return order;
+}
+
+// Collects (target, holder) pairs into compressed rows, in two passes over the same source.
+class Rows {
+  public:
+    explicit Rows(std::size_t nodes) : first_(nodes + 1, 0) {}
+    void count(std::uint32_t row) { ++first_[row + 1]; }
+    void begin_filling() {
+        std::partial_sum(first_.begin(), first_.end(), first_.begin());
+        next_.assign(first_.begin(), first_.end() - 1);
+        items_.resize(first_.back());
+    }
+    void fill(std::uint32_t row, std::uint32_t item) { items_[next_[row]++] = item; }
+    [[nodiscard]] AdjacencyView view() const { return {first_, items_}; }
+
+  private:
+    std::vector<std::uint32_t> first_;
+    std::vector<std::uint32_t> next_;
+    std::vector<std::uint32_t> items_;
+};
+
+}  // namespace
+
+HeldBytes::HeldBytes(const LogicalGraph& graph,
+                     const StrongComponents& components,
+                     const model::Observation& observation)
+    : component_of_(components.of) {
+    number(graph, components);
+    tree_ = build_tree(graph, components, observation);
+    mark_ways(graph, observation);
+    add_up(components, observation);
+}
+
+void HeldBytes::number(const LogicalGraph& graph, const StrongComponents& components) {
+    position_of_node_.resize(graph.nodes());
+    position_of_component_.assign(components.count(), kNone);
+    std::uint32_t next = 1;  // 0 is the root
+    for (const std::uint32_t node : holders_first(components.of, components.count())) {
+        const std::uint32_t component = components.of[node];
+        if (position_of_component_[component] == kNone && components.cyclic[component]) {
+            position_of_component_[component] = next++;
+        }
+        position_of_node_[node] = next++;
+        if (!components.cyclic[component]) {
+            position_of_component_[component] = position_of_node_[node];
+        }
+    }
+    first_storage_ = next;
+}
+
+DominatorTree HeldBytes::build_tree(const LogicalGraph& graph,
+                                    const StrongComponents& components,
+                                    const model::Observation& observation) const {
+    Rows rows(first_storage_ + observation.storages.size());
+    const auto for_each_reference = [&](auto&& visit) {
+        for (std::uint32_t node = 0; node < graph.nodes(); ++node) {
+            const std::uint32_t component = components.of[node];
+            if (components.cyclic[component]) {
+                visit(position_of_component_[component], position_of_node_[node]);
+            }
+            for (const std::uint32_t target : graph.view().of(node)) {
+                if (components.of[target] != component) {
+                    visit(position_of_node_[node], position_of_component_[components.of[target]]);
+                }
+            }
+        }
+        for (const model::DeviceOwner& owner : observation.owners) {
+            const std::uint32_t node = graph.logical_of[index_of(owner.node)];
+            visit(position_of_node_[node],
+                  first_storage_ + static_cast<std::uint32_t>(index_of(owner.storage)));
+        }
+    };
+    for_each_reference([&](std::uint32_t, std::uint32_t to) { rows.count(to); });
+    rows.begin_filling();
+    for_each_reference([&](std::uint32_t from, std::uint32_t to) { rows.fill(to, from); });
+    return dominators(rows.view());
+}
+
+void HeldBytes::mark_ways(const LogicalGraph& graph, const model::Observation& observation) {
+    leads_to_owner_.assign(position_of_component_.size(), false);
+    for (const model::DeviceOwner& owner : observation.owners) {
+        leads_to_owner_[component_of_[graph.logical_of[index_of(owner.node)]]] = true;
+    }
+    // Components are numbered against the references: what is held comes before its holder.
+    const auto by_component = holders_first(component_of_, position_of_component_.size());
+    for (auto node = by_component.rbegin(); node != by_component.rend(); ++node) {
+        for (const std::uint32_t target : graph.view().of(*node)) {
+            if (leads_to_owner_[component_of_[target]]) {
+                leads_to_owner_[component_of_[*node]] = true;
+            }
+        }
+    }
+}
+
+void HeldBytes::add_up(const StrongComponents& components, const model::Observation& observation) {
+    const auto positions = static_cast<std::uint32_t>(tree_.parent.size());
+    std::vector<std::uint32_t> nearest(positions, kNone);  // dominating component with a loop
+    for (std::uint32_t c = 0; c < components.count(); ++c) {
+        if (components.cyclic[c]) {
+            nearest[position_of_component_[c]] = c;
+        }
+    }
+    for (std::uint32_t p = 1; p < positions; ++p) {
+        if (nearest[p] == kNone) {
+            nearest[p] = nearest[tree_.parent[p]];
+        }
+    }
+    kept_.assign(positions, 0);
+    held_.assign(components.count(), 0);
+    keeper_.assign(observation.storages.size(), kNone);
+    for (std::uint32_t s = 0; s < observation.storages.size(); ++s) {
+        const model::Storage& storage = observation.storages[s];
+        keeper_[s] = nearest[first_storage_ + s];
+        if (!storage.released) {
+            continue;
+        }
+        kept_[first_storage_ + s] = storage.bytes;
+        if (keeper_[s] != kNone) {
+            held_[keeper_[s]] += storage.bytes;
+        }
+    }
+    for (std::uint32_t p = positions; p-- > 1;) {
+        kept_[tree_.parent[p]] += kept_[p];
+    }
+}
+
+std::uint64_t HeldBytes::kept_through(std::uint32_t holder, std::uint32_t target) const {
+    const std::uint32_t position = position_of_component_[component_of_[target]];
+    return tree_.parent[position] == position_of_node_[holder] ? kept_[position] : 0;
+}
+
+}  // namespace cyclewatch::analysis

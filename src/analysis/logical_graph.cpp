@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/logical_graph.h"
+
+#include <utility>
+
+#include "analysis/structural.h"
+
+namespace cyclewatch::analysis {
+namespace {
+
+using model::EdgeKind;
+using model::NodeKind;
+using model::PartRole;
+using model::ReferenceGraph;
+
+// A part with several holders gives each of them its references; more than this many would make
+// a graph of n references grow like n squared, so such a part stays a node.
+constexpr std::uint64_t kMostCopies = 256;
+
+bool may_collapse(const model::Node& node) {
+    return node.role != PartRole::none || node.kind == NodeKind::cell;
+}
+
+class Collapse {
+  public:
+    Collapse(const ReferenceGraph& graph, const std::vector<char>& keep)
+        : graph_(graph), hidden_(graph.nodes.size()), holders_(graph.nodes.size()) {
+        for (std::size_t n = 0; n < hidden_.size(); ++n) {
+            hidden_[n] = may_collapse(graph.nodes[n]) && keep[n] == 0;
+        }
+        count_holders();
+        keep_crowded_and_unheld();
+        keep_rings();
+    }
+
+    LogicalGraph run() {
+        LogicalGraph logical;
+        logical.raw = &graph_;
+        logical.logical_of.assign(hidden_.size(), kNone);
+        for (std::uint32_t n = 0; n < hidden_.size(); ++n) {
+            if (!hidden_[n]) {
+                logical.logical_of[n] = logical.nodes();
+                logical.raw_node.push_back(n);
+            }
+        }
+        logical.first.reserve(logical.raw_node.size() + 1);
+        logical.first.push_back(0);
+        for (std::uint32_t n = 0; n < logical.nodes(); ++n) {
+            expand(logical, n);
+            logical.first.push_back(static_cast<std::uint32_t>(logical.targets.size()));
+        }
+        return logical;
+    }
+
+  private:
+    // One hidden node on the way from a holder, and the edge to follow next.
+    struct Step {
+        std::uint32_t node;
+        std::uint32_t next_edge;
+    };
+
+    void count_holders() {
+        for (const model::Edge& edge : graph_.edges) {
+            ++holders_[index_of(edge.target)];
+        }
+    }
+
+    void keep_crowded_and_unheld() {
+        for (std::size_t n = 0; n < hidden_.size(); ++n) {
+            if (!hidden_[n]) {
+                continue;
+            }
+            const std::uint64_t out = graph_.first_edge[n + 1] - graph_.first_edge[n];
+            const PartRole role = graph_.nodes[n].role;
+            // A namespace is looked at from many sides: seen as one thing with its module only
+            // where the module alone holds it.
+            const bool shared_namespace =
+                (role == PartRole::module_dict || role == PartRole::type_dict) && holders_[n] > 1;
+            const bool crowded = out > 1 && holders_[n] > 1 && holders_[n] * out > kMostCopies;
+            if (holders_[n] == 0 || shared_namespace || crowded) {
+                hidden_[n] = false;
+            }
+        }
+    }
+
+    // Hidden nodes in a ring of hidden nodes (a cell that holds itself), or behind one, would
+    // never be left or reached: they stay. Peels off what is not (Kahn, 1962).
+    void keep_rings() {
+        std::vector<std::uint32_t> hidden_holders(hidden_.size(), 0);
+        std::vector<std::uint32_t> free_nodes;
+        for_each_hidden_edge([&](std::size_t target) { ++hidden_holders[target]; });
+        for (std::uint32_t n = 0; n < hidden_.size(); ++n) {
+            if (hidden_[n] && hidden_holders[n] == 0) {
+                free_nodes.push_back(n);
+            }
+        }
+        std::vector<bool> peeled(hidden_.size(), false);
+        while (!free_nodes.empty()) {
+            const std::uint32_t n = free_nodes.back();
+            free_nodes.pop_back();
+            peeled[n] = true;
+            for (const model::Edge& edge : graph_.edges_of(model::NodeId{n})) {
+                const std::size_t target = index_of(edge.target);
+                if (hidden_[target] && --hidden_holders[target] == 0) {
+                    free_nodes.push_back(static_cast<std::uint32_t>(target));
+                }
+            }
+        }
+        for (std::size_t n = 0; n < hidden_.size(); ++n) {
+            hidden_[n] = hidden_[n] && peeled[n];
+        }
+    }
+
+    template <typename Visit>
+    void for_each_hidden_edge(Visit visit) const {
+        for (std::uint32_t n = 0; n < hidden_.size(); ++n) {
+            if (!hidden_[n]) {
+                continue;
+            }
+            for (const model::Edge& edge : graph_.edges_of(model::NodeId{n})) {
+                if (hidden_[index_of(edge.target)]) {
+                    visit(index_of(edge.target));
+                }
+            }
+        }
+    }
+
+    // Follows the references of `holder`, through hidden nodes, to the next logical nodes.
+    void expand(LogicalGraph& logical, std::uint32_t holder) {
+        trail_.clear();
+        way_.clear();
+        const std::uint32_t raw = logical.raw_node[holder];
+        trail_.push_back({raw, graph_.first_edge[raw]});
+        while (!trail_.empty()) {
+            Step& step = trail_.back();
+            if (step.next_edge == graph_.first_edge[step.node + 1]) {
+                trail_.pop_back();
+                if (!way_.empty()) {
+                    way_.pop_back();
+                }
+                continue;
+            }
+            const std::uint32_t edge = step.next_edge++;
+            const auto target = static_cast<std::uint32_t>(index_of(graph_.edges[edge].target));
+            way_.push_back(edge);
+            if (hidden_[target]) {
+                trail_.push_back({target, graph_.first_edge[target]});
+            } else {
+                add_edge(logical, holder, target);
+                way_.pop_back();
+            }
+        }
+    }
+
+    void add_edge(LogicalGraph& logical, std::uint32_t holder, std::uint32_t raw_target) {
+        LogicalEdge edge;
+        edge.holder = holder;
+        edge.first_step = static_cast<std::uint32_t>(logical.steps.size());
+        edge.step_count = static_cast<std::uint32_t>(way_.size());
+        logical.steps.insert(logical.steps.end(), way_.begin(), way_.end());
+        // A cell has no name of its own: the reference goes by what leads into the cell.
+        std::size_t naming = way_.size() - 1;
+        while (naming > 0 && graph_.nodes[trail_[naming].node].kind == NodeKind::cell) {
+            edge.cell = trail_[naming].node;
+            --naming;
+        }
+        edge.label = graph_.edges[way_[naming]].label;
+        edge.structural = is_structural(
+            graph_, graph_.nodes[logical.raw_node[holder]], edge.label, graph_.nodes[raw_target]);
+        logical.targets.push_back(logical.logical_of[raw_target]);
+        logical.edges.push_back(edge);
+    }
+
+    const ReferenceGraph& graph_;
+    std::vector<bool> hidden_;
+    std::vector<std::uint32_t> holders_;
+    std::vector<Step> trail_;         // trail_[0] is the holder
+    std::vector<std::uint32_t> way_;  // way_[i] leads out of trail_[i]
+};
+
+}  // namespace
+
+LogicalGraph make_logical(const ReferenceGraph& graph, const std::vector<char>& keep) {
+    return Collapse(graph, keep).run();
+}
+
+}  // namespace cyclewatch::analysis

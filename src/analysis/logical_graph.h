@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The graph a person thinks in: an instance and its __dict__ are one node, a function, its
+// closure tuple and its cells are one node. docs/design/analysis.md tells what collapses when.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/adjacency.h"
+#include "model/reference_graph.h"
+
+namespace cyclewatch::analysis {
+
+inline constexpr std::uint32_t kNone = UINT32_MAX;
+
+// Everything about one logical reference but its target.
+struct LogicalEdge {
+    model::EdgeLabel label;
+    std::uint32_t holder = 0;
+    std::uint32_t cell = kNone;    // raw node of the cell it goes through
+    std::uint32_t first_step = 0;  // the raw references it stands for:
+    std::uint32_t step_count = 0;  //   steps[first_step, first_step + step_count)
+    bool structural = false;       // part of how types and modules work; nobody wrote it
+};
+
+struct LogicalGraph {
+    const model::ReferenceGraph* raw = nullptr;
+    std::vector<std::uint32_t> raw_node;    // per logical node
+    std::vector<std::uint32_t> logical_of;  // per raw node; kNone if it was collapsed
+    std::vector<std::uint64_t> color;       // per logical node: see ordering.h
+    std::vector<std::uint32_t> first;
+    std::vector<std::uint32_t> targets;
+    std::vector<LogicalEdge> edges;    // parallel to targets
+    std::vector<std::uint32_t> steps;  // raw edges
+
+    [[nodiscard]] std::uint32_t nodes() const {
+        return static_cast<std::uint32_t>(raw_node.size());
+    }
+    [[nodiscard]] AdjacencyView view() const { return {first, targets}; }
+    [[nodiscard]] const model::Node& node(std::uint32_t n) const { return raw->nodes[raw_node[n]]; }
+    [[nodiscard]] std::string_view label_name(std::uint32_t edge) const {
+        return raw->text(edges[edge].label.name);
+    }
+    [[nodiscard]] bool is(std::uint32_t n, model::NodeKind kind) const {
+        return node(n).kind == kind;
+    }
+};
+
+// `keep[n]` != 0 keeps raw node n a node of its own (owners). `graph` must outlive the result.
+[[nodiscard]] LogicalGraph make_logical(const model::ReferenceGraph& graph,
+                                        const std::vector<char>& keep);
+
+}  // namespace cyclewatch::analysis

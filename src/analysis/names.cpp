@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/names.h"
+
+namespace cyclewatch::analysis {
+namespace {
+
+using model::EdgeKind;
+using model::NodeKind;
+
+constexpr std::size_t kLongestTitle = 8;  // steps
+
+std::string_view name_of(const LogicalGraph& graph, std::uint32_t node) {
+    const std::string_view name = graph.raw->text(graph.node(node).name);
+    return name.empty() ? "?" : name;
+}
+
+// "Outer.method.<locals>.inner" -> "inner"; "<lambda>" keeps its brackets.
+std::string_view last_part(std::string_view name) {
+    const std::size_t dot = name.rfind('.');
+    return dot == std::string_view::npos || dot + 1 == name.size() ? name : name.substr(dot + 1);
+}
+
+// The function behind a bound method: what a reader knows the method by.
+std::uint32_t function_of(const LogicalGraph& graph, std::uint32_t method) {
+    for (std::uint32_t e = graph.first[method]; e < graph.first[method + 1]; ++e) {
+        if (graph.edges[e].label.kind == EdgeKind::member && graph.label_name(e) == "__func__") {
+            return graph.targets[e];
+        }
+    }
+    return kNone;
+}
+
+std::uint32_t named_node(const LogicalGraph& graph, std::uint32_t node) {
+    if (graph.is(node, NodeKind::bound_method)) {
+        const std::uint32_t function = function_of(graph, node);
+        return function == kNone ? node : function;
+    }
+    return node;
+}
+
+std::string_view kind_prefix(NodeKind kind) {
+    switch (kind) {
+        case NodeKind::function:
+            return "function ";
+        case NodeKind::bound_method:
+            return "bound method ";
+        case NodeKind::frame:
+            return "frame of ";
+        case NodeKind::generator:
+            return "generator ";
+        case NodeKind::type:
+            return "class ";
+        case NodeKind::module:
+            return "module ";
+        default:
+            return "";
+    }
+}
+
+std::string place(const LogicalGraph& graph, const model::SourceLocation& location) {
+    if (location.path == model::kEmptyString) {
+        return {};
+    }
+    std::string text(graph.raw->text(location.path));
+    return location.line == 0 ? text : text + ":" + std::to_string(location.line);
+}
+
+}  // namespace
+
+bool is_container(const LogicalGraph& graph, std::uint32_t node) {
+    switch (graph.node(node).kind) {
+        case NodeKind::dict:
+        case NodeKind::list:
+        case NodeKind::tuple:
+        case NodeKind::set:
+        case NodeKind::cell:
+            return true;
+        default:
+            return false;
+    }
+}
+
+std::string full_name(const LogicalGraph& graph, std::uint32_t node) {
+    const std::uint32_t named = named_node(graph, node);
+    const NodeKind kind = graph.node(node).kind;
+    const std::string_view name = name_of(graph, named);
+    if (kind == NodeKind::bound_method && name == "method") {
+        return "bound method";  // its function is alive and not part of the graph
+    }
+    return std::string(kind_prefix(kind)).append(name);
+}
+
+std::string short_name(const LogicalGraph& graph, std::uint32_t node) {
+    return std::string(last_part(name_of(graph, named_node(graph, node))));
+}
+
+std::string label_of(const LogicalGraph& graph, std::uint32_t edge) {
+    const model::EdgeLabel& label = graph.edges[edge].label;
+    return model::label_text(label.kind, graph.raw->text(label.name), label.index);
+}
+
+std::string generic_label_of(const LogicalGraph& graph, std::uint32_t edge) {
+    const model::EdgeLabel& label = graph.edges[edge].label;
+    return model::generic_label_text(label.kind, graph.raw->text(label.name));
+}
+
+std::string step_text(const LogicalGraph& graph, std::uint32_t edge) {
+    const std::string label = label_of(graph, edge);
+    const std::uint32_t holder = graph.edges[edge].holder;
+    if (is_container(graph, holder)) {
+        return label;
+    }
+    const bool joined = label.front() == '.' || label.front() == '[';
+    return short_name(graph, holder) + (joined ? "" : ".") + label;
+}
+
+std::string loop_text(const LogicalGraph& graph, std::span<const std::uint32_t> loop) {
+    std::string text;
+    const std::size_t head = loop.size() > kLongestTitle ? kLongestTitle / 2 + 1 : loop.size();
+    const std::size_t tail = loop.size() > kLongestTitle ? kLongestTitle / 2 - 1 : 0;
+    for (std::size_t i = 0; i < loop.size(); ++i) {
+        if (i >= head && i < loop.size() - tail) {
+            text += "... -> ";
+            i = loop.size() - tail - 1;
+            continue;
+        }
+        if (i == 0 && is_container(graph, graph.edges[loop[0]].holder)) {
+            text += short_name(graph, graph.edges[loop[0]].holder);
+            const char start = label_of(graph, loop[0]).front();
+            text += start == '[' ? "" : ".";
+        }
+        text += step_text(graph, loop[i]) + " -> ";
+    }
+    return text + short_name(graph, graph.edges[loop.front()].holder);
+}
+
+std::string location_of(const LogicalGraph& graph, std::uint32_t edge) {
+    const std::uint32_t holder = graph.edges[edge].holder;
+    return place(graph, graph.node(named_node(graph, holder)).location);
+}
+
+model::Reference reference_of(const LogicalGraph& graph, std::uint32_t edge) {
+    model::Reference reference;
+    const LogicalEdge& logical = graph.edges[edge];
+    reference.holder = full_name(graph, logical.holder);
+    reference.label = label_of(graph, edge);
+    reference.target = full_name(graph, graph.targets[edge]);
+    reference.location = location_of(graph, edge);
+    for (std::uint32_t i = 0; i < logical.step_count; ++i) {
+        const model::Edge& step = graph.raw->edges[graph.steps[logical.first_step + i]];
+        reference.raw_path.push_back(
+            model::label_text(step.label.kind, graph.raw->text(step.label.name), step.label.index));
+    }
+    return reference;
+}
+
+}  // namespace cyclewatch::analysis

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What nodes and references of the logical graph are called in a report.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "analysis/logical_graph.h"
+#include "model/finding.h"
+
+namespace cyclewatch::analysis {
+
+// "mymodel.Engine", "function mymodel.Engine.__init__.<lambda>", "frame of mymodel.step".
+[[nodiscard]] std::string full_name(const LogicalGraph& graph, std::uint32_t node);
+
+// The last part of the name: "Engine", "<lambda>", "step", "list".
+[[nodiscard]] std::string short_name(const LogicalGraph& graph, std::uint32_t node);
+
+// ".callbacks", "closure:self", "[3]".
+[[nodiscard]] std::string label_of(const LogicalGraph& graph, std::uint32_t edge);
+// The same with every index replaced by [x].
+[[nodiscard]] std::string generic_label_of(const LogicalGraph& graph, std::uint32_t edge);
+
+// "Engine.callbacks", "<lambda>.closure:self", "[0]" (of containers only the label).
+[[nodiscard]] std::string step_text(const LogicalGraph& graph, std::uint32_t edge);
+
+// "Engine.callbacks -> [0] -> <lambda>.closure:self -> Engine"; the middle of a long loop is
+// left out. `loop`: edges in order, the target of the last is the holder of the first.
+[[nodiscard]] std::string loop_text(const LogicalGraph& graph, std::span<const std::uint32_t> loop);
+
+// "path:line" of the code in which the reference is made: the def of the function that captures,
+// the frame whose local it is, else the class of the holder; "" if not known.
+[[nodiscard]] std::string location_of(const LogicalGraph& graph, std::uint32_t edge);
+
+// The whole of it, without a reason.
+[[nodiscard]] model::Reference reference_of(const LogicalGraph& graph, std::uint32_t edge);
+
+// A list, dict, tuple or set: an object that people do not name.
+[[nodiscard]] bool is_container(const LogicalGraph& graph, std::uint32_t node);
+
+}  // namespace cyclewatch::analysis

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/shortest_loop.h"
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+
+#include "analysis/names.h"
+
+namespace cyclewatch::analysis {
+namespace {
+
+// Equally good nodes to start from are compared by their loops' text; more than this many are
+// not looked at.
+constexpr std::size_t kMostTies = 4;
+
+std::vector<char> without_structural(const Component& component, std::span<const char> dead) {
+    std::vector<char> off = component.structural;
+    for (std::size_t e = 0; e < dead.size(); ++e) {
+        off[e] |= dead[e];
+    }
+    return off;
+}
+
+// Breadth-first search in layers: layer s is what s structural references lead to.
+class LoopSearch {
+  public:
+    LoopSearch(const Component& component, std::uint32_t start, std::span<const char> dead)
+        : component_(component), start_(start), dead_(dead), came_by_(component.size(), kNone) {}
+
+    Loop run() {
+        std::vector<std::uint32_t> layer{start_};
+        while (!layer.empty() && closing_ == kNone) {
+            layer = search_layer(std::move(layer));
+        }
+        return closing_ == kNone ? Loop{} : walk_back();
+    }
+
+  private:
+    [[nodiscard]] bool alive(std::uint32_t e) const { return dead_.empty() || dead_[e] == 0; }
+
+    // Takes what can be reached without a structural reference; returns the start of the next
+    // layer. The next layer is entered from all of this one, nearest first.
+    std::vector<std::uint32_t> search_layer(std::vector<std::uint32_t> queue) {
+        for (std::size_t i = 0; i < queue.size(); ++i) {
+            if (follow(queue[i], false, queue)) {
+                return {};
+            }
+        }
+        std::vector<std::uint32_t> next;
+        for (const std::uint32_t node : queue) {
+            if (follow(node, true, next)) {
+                return {};
+            }
+        }
+        return next;
+    }
+
+    // True if a reference leads back to the start.
+    bool follow(std::uint32_t node, bool structural, std::vector<std::uint32_t>& found) {
+        for (std::uint32_t e = component_.first[node]; e < component_.first[node + 1]; ++e) {
+            if ((component_.structural[e] != 0) != structural || !alive(e)) {
+                continue;
+            }
+            const std::uint32_t target = component_.targets[e];
+            if (target == start_) {
+                closing_ = e;
+                return true;
+            }
+            if (came_by_[target] == kNone) {
+                came_by_[target] = e;
+                found.push_back(target);
+            }
+        }
+        return false;
+    }
+
+    Loop walk_back() const {
+        Loop loop{closing_};
+        while (component_.holder[loop.back()] != start_) {
+            loop.push_back(came_by_[component_.holder[loop.back()]]);
+        }
+        std::reverse(loop.begin(), loop.end());
+        return loop;
+    }
+
+    const Component& component_;
+    std::uint32_t start_;
+    std::span<const char> dead_;
+    std::vector<std::uint32_t> came_by_;
+    std::uint32_t closing_ = kNone;
+};
+
+// What each node of a loop leads to inside the component without going through another loop:
+// bytes behind nodes that are in no loop are credited to the nearest one that is.
+std::vector<std::uint64_t> credit(const Component& component,
+                                  const std::vector<char>& in_loop,
+                                  std::span<const char> off) {
+    std::vector<std::uint64_t> bytes(component.size(), 0);
+    std::vector<std::uint32_t> credited(component.size(), kNone);
+    std::vector<std::uint32_t> queue;
+    for (std::uint32_t n = 0; n < component.size(); ++n) {
+        if (in_loop[n] != 0) {
+            credited[n] = n;
+            queue.push_back(n);
+        }
+    }
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+        const std::uint32_t n = queue[i];
+        bytes[credited[n]] += component.kept[n];
+        for (std::uint32_t e = component.first[n]; e < component.first[n + 1]; ++e) {
+            const std::uint32_t target = component.targets[e];
+            if (off[e] == 0 && credited[target] == kNone) {
+                credited[target] = credited[n];
+                queue.push_back(target);
+            }
+        }
+    }
+    return bytes;
+}
+
+std::vector<char> nodes_in_loops(const Component& component, std::span<const char> off) {
+    const StrongComponents parts = strong_components(component.view(), off);
+    std::vector<char> in_loop(component.size());
+    for (std::uint32_t n = 0; n < component.size(); ++n) {
+        in_loop[n] = parts.cyclic[parts.of[n]] ? 1 : 0;
+    }
+    return in_loop;
+}
+
+// Best nodes to start from, equally good ones side by side, at most kMostTies.
+std::vector<std::uint32_t> best_starts(const LogicalGraph& graph,
+                                       const Component& component,
+                                       const std::vector<char>& in_loop,
+                                       const std::vector<std::uint64_t>& bytes) {
+    const auto better = [&](std::uint32_t a, std::uint32_t b) {
+        const auto key = [&](std::uint32_t n) {
+            return std::tuple(
+                ~bytes[n], component.leads_out[n] == 0, is_container(graph, component.nodes[n]));
+        };
+        return key(a) < key(b);
+    };
+    std::vector<std::uint32_t> best;
+    for (std::uint32_t n = 0; n < component.size(); ++n) {
+        if (in_loop[n] == 0) {
+            continue;
+        }
+        if (!best.empty() && better(n, best.front())) {
+            best.clear();
+        }
+        if (best.empty() || (!better(best.front(), n) && best.size() < kMostTies)) {
+            best.push_back(n);
+        }
+    }
+    return best;
+}
+
+std::string text_of(const LogicalGraph& graph, const Component& component, const Loop& loop) {
+    std::string text;
+    for (const std::uint32_t e : loop) {
+        text += full_name(graph, component.nodes[component.holder[e]]) + " " +
+                label_of(graph, component.edges[e]) + "\n";
+    }
+    return text;
+}
+
+}  // namespace
+
+Loop shortest_loop(const Component& component, std::uint32_t start, std::span<const char> dead) {
+    return LoopSearch(component, start, dead).run();
+}
+
+Loop choose_loop(const LogicalGraph& graph,
+                 const Component& component,
+                 std::span<const char> dead) {
+    std::vector<char> off = without_structural(component, dead);
+    std::vector<char> in_loop = nodes_in_loops(component, off);
+    if (std::find(in_loop.begin(), in_loop.end(), 1) == in_loop.end()) {
+        off.assign(component.targets.size(), 0);
+        std::copy(dead.begin(), dead.end(), off.begin());
+        in_loop = nodes_in_loops(component, off);
+    }
+    const std::vector<std::uint64_t> bytes = credit(component, in_loop, off);
+    Loop best;
+    std::string best_text;
+    for (const std::uint32_t start : best_starts(graph, component, in_loop, bytes)) {
+        Loop loop = shortest_loop(component, start, off);
+        std::string text = text_of(graph, component, loop);
+        const bool shorter = best.empty() || loop.size() < best.size();
+        if (shorter || (loop.size() == best.size() && text < best_text)) {
+            best = std::move(loop);
+            best_text = std::move(text);
+        }
+    }
+    return best;
+}
+
+}  // namespace cyclewatch::analysis
