@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/device_selection.h"
+
+#include <algorithm>
+
+namespace cyclewatch::device {
+namespace {
+
+std::string_view kind_of(std::string_view device) { return device.substr(0, device.find(':')); }
+
+// A kind alone, or a kind, a colon and digits.
+bool well_formed(std::string_view word) {
+    const std::size_t colon = word.find(':');
+    if (colon == std::string_view::npos) {
+        return true;
+    }
+    const std::string_view index = word.substr(colon + 1);
+    return !index.empty() &&
+           std::ranges::all_of(index, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+base::Error unknown_device(const std::string& word) {
+    std::string message = "unknown device '" + word + "'; the devices are ";
+    const std::vector<std::string>& names = known_device_names();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        message += (i == 0 ? "" : ", ") + names[i];
+    }
+    return {message + ", each but the first two also with an index, such as cuda:1"};
+}
+
+}  // namespace
+
+const std::vector<std::string>& known_device_names() {
+    static const std::vector<std::string> names{"auto", "all", "cpu", "cuda", "xpu",
+                                                "mps",  "mtia", "hpu", "npu",  "xla"};
+    return names;
+}
+
+base::Result<DeviceSelection> DeviceSelection::parse(const std::vector<std::string>& words) {
+    if (words.empty()) {
+        return base::Error{"devices is empty; name at least one, or use \"auto\""};
+    }
+    for (const std::string& word : words) {
+        const auto& names = known_device_names();
+        const bool indexed = word.find(':') != std::string::npos;
+        const bool known = std::ranges::find(names, kind_of(word)) != names.end();
+        const bool special = kind_of(word) == "auto" || kind_of(word) == "all";
+        if (!known || !well_formed(word) || (indexed && special)) {
+            return unknown_device(word);
+        }
+    }
+    DeviceSelection selection;
+    selection.words_ = words;
+    return selection;
+}
+
+bool DeviceSelection::matches(std::string_view device, bool accelerator_usable) const {
+    return std::ranges::any_of(words_, [&](const std::string& word) {
+        if (word == "all") {
+            return true;
+        }
+        if (word == "auto") {
+            return accelerator_usable ? kind_of(device) != "cpu" && kind_of(device) != "meta"
+                                      : kind_of(device) == "cpu";
+        }
+        return word == device || word == kind_of(device);
+    });
+}
+
+}  // namespace cyclewatch::device

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/owner_registry.h"
+
+#include "device/readers/registered.h"
+#include "device/readers/torch_tensor.h"
+#include "python/guards.h"
+#include "python/references.h"
+
+namespace cyclewatch::device {
+
+struct OwnerRegistry::Impl {
+    RegisteredReader registered;
+    std::unique_ptr<OwnerReader> torch;
+    python::OwnedRef torch_name = python::steal(PyUnicode_InternFromString("torch"));
+
+    // One look-up by an interned name: this runs at the start of every collection.
+    [[nodiscard]] static bool imported(const python::OwnedRef& name) noexcept {
+        return name && PyDict_GetItemWithError(PyImport_GetModuleDict(), name.get()) != nullptr;
+    }
+};
+
+OwnerRegistry::OwnerRegistry() : impl_(std::make_unique<Impl>()) {}
+OwnerRegistry::~OwnerRegistry() = default;
+
+void OwnerRegistry::refresh() noexcept {
+    const python::ErrorStash stash;
+    if (impl_->torch == nullptr && Impl::imported(impl_->torch_name)) {
+        impl_->torch = make_torch_reader();
+    }
+}
+
+bool OwnerRegistry::empty() const noexcept {
+    return impl_->torch == nullptr && impl_->registered.empty();
+}
+
+OwnerReader* OwnerRegistry::reader_for(PyTypeObject* type) const noexcept {
+    // What the user says of a type goes before what we know of it.
+    if (impl_->registered.recognises(type)) {
+        return &impl_->registered;
+    }
+    if (impl_->torch != nullptr && impl_->torch->recognises(type)) {
+        return impl_->torch.get();
+    }
+    return nullptr;
+}
+
+void OwnerRegistry::register_owner(PyTypeObject* type, PyObject* reader) {
+    impl_->registered.add(type, reader);
+}
+
+bool OwnerRegistry::unregister_owner(PyTypeObject* type) {
+    return impl_->registered.remove(type);
+}
+
+std::vector<std::string> OwnerRegistry::take_failures() {
+    return impl_->registered.take_failures();
+}
+
+}  // namespace cyclewatch::device

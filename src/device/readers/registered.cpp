@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/readers/registered.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cyclewatch::device {
+namespace {
+
+using python::OwnedRef;
+
+std::string text_of(PyObject* object) {
+    const OwnedRef text = python::steal(PyObject_Str(object));
+    const char* const data = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+    PyErr_Clear();
+    return data == nullptr ? std::string() : std::string(data);
+}
+
+// "ValueError: no such buffer" of the pending error, which is cleared.
+std::string take_error() {
+    PyObject* type = nullptr;
+    PyObject* value = nullptr;
+    PyObject* traceback = nullptr;
+    PyErr_Fetch(&type, &value, &traceback);
+    const OwnedRef owned_type = python::steal(type);
+    const OwnedRef owned_value = python::steal(value);
+    const OwnedRef owned_traceback = python::steal(traceback);
+    if (type == nullptr) {
+        return "an unknown error";
+    }
+    std::string text = reinterpret_cast<PyTypeObject*>(type)->tp_name;
+    if (value != nullptr) {
+        text += ": " + text_of(value);
+    }
+    return text;
+}
+
+PyObject* field(PyObject* answer, const char* name) {
+    PyObject* const value = PyDict_GetItemString(answer, name);
+    return value == Py_None ? nullptr : value;
+}
+
+// "" if `answer` makes sense; otherwise what is wrong with it.
+std::string take_fields(PyObject* answer, OwnerReading& reading) {
+    if (!PyDict_Check(answer)) {
+        return std::string("it returned ") + Py_TYPE(answer)->tp_name + ", not a dict or None";
+    }
+    PyObject* const device = field(answer, "device");
+    if (device == nullptr || !PyUnicode_Check(device)) {
+        return "its answer has no \"device\" of type str";
+    }
+    reading.device = text_of(device);
+    PyObject* const bytes = field(answer, "nbytes");
+    if (bytes == nullptr || !PyLong_Check(bytes)) {
+        return "its answer has no \"nbytes\" of type int";
+    }
+    reading.bytes = PyLong_AsUnsignedLongLong(bytes);
+    if (PyErr_Occurred() != nullptr) {
+        PyErr_Clear();
+        return "its \"nbytes\" is negative or does not fit 64 bits";
+    }
+    if (PyObject* const pointer = field(answer, "data_ptr"); pointer != nullptr) {
+        reading.storage = PyLong_Check(pointer) ? PyLong_AsUnsignedLongLongMask(pointer) : 0;
+    }
+    if (PyObject* const shape = field(answer, "shape"); shape != nullptr) {
+        const OwnedRef list = python::steal(PySequence_List(shape));
+        PyErr_Clear();
+        reading.shape = text_of(list ? list.get() : shape);
+    }
+    if (PyObject* const dtype = field(answer, "dtype"); dtype != nullptr) {
+        reading.dtype = text_of(dtype);
+    }
+    return {};
+}
+
+}  // namespace
+
+void RegisteredReader::add(PyTypeObject* type, PyObject* reader) {
+    remove(type);
+    entries_.push_back(
+        {python::borrow(reinterpret_cast<PyObject*>(type)), python::borrow(reader)});
+}
+
+bool RegisteredReader::remove(PyTypeObject* type) {
+    return std::erase_if(entries_, [&](const Entry& entry) {
+               return entry.type.get() == reinterpret_cast<PyObject*>(type);
+           }) > 0;
+}
+
+const RegisteredReader::Entry* RegisteredReader::nearest(PyTypeObject* type) const noexcept {
+    PyObject* const mro = type->tp_mro;
+    for (Py_ssize_t i = 0; mro != nullptr && i < PyTuple_GET_SIZE(mro); ++i) {
+        const auto found = std::ranges::find_if(entries_, [&](const Entry& entry) {
+            return entry.type.get() == PyTuple_GET_ITEM(mro, i);
+        });
+        if (found != entries_.end()) {
+            return &*found;
+        }
+    }
+    return nullptr;
+}
+
+bool RegisteredReader::recognises(PyTypeObject* type) const noexcept {
+    return nearest(type) != nullptr;
+}
+
+ReadOutcome RegisteredReader::read(PyObject* object, OwnerReading& reading) noexcept {
+    try {
+        const Entry* const entry = nearest(Py_TYPE(object));
+        if (entry == nullptr) {
+            return ReadOutcome::owns_nothing;
+        }
+        const OwnedRef reader = python::borrow(entry->reader.get());
+        const OwnedRef answer = python::steal(PyObject_CallOneArg(reader.get(), object));
+        if (!answer) {
+            fail(Py_TYPE(object), "raised " + take_error());
+            return ReadOutcome::failed;
+        }
+        if (answer.get() == Py_None) {
+            return ReadOutcome::owns_nothing;
+        }
+        if (const std::string wrong = take_fields(answer.get(), reading); !wrong.empty()) {
+            fail(Py_TYPE(object), "is not usable: " + wrong);
+            return ReadOutcome::failed;
+        }
+        if (reading.storage == 0) {
+            reading.storage = reinterpret_cast<std::uintptr_t>(object);  // shares with nobody
+        }
+        return reading.bytes == 0 ? ReadOutcome::owns_nothing : ReadOutcome::owns;
+    } catch (...) {
+        PyErr_Clear();
+        return ReadOutcome::failed;
+    }
+}
+
+void RegisteredReader::fail(PyTypeObject* type, const std::string& what) {
+    const std::string name = type->tp_name;
+    if (told_.insert(name).second) {
+        failures_.push_back("The owner reader registered for " + name + " " + what +
+                            "; its objects are skipped and counted. Correct the reader given to "
+                            "cyclewatch.register_owner().");
+    }
+}
+
+std::vector<std::string> RegisteredReader::take_failures() { return std::exchange(failures_, {}); }
+
+}  // namespace cyclewatch::device

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Types that the user told us of, each with a Python function that reads it:
+//     reader(obj) -> {"device": "cuda:0", "nbytes": int, "data_ptr": int, "shape": ...,
+//                     "dtype": ...} or None
+// The one place where Python runs inside a collection, because the user asked for it.
+#pragma once
+
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "device/owner_reader.h"
+#include "python/references.h"
+
+namespace cyclewatch::device {
+
+// REQUIRES (every method): GIL held.
+class RegisteredReader final : public OwnerReader {
+  public:
+    void add(PyTypeObject* type, PyObject* reader);
+    bool remove(PyTypeObject* type);
+    [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
+
+    [[nodiscard]] bool recognises(PyTypeObject* type) const noexcept override;
+    // RUNS PYTHON: the user's reader.
+    [[nodiscard]] ReadOutcome read(PyObject* object, OwnerReading& reading) noexcept override;
+    [[nodiscard]] const char* name() const noexcept override { return "registered"; }
+
+    // One sentence per type whose reader failed since the last call, ever told once.
+    [[nodiscard]] std::vector<std::string> take_failures();
+
+  private:
+    struct Entry {
+        python::OwnedRef type;
+        python::OwnedRef reader;
+    };
+
+    [[nodiscard]] const Entry* nearest(PyTypeObject* type) const noexcept;
+    void fail(PyTypeObject* type, const std::string& what);
+
+    std::vector<Entry> entries_;
+    std::unordered_set<std::string> told_;
+    std::vector<std::string> failures_;
+};
+
+}  // namespace cyclewatch::device

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/readers/torch_tensor.h"
+
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "python/references.h"
+
+namespace cyclewatch::device {
+namespace {
+
+using python::OwnedRef;
+using python::steal;
+
+// C functions of torch, by where they stand in torch._C.
+struct TorchFunctions {
+    PyTypeObject* tensor_base = nullptr;   // torch._C.TensorBase
+    PyTypeObject* storage_base = nullptr;  // torch._C.StorageBase
+    PyTypeObject* tensor = nullptr;        // torch.Tensor
+    OwnedRef disable_torch_function;       // torch._C.DisableTorchFunctionSubclass
+    OwnedRef untyped_storage;              // TensorBase.untyped_storage
+    OwnedRef shape;                        // TensorBase.shape (getset)
+    OwnedRef dtype;                        // TensorBase.dtype (getset)
+    OwnedRef storage_device;               // StorageBase.device (getset)
+    OwnedRef storage_bytes;                // StorageBase.nbytes
+    OwnedRef storage_data_ptr;             // StorageBase.data_ptr
+    OwnedRef storage_weak_ref;             // StorageBase._weak_ref
+    OwnedRef storage_expired;              // StorageBase._expired
+    OwnedRef storage_free_weak_ref;        // StorageBase._free_weak_ref
+    OwnedRef device_type;                  // torch.device.type (getset)
+    OwnedRef device_index;                 // torch.device.index (getset)
+};
+
+// What a C descriptor answers for `object`.
+OwnedRef get(const OwnedRef& descriptor, PyObject* object) noexcept {
+    const descrgetfunc getter = Py_TYPE(descriptor.get())->tp_descr_get;
+    return steal(getter == nullptr
+                     ? nullptr
+                     : getter(descriptor.get(), object,
+                              reinterpret_cast<PyObject*>(Py_TYPE(object))));
+}
+
+OwnedRef call(const OwnedRef& function, PyObject* argument) noexcept {
+    return steal(PyObject_CallOneArg(function.get(), argument));
+}
+
+OwnedRef from_dict(PyTypeObject* type, const char* name) noexcept {
+    PyObject* const dict = type->tp_dict;
+    return python::borrow(dict == nullptr ? nullptr : PyDict_GetItemString(dict, name));
+}
+
+PyTypeObject* type_in(PyObject* module, const char* name) noexcept {
+    PyObject* const value = PyDict_GetItemString(PyModule_GetDict(module), name);
+    return value != nullptr && PyType_Check(value) ? reinterpret_cast<PyTypeObject*>(value)
+                                                   : nullptr;
+}
+
+// A module of sys.modules, borrowed, without importing it.
+PyObject* imported(const char* name) noexcept {
+    PyObject* const module = PyDict_GetItemString(PyImport_GetModuleDict(), name);
+    return module != nullptr && PyModule_Check(module) ? module : nullptr;
+}
+
+bool fetch(TorchFunctions& torch) noexcept {
+    PyObject* const top = imported("torch");
+    PyObject* const native = imported("torch._C");
+    if (top == nullptr || native == nullptr) {
+        return false;
+    }
+    torch.tensor = type_in(top, "Tensor");
+    torch.tensor_base = type_in(native, "TensorBase");
+    torch.storage_base = type_in(native, "StorageBase");
+    PyTypeObject* const device = type_in(native, "device");
+    // torch.UntypedStorage registers itself as what untyped_storage() returns; before that the
+    // import is not far enough to ask anything.
+    if (torch.tensor == nullptr || torch.tensor_base == nullptr ||
+        torch.storage_base == nullptr || device == nullptr ||
+        type_in(top, "UntypedStorage") == nullptr) {
+        return false;
+    }
+    torch.disable_torch_function = python::borrow(PyDict_GetItemString(
+        PyModule_GetDict(native), "DisableTorchFunctionSubclass"));
+    torch.untyped_storage = from_dict(torch.tensor_base, "untyped_storage");
+    torch.shape = from_dict(torch.tensor_base, "shape");
+    torch.dtype = from_dict(torch.tensor_base, "dtype");
+    torch.storage_device = from_dict(torch.storage_base, "device");
+    torch.storage_bytes = from_dict(torch.storage_base, "nbytes");
+    torch.storage_data_ptr = from_dict(torch.storage_base, "data_ptr");
+    torch.storage_weak_ref = from_dict(torch.storage_base, "_weak_ref");
+    PyObject* const storage_type = reinterpret_cast<PyObject*>(torch.storage_base);
+    torch.storage_expired = steal(PyObject_GetAttrString(storage_type, "_expired"));
+    torch.storage_free_weak_ref = steal(PyObject_GetAttrString(storage_type, "_free_weak_ref"));
+    torch.device_type = from_dict(device, "type");
+    torch.device_index = from_dict(device, "index");
+    return torch.disable_torch_function && torch.untyped_storage && torch.shape && torch.dtype &&
+           torch.storage_device && torch.storage_bytes && torch.storage_data_ptr &&
+           torch.storage_weak_ref && torch.storage_expired && torch.storage_free_weak_ref &&
+           torch.device_type && torch.device_index;
+}
+
+// For the scope: torch's C functions do not look at a subclass's __torch_function__.
+class WithoutTorchFunction {
+  public:
+    explicit WithoutTorchFunction(const TorchFunctions& torch) noexcept
+        : guard_(steal(PyObject_CallNoArgs(torch.disable_torch_function.get()))) {
+        entered_ = guard_ && steal(PyObject_CallMethod(guard_.get(), "__enter__", nullptr));
+    }
+    WithoutTorchFunction(const WithoutTorchFunction&) = delete;
+    WithoutTorchFunction& operator=(const WithoutTorchFunction&) = delete;
+    ~WithoutTorchFunction() {
+        if (entered_) {
+            const OwnedRef result = steal(PyObject_CallMethod(guard_.get(), "__exit__", "OOO",
+                                                              Py_None, Py_None, Py_None));
+            PyErr_Clear();
+        }
+    }
+    [[nodiscard]] bool entered() const noexcept { return entered_; }
+
+  private:
+    OwnedRef guard_;
+    bool entered_ = false;
+};
+
+// A weak hold on a StorageImpl: tells whether its memory went, keeps none of it.
+class WeakStorage final : public StorageWitness {
+  public:
+    WeakStorage(const TorchFunctions& torch, OwnedRef handle) noexcept
+        : torch_(torch), handle_(std::move(handle)) {}
+    WeakStorage(const WeakStorage&) = delete;
+    WeakStorage& operator=(const WeakStorage&) = delete;
+    ~WeakStorage() override {
+        const OwnedRef result = call(torch_.storage_free_weak_ref, handle_.get());
+        PyErr_Clear();
+    }
+    [[nodiscard]] bool released() noexcept override {
+        const OwnedRef expired = call(torch_.storage_expired, handle_.get());
+        PyErr_Clear();
+        return expired.get() == Py_True;
+    }
+
+  private:
+    const TorchFunctions& torch_;  // of the reader, which lives as long as the process
+    OwnedRef handle_;              // a Python int: the weak StorageImpl pointer
+};
+
+std::string text_of(PyObject* text) {
+    Py_ssize_t size = 0;
+    const char* const data = PyUnicode_AsUTF8AndSize(text, &size);
+    return data == nullptr ? std::string() : std::string(data, static_cast<std::size_t>(size));
+}
+
+class TorchReader final : public OwnerReader {
+  public:
+    bool set_up() noexcept { return fetch(torch_); }
+
+    [[nodiscard]] bool recognises(PyTypeObject* type) const noexcept override {
+        return PyType_IsSubtype(type, torch_.tensor_base) != 0 ||
+               PyType_IsSubtype(type, torch_.storage_base) != 0;
+    }
+
+    [[nodiscard]] ReadOutcome read(PyObject* object, OwnerReading& reading) noexcept override {
+        try {
+            const ReadOutcome outcome = read_guarded(object, reading);
+            // A tensor without storage (sparse, wrapper) says so with an exception: it owns
+            // nothing itself, its parts are owners of their own.
+            PyErr_Clear();
+            return outcome;
+        } catch (...) {
+            PyErr_Clear();
+            return ReadOutcome::failed;
+        }
+    }
+
+    [[nodiscard]] const char* name() const noexcept override { return "torch"; }
+
+  private:
+    ReadOutcome read_guarded(PyObject* object, OwnerReading& reading) {
+        if (PyType_IsSubtype(Py_TYPE(object), torch_.storage_base) != 0) {
+            return read_storage(object, reading);
+        }
+        if (Py_TYPE(object) == torch_.tensor) {
+            return read_tensor(object, reading);  // exactly torch.Tensor: nothing to switch off
+        }
+        const WithoutTorchFunction guard(torch_);
+        return guard.entered() ? read_tensor(object, reading) : ReadOutcome::failed;
+    }
+
+    ReadOutcome read_tensor(PyObject* tensor, OwnerReading& reading) {
+        const OwnedRef storage = call(torch_.untyped_storage, tensor);
+        if (!storage) {
+            return ReadOutcome::owns_nothing;
+        }
+        const ReadOutcome outcome = read_storage(storage.get(), reading);
+        if (outcome == ReadOutcome::owns) {
+            reading.dtype = dtype_of(tensor);
+            reading.shape = dispatches_to_python(Py_TYPE(tensor)) ? "" : shape_of(tensor);
+        }
+        return outcome;
+    }
+
+    ReadOutcome read_storage(PyObject* storage, OwnerReading& reading) {
+        const OwnedRef pointer = call(torch_.storage_data_ptr, storage);
+        const OwnedRef bytes = call(torch_.storage_bytes, storage);
+        if (!pointer || !bytes) {
+            return ReadOutcome::owns_nothing;
+        }
+        reading.storage = PyLong_AsUnsignedLongLong(pointer.get());
+        reading.bytes = PyLong_AsUnsignedLongLong(bytes.get());
+        // Fake and meta tensors name a device and a size, but have no memory.
+        if (PyErr_Occurred() != nullptr || reading.storage == 0 || reading.bytes == 0) {
+            return ReadOutcome::owns_nothing;
+        }
+        reading.device = device_of(storage);
+        if (OwnedRef handle = call(torch_.storage_weak_ref, storage)) {
+            reading.witness = std::make_unique<WeakStorage>(torch_, std::move(handle));
+        }
+        return reading.device.empty() ? ReadOutcome::failed : ReadOutcome::owns;
+    }
+
+    std::string device_of(PyObject* storage) {
+        const OwnedRef device = get(torch_.storage_device, storage);
+        const OwnedRef type = device ? get(torch_.device_type, device.get()) : OwnedRef();
+        const OwnedRef index = device ? get(torch_.device_index, device.get()) : OwnedRef();
+        if (!type || !index) {
+            return {};
+        }
+        std::string text = text_of(type.get());
+        if (PyLong_Check(index.get())) {
+            text += ':' + std::to_string(PyLong_AsLong(index.get()));
+        }
+        return text;
+    }
+
+    // dtypes are a handful of permanent objects: their names are made once.
+    const std::string& dtype_of(PyObject* tensor) {
+        static const std::string unknown;
+        const OwnedRef dtype = get(torch_.dtype, tensor);
+        if (!dtype) {
+            return unknown;
+        }
+        const auto known = dtypes_.find(dtype.get());
+        if (known != dtypes_.end()) {
+            return known->second;
+        }
+        const OwnedRef text = steal(PyObject_Repr(dtype.get()));  // THPDtype's own C repr
+        std::string name = text ? text_of(text.get()) : std::string();
+        if (name.starts_with("torch.")) {
+            name.erase(0, std::string_view("torch.").size());
+        }
+        return dtypes_.emplace(dtype.get(), std::move(name)).first->second;
+    }
+
+    std::string shape_of(PyObject* tensor) {
+        const OwnedRef shape = get(torch_.shape, tensor);
+        if (!shape || !PyTuple_Check(shape.get())) {
+            return {};
+        }
+        std::string text = "[";
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(shape.get()); ++i) {
+            PyObject* const dimension = PyTuple_GET_ITEM(shape.get(), i);
+            text += i == 0 ? "" : ", ";
+            text += PyLong_CheckExact(dimension)
+                        ? std::to_string(PyLong_AsLongLong(dimension))
+                        : "?";  // symbolic
+        }
+        return text + "]";
+    }
+
+    // True if sizes may be answered by Python code: __torch_dispatch__ is defined below
+    // torch.Tensor, whose own is the disabled one.
+    bool dispatches_to_python(PyTypeObject* type) const noexcept {
+        PyObject* const mro = type->tp_mro;
+        for (Py_ssize_t i = 0; mro != nullptr && i < PyTuple_GET_SIZE(mro); ++i) {
+            auto* const base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
+            if (base == torch_.tensor || base == torch_.tensor_base) {
+                return false;
+            }
+            if (base->tp_dict != nullptr &&
+                PyDict_GetItemString(base->tp_dict, "__torch_dispatch__") != nullptr) {
+                return true;
+            }
+        }
+        return true;
+    }
+
+    TorchFunctions torch_;
+    std::unordered_map<PyObject*, std::string> dtypes_;
+};
+
+}  // namespace
+
+std::unique_ptr<OwnerReader> make_torch_reader() noexcept {
+    try {
+        auto reader = std::make_unique<TorchReader>();
+        const bool ready = reader->set_up();
+        PyErr_Clear();
+        return ready ? std::move(reader) : nullptr;
+    } catch (...) {
+        PyErr_Clear();
+        return nullptr;
+    }
+}
+
+}  // namespace cyclewatch::device
