@@ -111,11 +111,15 @@ void label_cached_results(PyTypeObject* type,
                           PyObject* object,
                           Candidates& candidates,
                           ReferenceSink& sink) {
+    const PyObject* named_already = cyclewatch_existing_dict(object);
     std::size_t position = 0;
     bool type_is_due = true;
     traverse_as(type, object, [&](PyObject* referent) {
         if (type_is_due && referent == reinterpret_cast<PyObject*>(Py_TYPE(object))) {
             type_is_due = false;
+            return;
+        }
+        if (referent == named_already) {
             return;
         }
         const char* name = candidates.take(referent);

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compat/layout_check.h"
+
+#include <Python.h>
+
+#include <string_view>
+
+#include "compat/features.h"
+#include "compat/frame_access.h"
+#include "compat/layout_switches.h"
+#include "compat/object_layout.h"
+
+namespace cyclewatch::compat {
+namespace {
+
+constexpr const char* kSamples = R"(
+class Sample: pass
+
+one, two = [], []
+
+plain = Sample()
+plain.first = one
+plain.second = two
+
+opened = Sample()
+opened.first = one
+opened_dict = opened.__dict__
+
+def fail(held):
+    raise ValueError
+
+try:
+    fail(one)
+except ValueError as error:
+    frame = error.__traceback__.tb_next.tb_frame
+fail_line = fail.__code__.co_firstlineno + 1
+
+def steps(held):
+    for item in (held, two):
+        yield item
+
+def delegates(inner):
+    yield from inner
+
+waiting = steps(one)
+next(waiting)
+waiting_line = steps.__code__.co_firstlineno + 2
+inner = steps(one)
+delegating = delegates(inner)
+next(delegating)
+)";
+
+// The samples by name, in a namespace that goes at scope end.
+class Samples {
+  public:
+    Samples() : names_(PyDict_New()) {
+        PyObject* result =
+            names_ == nullptr ? nullptr : PyRun_String(kSamples, Py_file_input, names_, names_);
+        made_ = result != nullptr;
+        Py_XDECREF(result);
+        PyErr_Clear();
+    }
+    Samples(const Samples&) = delete;
+    Samples& operator=(const Samples&) = delete;
+    ~Samples() {
+        if (names_ == nullptr) {
+            return;
+        }
+        // A class refers to itself. Kept for ever it is one object; let go it would be garbage
+        // that the program's next collection counts.
+        Py_XINCREF(get("Sample"));
+        PyDict_Clear(names_);
+        Py_DECREF(names_);
+        PyErr_Clear();
+    }
+
+    [[nodiscard]] bool made() const noexcept { return made_; }
+    // Borrowed; null if there is no such sample.
+    [[nodiscard]] PyObject* get(const char* name) const {
+        return PyDict_GetItemString(names_, name);
+    }
+    [[nodiscard]] int line(const char* name) const {
+        PyObject* number = get(name);
+        return number == nullptr ? -1 : static_cast<int>(PyLong_AsLong(number));
+    }
+
+  private:
+    PyObject* names_;
+    bool made_ = false;
+};
+
+struct Expected {
+    const char* name;
+    PyObject* value;
+    int found = 0;
+};
+
+bool named(PyObject* text, const char* name) {
+    return text != nullptr && PyUnicode_CompareWithASCIIString(text, name) == 0;
+}
+
+int find_attribute(PyObject* name, PyObject* value, void* arg) {
+    auto* expected = static_cast<Expected*>(arg);
+    expected->found += value == expected->value && named(name, expected->name);
+    return 0;
+}
+
+bool attribute_is_seen(PyObject* object, const char* name, PyObject* value) {
+    Expected expected{name, value};
+    cyclewatch_visit_attribute_values(object, find_attribute, &expected);
+    return expected.found == 1;
+}
+
+bool attribute_values_work(const Samples& samples) {
+    PyObject* plain = samples.get("plain");
+    return attribute_is_seen(plain, "first", samples.get("one")) &&
+           attribute_is_seen(plain, "second", samples.get("two")) &&
+           cyclewatch_existing_dict(plain) == nullptr;
+}
+
+bool instance_dicts_work(const Samples& samples) {
+    return cyclewatch_existing_dict(samples.get("opened")) == samples.get("opened_dict");
+}
+
+int find_in_frame(const cyclewatch_frame_reference* reference, void* arg) {
+    auto* expected = static_cast<Expected*>(arg);
+    const bool fits =
+        reference->slot == CYCLEWATCH_SLOT_LOCAL
+            ? named(reference->name, expected->name)
+            : reference->member != nullptr && std::string_view(reference->member) == expected->name;
+    expected->found += fits && reference->target == expected->value;
+    return 0;
+}
+
+bool frames_work(const Samples& samples) {
+    Expected local{"held", samples.get("one")};
+    cyclewatch_visit_frame(samples.get("frame"), find_in_frame, &local);
+    return local.found == 1 &&
+           cyclewatch_frame_position(samples.get("frame")).line == samples.line("fail_line");
+}
+
+bool generators_work(const Samples& samples) {
+    Expected local{"held", samples.get("one")};
+    cyclewatch_visit_generator(samples.get("waiting"), find_in_frame, &local);
+    Expected delegate{"yield_from", samples.get("inner")};
+    cyclewatch_visit_generator(samples.get("delegating"), find_in_frame, &delegate);
+    Expected no_delegate{"yield_from", samples.get("one")};
+    cyclewatch_visit_generator(samples.get("waiting"), find_in_frame, &no_delegate);
+    return local.found == 1 && delegate.found == 1 && no_delegate.found == 0 &&
+           cyclewatch_generator_position(samples.get("waiting")).line ==
+               samples.line("waiting_line");
+}
+
+struct Proof {
+    unsigned layout;
+    const char* name;
+    bool (*works)(const Samples&);
+};
+
+constexpr Proof kProofs[] = {
+    {CYCLEWATCH_LAYOUT_INSTANCE_DICT, "instance dicts", instance_dicts_work},
+    {CYCLEWATCH_LAYOUT_INLINE_VALUES, "attribute values", attribute_values_work},
+    {CYCLEWATCH_LAYOUT_FRAMES, "frames", frames_work},
+    {CYCLEWATCH_LAYOUT_GENERATORS, "generators", generators_work},
+};
+
+constexpr unsigned kAllLayouts = CYCLEWATCH_LAYOUT_INSTANCE_DICT | CYCLEWATCH_LAYOUT_INLINE_VALUES |
+                                 CYCLEWATCH_LAYOUT_FRAMES | CYCLEWATCH_LAYOUT_GENERATORS;
+
+std::string version_text() {
+    return std::string(Py_GetVersion(), std::string_view(Py_GetVersion()).find(' '));
+}
+
+// The layouts are those of one minor version; another one's objects must not even be tried.
+bool same_minor_version() {
+#if CYCLEWATCH_LAYOUTS_KNOWN
+    return (Py_Version >> 16) == (PY_VERSION_HEX >> 16);
+#else
+    return false;
+#endif
+}
+
+LayoutCheck prove() {
+    LayoutCheck check;
+    if (!same_minor_version()) {
+        check.unreliable = kAllLayouts;
+        check.reason = "the object layouts of CPython " + version_text() +
+                       " are not known: attributes, frames and generators go without names";
+        return check;
+    }
+    const Samples samples;
+    for (const Proof& proof : kProofs) {
+        if (!samples.made() || !proof.works(samples)) {
+            check.unreliable |= proof.layout;
+            check.reason += (check.reason.empty() ? "" : ", ") + std::string(proof.name);
+        }
+    }
+    if (!check.ok()) {
+        check.reason = "CPython " + version_text() + " lays out " + check.reason +
+                       " otherwise than expected: their references go without names";
+    }
+    return check;
+}
+
+}  // namespace
+
+const LayoutCheck& check_layouts() {
+    static const LayoutCheck check = [] {
+        cyclewatch_unreliable_layouts = 0;
+        LayoutCheck result = prove();
+        cyclewatch_unreliable_layouts = result.unreliable;
+        return result;
+    }();
+    return check;
+}
+
+}  // namespace cyclewatch::compat

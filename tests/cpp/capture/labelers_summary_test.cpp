@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is said of an object: kind, name and place.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "capture/object_summary.h"
+#include "support/embedded_python.h"
+
+namespace cyclewatch::test {
+namespace {
+
+using capture::ObjectSummary;
+using capture::summarize;
+using model::NodeKind;
+
+std::string place(const ObjectSummary& summary) {
+    return summary.path + ":" + std::to_string(summary.line);
+}
+
+TEST(Summary, FunctionsGoByTheirCode) {
+    PythonScript script(R"(
+class Engine:
+    def start(self):
+        return lambda: self
+function = Engine().start()
+)",
+                        "pkg.engine",
+                        "/samples/engine.py");
+    const ObjectSummary summary = summarize(script["function"]);
+    EXPECT_EQ(summary.kind, NodeKind::function);
+    EXPECT_EQ(summary.name, "pkg.engine.Engine.start.<locals>.<lambda>");
+    EXPECT_EQ(summary.module, "pkg.engine");
+    EXPECT_EQ(place(summary), "/samples/engine.py:4");
+}
+
+TEST(Summary, AFunctionWithoutAModuleTakesItsGlobals) {
+    PythonScript script("def function(): pass\nfunction.__module__ = 7\n", "pkg.given");
+    EXPECT_EQ(summarize(script["function"]).name, "pkg.given.function");
+}
+
+TEST(Summary, FramesAndGeneratorsStandAtTheirCurrentLine) {
+    PythonScript script(R"(
+def fail():
+    local = 1
+    raise ValueError
+try: fail()
+except ValueError as caught: error = caught
+traceback = error.__traceback__.tb_next
+frame = traceback.tb_frame
+def steps():
+    yield 1
+    yield 2
+generator = steps(); next(generator); next(generator)
+)");
+    const ObjectSummary frame = summarize(script["frame"]);
+    EXPECT_EQ(frame.kind, NodeKind::frame);
+    EXPECT_EQ(frame.name, "sample.fail");
+    EXPECT_EQ(place(frame), "/samples/sample.py:4");
+    const ObjectSummary traceback = summarize(script["traceback"]);
+    EXPECT_EQ(traceback.kind, NodeKind::traceback);
+    EXPECT_EQ(traceback.name, "traceback");
+    EXPECT_EQ(place(traceback), "/samples/sample.py:4");
+    const ObjectSummary generator = summarize(script["generator"]);
+    EXPECT_EQ(generator.kind, NodeKind::generator);
+    EXPECT_EQ(generator.name, "sample.steps");
+    EXPECT_EQ(place(generator), "/samples/sample.py:11");
+}
+
+TEST(Summary, TypesAndInstancesStandWhereTheirClassDoes) {
+    PythonScript script(R"(
+def borrowed(self): pass
+class Engine:
+    elsewhere = borrowed
+    @property
+    def speed(self): return 1
+    def start(self): pass
+class Bare: pass
+engine = Engine()
+)");
+    const ObjectSummary type = summarize(script["Engine"]);
+    EXPECT_EQ(type.kind, NodeKind::type);
+    EXPECT_EQ(type.name, "sample.Engine");
+    EXPECT_EQ(type.module, "sample");
+    const ObjectSummary instance = summarize(script["engine"]);
+    EXPECT_EQ(instance.kind, NodeKind::object);
+    EXPECT_EQ(instance.name, "sample.Engine");
+    EXPECT_EQ(place(instance), place(type));
+    EXPECT_EQ(type.path, "/samples/sample.py");
+    // The class statement where classes know it, else the first method's decorator.
+    const bool knows_its_line = PyDict_GetItemString(
+        reinterpret_cast<PyTypeObject*>(script["Engine"])->tp_dict, "__firstlineno__");
+    EXPECT_EQ(type.line, knows_its_line ? 3U : 5U);
+    EXPECT_EQ(summarize(script["Bare"]).path, "");
+}
+
+TEST(Summary, KindsOfEverythingElse) {
+    PythonScript script(R"(
+import collections, functools, types, weakref
+class Thing:
+    def method(self): pass
+class OwnDict(dict): pass
+class OwnPartial(functools.partial): pass
+class OwnError(ValueError): pass
+thing, own, own_partial, error = Thing(), OwnDict(), OwnPartial(print), OwnError()
+cell = (lambda: thing).__closure__ or types.CellType(1)
+)");
+    const struct {
+        const char* expression;
+        NodeKind kind;
+        const char* name;
+    } cases[] = {
+        {"{}", NodeKind::dict, "dict"},
+        {"collections.OrderedDict()", NodeKind::dict, "collections.OrderedDict"},
+        {"own", NodeKind::object, "sample.OwnDict"},
+        {"[]", NodeKind::list, "list"},
+        {"()", NodeKind::tuple, "tuple"},
+        {"frozenset({1})", NodeKind::set, "frozenset"},
+        {"cell", NodeKind::cell, "cell"},
+        {"len", NodeKind::builtin_function, "builtin_function_or_method"},
+        {"thing.method", NodeKind::bound_method, "method"},
+        {"own_partial", NodeKind::partial, "sample.OwnPartial"},
+        {"error", NodeKind::exception, "sample.OwnError"},
+        {"types.ModuleType('own')", NodeKind::module, "own"},
+        {"weakref.ref(thing)", NodeKind::weakref, "weakref.ReferenceType"},
+        {"Thing.method.__code__", NodeKind::code, "Thing.method"},
+        {"property()", NodeKind::property, "property"},
+        {"staticmethod(len)", NodeKind::property, "staticmethod"},
+        {"collections.deque()", NodeKind::object, "collections.deque"},
+        {"int", NodeKind::type, "int"},
+    };
+    for (const auto& expected : cases) {
+        const ObjectSummary summary = summarize(script.eval(expected.expression));
+        EXPECT_EQ(summary.kind, expected.kind) << expected.expression;
+        EXPECT_EQ(summary.name, expected.name);
+    }
+}
+
+TEST(Summary, OddModulesAndNamesDoNotMatter) {
+    PythonScript script(R"(
+class Str(str): pass
+class Odd:
+    __module__ = 7
+class Other:
+    __module__ = Str('liar')
+class Nested:
+    class Inner: pass
+)");
+    EXPECT_EQ(summarize(script["Odd"]).name, "Odd");
+    EXPECT_EQ(summarize(script["Other"]).name, "Other");
+    EXPECT_EQ(summarize(script.eval("Nested.Inner()")).name, "sample.Nested.Inner");
+}
+
+}  // namespace
+}  // namespace cyclewatch::test

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compat/frame_access.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "compat/code_names.h"
+#include "compat/layout_switches.h"
+#include "support/embedded_python.h"
+
+namespace cyclewatch::test {
+namespace {
+
+int append_slot(const cyclewatch_frame_reference* reference, void* arg) {
+    auto& text = *static_cast<std::string*>(arg);
+    if (reference->slot == CYCLEWATCH_SLOT_LOCAL) {
+        text += PyUnicode_AsUTF8(reference->name);
+    } else if (reference->slot == CYCLEWATCH_SLOT_STACK) {
+        text += "#" + std::to_string(reference->index);
+    } else if (std::string(reference->member) == "yield_from") {
+        text += "yield_from";
+    } else {
+        return 0;
+    }
+    text += " ";
+    return 0;
+}
+
+std::string variables_of(PyObject* generator) {
+    std::string text;
+    cyclewatch_visit_generator(generator, append_slot, &text);
+    return text;
+}
+
+constexpr const char* kGenerators = R"(
+def steps(first, second=2):
+    third = 3
+    for item in [1, 2]: yield third
+def delegates():
+    yield from steps(1)
+def empty(): return; yield
+fresh = steps(1)
+suspended = steps(1); next(suspended)
+finished = empty(); list(finished)
+delegating = delegates(); next(delegating)
+running_seen = []
+def running():
+    look(); yield
+)";
+
+TEST(FrameAccess, AGeneratorInEveryState) {
+    PythonScript script(kGenerators);
+    EXPECT_EQ(variables_of(script["fresh"]), "first second ");
+    EXPECT_EQ(variables_of(script["suspended"]), "first second third item #0 ");
+    EXPECT_EQ(variables_of(script["finished"]), "");
+    EXPECT_EQ(variables_of(script["delegating"]), "yield_from ");
+}
+
+TEST(FrameAccess, AClosedGeneratorHasNoPositionBeyondItsCode) {
+    PythonScript script(kGenerators);
+    EXPECT_EQ(cyclewatch_generator_position(script["finished"]).line, 0);
+    EXPECT_EQ(cyclewatch_generator_position(script["suspended"]).line, 4);
+    EXPECT_EQ(cyclewatch_generator_position(script["suspended"]).globals, script.names());
+}
+
+TEST(FrameAccess, ARunningFrameOwnsNothing) {
+    PythonScript script(R"(
+import sys
+def function(local): return sys._getframe(), visit(sys._getframe())
+)");
+    static std::string seen;
+    seen = "not called";
+    static PyMethodDef visit{"visit",
+                             [](PyObject*, PyObject* frame) -> PyObject* {
+                                 seen.clear();
+                                 cyclewatch_visit_frame(frame, append_slot, &seen);
+                                 Py_RETURN_NONE;
+                             },
+                             METH_O,
+                             nullptr};
+    PyObject* function = PyCFunction_New(&visit, nullptr);
+    PyDict_SetItemString(script.names(), "visit", function);
+    Py_DECREF(function);
+    PyObject* result = script.eval("function([])");
+    EXPECT_EQ(seen, "") << "variables of a running function belong to the thread";
+    seen.clear();
+    cyclewatch_visit_frame(PyTuple_GET_ITEM(result, 0), append_slot, &seen);
+    EXPECT_EQ(seen, "local ") << "once it has returned they belong to the frame object";
+}
+
+TEST(FrameAccess, NamesOfClosuresAndDefaults) {
+    PythonScript script(R"(
+def outer(b, a):
+    def inner(x, y, z=1, *rest, k=2): return a, b
+    return inner
+inner = outer(1, 2)
+names = inner.__code__.co_freevars
+)");
+    auto* code = reinterpret_cast<PyCodeObject*>(script.eval("inner.__code__"));
+    for (Py_ssize_t i = 0; i < 2; ++i) {
+        EXPECT_EQ(cyclewatch_free_variable_name(code, i), PyTuple_GET_ITEM(script["names"], i));
+    }
+    EXPECT_EQ(cyclewatch_free_variable_name(code, 2), nullptr);
+    EXPECT_STREQ(PyUnicode_AsUTF8(cyclewatch_default_name(code, 0, 1)), "z");
+    EXPECT_EQ(cyclewatch_default_name(code, 0, 9), nullptr) << "more defaults than parameters";
+}
+
+TEST(FrameAccess, WhatIsSwitchedOffIsNotLookedAt) {
+    PythonScript script(kGenerators);
+    cyclewatch_unreliable_layouts = CYCLEWATCH_LAYOUT_GENERATORS;
+    EXPECT_EQ(variables_of(script["suspended"]), "");
+    cyclewatch_unreliable_layouts = 0;
+}
+
+}  // namespace
+}  // namespace cyclewatch::test

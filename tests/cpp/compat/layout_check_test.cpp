@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compat/layout_check.h"
+
+#include <gtest/gtest.h>
+
+#include "support/embedded_python.h"
+
+namespace cyclewatch::test {
+namespace {
+
+// First, because only the process's first check makes samples.
+TEST(LayoutCheck, LeavesNoGarbage) {
+    start_python();
+    PyGC_Collect();
+    static_cast<void>(compat::check_layouts());
+    EXPECT_EQ(PyGC_Collect(), 0);
+}
+
+TEST(LayoutCheck, TheLayoutsOfThisInterpreterAreAsCompiled) {
+    start_python();
+    const compat::LayoutCheck& check = compat::check_layouts();
+    EXPECT_TRUE(check.ok()) << check.reason;
+    EXPECT_EQ(check.reason, "");
+    EXPECT_EQ(PyErr_Occurred(), nullptr);
+}
+
+}  // namespace
+}  // namespace cyclewatch::test

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compat/native_members.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <tuple>
+
+namespace cyclewatch::test {
+namespace {
+
+// Bisection finds nothing in a table that is out of order.
+TEST(NativeMembers, TheTableIsSorted) {
+    std::size_t count = 0;
+    const cyclewatch_native_member* members = cyclewatch_all_native_members(&count);
+    ASSERT_GT(count, 0U);
+    for (std::size_t i = 1; i < count; ++i) {
+        const auto key = [&](std::size_t row) {
+            return std::tuple(std::string(members[row].type), members[row].word);
+        };
+        EXPECT_LT(key(i - 1), key(i));
+    }
+}
+
+TEST(NativeMembers, NoWordIsPartOfTheObjectHead) {
+    std::size_t count = 0;
+    const cyclewatch_native_member* members = cyclewatch_all_native_members(&count);
+    for (std::size_t i = 0; i < count; ++i) {
+        EXPECT_GE(members[i].word * sizeof(PyObject*), sizeof(PyObject)) << members[i].type;
+    }
+}
+
+TEST(NativeMembers, FindsAllRowsOfAType) {
+    std::size_t count = 0;
+    const cyclewatch_native_member* members = cyclewatch_native_members_of("filter", &count);
+    ASSERT_EQ(count, 2U);
+    EXPECT_STREQ(members[0].name, "function");
+    EXPECT_STREQ(members[1].name, "iterator");
+    EXPECT_EQ(cyclewatch_native_members_of("no such type", &count), nullptr);
+    EXPECT_EQ(count, 0U);
+}
+
+}  // namespace
+}  // namespace cyclewatch::test
