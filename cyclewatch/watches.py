@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 # Where a warning stands if no line of code is known for the reference to cut.
 _NO_FILE = "<garbage collection>"
 
-_shutdown_registered = False
+# Before the interpreter goes down: what was found is told, the report file finished.
+atexit.register(_native.shutdown)
 
 
 class Watch:
@@ -35,7 +36,7 @@ class Watch:
         self._native_watch = native_watch
 
     def stop(self) -> None:
-        """End the watch and finish its report. Further calls do nothing."""
+        """End the watch, deliver what is due and finish its report file. Again: does nothing."""
         self._native_watch.stop()
 
     def __call__(self) -> None:
@@ -48,7 +49,7 @@ class Watch:
 
     @property
     def stats(self) -> Stats:
-        """Collections seen, objects condemned, owners, findings, seconds spent, what was skipped."""
+        """What was seen (collections, objects, owners, findings), spent and skipped."""
         return self._native_watch.stats()
 
     @property
@@ -113,7 +114,6 @@ def warn_tensor_cycles(
         budget=budget,
         capture_values=capture_values,
         on_finding=_warn,
-        on_log=_log,
     )
 
 
@@ -146,7 +146,6 @@ def observe_tensor_cycles(
         budget=budget,
         capture_values=capture_values,
         on_report=deliver,
-        on_log=_log,
     )
 
 
@@ -159,14 +158,12 @@ def watch(
 ) -> Watch:
     """Watch silently: ``with cyclewatch.watch() as w: ...; print(w.report().to_text())``.
 
-    Nothing is warned, logged or written. See :func:`warn_tensor_cycles` for arguments and errors.
+    No warning, no file. See :func:`warn_tensor_cycles` for arguments and errors.
     """
     return _start(devices, min_bytes=min_bytes, budget=budget, capture_values=capture_values)
 
 
-def register_owner(
-    owner_type: type, reader: Callable[[Any], Mapping[str, object] | None]
-) -> None:
+def register_owner(owner_type: type, reader: Callable[[Any], Mapping[str, object] | None]) -> None:
     """Teach every watch that objects of `owner_type`, or of a subclass, own device memory.
 
     ``reader(obj)`` returns ``{"device": "cuda:0", "nbytes": int, "data_ptr": int}`` with, if it
@@ -204,17 +201,11 @@ def _start(
     capture_values: bool,
     on_finding: Callable[[Finding, str | None], None] | None = None,
     on_report: Callable[[Report], None] | None = None,
-    on_log: Callable[[int, str], None] | None = None,
 ) -> Watch:
-    global _shutdown_registered
     if min_bytes < 0:
         raise ValueError(f"min_bytes must not be negative, but is {min_bytes}")
     if not 0 < budget <= 1:
         raise ValueError(f"budget is a share of wall time above 0 and up to 1, but is {budget}")
-    if not _shutdown_registered:
-        # Before the interpreter goes down: what was found is told, the report file finished.
-        atexit.register(_native.shutdown)
-        _shutdown_registered = True
     return Watch(
         _native.start_watch(
             devices=_words(devices, "devices"),
@@ -225,7 +216,7 @@ def _start(
             capture_values=capture_values,
             on_finding=on_finding,
             on_report=on_report,
-            on_log=on_log,
+            on_log=_log,
         )
     )
 

@@ -50,7 +50,7 @@ void save(const model::Report& report, const py::object& path) {
                               "'; name it .txt, .json, .dot, .gv, .svg, .html or .htm");
     }
     const py::bytes contents(rendered(report, *format));
-    py::module_::import("cyclewatch.report").attr("write_atomically")(path, contents);
+    py::module_::import("cyclewatch.files").attr("write_atomically")(path, contents);
 }
 
 std::shared_ptr<model::Report> parsed(std::string_view contents, const std::string& name) {

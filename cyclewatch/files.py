@@ -7,7 +7,9 @@ import contextlib
 import os
 
 
-def write_atomically(path: str | bytes | os.PathLike[str] | os.PathLike[bytes], data: bytes) -> None:
+def write_atomically(
+    path: str | bytes | os.PathLike[str] | os.PathLike[bytes], data: bytes
+) -> None:
     """Write `data` to `path` such that a reader sees the old file or the new one, never half.
 
     The bytes go to a new file in the same folder, which then takes the place of `path`.
