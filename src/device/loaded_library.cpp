@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/loaded_library.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <cstddef>
+#include <new>
+#include <utility>
+
+namespace cyclewatch::device {
+
+namespace {
+
+struct Search {
+    std::string_view stem;
+    std::string path;
+    bool out_of_memory = false;
+};
+
+bool is_called(std::string_view path, std::string_view stem) noexcept {
+    const std::string_view file = path.substr(path.find_last_of('/') + 1);
+    if (!file.starts_with(stem) || file.size() == stem.size()) {
+        return false;
+    }
+    const char next = file[stem.size()];
+    return (next == '.' || next == '-') && file.find(".so") != std::string_view::npos;
+}
+
+// Runs with the loader's lock held: nothing here may load or look up anything.
+int visit(dl_phdr_info* info, std::size_t, void* argument) noexcept {
+    auto& search = *static_cast<Search*>(argument);
+    if (info->dlpi_name == nullptr || !is_called(info->dlpi_name, search.stem)) {
+        return 0;
+    }
+    try {
+        search.path = info->dlpi_name;
+    } catch (...) {
+        search.out_of_memory = true;  // no exception may pass through the loader
+    }
+    return 1;
+}
+
+int read_count(dl_phdr_info* info, std::size_t size, void* argument) noexcept {
+    if (size >= offsetof(dl_phdr_info, dlpi_adds) + sizeof(info->dlpi_adds)) {
+        *static_cast<unsigned long long*>(argument) = info->dlpi_adds;
+    }
+    return 1;
+}
+
+}  // namespace
+
+unsigned long long libraries_ever_loaded() noexcept {
+    unsigned long long count = 0;
+    dl_iterate_phdr(read_count, &count);
+    return count;
+}
+
+LoadedLibrary::~LoadedLibrary() {
+    if (handle_ != nullptr) {
+        dlclose(handle_);
+    }
+}
+
+LoadedLibrary::LoadedLibrary(LoadedLibrary&& other) noexcept
+    : handle_(std::exchange(other.handle_, nullptr)) {}
+
+LoadedLibrary& LoadedLibrary::operator=(LoadedLibrary&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+}
+
+LoadedLibrary LoadedLibrary::find(std::string_view stem) {
+    Search search{.stem = stem, .path = {}};
+    dl_iterate_phdr(visit, &search);
+    if (search.out_of_memory) {
+        throw std::bad_alloc();
+    }
+    return search.path.empty() ? LoadedLibrary() : at(search.path);
+}
+
+LoadedLibrary LoadedLibrary::at(const std::string& path) noexcept {
+    void* handle = dlopen(path.c_str(), RTLD_NOLOAD | RTLD_LAZY);
+    if (handle == nullptr) {
+        dlerror();  // our failed attempt is not for the program to read
+    }
+    return LoadedLibrary(handle);
+}
+
+void* LoadedLibrary::symbol(const char* name) const noexcept {
+    if (handle_ == nullptr) {
+        return nullptr;
+    }
+    void* found = dlsym(handle_, name);
+    if (found == nullptr) {
+        dlerror();
+    }
+    return found;
+}
+
+}  // namespace cyclewatch::device
