@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/html_finding.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/byte_size.h"
+#include "render/html_writer.h"
+#include "render/labels.h"
+#include "render/summary.h"
+
+namespace cyclewatch::render {
+namespace {
+
+using base::format_bytes;
+using model::Finding;
+using model::Reference;
+
+constexpr std::size_t kMostSteps = 100;  // of a loop, in its table
+constexpr std::size_t kMostAlternatives = 6;
+constexpr std::size_t kMostCuts = 12;
+constexpr std::size_t kMostOwners = 40;
+constexpr std::size_t kMostRawReferences = 20;  // of one step
+
+std::string heading(const Finding& finding, std::size_t rank) {
+    std::string facts = element("span", "bytes", format_bytes(finding.held_bytes));
+    facts += element("span", "", counted(finding.occurrences, "loop"));
+    facts += element("span", "", "in " + counted(finding.collections, "collection"));
+    if (finding.dead_for_at_most > 0) {
+        facts += element("span", "", "dead for up to " + format_duration(finding.dead_for_at_most));
+    }
+    if (finding.shared_bytes > 0) {
+        facts += element(
+            "span", "", "+ " + format_bytes(finding.shared_bytes) + " shared with other loops");
+    }
+    if (!finding.pattern.empty() && finding.pattern != "unknown") {
+        facts += element("span", "pill", shown_name(finding.pattern));
+    }
+    const std::string number = std::to_string(rank);
+    return "<header><h2 id=\"h" + number + "\"><span class=\"rank\">" + number + "</span> " +
+           "<span class=\"title\">" + title_markup(finding.title) + "</span></h2>\n" +
+           wrap_markup("p", "facts", facts) + "\n" +
+           (finding.headline.empty()
+                ? std::string()
+                : element("p", "headline", truncate_end(clean_text(finding.headline), 400))) +
+           "</header>\n";
+}
+
+std::string where(const Reference& reference) {
+    return reference.location.empty() ? std::string()
+                                      : "<p class=\"where\">" + code(reference.location) + "</p>\n";
+}
+
+std::string why(const Reference& reference) {
+    return reference.reason.empty()
+               ? std::string()
+               : element("p", "why", truncate_end(clean_text(reference.reason), 600)) + "\n";
+}
+
+// The reference itself: who holds what by which name, the name marked.
+std::string reference_markup(const Reference& reference, std::string_view mark) {
+    return code(reference.label, mark) + " <span class=\"of\">of</span> " + code(reference.holder) +
+           " <span class=\"of\">to</span> " + code(reference.target);
+}
+
+std::string choice(const Reference& reference, std::string_view style, std::string_view mark) {
+    return wrap_markup("div",
+                       style,
+                       "<p class=\"reference\">" + reference_markup(reference, mark) + "</p>\n" +
+                           where(reference) + why(reference)) +
+           "\n";
+}
+
+std::string cut_section(const Finding& finding) {
+    if (finding.cut.empty()) {
+        return "<section class=\"cut none\"><h3>What to cut</h3>\n"
+               "<p>No single reference stands out. Any reference of the loop below will do.</p>"
+               "</section>\n";
+    }
+    const bool either = finding.tie && !finding.alternatives.empty();
+    const std::string title = either                    ? "Cut either of these"
+                              : finding.cut.size() == 1 ? "Cut this reference"
+                                                        : "Cut all of these";
+    std::string out = "<section class=\"cut\"><h3>" + title + "</h3>\n<div class=\"choices\">\n";
+    const std::size_t shown = std::min(finding.cut.size(), kMostCuts);
+    for (std::size_t i = 0; i < shown; ++i) {
+        out += choice(finding.cut[i], "choice", "marked");
+    }
+    if (either) {
+        out += choice(finding.alternatives.front(), "choice", "marked");
+    }
+    out += "</div>\n";
+    if (shown < finding.cut.size()) {
+        out += element("p", "more", "and " + counted(finding.cut.size() - shown, "more reference"));
+    }
+    return out + "</section>\n";
+}
+
+std::string alternative_list(const std::vector<const Reference*>& references,
+                             std::string_view title) {
+    if (references.empty()) {
+        return {};
+    }
+    std::string out = "<section class=\"other\">" + element("h3", "", title) + "<ul>\n";
+    for (const Reference* reference : references) {
+        out += wrap_markup("li", "", choice(*reference, "", "")) + "\n";
+    }
+    return out + "</ul></section>\n";
+}
+
+std::string alternatives(const Finding& finding) {
+    std::vector<const Reference*> other_cuts;
+    std::vector<const Reference*> payload;
+    const std::size_t first = finding.tie ? 1 : 0;  // the equal one stands beside the cut
+    for (std::size_t i = first; i < finding.alternatives.size(); ++i) {
+        auto& list = finding.alternatives[i].payload ? payload : other_cuts;
+        if (list.size() < kMostAlternatives) {
+            list.push_back(&finding.alternatives[i]);
+        }
+    }
+    return alternative_list(other_cuts, "Or cut this instead") +
+           alternative_list(payload, "Or keep the loop and drop the tensor");
+}
+
+std::string figure(const Finding& finding, std::string_view picture) {
+    std::string out =
+        "<figure>\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" "
+        "aria-label=\"Picture of the loop\">";
+    out.append(picture).append("</div>\n<figcaption>");
+    out +=
+        "<span class=\"key loop\">the loop</span> <span class=\"key cut\">cut here</span> "
+        "<span class=\"key owner\">owners of device memory</span>";
+    if (finding.picture.omitted_items > 0) {
+        out +=
+            element("span",
+                    "more",
+                    "and " + counted(finding.picture.omitted_items, "more object") + " not drawn");
+    }
+    return out + "</figcaption></figure>\n";
+}
+
+std::string cell(std::string_view text, std::string_view style = {}) {
+    return element("td", style, text);
+}
+
+std::string name_cell(std::string_view name) {
+    return wrap_markup("td", "", name.empty() ? std::string() : code(name));
+}
+
+std::string owner_table(const Finding& finding) {
+    if (finding.owners.empty()) {
+        return {};
+    }
+    const bool sites = std::any_of(finding.owners.begin(),
+                                   finding.owners.end(),
+                                   [](const auto& owner) { return !owner.allocated_at.empty(); });
+    std::string rows;
+    const std::size_t shown = std::min(finding.owners.size(), kMostOwners);
+    for (std::size_t i = 0; i < shown; ++i) {
+        const model::OwnerSummary& owner = finding.owners[i];
+        rows += "<tr>" + cell(format_count(owner.count), "number") +
+                cell(format_bytes(owner.bytes), "number") + name_cell(owner.type) +
+                cell(shown_name(owner.shape)) + cell(shown_name(owner.dtype)) +
+                cell(shown_name(owner.device)) + name_cell(owner.path) +
+                (sites ? name_cell(owner.allocated_at) : std::string()) + "</tr>\n";
+    }
+    std::string head =
+        "<th scope=\"col\" class=\"number\">Count</th><th scope=\"col\" class=\"number\">Each"
+        "</th><th scope=\"col\">Type</th><th scope=\"col\">Shape</th><th scope=\"col\">Dtype</th>"
+        "<th scope=\"col\">Device</th><th scope=\"col\">Reached by</th>";
+    head += sites ? "<th scope=\"col\">Allocated at</th>" : "";
+    std::string out = scrolling_table("What the loop held", head, rows);
+    const std::uint64_t more = finding.owners.size() - shown + finding.omitted_owners;
+    if (more > 0) {
+        out += element("p", "more", "and " + counted(more, "more group") + " of equal owners");
+    }
+    return out;
+}
+
+std::string raw_path(const Reference& reference) {
+    std::string out;
+    const std::size_t shown = std::min(reference.raw_path.size(), kMostRawReferences);
+    for (std::size_t i = 0; i < shown; ++i) {
+        out += (i == 0 ? "" : " ") + code(reference.raw_path[i]);
+    }
+    return out + (shown < reference.raw_path.size() ? " ..." : "");
+}
+
+std::string loop_details(const Finding& finding) {
+    if (finding.loop.empty()) {
+        return {};
+    }
+    std::string rows;
+    const std::size_t shown = std::min(finding.loop.size(), kMostSteps);
+    for (std::size_t i = 0; i < shown; ++i) {
+        const Reference& step = finding.loop[i];
+        rows += "<tr>" + cell(std::to_string(i + 1), "number") + name_cell(step.holder) +
+                name_cell(step.label) + name_cell(step.target) + name_cell(step.location) +
+                wrap_markup("td", "", raw_path(step)) + "</tr>\n";
+    }
+    const std::string head =
+        "<th scope=\"col\" class=\"number\">Step</th><th scope=\"col\">Holder</th>"
+        "<th scope=\"col\">Reference</th><th scope=\"col\">Target</th><th scope=\"col\">Where</th>"
+        "<th scope=\"col\">As the collector sees it</th>";
+    std::string out = "<details><summary>Every reference of the loop</summary>\n" +
+                      scrolling_table("References of the loop, in order", head, rows);
+    if (shown < finding.loop.size()) {
+        out += element("p", "more", "and " + counted(finding.loop.size() - shown, "more step"));
+    }
+    return out + "</details>\n";
+}
+
+}  // namespace
+
+std::string finding_card(const Finding& finding, std::size_t rank, std::string_view picture) {
+    const std::string number = std::to_string(rank);
+    return "<article class=\"card\" id=\"finding-" + number + "\" aria-labelledby=\"h" + number +
+           "\">\n" + heading(finding, rank) + "<div class=\"columns\">\n<div class=\"advice\">\n" +
+           cut_section(finding) + alternatives(finding) + "</div>\n" + figure(finding, picture) +
+           "</div>\n" + owner_table(finding) + loop_details(finding) +
+           "<p class=\"signature\">Signature " + code(finding.signature) +
+           " <span class=\"hint\">the same on every run, rank and machine</span></p>\n"
+           "</article>\n";
+}
+
+}  // namespace cyclewatch::render

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/html_writer.h"
+
+#include "render/labels.h"
+
+namespace cyclewatch::render {
+namespace {
+
+// Lets a long dotted name or path break after its separators instead of anywhere.
+std::string with_breaks(const std::string& name) {
+    std::string out;
+    std::size_t start = 0;
+    for (std::size_t i = 0; i < name.size(); ++i) {
+        const char c = name[i];
+        if ((c == '.' || c == '/' || c == ':' || c == '_') && i > start) {
+            out += escape_markup(std::string_view(name).substr(start, i + 1 - start)) + "<wbr>";
+            start = i + 1;
+        }
+    }
+    return out + escape_markup(std::string_view(name).substr(start));
+}
+
+}  // namespace
+
+std::string wrap_markup(std::string_view tag, std::string_view style, std::string_view markup) {
+    std::string out = "<";
+    out.append(tag);
+    if (!style.empty()) {
+        out.append(" class=\"").append(style).append("\"");
+    }
+    out.append(">").append(markup).append("</").append(tag).append(">");
+    return out;
+}
+
+std::string element(std::string_view tag, std::string_view style, std::string_view text) {
+    return wrap_markup(tag, style, escape_markup(text));
+}
+
+std::string code(std::string_view name, std::string_view style) {
+    return wrap_markup("code", style, with_breaks(shown_name(name)));
+}
+
+std::string title_markup(std::string_view title) {
+    constexpr std::string_view kArrow = " -> ";
+    const std::string clean = truncate_middle(clean_text(title), 3 * kMaxNameColumns);
+    std::string out;
+    std::string_view rest = clean;
+    while (true) {
+        const std::size_t arrow = rest.find(kArrow);
+        out += with_breaks(std::string(rest.substr(0, arrow)));
+        if (arrow == std::string_view::npos) {
+            return out;
+        }
+        out += " <span class=\"to\">\xE2\x86\x92</span> ";
+        rest.remove_prefix(arrow + kArrow.size());
+    }
+}
+
+std::string scrolling_table(std::string_view caption,
+                            std::string_view head,
+                            std::string_view rows) {
+    const std::string label = escape_markup(caption);
+    std::string out = "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"" + label +
+                      "\"><table>\n<caption>" + label + "</caption>\n<thead><tr>";
+    out.append(head).append("</tr></thead>\n<tbody>\n").append(rows);
+    return out + "</tbody></table></div>\n";
+}
+
+}  // namespace cyclewatch::render

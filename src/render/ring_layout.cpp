@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/ring_layout.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <utility>
+
+#include "base/byte_size.h"
+#include "render/labels.h"
+
+namespace cyclewatch::render {
+namespace {
+
+using model::Picture;
+
+constexpr double kNameColumn = 7.9;   // width of a character in a box
+constexpr double kSmallColumn = 6.7;  // in a box's second line and on an arrow
+constexpr double kPadding = 13;       // between text and border of a box
+constexpr double kOneLine = 32;       // height of a box
+constexpr double kTwoLines = 48;
+constexpr double kRowGap = 16;     // between boxes of a column
+constexpr double kClearance = 12;  // between a label and anything else
+constexpr double kPageMargin = 14;
+constexpr double kArrowGap = 3;  // between the tip of an arrow and its box
+constexpr std::size_t kNameColumns = 30;
+constexpr std::size_t kSecondColumns = 34;
+constexpr std::size_t kArrowColumns = 26;
+
+struct Rect {
+    double left = 0, top = 0, right = 0, bottom = 0;
+};
+
+Rect around(Point centre, double width, double height, double clearance = 0) {
+    return {centre.x - width / 2 - clearance,
+            centre.y - height / 2 - clearance,
+            centre.x + width / 2 + clearance,
+            centre.y + height / 2 + clearance};
+}
+
+Rect around(const RingBox& box, double clearance = 0) {
+    return around(box.centre, box.width, box.height, clearance);
+}
+
+bool overlap(const Rect& a, const Rect& b) {
+    return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+}
+
+bool inside(Point p, const Rect& rect) {
+    return p.x > rect.left && p.x < rect.right && p.y > rect.top && p.y < rect.bottom;
+}
+
+Point mix(Point a, Point b, double t) {
+    return {a.x + (b.x - a.x) * t, a.y + (b.y - a.y) * t};
+}
+
+class RingBuilder {
+  public:
+    explicit RingBuilder(const Picture& picture) : picture_(picture) {}
+
+    std::optional<RingLayout> build() {
+        if (picture_.items.size() > kMaxRingItems || !order_members()) {
+            return std::nullopt;
+        }
+        group_arrows();
+        make_boxes();
+        place_members();
+        find_roots();
+        place_hanging();
+        draw_arrows();
+        shift_to_origin();
+        return std::move(layout_);
+    }
+
+  private:
+    using Pair = std::pair<std::size_t, std::size_t>;
+
+    RingBox& box(std::size_t item) { return layout_.boxes[item]; }
+
+    // Members in the order of the references; false if they are not one simple ring.
+    bool order_members() {
+        std::map<std::size_t, std::size_t> next;
+        for (const Picture::Arrow& arrow : picture_.arrows) {
+            if (std::max(arrow.from, arrow.to) >= picture_.items.size()) {
+                return false;
+            }
+            if (!arrow.on_loop) {
+                continue;
+            }
+            const auto [at, fresh] = next.emplace(arrow.from, arrow.to);
+            if (!fresh && at->second != arrow.to) {
+                return false;
+            }
+        }
+        const auto first = std::find_if(picture_.items.begin(),
+                                        picture_.items.end(),
+                                        [](const Picture::Item& item) { return item.on_loop; });
+        if (first == picture_.items.end()) {
+            return false;
+        }
+        const auto start = static_cast<std::size_t>(first - picture_.items.begin());
+        std::size_t at = start;
+        do {
+            members_.push_back(at);
+            const auto step = next.find(at);
+            if (step == next.end() || members_.size() > kMaxRingMembers) {
+                return false;
+            }
+            at = step->second;
+        } while (at != start);
+        const auto total = std::count_if(picture_.items.begin(),
+                                         picture_.items.end(),
+                                         [](const Picture::Item& item) { return item.on_loop; });
+        return std::ssize(members_) == total;
+    }
+
+    void group_arrows() {
+        for (std::size_t i = 0; i < picture_.arrows.size(); ++i) {
+            const Picture::Arrow& arrow = picture_.arrows[i];
+            groups_[{arrow.from, arrow.to}].push_back(i);
+        }
+    }
+
+    double label_width(const std::vector<std::size_t>& arrows) const {
+        std::size_t columns = 0;
+        for (const std::size_t arrow : arrows) {
+            columns = std::max(columns, text_width(arrow_text(picture_.arrows[arrow])));
+        }
+        return kSmallColumn * static_cast<double>(columns);
+    }
+
+    void make_boxes() {
+        for (std::size_t i = 0; i < picture_.items.size(); ++i) {
+            const BoxText text = box_text(picture_.items[i]);
+            RingBox made;
+            made.item = i;
+            made.width = std::max(kNameColumn * static_cast<double>(text_width(text.name)),
+                                  kSmallColumn * static_cast<double>(text_width(text.second_line)));
+            made.width = std::max(made.width + 2 * kPadding, 70.0);
+            made.height = text.second_line.empty() ? kOneLine : kTwoLines;
+            layout_.boxes.push_back(made);
+        }
+    }
+
+    // The point of the ellipse after `steps` members, clockwise from the top.
+    Point on_ellipse(double steps) const {
+        const double angle = 2 * std::numbers::pi * steps / static_cast<double>(members_.size());
+        return {radius_x_ * std::sin(angle), -radius_y_ * std::cos(angle)};
+    }
+
+    void put_on_ellipse() {
+        for (std::size_t i = 0; i < members_.size(); ++i) {
+            box(members_[i]).centre = on_ellipse(static_cast<double>(i));
+        }
+    }
+
+    Rect ring_label(std::size_t step) const {
+        const std::size_t from = members_[step];
+        const std::size_t to = members_[(step + 1) % members_.size()];
+        const auto& arrows = groups_.at({from, to});
+        return around(on_ellipse(static_cast<double>(step) + 0.5),
+                      label_width(arrows),
+                      kLabelLine * static_cast<double>(arrows.size()),
+                      kClearance / 2);
+    }
+
+    bool crowded() const {
+        std::vector<Rect> taken;
+        for (const std::size_t member : members_) {
+            taken.push_back(around(layout_.boxes[member], kClearance));
+        }
+        for (std::size_t step = 0; step < members_.size(); ++step) {
+            taken.push_back(ring_label(step));
+        }
+        for (std::size_t a = 0; a < taken.size(); ++a) {
+            for (std::size_t b = a + 1; b < taken.size(); ++b) {
+                if (overlap(taken[a], taken[b])) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    // The smallest ellipse on which neither boxes nor labels touch.
+    void place_members() {
+        if (members_.size() == 1) {
+            return;
+        }
+        radius_x_ = members_.size() == 2 ? 70 : 110;
+        radius_y_ = members_.size() == 2 ? 72 : 92;
+        put_on_ellipse();
+        for (int round = 0; round < 60 && crowded(); ++round) {
+            radius_x_ *= 1.05;
+            radius_y_ *= members_.size() == 2 ? 1.02 : 1.04;
+            put_on_ellipse();
+        }
+    }
+
+    // For every item off the ring, from which item and how deep it hangs.
+    void find_roots() {
+        const std::size_t count = picture_.items.size();
+        parent_.assign(count, count);
+        depth_.assign(count, 0);
+        std::vector<std::size_t> queue = members_;
+        std::vector<bool> seen(count, false);
+        for (const std::size_t member : members_) {
+            seen[member] = true;
+        }
+        for (std::size_t at = 0; at < queue.size(); ++at) {
+            for (const auto& [pair, arrows] : groups_) {
+                if (pair.first == queue[at] && !seen[pair.second]) {
+                    seen[pair.second] = true;
+                    parent_[pair.second] = pair.first;
+                    depth_[pair.second] = depth_[pair.first] + 1;
+                    queue.push_back(pair.second);
+                }
+            }
+        }
+        for (std::size_t item = 0; item < count; ++item) {
+            if (!seen[item]) {  // nothing leads to it: it still belongs into the picture
+                parent_[item] = members_.front();
+                depth_[item] = 1;
+                queue.push_back(item);
+            }
+        }
+        hanging_.assign(queue.begin() + std::ssize(members_), queue.end());
+    }
+
+    // Children follow their parent's side; those of members in the middle go where there is room.
+    void choose_sides(std::vector<int>& side) const {
+        double left = 0;
+        double right = 0;
+        for (const std::size_t item : hanging_) {
+            const double x = layout_.boxes[parent_[item]].centre.x;
+            const int inherited = depth_[item] > 1 ? side[parent_[item]] : 0;
+            side[item] = inherited != 0 ? inherited
+                         : x < -1       ? -1
+                         : x > 1        ? 1
+                         : left < right ? -1
+                                        : 1;
+            (side[item] < 0 ? left : right) += layout_.boxes[item].height + kRowGap;
+        }
+    }
+
+    void place_hanging() {
+        std::vector<int> side(picture_.items.size(), 0);
+        choose_sides(side);
+        for (const int which : {-1, 1}) {
+            double edge = ring_edge(which);
+            for (std::size_t depth = 1; depth <= picture_.items.size(); ++depth) {
+                std::vector<std::size_t> column;
+                for (const std::size_t item : hanging_) {
+                    if (depth_[item] == depth && side[item] == which) {
+                        column.push_back(item);
+                    }
+                }
+                if (column.empty()) {
+                    break;
+                }
+                edge = place_column(column, which, edge);
+            }
+        }
+    }
+
+    // How far the ring and its labels reach to one side.
+    double ring_edge(int side) const {
+        double edge = 0;
+        for (const std::size_t member : members_) {
+            const RingBox& at = layout_.boxes[member];
+            edge = std::max(edge, side * at.centre.x + at.width / 2);
+        }
+        for (std::size_t step = 0; members_.size() > 1 && step < members_.size(); ++step) {
+            const Rect label = ring_label(step);
+            edge = std::max(edge, side > 0 ? label.right : -label.left);
+        }
+        return edge;
+    }
+
+    double place_column(std::vector<std::size_t>& column, int side, double edge) {
+        double gap = 0;
+        double width = 0;
+        for (const std::size_t item : column) {
+            const auto group = groups_.find({parent_[item], item});
+            gap = std::max(gap, group == groups_.end() ? 0 : label_width(group->second));
+            width = std::max(width, box(item).width);
+        }
+        const double near = edge + gap + 46;
+        std::stable_sort(column.begin(), column.end(), [this](std::size_t a, std::size_t b) {
+            return box(parent_[a]).centre.y < box(parent_[b]).centre.y;
+        });
+        // Each wants to stand beside its parent; pushed down where the place is taken, then the
+        // column as a whole goes back up by what it was pushed on average.
+        double floor = -1e9;
+        double pushed = 0;
+        for (const std::size_t item : column) {
+            const double wish = box(parent_[item]).centre.y;
+            const double y = std::max(wish, floor + box(item).height / 2);
+            box(item).centre = {side * (near + box(item).width / 2), y};
+            pushed += y - wish;
+            floor = y + box(item).height / 2 + kRowGap;
+        }
+        for (const std::size_t item : column) {
+            box(item).centre.y -= pushed / static_cast<double>(column.size());
+        }
+        return near + width;
+    }
+
+    void draw_arrows() {
+        for (const auto& [pair, arrows] : groups_) {
+            RingArrow made;
+            made.arrows = arrows;
+            const auto step = ring_step(pair);
+            if (pair.first == pair.second) {
+                draw_self(box(pair.first), made);
+            } else if (step < members_.size()) {
+                draw_arc(step, made);
+            } else {
+                draw_link(box(pair.first), box(pair.second), made);
+            }
+            layout_.arrows.push_back(std::move(made));
+        }
+    }
+
+    // Which arc of the ring the pair is; members_.size() if none.
+    std::size_t ring_step(const Pair& pair) const {
+        for (std::size_t step = 0; step < members_.size(); ++step) {
+            if (members_[step] == pair.first &&
+                members_[(step + 1) % members_.size()] == pair.second) {
+                return step;
+            }
+        }
+        return members_.size();
+    }
+
+    static void draw_self(const RingBox& at, RingArrow& made) {
+        const double top = at.centre.y - at.height / 2;
+        const double reach = std::min(at.width / 2 - 8, 60.0);
+        const double x = at.centre.x;
+        made.curve = {{x + reach * 0.6, top},
+                      {x + reach * 1.5, top - 62},
+                      {x - reach * 1.5, top - 62},
+                      {x - reach * 0.6, top - kArrowGap}};
+        made.label = {x, top - 46};
+    }
+
+    // Along the ellipse, from where it leaves one box to where it enters the next.
+    void draw_arc(std::size_t step, RingArrow& made) {
+        const double from = static_cast<double>(step);
+        const Rect leave = around(box(members_[step]));
+        const Rect enter = around(box(members_[(step + 1) % members_.size()]), kArrowGap);
+        double begin = from;
+        double end = from + 1;
+        constexpr double kStep = 1.0 / 512;
+        while (begin < from + 0.5 && inside(on_ellipse(begin), leave)) {
+            begin += kStep;
+        }
+        while (end > from + 0.5 && inside(on_ellipse(end), enter)) {
+            end -= kStep;
+        }
+        constexpr int kPieces = 4;
+        const double delta = (end - begin) / kPieces;
+        const double turn = 2 * std::numbers::pi * delta / static_cast<double>(members_.size());
+        const double reach = 4.0 / 3.0 * std::tan(turn / 4);
+        made.curve.push_back(on_ellipse(begin));
+        for (int piece = 0; piece < kPieces; ++piece) {
+            const double at = begin + piece * delta;
+            const Point a = on_ellipse(at);
+            const Point b = on_ellipse(at + delta);
+            const Point along_a = tangent(at);
+            const Point along_b = tangent(at + delta);
+            made.curve.push_back({a.x + reach * along_a.x, a.y + reach * along_a.y});
+            made.curve.push_back({b.x - reach * along_b.x, b.y - reach * along_b.y});
+            made.curve.push_back(b);
+        }
+        made.label = on_ellipse(from + 0.5);
+    }
+
+    Point tangent(double steps) const {
+        const double angle = 2 * std::numbers::pi * steps / static_cast<double>(members_.size());
+        return {radius_x_ * std::cos(angle), radius_y_ * std::sin(angle)};
+    }
+
+    // Between two boxes that are not neighbours on the ring: sideways if one is beside the
+    // other, else straight from centre to centre.
+    static void draw_link(const RingBox& from, const RingBox& to, RingArrow& made) {
+        const double gap = std::abs(to.centre.x - from.centre.x) - (from.width + to.width) / 2;
+        if (gap > 24) {
+            const double side = to.centre.x > from.centre.x ? 1 : -1;
+            const Point a{from.centre.x + side * from.width / 2, from.centre.y};
+            const Point b{to.centre.x - side * (to.width / 2 + kArrowGap), to.centre.y};
+            const double bend = std::abs(b.x - a.x) / 2;
+            made.curve = {a, {a.x + side * bend, a.y}, {b.x - side * bend, b.y}, b};
+            // Beside the target, where rows are apart: labels of one fan do not meet there.
+            const double half = std::abs(b.x - a.x) / 2;
+            made.label = {b.x - side * std::min(half, half), mix(a, b, 0.5).y};
+            return;
+        }
+        const Point a = edge_point(from, to.centre, 0);
+        const Point b = edge_point(to, from.centre, kArrowGap);
+        made.curve = {a, mix(a, b, 1.0 / 3), mix(a, b, 2.0 / 3), b};
+        made.label = mix(a, b, 0.5);
+    }
+
+    // Where the line from the centre of `at` towards `goal` leaves the box.
+    static Point edge_point(const RingBox& at, Point goal, double clearance) {
+        const double dx = goal.x - at.centre.x;
+        const double dy = goal.y - at.centre.y;
+        const double t = std::min(dx == 0 ? 1.0 : (at.width / 2 + clearance) / std::abs(dx),
+                                  dy == 0 ? 1.0 : (at.height / 2 + clearance) / std::abs(dy));
+        return mix(at.centre, goal, std::min(t, 1.0));
+    }
+
+    void shift_to_origin() {
+        Rect all{1e9, 1e9, -1e9, -1e9};
+        const auto include = [&all](const Rect& rect) {
+            all = {std::min(all.left, rect.left),
+                   std::min(all.top, rect.top),
+                   std::max(all.right, rect.right),
+                   std::max(all.bottom, rect.bottom)};
+        };
+        for (const RingBox& at : layout_.boxes) {
+            include(around(at));
+        }
+        for (const RingArrow& arrow : layout_.arrows) {
+            include(around(arrow.label,
+                           label_width(arrow.arrows),
+                           kLabelLine * static_cast<double>(arrow.arrows.size())));
+            for (const Point& point : arrow.curve) {
+                include(around(point, 0, 0));
+            }
+        }
+        const auto move = [&all](Point& point) {
+            point.x += kPageMargin - all.left;
+            point.y += kPageMargin - all.top;
+        };
+        for (RingBox& at : layout_.boxes) {
+            move(at.centre);
+        }
+        for (RingArrow& arrow : layout_.arrows) {
+            move(arrow.label);
+            std::for_each(arrow.curve.begin(), arrow.curve.end(), move);
+        }
+        layout_.width = all.right - all.left + 2 * kPageMargin;
+        layout_.height = all.bottom - all.top + 2 * kPageMargin;
+    }
+
+    const Picture& picture_;
+    RingLayout layout_;
+    std::vector<std::size_t> members_;                 // of the ring, in order
+    std::vector<std::size_t> hanging_;                 // off the ring, parents first
+    std::vector<std::size_t> parent_;                  // by item
+    std::vector<std::size_t> depth_;                   // by item; 0: on the ring
+    std::map<Pair, std::vector<std::size_t>> groups_;  // arrows by their ends
+    double radius_x_ = 0;
+    double radius_y_ = 0;
+};
+
+}  // namespace
+
+BoxText box_text(const Picture::Item& item) {
+    BoxText text;
+    text.name = truncate_middle(shown_name(item.text), kNameColumns);
+    if (item.owner) {
+        text.second_line = base::format_bytes(item.bytes);
+    } else {
+        const std::string detail = truncate_middle(shown_name(item.detail), kSecondColumns);
+        text.second_line = detail == text.name ? std::string() : detail;
+    }
+    return text;
+}
+
+std::string arrow_text(const Picture::Arrow& arrow) {
+    return truncate_middle(shown_name(arrow.label), kArrowColumns);
+}
+
+std::optional<RingLayout> lay_out_ring(const Picture& picture) {
+    return RingBuilder(picture).build();
+}
+
+}  // namespace cyclewatch::render

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/ring_picture.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "base/byte_size.h"
+#include "render/labels.h"
+#include "render/ring_layout.h"
+#include "render/summary.h"
+#include "render/svg_numbers.h"
+
+namespace cyclewatch::render {
+namespace {
+
+using model::Picture;
+
+constexpr double kTip = 9;  // length of an arrow's head
+
+std::string xy(Point point) {
+    return svg_number(point.x) + " " + svg_number(point.y);
+}
+
+std::string text_at(Point at, std::string_view style, const std::string& text) {
+    return "<text class=\"" + std::string(style) + "\" x=\"" + svg_number(at.x) + "\" y=\"" +
+           svg_number(at.y) + "\">" + escape_markup(text) + "</text>\n";
+}
+
+std::string rectangle(
+    std::string_view style, double x, double y, double width, double height, double corner) {
+    return "<rect class=\"" + std::string(style) + "\" x=\"" + svg_number(x) + "\" y=\"" +
+           svg_number(y) + "\" width=\"" + svg_number(width) + "\" height=\"" + svg_number(height) +
+           "\" rx=\"" + svg_number(corner) + "\"/>\n";
+}
+
+// A bar along the lower edge: how much of the heaviest owner's bytes this one holds.
+std::string weight_bar(const RingBox& box, double share) {
+    const double room = box.width - 16;
+    const double y = box.centre.y + box.height / 2 - 7;
+    const double x = box.centre.x - room / 2;
+    return rectangle("weight-room", x, y, room, 3, 1.5) +
+           rectangle("weight", x, y, std::max(2.0, room * share), 3, 1.5);
+}
+
+std::string draw_box(const Picture::Item& item, const RingBox& box, double share) {
+    const BoxText text = box_text(item);
+    const double left = box.centre.x - box.width / 2;
+    const double top = box.centre.y - box.height / 2;
+    std::string out = "<g class=\"";
+    out += item.owner ? "item owner" : item.on_loop ? "item loop" : "item";
+    out += "\">\n<title>" +
+           escape_markup(shown_name(item.detail.empty() ? item.text : item.detail)) + "</title>\n";
+    out += rectangle("box", left, top, box.width, box.height, item.owner ? 3 : 9);
+    if (text.second_line.empty()) {
+        out += text_at({box.centre.x, box.centre.y + 4.5}, "name", text.name);
+    } else {
+        const double up = item.owner ? 5 : 3;
+        out += text_at({box.centre.x, box.centre.y - up}, "name", text.name);
+        out += text_at({box.centre.x, box.centre.y + 16 - up}, "detail", text.second_line);
+    }
+    if (item.owner) {
+        out += weight_bar(box, share);
+    }
+    return out + "</g>\n";
+}
+
+std::string curve_path(const RingArrow& arrow) {
+    std::string path = "M" + xy(arrow.curve.front());
+    for (std::size_t i = 1; i + 2 < arrow.curve.size(); i += 3) {
+        path +=
+            "C" + xy(arrow.curve[i]) + " " + xy(arrow.curve[i + 1]) + " " + xy(arrow.curve[i + 2]);
+    }
+    return path;
+}
+
+// A filled triangle instead of an SVG marker: markers need ids, and ids must be unique.
+std::string arrow_head(const RingArrow& arrow) {
+    const Point tip = arrow.curve.back();
+    const Point before = arrow.curve[arrow.curve.size() - 2];
+    double dx = tip.x - before.x;
+    double dy = tip.y - before.y;
+    const double length = std::hypot(dx, dy);
+    if (length < 1e-6) {
+        return {};
+    }
+    dx *= kTip / length;
+    dy *= kTip / length;
+    const Point base{tip.x - dx, tip.y - dy};
+    const Point left{base.x - dy * 0.42, base.y + dx * 0.42};
+    const Point right{base.x + dy * 0.42, base.y - dx * 0.42};
+    return "<path class=\"head\" d=\"M" + xy(tip) + "L" + xy(left) + "L" + xy(right) + "Z\"/>\n";
+}
+
+std::string arrow_style(const Picture& picture, const RingArrow& arrow) {
+    const auto any = [&](auto property) {
+        return std::any_of(arrow.arrows.begin(), arrow.arrows.end(), [&](std::size_t i) {
+            return property(picture.arrows[i]);
+        });
+    };
+    if (any([](const Picture::Arrow& a) { return a.cut; })) {
+        return "arrow cut";
+    }
+    return any([](const Picture::Arrow& a) { return a.on_loop; }) ? "arrow loop" : "arrow";
+}
+
+std::string draw_line(const Picture& picture, const RingArrow& arrow) {
+    return "<g class=\"" + arrow_style(picture, arrow) + "\">\n<path class=\"line\" d=\"" +
+           curve_path(arrow) + "\"/>\n" + arrow_head(arrow) + "</g>\n";
+}
+
+std::string draw_labels(const Picture& picture, const RingArrow& arrow) {
+    std::string out;
+    const double lines = static_cast<double>(arrow.arrows.size());
+    double y = arrow.label.y + 4 - kLabelLine * (lines - 1) / 2;
+    for (const std::size_t i : arrow.arrows) {
+        const std::string style = picture.arrows[i].cut       ? "label cut"
+                                  : picture.arrows[i].on_loop ? "label loop"
+                                                              : "label";
+        out += text_at({arrow.label.x, y}, style, arrow_text(picture.arrows[i]));
+        y += kLabelLine;
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string describe_picture(const model::Finding& finding) {
+    const Picture& picture = finding.picture;
+    std::string text = "The loop: ";
+    std::size_t shown = 0;
+    for (const Picture::Arrow& arrow : picture.arrows) {
+        if (!arrow.on_loop || arrow.from >= picture.items.size() || ++shown > 12) {
+            continue;
+        }
+        text += shown_name(picture.items[arrow.from].text) + " refers by " +
+                shown_name(arrow.label) + (arrow.cut ? " (the reference to cut)" : "") + " to ";
+    }
+    text += "the first again. ";
+    const auto owners = std::count_if(picture.items.begin(),
+                                      picture.items.end(),
+                                      [](const Picture::Item& item) { return item.owner; });
+    return text + counted(static_cast<std::uint64_t>(owners), "owner") +
+           " of device memory hang off it.";
+}
+
+std::string draw_ring(const model::Finding& finding, std::size_t rank) {
+    const Picture& picture = finding.picture;
+    const auto layout = lay_out_ring(picture);
+    if (!layout) {
+        return {};
+    }
+    std::uint64_t heaviest = 0;
+    for (const Picture::Item& item : picture.items) {
+        heaviest = std::max(heaviest, item.owner ? item.bytes : 0);
+    }
+    const std::string id = "f" + std::to_string(rank);
+    const std::string width = svg_number(layout->width);
+    const std::string height = svg_number(layout->height);
+    std::string out = "<svg class=\"ring\" role=\"img\" aria-labelledby=\"" + id + "t " + id +
+                      "d\" width=\"" + width + "\" height=\"" + height + "\" viewBox=\"0 0 " +
+                      width + " " + height + "\">\n<title id=\"" + id +
+                      "t\">The loop as a ring</title>\n<desc id=\"" + id + "d\">" +
+                      escape_markup(describe_picture(finding)) + "</desc>\n";
+    // Lines below boxes below labels: a label must never be struck through.
+    for (const RingArrow& arrow : layout->arrows) {
+        out += draw_line(picture, arrow);
+    }
+    for (const RingBox& box : layout->boxes) {
+        const Picture::Item& item = picture.items[box.item];
+        out += draw_box(item, box, share_of(item.bytes, heaviest));
+    }
+    for (const RingArrow& arrow : layout->arrows) {
+        out += draw_labels(picture, arrow);
+    }
+    return out + "</svg>\n";
+}
+
+}  // namespace cyclewatch::render

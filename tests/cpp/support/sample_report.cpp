@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/sample_report.h"
+
+#include <string>
+
+namespace cyclewatch::testing {
+namespace {
+
+using model::Finding;
+using model::OwnerSummary;
+using model::Picture;
+using model::Reference;
+
+constexpr std::uint64_t kKiB = 1024;
+constexpr std::uint64_t kMiB = 1024 * kKiB;
+
+// The demo's awaitable: a lambda that captures the object it is stored on.
+Finding awaitable_finding() {
+    Finding finding;
+    finding.signature = "cw1-3f0a9c1be27d4458";
+    finding.pattern = "closure-captures-self";
+    finding.title =
+        "AwaitableTensorWithViewCallback.callback -> <lambda>.closure:self -> "
+        "AwaitableTensorWithViewCallback";
+    finding.headline =
+        "64 loops of AwaitableTensorWithViewCallback and a lambda it keeps held 256 MiB; the "
+        "lambda need not capture self.";
+    finding.held_bytes = 256 * kMiB;
+    finding.shared_bytes = 0;
+    finding.occurrences = 64;
+    finding.largest_bytes = 4 * kMiB;
+    const std::string object = "examples.awaitable.AwaitableTensorWithViewCallback";
+    const std::string lambda =
+        "function examples.awaitable.AwaitableTensorWithViewCallback.__init__.<lambda>";
+    const Reference callback{object,
+                             ".callback",
+                             lambda,
+                             "examples/awaitable.py:43",
+                             "",
+                             {".__dict__", "['callback']"},
+                             false};
+    const Reference captured{lambda,
+                             "closure:self",
+                             object,
+                             "examples/awaitable.py:44",
+                             "the lambda is stored on the very object it captures; it needs "
+                             "only self._view_dim, which can be read before it is made",
+                             {"__closure__", "[0]", "cell_contents"},
+                             false};
+    finding.loop = {callback, captured};
+    finding.cut = {captured};
+    finding.alternatives = {
+        {object,
+         ".callback",
+         lambda,
+         "examples/awaitable.py:43",
+         "setting the callback to None once it has run ends the loop too",
+         {},
+         false},
+        {"examples.awaitable.AwaitableTensor",
+         "._result",
+         "torch.Tensor",
+         "examples/awaitable.py:27",
+         "the result can be handed out instead of kept",
+         {},
+         true},
+    };
+    finding.owners = {
+        {"torch.Tensor",
+         "cuda:0",
+         4 * kMiB,
+         "[1024, 1024]",
+         "float32",
+         "AwaitableTensorWithViewCallback._inner._result",
+         64,
+         "examples/awaitable.py:26"},
+    };
+    finding.picture.items = {
+        {"AwaitableTensorWithViewCallback", object, true, false, 0},
+        {"<lambda>", "examples/awaitable.py:44", true, false, 0},
+        {"AwaitableTensor", "examples.awaitable.AwaitableTensor", false, false, 0},
+        {"torch.Tensor", "torch.Tensor [1024, 1024] float32", false, true, 4 * kMiB},
+    };
+    finding.picture.arrows = {
+        {0, 1, ".callback", true, false},
+        {1, 0, "closure:self", true, true},
+        {0, 2, "._inner", false, false},
+        {2, 3, "._result", false, false},
+    };
+    finding.first_seen = 0.5;
+    finding.last_seen = 11.75;
+    finding.dead_for_at_most = 2.25;
+    finding.first_collection = 3;
+    finding.collections = 9;
+    return finding;
+}
+
+// Two nodes that point at each other: nothing says which of the two references is the one.
+Finding tie_finding() {
+    Finding finding;
+    finding.signature = "cw1-00ff13d7a6c2e981";
+    finding.pattern = "unknown";
+    finding.title = "Node.other -> Node.other -> Node";
+    finding.headline = "100 loops of two Node objects that refer to each other held 50.0 MiB.";
+    finding.held_bytes = 50 * kMiB;
+    finding.shared_bytes = 12 * kMiB;
+    finding.occurrences = 100;
+    finding.largest_bytes = 512 * kKiB;
+    Reference other{"examples.simple.Node",
+                    ".other",
+                    "examples.simple.Node",
+                    "examples/simple.py:18",
+                    "both nodes refer to each other; a weak reference one way is enough",
+                    {"inline value 'other'"},
+                    false};
+    Reference back = other;
+    back.location = "examples/simple.py:19";
+    finding.cut = {other};
+    finding.alternatives = {back};
+    finding.tie = true;
+    other.reason.clear();
+    back.reason.clear();
+    finding.loop = {other, back};
+    finding.owners = {
+        {"torch.Tensor", "cuda:0", 256 * kKiB, "[256, 256]", "float32", "Node.payload", 200, ""},
+        {"torch.nn.parameter.Parameter",
+         "cuda:0",
+         12 * kMiB,
+         "[1024, 3072]",
+         "float32",
+         "Node.head.weight",
+         1,
+         ""},
+    };
+    finding.omitted_owners = 7;
+    finding.picture.items = {
+        {"Node", "examples.simple.Node", true, false, 0},
+        {"Node", "examples.simple.Node", true, false, 0},
+        {"torch.Tensor", "torch.Tensor [256, 256] float32", false, true, 256 * kKiB},
+        {"torch.Tensor", "torch.Tensor [256, 256] float32", false, true, 256 * kKiB},
+        {"Parameter", "torch.nn.parameter.Parameter [1024, 3072]", false, true, 12 * kMiB},
+    };
+    finding.picture.arrows = {
+        {0, 1, ".other", true, true},
+        {1, 0, ".other", true, false},
+        {0, 2, ".payload", false, false},
+        {1, 3, ".payload", false, false},
+        {0, 4, ".head.weight", false, false},
+    };
+    finding.first_seen = 1.5;
+    finding.last_seen = 30;
+    finding.dead_for_at_most = 0.75;
+    finding.first_collection = 5;
+    finding.collections = 4;
+    return finding;
+}
+
+// An exception kept beyond its handler: a longer loop, and two references must go together.
+Finding traceback_finding() {
+    Finding finding;
+    finding.signature = "cw1-a41c5ee0920bd677";
+    finding.pattern = "exception-kept";
+    finding.title =
+        "ShardError.__traceback__ -> traceback.tb_frame -> frame load_shard.local:err -> "
+        "ShardError";
+    finding.headline = "1 loop through an exception that its own frame still holds kept 24.0 MiB.";
+    finding.held_bytes = 24 * kMiB;
+    finding.occurrences = 1;
+    finding.largest_bytes = 24 * kMiB;
+    const std::string error = "train.io.ShardError";
+    const std::string frame = "frame train.io.load_shard";
+    finding.loop = {
+        {error, ".__traceback__", "traceback", "", "", {"__traceback__"}, false},
+        {"traceback", "tb_frame", frame, "", "", {"tb_frame"}, false},
+        {frame, "local:err", error, "train/io.py:88", "", {"f_locals", "err"}, false},
+    };
+    finding.cut = {
+        {frame,
+         "local:err",
+         error,
+         "train/io.py:88",
+         "the name err outlives its except block: delete it at the end of the function",
+         {"local:err"},
+         false},
+        {frame,
+         "local:first",
+         error,
+         "train/io.py:91",
+         "the same exception is kept under a second name",
+         {"local:first"},
+         false},
+    };
+    finding.owners = {
+        {"torch.Tensor",
+         "cuda:0",
+         16 * kMiB,
+         "[4096, 1024]",
+         "float32",
+         "load_shard.local:batch",
+         1,
+         "train/io.py:80"},
+        {"torch.Tensor",
+         "cuda:0",
+         8 * kMiB,
+         "[2048, 1024]",
+         "float32",
+         "load_shard.local:extra",
+         1,
+         "train/io.py:81"},
+    };
+    finding.picture.items = {
+        {"ShardError", "train.io.ShardError", true, false, 0},
+        {"traceback", "", true, false, 0},
+        {"frame load_shard", "train/io.py:88", true, false, 0},
+        {"torch.Tensor", "torch.Tensor [4096, 1024] float32", false, true, 16 * kMiB},
+        {"torch.Tensor", "torch.Tensor [2048, 1024] float32", false, true, 8 * kMiB},
+    };
+    finding.picture.arrows = {
+        {0, 1, "__traceback__", true, false},
+        {1, 2, "tb_frame", true, false},
+        {2, 0, "local:err", true, true},
+        {2, 0, "local:first", true, true},
+        {2, 3, "local:batch", false, false},
+        {2, 4, "local:extra", false, false},
+    };
+    finding.picture.omitted_items = 3;
+    finding.first_seen = 20;
+    finding.last_seen = 20;
+    finding.dead_for_at_most = 30.5;
+    finding.first_collection = 11;
+    finding.collections = 1;
+    return finding;
+}
+
+void add_collections(model::Report& report) {
+    for (std::uint64_t i = 0; i < 12; ++i) {
+        model::CollectionRecord record;
+        record.number = 3 + 2 * i;
+        record.generation = i % 4 == 3 ? 2 : 0;
+        record.started_at = 0.5 + 2.5 * static_cast<double>(i);
+        record.duration = 0.004 + 0.001 * static_cast<double>(i % 4);
+        record.own_seconds = 0.0005;
+        record.dead_for_at_most = 2.25;
+        record.condemned = 120 + 1000 * (i % 4);
+        record.owners = 1 + i % 5;
+        record.released_bytes = (8 + 17 * (i % 5)) * kMiB;
+        record.note = i == 7 ? "graph over the time budget: equal findings counted only" : "";
+        report.collections.push_back(record);
+    }
+}
+
+}  // namespace
+
+model::Report make_quiet_report() {
+    model::Report report;
+    report.program = {"train.py", 4242, 0, "3.11.7", "0.1.0", "2026-01-31T12:00:00Z", "ride-along"};
+    report.devices = {"cuda"};
+    report.stats.collections = 123;
+    report.stats.condemned = 45678;
+    report.stats.seconds = 0.0125;
+    report.stats.collection_seconds = 0.5;
+    report.stats.elapsed = 34.5;
+    return report;
+}
+
+model::Report make_sample_report() {
+    model::Report report = make_quiet_report();
+    report.findings = {awaitable_finding(), tie_finding(), traceback_finding()};
+    report.held_bytes = 342 * kMiB;
+    add_collections(report);
+    report.omitted_collections = 2;
+    report.stats.owners = 266;
+    report.stats.findings = 3;
+    report.stats.skipped = {{"graph over the time budget", 1}, {"a reader raised", 2}};
+    report.notes = {"2 graphs were cut at 100,000 objects."};
+    return report;
+}
+
+model::Report make_hostile_report(const std::string& text) {
+    model::Report report = make_sample_report();
+    report.program.script = report.program.python_version = text;
+    report.program.cyclewatch_version = report.program.started_at = text;
+    report.program.strategy = text;
+    report.devices = {text};
+    report.notes = {text};
+    report.stats.skipped = {{text, 1}};
+    const auto spoil = [&text](std::vector<Reference>& references) {
+        for (Reference& reference : references) {
+            reference.holder = reference.label = reference.target = text;
+            reference.location = reference.reason = text;
+            reference.raw_path = {text, text};
+        }
+    };
+    for (Finding& finding : report.findings) {
+        finding.signature = finding.pattern = finding.title = finding.headline = text;
+        spoil(finding.loop);
+        spoil(finding.cut);
+        spoil(finding.alternatives);
+        for (OwnerSummary& owner : finding.owners) {
+            owner.type = owner.device = owner.shape = owner.dtype = text;
+            owner.path = owner.allocated_at = text;
+        }
+        for (Picture::Item& item : finding.picture.items) {
+            item.text = item.detail = text;
+        }
+        for (Picture::Arrow& arrow : finding.picture.arrows) {
+            arrow.label = text;
+        }
+    }
+    for (model::CollectionRecord& record : report.collections) {
+        record.note = text;
+    }
+    return report;
+}
+
+}  // namespace cyclewatch::testing
