@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every test may use: the interpreters on this machine, child processes, the simulated GPU."""
+
+import dataclasses
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / ".build" / "dev"
+
+
+@dataclasses.dataclass(frozen=True)
+class Interpreter:
+    """A Python that can import cyclewatch; only the first of them has torch."""
+
+    path: str
+    has_torch: bool
+
+    def run(self, program, *arguments, check=True, cwd=None, timeout=120, **environment):
+        """Run `program`, a path or source text, in a child process and return its outcome."""
+        start = [str(program)] if isinstance(program, Path) else ["-c", textwrap.dedent(program)]
+        outcome = subprocess.run(
+            [self.path, "-X", "faulthandler", *start, *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=timeout,
+            cwd=cwd,
+            env={**self.environment(), **environment},
+        )
+        if check and outcome.returncode != 0:
+            pytest.fail(
+                f"{self.path} ended with {outcome.returncode}\n{outcome.stdout}\n{outcome.stderr}"
+            )
+        return outcome
+
+    def environment(self):
+        """Variables with which cyclewatch can be imported from any folder."""
+        variables = {name: value for name, value in os.environ.items() if name != "RANK"}
+        variables["PYTHONPATH"] = str(ROOT)
+        return variables
+
+
+def known_interpreters():
+    """The running interpreter, and every other one that the build was made for."""
+    built = BUILD / "interpreters.txt"
+    others = built.read_text().split() if built.exists() else []
+    return [Interpreter(sys.executable, True), *(Interpreter(path, False) for path in others)]
+
+
+def interpreter_name(interpreter):
+    """A short name for test ids: the file name of an interpreter tells its version."""
+    return Path(interpreter.path).resolve().name
+
+
+@pytest.fixture(params=known_interpreters(), ids=interpreter_name)
+def interpreter(request):
+    """Each interpreter of this machine in turn."""
+    return request.param
+
+
+@pytest.fixture
+def main_interpreter():
+    """The interpreter that runs the tests; it has torch."""
+    return Interpreter(sys.executable, True)
+
+
+@pytest.fixture(scope="session")
+def simulated_cudart():
+    """Path of the shared library with the CUDA runtime's symbols and no GPU behind them."""
+    path = BUILD / "tests" / "libcudart_simulated.so"
+    assert path.exists(), f"{path} is missing; run make build"
+    return path
+
+
+def pytest_collection_modifyitems(items):
+    """Skip tests that need a GPU where there is none."""
+    on_gpu = [item for item in items if item.get_closest_marker("gpu")]
+    if not on_gpu:
+        return
+    import torch
+
+    if not torch.cuda.is_available():
+        for item in on_gpu:
+            item.add_marker(pytest.mark.skip(reason="needs a CUDA device"))
