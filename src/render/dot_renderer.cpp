@@ -64,7 +64,8 @@ void add_arrow(Agraph_t* graph,
     set(edge, "id", id);
     set(edge, "class", arrow.cut ? "arrow cut" : arrow.on_loop ? "arrow loop" : "arrow");
     const std::string text = label_line(arrow.label, kTextColumns);
-    set(edge, "label", arrow.cut ? "cut: " + text : text);
+    // The spaces keep the text off the line, which Graphviz draws as close as it can.
+    set(edge, "label", (arrow.cut ? "  cut: " : "  ") + text + "  ");
     if (arrow.on_loop) {
         set(edge, "color", "#3949ab");
         set(edge, "penwidth", "2");
@@ -93,14 +94,15 @@ void set_picture_style(Agraph_t* root) {
     const auto edge_default = [root](const char* name, const char* value) {
         agattr(root, AGEDGE, c_text(name), c_text(value));
     };
-    // Helvetica and Courier: Graphviz knows their widths by heart and asks no font system.
+    // Graphviz knows the width of these two by heart and asks no font system. Courier inside
+    // the picture: fixed-width fonts are equally wide everywhere, so no text leaves its box.
     graph_default("fontname", "Helvetica");
     graph_default("bgcolor", "transparent");
     graph_default("linelength", "0");  // names are never broken over lines of the file
     graph_default("nslimit", "4");     // bounds the effort of the layout
     graph_default("nslimit1", "4");
     graph_default("mclimit", "0.5");
-    node_default("fontname", "Helvetica");
+    node_default("fontname", "Courier");
     node_default("fontsize", "12");
     node_default("shape", "box");
     node_default("style", "rounded");

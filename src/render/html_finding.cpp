@@ -47,8 +47,9 @@ std::string heading(const Finding& finding, std::size_t rank) {
 }
 
 std::string where(const Reference& reference) {
-    return reference.location.empty() ? std::string()
-                                      : "<p class=\"where\">" + code(reference.location) + "</p>\n";
+    return reference.location.empty()
+               ? std::string()
+               : " <span class=\"where\">" + code(reference.location) + "</span>";
 }
 
 std::string why(const Reference& reference) {
@@ -57,17 +58,14 @@ std::string why(const Reference& reference) {
                : element("p", "why", truncate_end(clean_text(reference.reason), 600)) + "\n";
 }
 
-// The reference itself: who holds what by which name, the name marked.
-std::string reference_markup(const Reference& reference, std::string_view mark) {
-    return code(reference.label, mark) + " <span class=\"of\">of</span> " + code(reference.holder) +
-           " <span class=\"of\">to</span> " + code(reference.target);
-}
-
-std::string choice(const Reference& reference, std::string_view style, std::string_view mark) {
+// The reference by its name and place first: that is what a reader goes and changes.
+std::string choice(const Reference& reference, std::string_view style) {
     return wrap_markup("div",
                        style,
-                       "<p class=\"reference\">" + reference_markup(reference, mark) + "</p>\n" +
-                           where(reference) + why(reference)) +
+                       "<p class=\"reference\">" + code(reference.label, "name") +
+                           where(reference) + "</p>\n" + why(reference) +
+                           "<p class=\"ends\"><span>from</span> " + code(reference.holder) +
+                           "<br><span>to</span> " + code(reference.target) + "</p>\n") +
            "\n";
 }
 
@@ -84,10 +82,10 @@ std::string cut_section(const Finding& finding) {
     std::string out = "<section class=\"cut\"><h3>" + title + "</h3>\n<div class=\"choices\">\n";
     const std::size_t shown = std::min(finding.cut.size(), kMostCuts);
     for (std::size_t i = 0; i < shown; ++i) {
-        out += choice(finding.cut[i], "choice", "marked");
+        out += choice(finding.cut[i], "choice");
     }
     if (either) {
-        out += choice(finding.alternatives.front(), "choice", "marked");
+        out += choice(finding.alternatives.front(), "choice");
     }
     out += "</div>\n";
     if (shown < finding.cut.size()) {
@@ -103,7 +101,7 @@ std::string alternative_list(const std::vector<const Reference*>& references,
     }
     std::string out = "<section class=\"other\">" + element("h3", "", title) + "<ul>\n";
     for (const Reference* reference : references) {
-        out += wrap_markup("li", "", choice(*reference, "", "")) + "\n";
+        out += wrap_markup("li", "", choice(*reference, "choice")) + "\n";
     }
     return out + "</ul></section>\n";
 }
@@ -212,13 +210,17 @@ std::string loop_details(const Finding& finding) {
 
 }  // namespace
 
-std::string finding_card(const Finding& finding, std::size_t rank, std::string_view picture) {
+std::string finding_card(const Finding& finding,
+                         std::size_t rank,
+                         std::string_view picture,
+                         bool wide) {
     const std::string number = std::to_string(rank);
+    const std::string columns = wide ? "columns wide" : "columns";
     return "<article class=\"card\" id=\"finding-" + number + "\" aria-labelledby=\"h" + number +
-           "\">\n" + heading(finding, rank) + "<div class=\"columns\">\n<div class=\"advice\">\n" +
-           cut_section(finding) + alternatives(finding) + "</div>\n" + figure(finding, picture) +
-           "</div>\n" + owner_table(finding) + loop_details(finding) +
-           "<p class=\"signature\">Signature " + code(finding.signature) +
+           "\">\n" + heading(finding, rank) + "<div class=\"" + columns +
+           "\">\n<div class=\"advice\">\n" + cut_section(finding) + alternatives(finding) +
+           "</div>\n" + figure(finding, picture) + "</div>\n" + owner_table(finding) +
+           loop_details(finding) + "<p class=\"signature\">Signature " + code(finding.signature) +
            " <span class=\"hint\">the same on every run, rank and machine</span></p>\n"
            "</article>\n";
 }

@@ -23,25 +23,32 @@ constexpr std::size_t kMostCards = 100;
 constexpr std::string_view kSecurityPolicy =
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-std::string picture_of(const model::Finding& finding, std::size_t rank) {
-    std::string ring = draw_ring(finding, rank);
-    if (!ring.empty()) {
-        return ring;
+// A drawing wider than this would be unreadable beside the advice.
+constexpr double kWidestBeside = 740;
+
+std::string card_of(const model::Finding& finding, std::size_t rank) {
+    const RingDrawing ring = draw_ring(finding, rank);
+    if (!ring.svg.empty()) {
+        return finding_card(finding, rank, ring.svg, ring.width > kWidestBeside);
     }
     if (finding.picture.items.empty()) {
-        return element("p", "quiet", "No picture was recorded for this loop.");
+        const auto none = element("p", "quiet", "No picture was recorded for this loop.");
+        return finding_card(finding, rank, none, false);
     }
     const auto drawing = draw_picture(finding, rank);
     if (!drawing) {
-        return element("p", "quiet", "The picture could not be drawn: " + drawing.error());
+        const auto reason = "The picture could not be drawn: " + drawing.error();
+        return finding_card(finding, rank, element("p", "quiet", reason), false);
     }
     const Drawing& drawn = drawing.value();
     const std::string width = svg_number(drawn.width);
     const std::string height = svg_number(drawn.height);
-    return "<svg class=\"graph\" role=\"img\" aria-label=\"" +
-           escape_markup(describe_picture(finding)) + "\" width=\"" + width + "\" height=\"" +
-           height + "\" viewBox=\"" + svg_number(drawn.left) + " " + svg_number(drawn.top) + " " +
-           width + " " + height + "\">\n" + drawn.body + "</svg>\n";
+    const std::string svg = "<svg class=\"graph\" role=\"img\" aria-label=\"" +
+                            escape_markup(describe_picture(finding)) + "\" width=\"" + width +
+                            "\" height=\"" + height + "\" viewBox=\"" + svg_number(drawn.left) +
+                            " " + svg_number(drawn.top) + " " + width + " " + height + "\">\n" +
+                            drawn.body + "</svg>\n";
+    return finding_card(finding, rank, svg, drawn.width > kWidestBeside);
 }
 
 std::string head(const model::Report& report) {
@@ -86,7 +93,7 @@ std::string cards(const model::Report& report) {
     std::string out;
     const std::size_t shown = std::min(report.findings.size(), kMostCards);
     for (std::size_t i = 0; i < shown; ++i) {
-        out += finding_card(report.findings[i], i + 1, picture_of(report.findings[i], i + 1));
+        out += card_of(report.findings[i], i + 1);
     }
     if (shown < report.findings.size()) {
         out += element("p",

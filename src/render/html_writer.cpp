@@ -12,7 +12,7 @@ std::string with_breaks(const std::string& name) {
     std::size_t start = 0;
     for (std::size_t i = 0; i < name.size(); ++i) {
         const char c = name[i];
-        if ((c == '.' || c == '/' || c == ':' || c == '_') && i > start) {
+        if ((c == '.' || c == '/' || c == ':') && i > start) {
             out += escape_markup(std::string_view(name).substr(start, i + 1 - start)) + "<wbr>";
             start = i + 1;
         }

@@ -16,7 +16,8 @@ namespace {
 
 using model::Picture;
 
-constexpr double kTip = 9;  // length of an arrow's head
+constexpr double kTip = 9;             // length of an arrow's head
+constexpr double kLabelColumn = 6.65;  // width of a character on an arrow
 
 std::string xy(Point point) {
     return svg_number(point.x) + " " + svg_number(point.y);
@@ -117,7 +118,11 @@ std::string draw_labels(const Picture& picture, const RingArrow& arrow) {
         const std::string style = picture.arrows[i].cut       ? "label cut"
                                   : picture.arrows[i].on_loop ? "label loop"
                                                               : "label";
-        out += text_at({arrow.label.x, y}, style, arrow_text(picture.arrows[i]));
+        const std::string text = arrow_text(picture.arrows[i]);
+        const double width = kLabelColumn * static_cast<double>(text_width(text)) + 8;
+        // Hides the line behind the label; the text itself could only be outlined.
+        out += rectangle("label-ground", arrow.label.x - width / 2, y - 11, width, 15, 3);
+        out += text_at({arrow.label.x, y}, style, text);
         y += kLabelLine;
     }
     return out;
@@ -144,7 +149,7 @@ std::string describe_picture(const model::Finding& finding) {
            " of device memory hang off it.";
 }
 
-std::string draw_ring(const model::Finding& finding, std::size_t rank) {
+RingDrawing draw_ring(const model::Finding& finding, std::size_t rank) {
     const Picture& picture = finding.picture;
     const auto layout = lay_out_ring(picture);
     if (!layout) {
@@ -173,7 +178,7 @@ std::string draw_ring(const model::Finding& finding, std::size_t rank) {
     for (const RingArrow& arrow : layout->arrows) {
         out += draw_labels(picture, arrow);
     }
-    return out + "</svg>\n";
+    return {out + "</svg>\n", layout->width};
 }
 
 }  // namespace cyclewatch::render

@@ -9,9 +9,13 @@
 
 namespace cyclewatch::render {
 
-// An <svg> element; "" if the picture is not one that can be drawn as a ring. Ids in it begin
-// with "f<rank>".
-[[nodiscard]] std::string draw_ring(const model::Finding& finding, std::size_t rank);
+struct RingDrawing {
+    std::string svg;   // an <svg> element; "" if the picture cannot be drawn as a ring
+    double width = 0;  // in pixels
+};
+
+// Ids in the drawing begin with "f<rank>".
+[[nodiscard]] RingDrawing draw_ring(const model::Finding& finding, std::size_t rank);
 
 // What the picture shows, for those who cannot see it; not escaped.
 [[nodiscard]] std::string describe_picture(const model::Finding& finding);

@@ -26,6 +26,7 @@ constexpr double kLeastWidth = 640;
 constexpr std::string_view kStyle =
     "<style>\n"
     "text{font-family:Helvetica,Arial,sans-serif;fill:#1d2129}\n"
+    "svg svg text{font-family:ui-monospace,Menlo,Consolas,\"DejaVu Sans Mono\",monospace}\n"
     ".page{fill:#fff}.cut text{fill:#c62828;text-decoration:underline}\n"
     "@media (prefers-color-scheme:dark){text{fill:#e7e9ee}.page{fill:#16181d}\n"
     ".item path,.item polygon,.arrow path{stroke:#9aa3b2}.arrow polygon{stroke:#9aa3b2;"
@@ -123,8 +124,8 @@ std::string text_element(double y, int size, const std::string& text) {
 }
 
 std::string heading(const model::Finding& finding, std::size_t rank) {
-    return "#" + std::to_string(rank) + "  " + base::format_bytes(finding.held_bytes) + " in " +
-           counted(finding.occurrences, "loop") + "  " +
+    return "#" + std::to_string(rank) + ": " + base::format_bytes(finding.held_bytes) + " in " +
+           counted(finding.occurrences, "loop") + ": " +
            truncate_middle(shown_name(finding.title), 110);
 }
 

@@ -32,7 +32,7 @@ constexpr std::size_t kOwnerLines = 4;
 // The lines of one card.
 class Card {
   public:
-    explicit Card(std::size_t width) : width_(std::max(width, kLeastWidth)) {}
+    Card(std::size_t width, bool roomy) : width_(std::max(width, kLeastWidth)), roomy_(roomy) {}
 
     // A line with a word in the margin; `word` may be empty.
     void add(std::string_view word, std::string_view text) {
@@ -48,10 +48,16 @@ class Card {
             word = {};
         }
     }
-    // `left`, and `right` at the right edge; both on one line even where they are long.
+    // `left`, and `right` at the right edge; where both are long, a roomy card gives `right` a
+    // line of its own and a tight one shortens them.
     void add_columns(std::string_view word, std::string_view left, std::string_view right) {
         if (right.empty()) {
             add(word, truncate_middle(left, room()));
+            return;
+        }
+        if (roomy_ && text_width(left) + text_width(right) + 2 > room()) {
+            add(word, truncate_middle(left, room()));
+            add("", "  " + truncate_middle(right, room() - 2));
             return;
         }
         const std::string tail = truncate_middle(right, room() / 2);
@@ -67,6 +73,7 @@ class Card {
     }
 
     [[nodiscard]] std::size_t width() const { return width_; }
+    [[nodiscard]] bool fits() const { return lines_.size() <= kMaxCardLines; }
     [[nodiscard]] std::size_t room() const { return width_ - kMargin; }
     [[nodiscard]] std::string text() const {
         std::string all;
@@ -78,6 +85,7 @@ class Card {
 
   private:
     std::size_t width_;
+    bool roomy_;
     std::vector<std::string> lines_;
 };
 
@@ -124,7 +132,7 @@ void add_alternatives(Card& card, const Finding& finding) {
         const Reference& other = finding.alternatives[i];
         const std::string equal = i == 0 && finding.tie ? " (just as good)" : "";
         const std::string text = other.payload
-                                     ? "keep the loop, drop the tensor: " + described(other)
+                                     ? described(other) + " (keeps the loop, drops the tensor)"
                                      : described(other) + equal;
         card.add_columns("or", text, shown_name(other.location));
     }
@@ -138,7 +146,8 @@ void add_loop(Card& card, const Finding& finding) {
         const bool cut = std::any_of(
             finding.cut.begin(), finding.cut.end(), [&step](const Reference& candidate) {
                 return candidate.holder == step.holder && candidate.label == step.label &&
-                       candidate.target == step.target;
+                       candidate.target == step.target &&
+                       (candidate.location == step.location || step.location.empty());
             });
         const std::string line = shown_name(step.holder) + "  " + shown_name(step.label);
         card.add(i == 0 ? "loop" : "",
@@ -181,15 +190,20 @@ void append_wrapped(std::string& out,
 }  // namespace
 
 std::string render_card(const Finding& finding, std::size_t rank, std::size_t width) {
-    Card card(width);
-    add_heading(card, finding, rank);
-    add_cut(card, finding);
-    add_alternatives(card, finding);
-    add_loop(card, finding);
-    add_owners(card, finding);
-    card.add_wrapped("seen", seen_sentence(finding), 2);
-    card.add("id", truncate_end(clean_text(finding.signature), card.room()));
-    return card.text();
+    for (const bool roomy : {true, false}) {
+        Card card(width, roomy);
+        add_heading(card, finding, rank);
+        add_cut(card, finding);
+        add_alternatives(card, finding);
+        add_loop(card, finding);
+        add_owners(card, finding);
+        card.add_wrapped("seen", seen_sentence(finding), 2);
+        card.add("id", truncate_end(clean_text(finding.signature), card.room()));
+        if (card.fits() || !roomy) {
+            return card.text();
+        }
+    }
+    return {};
 }
 
 std::string render_text(const model::Report& report, std::size_t width) {

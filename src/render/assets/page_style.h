@@ -30,7 +30,7 @@ body { margin: 0; background: var(--ground); color: var(--ink);
 main { max-width: 1240px; margin: 0 auto; padding: clamp(16px, 3vw, 44px) clamp(12px, 3vw, 32px); }
 h1, h2, h3, p, ol, ul, figure { margin: 0; }
 h1 { font-size: clamp(1.4rem, 2.6vw, 2.1rem); line-height: 1.2; letter-spacing: -.015em;
-  font-weight: 680; max-width: 32em; text-wrap: balance; }
+  font-weight: 680; max-width: 32em; text-wrap: balance; overflow-wrap: anywhere; }
 h2 { font-size: 1.08rem; line-height: 1.45; font-weight: 620; }
 h3 { font-size: .95rem; line-height: 1.4; font-weight: 650; }
 code, .title, .bars .label { font-family: var(--mono); font-size: .88em; overflow-wrap: anywhere; }
@@ -79,8 +79,11 @@ a { color: inherit; }
 
 .columns { display: grid; grid-template-columns: minmax(0, 5fr) minmax(0, 7fr); gap: 26px;
   margin-top: 20px; align-items: start; }
+.columns.wide { grid-template-columns: minmax(0, 1fr); }
 .advice { display: grid; gap: 20px; min-width: 0; }
-.cut { min-width: 0; }
+.wide .advice { display: flex; flex-wrap: wrap; }
+.wide .advice > .cut { flex: 2 1 420px; } .wide .advice > .other { flex: 1 1 280px; }
+.cut, .other { min-width: 0; }
 section.cut { background: var(--cut-fill); border-left: 4px solid var(--cut); border-radius: 8px;
   padding: 14px 18px 16px; }
 section.cut h3 { color: var(--cut); }
@@ -88,13 +91,15 @@ section.cut.none { background: var(--well); border-color: var(--line); }
 .choices { display: grid; gap: 16px; margin-top: 8px; }
 .choice + .choice { border-top: 1px solid var(--line); padding-top: 14px; }
 .reference { line-height: 1.6; overflow-wrap: anywhere; }
-.reference .of { color: var(--soft); font-size: .88em; }
-.marked { color: var(--cut); font-weight: 700; text-decoration: underline 2px;
+.reference .name { font-weight: 700; margin-right: .5em; }
+.cut .reference .name { color: var(--cut); font-size: 1.08em; text-decoration: underline 2px;
   text-underline-offset: 4px; }
-.where { font-size: .95rem; } .where code { font-weight: 650; }
-.why { margin-top: 4px; overflow-wrap: anywhere; }
+.where code { font-weight: 600; } .where::before { content: "at "; color: var(--soft); }
+.why { margin-top: 2px; overflow-wrap: anywhere; }
+.ends { margin-top: 6px; font-size: .88rem; line-height: 1.5; overflow-wrap: anywhere; }
+.ends span { display: inline-block; width: 2.9em; color: var(--soft); }
 .other { font-size: .94rem; } .other h3 { color: var(--soft); }
-.other ul { padding-left: 1.15em; margin-top: 4px; display: grid; gap: 8px; }
+.other ul { list-style: none; padding: 0; margin-top: 4px; display: grid; gap: 12px; }
 
 figure { min-width: 0; }
 .scroll { overflow-x: auto; }
@@ -115,11 +120,10 @@ svg.ring, svg.graph { display: inline-block; max-width: 100%; height: auto; min-
 .ring .arrow.loop .head { fill: var(--loop); }
 .ring .arrow.cut .line { stroke: var(--cut); stroke-width: 2.6; stroke-dasharray: 7 4; }
 .ring .arrow.cut .head { fill: var(--cut); }
-.ring .label { font-size: 11px; fill: var(--soft); stroke: var(--well); stroke-width: 6px;
-  stroke-linejoin: round; paint-order: stroke; }
+.ring .label { font-size: 11px; fill: var(--soft); } .label-ground { fill: var(--well); }
 .ring .label.loop { fill: var(--loop); font-weight: 600; }
 .ring .label.cut { fill: var(--cut); font-weight: 700; text-decoration: underline; }
-.graph text { fill: var(--ink); }
+.graph text { fill: var(--ink); font-family: var(--mono); }
 .graph .item path, .graph .item polygon { stroke: var(--soft); }
 .graph .item.loop path { stroke: var(--loop); fill: var(--loop-fill); }
 .graph .item.owner polygon { stroke: var(--owner); fill: var(--owner-fill); }
