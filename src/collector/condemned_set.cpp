@@ -61,6 +61,7 @@ cw_walk_result CondemnedSet::walk(PyObject* canary) noexcept {
 void CondemnedSet::assign(std::vector<PyObject*> objects) {
     objects_ = std::move(objects);
     index_.build(objects_);
+    has_flags_ = false;
 }
 
 }  // namespace cyclewatch::collector

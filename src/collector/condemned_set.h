@@ -39,8 +39,8 @@ class CondemnedSet {
 
     // REQUIRES: PyObject_IS_GC(object).
     [[nodiscard]] bool contains(PyObject* object) const noexcept {
-        return index_.empty() ? cw_is_condemned(object) != 0
-                              : index_.find(object) != PointerIndex::kAbsent;
+        return has_flags_ ? cw_is_condemned(object) != 0
+                          : index_.find(object) != PointerIndex::kAbsent;
     }
 
     // Room for `count` objects, so that the walk does not allocate. May throw std::bad_alloc.
@@ -48,6 +48,7 @@ class CondemnedSet {
     void clear() noexcept {
         objects_.clear();
         index_ = {};
+        has_flags_ = true;
     }
 
     // Fills the set from the list that `canary` is linked into. Anything but CW_WALK_COMPLETE
@@ -59,7 +60,8 @@ class CondemnedSet {
 
   private:
     std::vector<PyObject*> objects_;
-    PointerIndex index_;  // built only where the collecting flag cannot be asked
+    bool has_flags_ = true;  // the collecting flag can be asked; otherwise index_ is
+    PointerIndex index_;
 };
 
 }  // namespace cyclewatch::collector

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/owner_detector.h"
 
+#include <algorithm>
 #include <new>
 
 namespace cyclewatch::device {
@@ -11,31 +12,36 @@ std::size_t hash_pointer(const void* pointer) noexcept {
     return address ^ (address >> 9);
 }
 
-bool has_gc_header(PyObject* object, bool asks_instance) noexcept {
-    return asks_instance ? PyObject_IS_GC(object) != 0 : PyType_IS_GC(Py_TYPE(object)) != 0;
-}
-
 }  // namespace
+
+bool OwnerDetector::has_gc_header(PyObject* object, const TypeEntry& type) noexcept {
+    return type.asks_instance ? PyObject_IS_GC(object) != 0 : type.has_gc_header;
+}
 
 OwnerDetector::TypeEntry OwnerDetector::judge(PyTypeObject* type) const noexcept {
     TypeEntry entry;
     entry.type = type;
     entry.round = round_;
     entry.reader = registry_->reader_for(type);
-    entry.asks_instance = type->tp_is_gc != nullptr;
+    entry.has_gc_header = PyType_IS_GC(type) != 0;
+    entry.asks_instance = entry.has_gc_header && type->tp_is_gc != nullptr;
     if (entry.reader != nullptr) {
         entry.verdict = Verdict::owner;
-    } else if (PyType_IS_GC(type) != 0) {
+    } else if (entry.has_gc_header) {
         entry.verdict = Verdict::container;
     }
     return entry;
 }
 
 const OwnerDetector::TypeEntry& OwnerDetector::type_entry(PyTypeObject* type) noexcept {
+    if (latest_type_->type == type) {
+        return *latest_type_;
+    }
     TypeEntry& entry = types_[hash_pointer(type) % types_.size()];
     if (entry.type != type || entry.round != round_) {
         entry = judge(type);
     }
+    latest_type_ = &entry;
     return entry;
 }
 
@@ -72,26 +78,36 @@ OwnerDetector::OutsideEntry& OwnerDetector::outside_entry(PyObject* object) {
     }
 }
 
-void OwnerDetector::count_reference(PyObject* target) {
+void OwnerDetector::count_reference(OutsideEntry& entry) {
+    // Once every reference to it is accounted for, nothing alive holds it: it dies too.
+    if (static_cast<Py_ssize_t>(++entry.references) == Py_REFCNT(entry.object)) {
+        dying_.push_back(entry.object);
+    }
+}
+
+void OwnerDetector::look_at(PyObject* target) {
+    if (target == latest_) {
+        count_reference(*latest_entry_);
+        return;
+    }
     const TypeEntry& type = type_entry(Py_TYPE(target));
     if (type.verdict == Verdict::inert) {
         return;
     }
-    if (has_gc_header(target, type.asks_instance) && condemned_->contains(target)) {
+    if (has_gc_header(target, type) && condemned_->contains(target)) {
         return;
     }
     OutsideEntry& entry = outside_entry(target);
-    // Once every reference to it is accounted for, nothing alive holds it: it dies too.
-    if (static_cast<Py_ssize_t>(++entry.references) == Py_REFCNT(target)) {
-        dying_.push_back(target);
-    }
+    latest_ = target;
+    latest_entry_ = &entry;
+    count_reference(entry);
 }
 
 int OwnerDetector::visit(PyObject* target, void* self) noexcept {
     auto& detector = *static_cast<OwnerDetector*>(self);
     try {
         if (target != nullptr) {
-            detector.count_reference(target);
+            detector.look_at(target);
         }
         return 0;
     } catch (const std::bad_alloc&) {
@@ -100,9 +116,9 @@ int OwnerDetector::visit(PyObject* target, void* self) noexcept {
     }
 }
 
-bool OwnerDetector::visit_references(PyObject* object) noexcept {
+bool OwnerDetector::visit_references(PyObject* object, const TypeEntry& type) noexcept {
     const traverseproc traverse = Py_TYPE(object)->tp_traverse;
-    if (traverse != nullptr && PyObject_IS_GC(object) != 0) {
+    if (traverse != nullptr && has_gc_header(object, type)) {
         traverse(object, visit, this);
     }
     return !out_of_memory_;
@@ -114,24 +130,30 @@ void OwnerDetector::detect(const collector::CondemnedSet& condemned,
     registry_ = &registry;
     ++round_;
     outside_count_ = 0;
+    latest_ = nullptr;
+    types_[0] = {};
+    latest_type_ = types_.data();
     dying_.clear();
     out_of_memory_ = false;
-    for (PyObject* object : condemned.objects()) {
-        const TypeEntry& type = type_entry(Py_TYPE(object));
+    const std::span<PyObject* const> objects = condemned.objects();
+    for (std::size_t i = 0; i < objects.size(); ++i) {
+        __builtin_prefetch(objects[std::min(i + 8, objects.size() - 1)]);
+        PyObject* const object = objects[i];
+        const TypeEntry type = type_entry(Py_TYPE(object));
         if (type.verdict == Verdict::owner) {
             detection.owners.push_back({object, type.reader});
         }
-        if (!visit_references(object)) {
+        if (!visit_references(object, type)) {
             throw std::bad_alloc();
         }
     }
     // dying_ grows while it is walked: what a dying object alone holds dies as well.
     for (std::size_t i = 0; i < dying_.size(); ++i) {
-        const TypeEntry& type = type_entry(Py_TYPE(dying_[i]));
+        const TypeEntry type = type_entry(Py_TYPE(dying_[i]));
         if (type.verdict == Verdict::owner) {
             detection.owners.push_back({dying_[i], type.reader});
         }
-        if (!visit_references(dying_[i])) {
+        if (!visit_references(dying_[i], type)) {
             throw std::bad_alloc();
         }
     }

@@ -48,6 +48,7 @@ class OwnerDetector {
         OwnerReader* reader = nullptr;
         std::uint32_t round = 0;
         Verdict verdict = Verdict::inert;
+        bool has_gc_header = false;
         bool asks_instance = false;  // tp_is_gc decides per object (types do this)
     };
 
@@ -62,16 +63,21 @@ class OwnerDetector {
     [[nodiscard]] TypeEntry judge(PyTypeObject* type) const noexcept;
     OutsideEntry& outside_entry(PyObject* object);
     void grow_outside();
-    void count_reference(PyObject* target);
-    bool visit_references(PyObject* object) noexcept;
+    void look_at(PyObject* target);
+    void count_reference(OutsideEntry& entry);
+    bool visit_references(PyObject* object, const TypeEntry& type) noexcept;
+    static bool has_gc_header(PyObject* object, const TypeEntry& type) noexcept;
     static int visit(PyObject* target, void* self) noexcept;
 
     const collector::CondemnedSet* condemned_ = nullptr;
     const OwnerRegistry* registry_ = nullptr;
     std::uint32_t round_ = 0;
     std::array<TypeEntry, 512> types_{};
+    const TypeEntry* latest_type_ = types_.data();  // neighbours are often of one type
     std::vector<OutsideEntry> outside_;
     std::size_t outside_count_ = 0;
+    PyObject* latest_ = nullptr;            // the outside object counted last, and its entry: most
+    OutsideEntry* latest_entry_ = nullptr;  // references out of the set go to one class
     std::vector<PyObject*> dying_;  // outside objects whose references are all accounted for
     bool out_of_memory_ = false;    // set where an exception could not pass through C frames
 };
