@@ -101,7 +101,7 @@ std::string label_of(const LogicalGraph& graph, std::uint32_t edge) {
 
 std::string generic_label_of(const LogicalGraph& graph, std::uint32_t edge) {
     const model::EdgeLabel& label = graph.edges[edge].label;
-    return model::generic_label_text(label.kind, graph.raw->text(label.name));
+    return model::generic_label_text(label.kind, graph.raw->text(label.name), label.index);
 }
 
 std::string step_text(const LogicalGraph& graph, std::uint32_t edge) {
@@ -134,9 +134,12 @@ std::string loop_text(const LogicalGraph& graph, std::span<const std::uint32_t> 
     return text + short_name(graph, graph.edges[loop.front()].holder);
 }
 
+std::string location_of_node(const LogicalGraph& graph, std::uint32_t node) {
+    return place(graph, graph.node(named_node(graph, node)).location);
+}
+
 std::string location_of(const LogicalGraph& graph, std::uint32_t edge) {
-    const std::uint32_t holder = graph.edges[edge].holder;
-    return place(graph, graph.node(named_node(graph, holder)).location);
+    return location_of_node(graph, graph.edges[edge].holder);
 }
 
 model::Reference reference_of(const LogicalGraph& graph, std::uint32_t edge) {

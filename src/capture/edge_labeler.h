@@ -19,6 +19,8 @@ namespace cyclewatch::capture {
 class ReferenceSink {
   public:
     virtual ~ReferenceSink() = default;
+    // True if keys that are no identifiers may be shown too (capture_values).
+    [[nodiscard]] virtual bool wants_values() const noexcept { return false; }
     // `target` is borrowed and never null. `name` need not outlive the call.
     virtual void add(PyObject* target, model::EdgeKind kind, std::string_view name,
                      std::uint32_t index) = 0;

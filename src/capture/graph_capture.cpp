@@ -153,7 +153,8 @@ CapturedGraph capture_graph(std::span<PyObject* const> condemned,
 
     CapturedGraph captured;
     captured.omitted_objects = selection.omitted;
-    GraphNamer namer(objects, condemned.size(), index, graph, selection.objects);
+    GraphNamer namer(objects, condemned.size(), index, graph, selection.objects,
+                     limits.values);
     captured.graph = namer.name_all();
     place_owners(clusters, verdicts, owner_positions, namer.node_of(), captured);
     return captured;

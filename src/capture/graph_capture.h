@@ -22,6 +22,7 @@ struct CaptureLimits {
     // first is always named, up to max_first_cluster objects.
     std::uint64_t max_objects = 50'000;
     std::uint64_t max_first_cluster = 400'000;
+    bool values = false;  // name dict keys that are no identifiers by their value
 };
 
 // Where one owner ended up.

@@ -44,6 +44,8 @@ struct GraphNamer::Parts final : PartSink {
 struct GraphNamer::References final : ReferenceSink {
     References(GraphNamer& namer, std::uint32_t from) : namer_(namer), from_(from) {}
 
+    [[nodiscard]] bool wants_values() const noexcept override { return namer_.values_; }
+
     // A label without a reference of tp_traverse behind it is dropped: the graph must be the
     // collector's own, or loops would appear that it does not see.
     void add(PyObject* target, model::EdgeKind kind, std::string_view name,
@@ -71,12 +73,13 @@ struct GraphNamer::References final : ReferenceSink {
 
 GraphNamer::GraphNamer(std::span<PyObject* const> objects, std::size_t condemned,
                        const collector::PointerIndex& index, const Adjacency& graph,
-                       std::span<const std::uint32_t> selected)
+                       std::span<const std::uint32_t> selected, bool values)
     : objects_(objects),
       condemned_(condemned),
       index_(index),
       graph_(graph),
       selected_(selected),
+      values_(values),
       node_of_(objects.size(), kNotNamed),
       parts_(selected.size()),
       unexplained_(selected.size(), 0) {

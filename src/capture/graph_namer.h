@@ -27,7 +27,7 @@ class GraphNamer {
     // condemned set, the rest its dependents. All arguments must outlive the namer.
     GraphNamer(std::span<PyObject* const> objects, std::size_t condemned,
                const collector::PointerIndex& index, const Adjacency& graph,
-               std::span<const std::uint32_t> selected);
+               std::span<const std::uint32_t> selected, bool values);
 
     [[nodiscard]] model::ReferenceGraph name_all();
 
@@ -53,6 +53,7 @@ class GraphNamer {
     const collector::PointerIndex& index_;
     const Adjacency& graph_;
     std::span<const std::uint32_t> selected_;
+    bool values_;
     std::vector<std::uint32_t> node_of_;
     std::vector<Part> parts_;                // per node
     std::vector<std::uint32_t> unexplained_;  // per node: references to it not yet named

@@ -18,6 +18,7 @@ std::string with_position(EdgeKind kind, std::string_view name, std::string_view
         case EdgeKind::member: return std::string(name);
         case EdgeKind::key_value: return join("['", name, "']");
         case EdgeKind::opaque_key_value: return join("[<", name, ">]");
+        case EdgeKind::captured_key_value: return join("[", name, "]");
         case EdgeKind::dict_key: return "key";
         case EdgeKind::index: return join("[", position, "]");
         case EdgeKind::element: return "element";
@@ -37,7 +38,10 @@ std::string label_text(EdgeKind kind, std::string_view name, std::uint32_t index
     return with_position(kind, name, std::to_string(index));
 }
 
-std::string generic_label_text(EdgeKind kind, std::string_view name) {
+std::string generic_label_text(EdgeKind kind, std::string_view name, std::uint32_t index) {
+    if (kind == EdgeKind::captured_key_value) {
+        return with_position(EdgeKind::opaque_key_value, index == 0 ? "str" : "int", {});
+    }
     return with_position(kind, name, "x");
 }
 

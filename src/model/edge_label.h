@@ -17,6 +17,8 @@ enum class EdgeKind : std::uint8_t {
     member,            // name             C member: __self__, tb_frame, f_back, cell_contents ...
     key_value,         // ['name']         value under a key that is an identifier
     opaque_key_value,  // [<int>]          value under any other key; name is the key's type
+    captured_key_value,  // ['a b'] [17]    as opaque_key_value, with capture_values: name is the
+                         //                 key in brackets, index 0 for str and 1 for int
     dict_key,          // key              the reference to a dict key
     index,             // [3]              item of a sequence
     element,           // element          member of a set
@@ -40,6 +42,8 @@ struct EdgeLabel {
 [[nodiscard]] std::string label_text(EdgeKind kind, std::string_view name, std::uint32_t index);
 
 // The label with every index replaced by [x]: what a signature is made of.
-[[nodiscard]] std::string generic_label_text(EdgeKind kind, std::string_view name);
+// Keys that capture_values added are left out again, so that it changes no signature.
+[[nodiscard]] std::string generic_label_text(EdgeKind kind, std::string_view name,
+                                             std::uint32_t index);
 
 }  // namespace cyclewatch::model

@@ -161,7 +161,10 @@ void Hub::inspect(const collector::CondemnedSet& condemned) {
             return watch->wants(device, accelerator_usable_);
         });
     };
-    current_.caught = pipeline_.inspect(condemned, wanted, current_.depth);
+    // One capture serves every watch; keys are shown only where all of them asked for values.
+    const bool values = std::ranges::all_of(
+        watches_, [](const auto& watch) { return watch->settings().capture_values; });
+    current_.caught = pipeline_.inspect(condemned, wanted, current_.depth, values);
 }
 
 void Hub::on_stop(collector::Miss miss) noexcept {

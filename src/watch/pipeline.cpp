@@ -67,7 +67,7 @@ void Pipeline::read_owners(const device::Detection& detection, const Wanted& wan
 }
 
 std::unique_ptr<Catch> Pipeline::inspect(const collector::CondemnedSet& condemned,
-                                         const Wanted& wanted, Depth depth) {
+                                         const Wanted& wanted, Depth depth, bool values) {
     device::Detection detection;
     detector_.detect(condemned, registry_, detection);
     if (detection.owners.empty()) {
@@ -78,6 +78,7 @@ std::unique_ptr<Catch> Pipeline::inspect(const collector::CondemnedSet& condemne
     read_owners(detection, wanted, *caught, objects);
     if (depth != Depth::owners_only && !objects.empty()) {
         capture::CaptureLimits limits;
+        limits.values = values;
         if (depth == Depth::lean) {
             limits.max_objects = kLeanObjects;
         }

@@ -26,11 +26,34 @@ EdgeKind entry_kind(PartRole role) noexcept {
     }
 }
 
+constexpr std::uint32_t kStrKey = 0;  // index of a captured_key_value
+constexpr std::uint32_t kIntKey = 1;
+
+// With capture_values: a str or a small int as a key. False if `key` is anything else.
+bool add_captured(PyObject* key, PyObject* value, ReferenceSink& sink) {
+    if (PyUnicode_CheckExact(key)) {
+        const std::string text = "'" + std::string(Utf8Text(key).view()) + "'";
+        sink.add(value, EdgeKind::captured_key_value, text, kStrKey);
+        return true;
+    }
+    if (PyLong_CheckExact(key)) {
+        int overflow = 0;
+        const long long number = PyLong_AsLongLongAndOverflow(key, &overflow);
+        if (overflow == 0) {
+            sink.add(value, EdgeKind::captured_key_value, std::to_string(number), kIntKey);
+            return true;
+        }
+    }
+    return false;
+}
+
 // Keys are the program's data. Only names leave it; of any other key, its type.
 void add_value(PyObject* key, PyObject* value, PartRole role, ReferenceSink& sink) {
     const bool named = role == PartRole::nn_children ? is_child_name(key) : is_identifier(key);
     if (named) {
         sink.add(value, entry_kind(role), Utf8Text(key).view(), 0);
+    } else if (sink.wants_values() && add_captured(key, value, sink)) {
+        return;
     } else if (PyUnicode_CheckExact(key)) {
         sink.add(value, EdgeKind::opaque_key_value, "str", 0);
     } else {
