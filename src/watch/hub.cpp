@@ -9,6 +9,7 @@
 
 #include "analysis/analyze.h"
 #include "collector/gc_hook.h"
+#include "compat/layout_check.h"
 #include "device/device_memory.h"
 #include "watch/notices.h"
 
@@ -50,11 +51,16 @@ base::Result<std::shared_ptr<Watch>> Hub::start(Settings settings, ReportWriter:
     look_after_fork();
     std::string warning;
     if (watches_.empty()) {
+        // Before the hook: the check makes objects, and may be the first to do so.
+        const compat::LayoutCheck& layouts = compat::check_layouts();
         const base::Result<collector::Installed> installed = collector::install(*this);
         if (!installed.ok()) {
             return base::Error{installed.error()};
         }
         warning = installed.value().warning;
+        if (!layouts.ok()) {
+            warning += (warning.empty() ? "" : " ") + layouts.reason;
+        }
         last_of_generation_.fill(Clock::now());
     }
     auto watch = std::make_shared<Watch>(std::move(settings), std::move(render));
