@@ -18,6 +18,8 @@ struct Reference {
     std::string reason;    // why cutting it is right, in words; "" off the cut and alternatives
     std::vector<std::string> raw_path;  // the raw references this one stands for, in order
     bool payload = false;  // true: off the loop; cutting it keeps the loop and drops the memory
+
+    friend bool operator==(const Reference&, const Reference&) = default;
 };
 
 struct OwnerSummary {
@@ -29,6 +31,8 @@ struct OwnerSummary {
     std::string path;          // how the loop reaches it: "Engine.weights['w']"
     std::uint64_t count = 1;   // equal owners (type, device, bytes, shape, dtype, path)
     std::string allocated_at;  // "path:line"; "" if not known
+
+    friend bool operator==(const OwnerSummary&, const OwnerSummary&) = default;
 };
 
 // The condensed logical graph of one loop and what hangs off it, ready to be drawn.
@@ -39,6 +43,8 @@ struct Picture {
         bool on_loop = false;
         bool owner = false;
         std::uint64_t bytes = 0;  // of an owner
+
+        friend bool operator==(const Item&, const Item&) = default;
     };
     struct Arrow {
         std::uint32_t from = 0;  // index into items
@@ -46,10 +52,14 @@ struct Picture {
         std::string label;
         bool on_loop = false;
         bool cut = false;
+
+        friend bool operator==(const Arrow&, const Arrow&) = default;
     };
     std::vector<Item> items;
     std::vector<Arrow> arrows;
     std::uint64_t omitted_items = 0;  // left out by the cap
+
+    friend bool operator==(const Picture&, const Picture&) = default;
 };
 
 struct Finding {
@@ -76,6 +86,8 @@ struct Finding {
     double dead_for_at_most = 0;  // longest time the memory can have waited, seconds
     std::uint64_t first_collection = 0;
     std::uint64_t collections = 0;  // that condemned at least one
+
+    friend bool operator==(const Finding&, const Finding&) = default;
 };
 
 inline constexpr std::size_t kMaxOwnersPerFinding = 32;

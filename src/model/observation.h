@@ -39,6 +39,8 @@ struct CollectionRecord {
     std::uint64_t owners = 0;         // owners that died
     std::uint64_t released_bytes = 0;  // device bytes of their storages, each once
     std::string note;                 // why something was not captured; "" if all was
+
+    friend bool operator==(const CollectionRecord&, const CollectionRecord&) = default;
 };
 
 // Clusters of objects that were not named because a named one has the same shape: same kinds of

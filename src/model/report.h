@@ -24,6 +24,8 @@ struct ProgramInfo {
     std::string cyclewatch_version;
     std::string started_at;      // UTC, "2026-01-31T12:00:00Z"
     std::string strategy;        // "ride-along" or "trial-deletion"
+
+    friend bool operator==(const ProgramInfo&, const ProgramInfo&) = default;
 };
 
 struct Stats {
@@ -35,6 +37,8 @@ struct Stats {
     double collection_seconds = 0;      // spent in collections, our share included
     double elapsed = 0;                 // seconds the watch has been on
     std::map<std::string, std::uint64_t> skipped;  // reason -> how often
+
+    friend bool operator==(const Stats&, const Stats&) = default;
 };
 
 struct Report {
@@ -46,6 +50,8 @@ struct Report {
     std::uint64_t omitted_collections = 0;      // older records dropped
     Stats stats;
     std::vector<std::string> notes;  // what was truncated or skipped, in words
+
+    friend bool operator==(const Report&, const Report&) = default;
 };
 
 }  // namespace cyclewatch::model

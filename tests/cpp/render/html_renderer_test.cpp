@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/html_renderer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+
+#include "render/html_reader.h"
+#include "support/hostile_names.h"
+#include "support/markup_check.h"
+#include "support/sample_report.h"
+
+namespace cyclewatch::render {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// What a page of ours is made of; anything else came from the program.
+constexpr std::array kTags{
+    "html",   "head",       "meta", "title",   "style",   "body",    "main",    "header", "p",
+    "b",      "span",       "h1",   "h2",      "h3",      "nav",     "ol",      "ul",     "li",
+    "a",      "svg",        "rect", "article", "div",     "section", "code",    "wbr",    "br",
+    "figure", "figcaption", "g",    "path",    "polygon", "text",    "desc",    "table",  "caption",
+    "thead",  "tbody",      "tr",   "th",      "td",      "details", "summary", "footer", "script"};
+
+void expect_harmless(const std::string& page) {
+    const testing::Markup markup = testing::parse_markup(page);
+    EXPECT_EQ(markup.problem, "");
+    int scripts = 0;
+    for (const testing::MarkupTag& tag : markup.tags) {
+        EXPECT_NE(std::find(kTags.begin(), kTags.end(), tag.name), kTags.end()) << tag.name;
+        scripts += tag.name == "script" ? 1 : 0;
+        for (const std::string& attribute : tag.attributes) {
+            EXPECT_FALSE(attribute.starts_with("on") || attribute == "src" || attribute == "style")
+                << tag.name << " " << attribute;
+        }
+    }
+    EXPECT_EQ(scripts, 1);  // the JSON, which nothing runs
+}
+
+TEST(Html, IsWellFormedAndRunsNothing) {
+    expect_harmless(render_html(testing::make_sample_report()));
+    expect_harmless(render_html(testing::make_quiet_report()));
+    expect_harmless(render_html(model::Report{}));
+}
+
+TEST(Html, TakesNothingFromTheProgramForMarkup) {
+    for (const std::string& name : testing::hostile_names()) {
+        const std::string page = render_html(testing::make_hostile_report(name));
+        expect_harmless(page);
+        for (const char c : page) {
+            EXPECT_TRUE(static_cast<unsigned char>(c) >= 0x20 || c == '\n') << static_cast<int>(c);
+        }
+        EXPECT_EQ(page.find("\xE2\x80\xAE"), std::string::npos);
+    }
+}
+
+TEST(Html, RefersToNothingOutsideItself) {
+    const std::string page = render_html(testing::make_sample_report());
+    EXPECT_THAT(page, HasSubstr("content=\"default-src 'none'"));
+    for (const char* outside : {"http://", "https://", "url(", "@import", "//cdn"}) {
+        EXPECT_THAT(page, Not(HasSubstr(outside)));
+    }
+}
+
+TEST(Html, SaysFirstWhatWasKeptAndWhatFixingItReturns) {
+    const std::string page = render_html(testing::make_sample_report());
+    EXPECT_THAT(page, HasSubstr("<h1>165 reference loops kept 342 MiB of cuda:0 memory"));
+    EXPECT_THAT(page, HasSubstr("frees 256 MiB at once (75 %)"));
+}
+
+TEST(Html, OrdersCardsAsTheReportDoes) {
+    const std::string page = render_html(testing::make_sample_report());
+    const std::size_t first = page.find("id=\"finding-1\"");
+    const std::size_t second = page.find("id=\"finding-2\"");
+    const std::size_t third = page.find("id=\"finding-3\"");
+    EXPECT_LT(first, second);
+    EXPECT_LT(second, third);
+    EXPECT_NE(third, std::string::npos);
+}
+
+TEST(Html, TellsTheKindsOfAdviceApart) {
+    const std::string page = render_html(testing::make_sample_report());
+    EXPECT_THAT(page, HasSubstr("Cut this reference"));
+    EXPECT_THAT(page, HasSubstr("Cut either of these"));
+    EXPECT_THAT(page, HasSubstr("Cut all of these"));
+    EXPECT_THAT(page, HasSubstr("Or keep the loop and drop the tensor"));
+}
+
+TEST(Html, GivesEveryIdOnce) {
+    const std::string page = render_html(testing::make_sample_report());
+    std::vector<std::string> ids;
+    for (std::size_t at = page.find(" id=\""); at != std::string::npos;
+         at = page.find(" id=\"", at + 1)) {
+        ids.push_back(page.substr(at + 5, page.find('"', at + 5) - at - 5));
+    }
+    std::sort(ids.begin(), ids.end());
+    EXPECT_EQ(std::adjacent_find(ids.begin(), ids.end()), ids.end());
+}
+
+TEST(Html, FallsBackToALayoutEngineForWhatIsNoRing) {
+    model::Report report = testing::make_sample_report();
+    model::Picture& picture = report.findings[0].picture;
+    picture.arrows.push_back({0, 3, ".shortcut", true, false});  // the ring forks
+    const std::string page = render_html(report);
+    EXPECT_THAT(page, HasSubstr("<svg class=\"graph\""));
+    expect_harmless(page);
+}
+
+TEST(Html, SurvivesAPictureThatContradictsItself) {
+    model::Report report = testing::make_sample_report();
+    report.findings[0].picture.arrows[0].to = 4'000'000'000;
+    report.findings[1].picture.items.clear();
+    report.findings[2].picture.items.resize(5000);
+    expect_harmless(render_html(report));
+}
+
+TEST(Html, ShowsTheHeaviestOfManyFindingsAndKeepsAllInTheJson) {
+    model::Report report = testing::make_sample_report();
+    report.findings.resize(2500, report.findings.front());
+    const std::string page = render_html(report);
+    EXPECT_THAT(page, HasSubstr("2,400 lighter findings not shown here"));
+    EXPECT_THAT(page, Not(HasSubstr("id=\"finding-101\"")));
+    const auto embedded = find_embedded_report(page);
+    ASSERT_TRUE(embedded.ok());
+}
+
+}  // namespace
+}  // namespace cyclewatch::render

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/renderer.h"
+
+#include <gtest/gtest.h>
+
+#include "support/golden.h"
+#include "support/sample_report.h"
+
+namespace cyclewatch::render {
+namespace {
+
+TEST(Formats, HaveNamesThatUsersWrite) {
+    EXPECT_EQ(format_names(), (std::vector<std::string>{"text", "json", "dot", "svg", "html"}));
+    for (const std::string& name : format_names()) {
+        EXPECT_TRUE(format_from_name(name).has_value());
+    }
+    EXPECT_FALSE(format_from_name("HTML").has_value());
+    EXPECT_FALSE(format_from_name("pdf").has_value());
+}
+
+TEST(Formats, AreToldBySuffix) {
+    EXPECT_EQ(format_from_path("a/b.TXT"), Format::text);
+    EXPECT_EQ(format_from_path("report.json"), Format::json);
+    EXPECT_EQ(format_from_path("x.gv"), Format::dot);
+    EXPECT_EQ(format_from_path("x.dot"), Format::dot);
+    EXPECT_EQ(format_from_path("x.Svg"), Format::svg);
+    EXPECT_EQ(format_from_path("x.htm"), Format::html);
+    EXPECT_FALSE(format_from_path("x.html.gz").has_value());
+    EXPECT_FALSE(format_from_path("html").has_value());
+    EXPECT_FALSE(format_from_path("").has_value());
+}
+
+TEST(Formats, WriteTheSuffixTheyAreToldBy) {
+    for (const std::string& name : format_names()) {
+        const Format format = *format_from_name(name);
+        EXPECT_EQ(format_from_path("x" + std::string(format_suffix(format))), format);
+    }
+}
+
+TEST(Golden, Text) {
+    testing::expect_golden("report.txt",
+                           render(testing::make_sample_report(), Format::text).value());
+}
+
+TEST(Golden, Json) {
+    testing::expect_golden("report.json",
+                           render(testing::make_sample_report(), Format::json).value());
+}
+
+TEST(Golden, Dot) {
+    testing::expect_golden("report.dot",
+                           render(testing::make_sample_report(), Format::dot).value());
+}
+
+TEST(Golden, Html) {
+    testing::expect_golden("report.html",
+                           render(testing::make_sample_report(), Format::html).value());
+}
+
+TEST(Golden, HtmlOfAQuietReport) {
+    testing::expect_golden("quiet.html",
+                           render(testing::make_quiet_report(), Format::html).value());
+}
+
+}  // namespace
+}  // namespace cyclewatch::render

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/text_renderer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "render/labels.h"
+#include "render/renderer.h"
+#include "support/hostile_names.h"
+#include "support/sample_report.h"
+
+namespace cyclewatch::render {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) {
+        lines.push_back(line);
+    }
+    return lines;
+}
+
+TEST(Card, NamesTheReferenceItsPlaceAndWhy) {
+    const std::string card = render_card(testing::make_sample_report().findings[0]);
+    EXPECT_THAT(card, HasSubstr("256 MiB in 64 loops"));
+    EXPECT_THAT(card, HasSubstr("closure:self of function"));
+    EXPECT_THAT(card, HasSubstr("examples/awaitable.py:44"));
+    EXPECT_THAT(card, HasSubstr("why: the lambda is stored"));
+    EXPECT_THAT(card, HasSubstr("keeps the loop, drops the tensor"));
+    EXPECT_THAT(card, HasSubstr("cw1-3f0a9c1be27d4458"));
+    EXPECT_FALSE(card.ends_with("\n"));
+}
+
+TEST(Card, SaysWhenTwoReferencesAreEquallyGood) {
+    EXPECT_THAT(render_card(testing::make_sample_report().findings[1]), HasSubstr("just as good"));
+}
+
+TEST(Card, MarksOnlyTheReferenceToCut) {
+    const auto lines = lines_of(render_card(testing::make_sample_report().findings[1]));
+    const auto marked = std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
+        return line.ends_with("<- cut");
+    });
+    EXPECT_EQ(marked, 1);
+}
+
+// The fullest card there can be: everything present, everything long.
+model::Finding overfull_finding() {
+    model::Finding finding = testing::make_hostile_report(std::string(300, 'w')).findings[0];
+    std::string prose;
+    for (int i = 0; i < 400; ++i) {
+        prose += "word ";
+    }
+    finding.title = finding.headline = prose;
+    finding.shared_bytes = 1;
+    finding.cut.assign(9, finding.cut.front());
+    finding.cut.front().reason = prose;
+    finding.alternatives.assign(9, finding.alternatives.front());
+    finding.loop.assign(50, finding.loop.front());
+    finding.owners.assign(32, finding.owners.front());
+    finding.omitted_owners = 1000;
+    return finding;
+}
+
+TEST(Card, KeepsToItsLinesAndColumns) {
+    for (const std::size_t width : {1U, 40U, 60U, 100U, 200U}) {
+        const auto lines = lines_of(render_card(overfull_finding(), 12345, width));
+        EXPECT_LE(lines.size(), kMaxCardLines);
+        for (const std::string& line : lines) {
+            EXPECT_LE(text_width(line), std::max<std::size_t>(width, 40)) << line;
+        }
+        EXPECT_THAT(lines.back(), HasSubstr("id"));  // what is cut is never the last line
+    }
+}
+
+TEST(Card, OfAnEmptyFindingIsStillACard) {
+    EXPECT_THAT(render_card(model::Finding{}), HasSubstr("no single reference"));
+}
+
+TEST(Text, BeginsWithOneSentence) {
+    const std::string text = render_text(testing::make_sample_report());
+    EXPECT_TRUE(text.starts_with("165 reference loops kept 342 MiB of cuda:0 memory")) << text;
+}
+
+TEST(Text, SaysWhatWasWatchedWhenNothingWasFound) {
+    const std::string text = render_text(testing::make_quiet_report());
+    EXPECT_THAT(text, HasSubstr("No reference loop kept cuda memory: 123 collections in 34.5 s"));
+    EXPECT_THAT(render_text(model::Report{}), HasSubstr("no collection ran"));
+}
+
+TEST(Text, PassesOnNoControlCharacter) {
+    for (const std::string& name : testing::hostile_names()) {
+        const std::string text = render_text(testing::make_hostile_report(name));
+        for (const std::string& line : lines_of(text)) {
+            EXPECT_EQ(clean_text(line), line);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace cyclewatch::render
