@@ -32,6 +32,10 @@ class HeldBytes {
     // Bytes that only references from `holder` to `target`'s component lead to.
     [[nodiscard]] std::uint64_t kept_through(std::uint32_t holder, std::uint32_t target) const;
 
+    [[nodiscard]] bool same_component(std::uint32_t a, std::uint32_t b) const {
+        return component_of_[a] == component_of_[b];
+    }
+
     // True if `node` is an owner, or an owner can be reached from it.
     [[nodiscard]] bool leads_to_owner(std::uint32_t node) const {
         return leads_to_owner_[component_of_[node]];

@@ -33,6 +33,9 @@ namespace cyclewatch::analysis {
 // the frame whose local it is, else the class of the holder; "" if not known.
 [[nodiscard]] std::string location_of(const LogicalGraph& graph, std::uint32_t edge);
 
+// Where the code or class of `node` stands: "path:line", or "".
+[[nodiscard]] std::string location_of_node(const LogicalGraph& graph, std::uint32_t node);
+
 // The whole of it, without a reason.
 [[nodiscard]] model::Reference reference_of(const LogicalGraph& graph, std::uint32_t edge);
 

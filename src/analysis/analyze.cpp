@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/analyze.h"
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+
+#include "analysis/component.h"
+#include "analysis/finding_builder.h"
+#include "analysis/held_bytes.h"
+#include "analysis/logical_graph.h"
+#include "analysis/ordering.h"
+#include "analysis/owner_walk.h"
+#include "analysis/repeats.h"
+#include "analysis/shortest_loop.h"
+#include "analysis/signature.h"
+#include "analysis/strong_components.h"
+
+namespace cyclewatch::analysis {
+namespace {
+
+std::vector<char> owner_nodes(const model::Observation& observation) {
+    std::vector<char> is_owner(observation.graph.nodes.size(), 0);
+    for (const model::DeviceOwner& owner : observation.owners) {
+        is_owner[index_of(owner.node)] = 1;
+    }
+    return is_owner;
+}
+
+LogicalGraph ordered_graph(const model::Observation& observation,
+                           const std::vector<char>& is_owner) {
+    LogicalGraph graph = make_logical(observation.graph, is_owner);
+    std::vector<std::uint64_t> weight(graph.nodes(), 0);
+    for (const model::DeviceOwner& owner : observation.owners) {
+        weight[graph.logical_of[index_of(owner.node)]] +=
+            observation.storages[index_of(owner.storage)].bytes + 1;
+    }
+    put_in_order(graph, weight);
+    return graph;
+}
+
+// The components to report, heaviest first; equally heavy ones by what they consist of.
+std::vector<std::uint32_t> reported_components(const LogicalGraph& graph,
+                                               const StrongComponents& components,
+                                               const HeldBytes& held) {
+    std::vector<std::uint64_t> color(components.count(), 0);
+    std::vector<bool> leads(components.count(), false);
+    for (std::uint32_t node = 0; node < graph.nodes(); ++node) {
+        color[components.of[node]] += graph.color[node];
+        leads[components.of[node]] = held.leads_to_owner(node);
+    }
+    std::vector<std::uint32_t> reported;
+    for (std::uint32_t c = 0; c < components.count(); ++c) {
+        if (components.cyclic[c] && leads[c]) {
+            reported.push_back(c);
+        }
+    }
+    std::sort(reported.begin(), reported.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return std::tuple(held.held_by(b), color[a]) < std::tuple(held.held_by(a), color[b]);
+    });
+    return reported;
+}
+
+class Analysis {
+  public:
+    explicit Analysis(const model::Observation& observation)
+        : observation_(observation),
+          is_owner_(owner_nodes(observation)),
+          graph_(ordered_graph(observation, is_owner_)),
+          components_(strong_components(graph_.view())),
+          held_(graph_, components_, observation),
+          walk_(graph_, observation) {}
+
+    std::vector<model::Finding> run() {
+        std::vector<char> owns(graph_.nodes(), 0);
+        for (std::uint32_t node = 0; node < graph_.nodes(); ++node) {
+            owns[node] = is_owner_[graph_.raw_node[node]];
+        }
+        const std::vector<Weight> weights =
+            weigh_components(graph_, components_, held_, observation_);
+        ComponentCutter cutter(graph_, components_, held_, owns);
+        for (const std::uint32_t c : reported_components(graph_, components_, held_)) {
+            add(cutter.cut_out(c), held_.held_by(c), weights[c]);
+        }
+        return finish();
+    }
+
+  private:
+    void add(const Component& component, std::uint64_t held_bytes, const Weight& weight) {
+        const Loop loop = choose_loop(graph_, component);
+        std::vector<std::uint32_t> edges;
+        for (const std::uint32_t e : loop) {
+            edges.push_back(component.edges[e]);
+        }
+        std::string signature = signature_of(graph_, edges);
+        const bool walked = walk_.walk(edges);
+        const auto [entry, fresh] =
+            builder_of_.try_emplace(signature, static_cast<std::uint32_t>(builders_.size()));
+        if (fresh) {
+            builders_.emplace_back(graph_, observation_, held_);
+            builders_.back().describe(
+                component, loop, edges, std::move(signature), held_bytes, walk_);
+        }
+        builders_[entry->second].count(held_bytes, walked, walk_, weight);
+    }
+
+    std::vector<model::Finding> finish() {
+        std::vector<model::Finding> findings;
+        for (FindingBuilder& builder : builders_) {
+            findings.push_back(builder.finish());
+        }
+        std::sort(findings.begin(), findings.end(), [](const auto& a, const auto& b) {
+            return std::tie(b.held_bytes, b.shared_bytes, a.signature) <
+                   std::tie(a.held_bytes, a.shared_bytes, b.signature);
+        });
+        return findings;
+    }
+
+    const model::Observation& observation_;
+    std::vector<char> is_owner_;  // per raw node
+    LogicalGraph graph_;
+    StrongComponents components_;
+    HeldBytes held_;
+    OwnerWalk walk_;
+    std::unordered_map<std::string, std::uint32_t> builder_of_;  // by signature
+    std::vector<FindingBuilder> builders_;
+};
+
+}  // namespace
+
+std::vector<model::Finding> analyze(const model::Observation& observation) {
+    if (observation.owners.empty()) {
+        return {};
+    }
+    return Analysis(observation).run();
+}
+
+}  // namespace cyclewatch::analysis

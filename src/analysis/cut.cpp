@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/cut.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "analysis/names.h"
+#include "analysis/pattern_table.h"
+#include "analysis/payload.h"
+
+namespace cyclewatch::analysis {
+namespace {
+
+constexpr std::size_t kMostAlternatives = 3;
+constexpr std::size_t kMostInSet = 3;
+constexpr std::size_t kMostCandidates = 32;      // of one loop
+constexpr std::uint64_t kMostWork = 20'000'000;  // nodes and references looked at, all checks
+
+// What makes two references one item to whoever has to change the code: the same label between
+// the same kinds of objects. Of containers, the same container.
+using Kind = std::tuple<std::uint64_t, model::EdgeKind, model::StringId, model::StringId>;
+
+class Search {
+  public:
+    Search(const LogicalGraph& graph, const Component& component, const HeldBytes& held)
+        : graph_(graph),
+          component_(component),
+          held_(held),
+          dead_(component.targets.size(), 0),
+          checks_left_(4 + kMostWork / (component.size() + component.targets.size())) {}
+
+    Cut run(const Loop& loop) {
+        Cut result;
+        std::vector<Candidate> ranked = rank(loop);
+        std::vector<Candidate> enough = those_enough(ranked, &Search::single_item);
+        if (enough.empty()) {
+            enough = those_enough(ranked, &Search::all_alike);
+        }
+        const std::vector<Candidate> payloads = payload_candidates(graph_, component_, loop, held_);
+        if (!enough.empty()) {
+            result.cut = {enough.front()};
+            result.alternatives.assign(enough.begin() + 1, enough.end());
+        } else {
+            result.cut = smallest_set(loop);
+        }
+        prefer_payload_to_no_advice(result, payloads);
+        for (const Candidate& payload : payloads) {
+            if (result.cut.empty() || result.cut.front().edges != payload.edges) {
+                result.alternatives.push_back(payload);
+            }
+        }
+        result.tie =
+            result.cut.size() == 1 && !result.alternatives.empty() &&
+            result.cut.front().payload == result.alternatives.front().payload &&
+            result.cut.front().score - result.alternatives.front().score <= patterns::kTieMargin;
+        return result;
+    }
+
+  private:
+    // The references of `loop` that a program can leave out, best first.
+    std::vector<Candidate> rank(const Loop& loop) const {
+        std::vector<std::uint32_t> edges;
+        std::vector<std::uint64_t> kept;
+        for (const std::uint32_t e : loop) {
+            edges.push_back(component_.edges[e]);
+            kept.push_back(component_.kept[component_.holder[e]]);
+        }
+        const LoopView view{graph_, edges, kept};
+        std::vector<Candidate> ranked;
+        for (std::size_t i = 0; i < loop.size(); ++i) {
+            Candidate candidate;
+            candidate.edges = {loop[i]};  // positions in the component until it is finished
+            candidate.pattern = &pattern_of(view, i);
+            candidate.score = score_of(view, i);
+            ranked.push_back(std::move(candidate));
+        }
+        std::stable_sort(ranked.begin(), ranked.end(), [](const Candidate& a, const Candidate& b) {
+            return a.score > b.score;
+        });
+        ranked.resize(std::min(ranked.size(), kMostCandidates));
+        return ranked;
+    }
+
+    using Widen = void (Search::*)(Candidate&) const;
+
+    // Those of `ranked` that end all loops when widened, as finished candidates.
+    std::vector<Candidate> those_enough(const std::vector<Candidate>& ranked, Widen widen) {
+        std::vector<Candidate> enough;
+        for (const Candidate& candidate : ranked) {
+            if (enough.size() > kMostAlternatives || candidate.score < patterns::kWorthCutting) {
+                break;
+            }
+            Candidate widened = candidate;
+            (this->*widen)(widened);
+            if (already_part_of(enough, widened)) {
+                continue;
+            }
+            mark(widened, 1);
+            const bool ends_all = !holds_still();
+            mark(widened, 0);
+            if (ends_all) {
+                enough.push_back(finish(std::move(widened)));
+            }
+        }
+        return enough;
+    }
+
+    // One reference; with it all that go through the same variable, which is one thing to empty.
+    void single_item(Candidate& candidate) const {
+        const std::uint32_t cell = logical(candidate.edges.front()).cell;
+        if (cell == kNone) {
+            return;
+        }
+        for (std::uint32_t e = 0; e < component_.edges.size(); ++e) {
+            if (logical(e).cell == cell && e != candidate.edges.front()) {
+                candidate.edges.push_back(e);
+                candidate.shared_cell = true;
+            }
+        }
+        candidate.alike = candidate.edges.size();
+    }
+
+    // All references that one line of code makes again and again.
+    void all_alike(Candidate& candidate) const {
+        const Kind kind = kind_of(candidate.edges.front());
+        single_item(candidate);
+        std::vector<char> listed(component_.edges.size(), 0);
+        for (const std::uint32_t e : candidate.edges) {
+            listed[e] = 1;
+        }
+        for (std::uint32_t e = 0; e < component_.edges.size(); ++e) {
+            if (listed[e] == 0 && kind_of(e) == kind) {
+                candidate.edges.push_back(e);
+            }
+        }
+        candidate.alike = candidate.edges.size();
+    }
+
+    // Loop after loop, the best reference of each, until no loop is left.
+    std::vector<Candidate> smallest_set(const Loop& first) {
+        std::vector<Candidate> set;
+        Loop loop = first;
+        bool ended = false;
+        while (!ended && set.size() < kMostInSet && !loop.empty()) {
+            Candidate best = rank(loop).front();
+            all_alike(best);
+            mark(best, 1);
+            set.push_back(std::move(best));
+            ended = !holds_still();
+            if (!ended) {
+                loop = choose_loop(graph_, component_, dead_);
+            }
+        }
+        if (ended) {
+            drop_needless(set);
+        } else if (!set.empty()) {
+            set.resize(1);
+            set.front().enough = false;
+        }
+        for (Candidate& candidate : set) {
+            candidate = finish(std::move(candidate));
+        }
+        std::fill(dead_.begin(), dead_.end(), 0);
+        return set;
+    }
+
+    void drop_needless(std::vector<Candidate>& set) {
+        for (std::size_t i = 0; i + 1 < set.size();) {
+            mark(set[i], 0);
+            if (holds_still()) {
+                mark(set[i], 1);
+                ++i;
+            } else {
+                set.erase(set.begin() + static_cast<std::ptrdiff_t>(i));
+            }
+        }
+    }
+
+    // "Cut the class's own __mro__" helps nobody: then the memory is what can be taken away.
+    static void prefer_payload_to_no_advice(Cut& result, const std::vector<Candidate>& payloads) {
+        const bool weak = result.cut.empty() || !result.cut.front().enough ||
+                          result.cut.front().score < patterns::kWorthCutting;
+        if (weak && !payloads.empty()) {
+            result.cut = {payloads.front()};
+        }
+    }
+
+    [[nodiscard]] bool already_part_of(const std::vector<Candidate>& finished,
+                                       const Candidate& other) const {
+        const std::uint32_t edge = component_.edges[other.edges.front()];
+        return std::any_of(finished.begin(), finished.end(), [edge](const Candidate& candidate) {
+            return std::find(candidate.edges.begin(), candidate.edges.end(), edge) !=
+                   candidate.edges.end();
+        });
+    }
+
+    [[nodiscard]] const LogicalEdge& logical(std::uint32_t e) const {
+        return graph_.edges[component_.edges[e]];
+    }
+
+    [[nodiscard]] Kind kind_of(std::uint32_t e) const {
+        const std::uint32_t holder = component_.nodes[component_.holder[e]];
+        const std::uint32_t target = component_.nodes[component_.targets[e]];
+        const std::uint64_t who = is_container(graph_, holder)
+                                      ? std::uint64_t{holder} | (std::uint64_t{1} << 63)
+                                      : index_of(graph_.node(holder).name);
+        return {who, logical(e).label.kind, logical(e).label.name, graph_.node(target).name};
+    }
+
+    void mark(const Candidate& candidate, char dead) {
+        for (const std::uint32_t e : candidate.edges) {
+            dead_[e] = dead;
+        }
+    }
+
+    // Out of patience counts as "still holds": a cut is only named when it was seen to work.
+    bool holds_still() {
+        if (checks_left_ == 0) {
+            return true;
+        }
+        --checks_left_;
+        return still_holds(component_, dead_);
+    }
+
+    Candidate finish(Candidate candidate) const {
+        for (std::uint32_t& e : candidate.edges) {
+            e = component_.edges[e];
+        }
+        return candidate;
+    }
+
+    const LogicalGraph& graph_;
+    const Component& component_;
+    const HeldBytes& held_;
+    std::vector<char> dead_;  // per reference of the component
+    std::uint64_t checks_left_;
+};
+
+}  // namespace
+
+Cut choose_cut(const LogicalGraph& graph,
+               const Component& component,
+               const Loop& loop,
+               const HeldBytes& held) {
+    return Search(graph, component, held).run(loop);
+}
+
+}  // namespace cyclewatch::analysis

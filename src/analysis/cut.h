@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which reference, or which few, end the loops of a component.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/component.h"
+#include "analysis/pattern.h"
+#include "analysis/shortest_loop.h"
+
+namespace cyclewatch::analysis {
+
+struct Candidate {
+    std::vector<std::uint32_t> edges;  // logical references that go together, the best first
+    const Pattern* pattern = nullptr;
+    int score = 0;
+    std::uint64_t alike = 1;   // references of this kind that must all go
+    bool shared_cell = false;  // `edges` go through one variable
+    bool payload = false;      // off the loop: keeps the loop, drops the memory
+    bool enough = true;        // no loop through which an owner is held is left without it
+};
+
+struct Cut {
+    std::vector<Candidate> cut;  // one candidate, or a set of which all must go
+    bool tie = false;            // cut[0] and alternatives[0] are equally good
+    std::vector<Candidate> alternatives;
+};
+
+// `loop` is a loop of `component`, not empty.
+[[nodiscard]] Cut choose_cut(const LogicalGraph& graph,
+                             const Component& component,
+                             const Loop& loop,
+                             const HeldBytes& held);
+
+}  // namespace cyclewatch::analysis

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/finding_builder.h"
+
+#include <algorithm>
+
+#include "analysis/cut.h"
+#include "analysis/headline.h"
+#include "analysis/names.h"
+#include "analysis/picture.h"
+
+namespace cyclewatch::analysis {
+namespace {
+
+// Groups of owners that are described at all; the heaviest kMaxOwnersPerFinding are shown.
+constexpr std::size_t kMostGroups = 4 * model::kMaxOwnersPerFinding;
+// References of one shared variable that are spelled out.
+constexpr std::size_t kMostSpelledOut = 8;
+
+bool same_text(const model::Reference& a, const model::Reference& b) {
+    return a.holder == b.holder && a.label == b.label && a.target == b.target &&
+           a.location == b.location;
+}
+
+// A candidate as references: one for each text, the first with the reason.
+void append_references(std::vector<model::Reference>& list,
+                       const LogicalGraph& graph,
+                       const Candidate& candidate,
+                       std::size_t set_size) {
+    const std::size_t shown =
+        candidate.shared_cell ? std::min(candidate.edges.size(), kMostSpelledOut) : 1;
+    for (std::size_t i = 0; i < shown; ++i) {
+        model::Reference reference = reference_of(graph, candidate.edges[i]);
+        const bool said = std::any_of(list.begin(), list.end(), [&](const auto& other) {
+            return same_text(other, reference);
+        });
+        if (said) {
+            continue;
+        }
+        reference.reason = reason_of(graph, candidate, set_size);
+        reference.payload = candidate.payload;
+        list.push_back(std::move(reference));
+    }
+}
+
+std::uint64_t all_bytes(const model::OwnerSummary& owner) {
+    return owner.bytes * owner.count;
+}
+
+}  // namespace
+
+FindingBuilder::FindingBuilder(const LogicalGraph& graph,
+                               const model::Observation& observation,
+                               const HeldBytes& held)
+    : graph_(graph), observation_(observation), held_(held) {}
+
+void FindingBuilder::describe(const Component& component,
+                              const Loop& loop,
+                              std::span<const std::uint32_t> loop_edges,
+                              std::string signature,
+                              std::uint64_t held_bytes,
+                              const OwnerWalk& walk) {
+    finding_.signature = std::move(signature);
+    finding_.title = loop_text(graph_, loop_edges);
+    finding_.largest_bytes = held_bytes;
+    for (const std::uint32_t edge : loop_edges) {
+        finding_.loop.push_back(reference_of(graph_, edge));
+    }
+    const Cut cut = choose_cut(graph_, component, loop, held_);
+    list_cut(cut);
+    const std::uint64_t reached = walk.bytes();
+    finding_.headline = headline_of(
+        graph_, loop_edges, cut, held_bytes, reached > held_bytes ? reached - held_bytes : 0);
+    std::vector<std::uint32_t> cut_edges;
+    for (const Candidate& candidate : cut.cut) {
+        cut_edges.insert(cut_edges.end(), candidate.edges.begin(), candidate.edges.end());
+    }
+    finding_.picture = make_picture(graph_, observation_, loop_edges, cut_edges, walk);
+}
+
+void FindingBuilder::list_cut(const Cut& cut) {
+    finding_.pattern = cut.cut.empty() ? "unknown" : std::string(cut.cut.front().pattern->id);
+    for (const Candidate& candidate : cut.cut) {
+        append_references(finding_.cut, graph_, candidate, cut.cut.size());
+    }
+    for (const Candidate& candidate : cut.alternatives) {
+        append_references(finding_.alternatives, graph_, candidate, 1);
+    }
+    finding_.tie = cut.tie;
+}
+
+void FindingBuilder::count(std::uint64_t held_bytes,
+                           bool walked,
+                           const OwnerWalk& walk,
+                           const Weight& weight) {
+    finding_.occurrences += weight.occurrences;
+    finding_.held_bytes += held_bytes + weight.further_held;
+    finding_.largest_bytes = std::max(finding_.largest_bytes, held_bytes);
+    if (!walked) {
+        return;
+    }
+    if (walk.bytes() > held_bytes) {
+        finding_.shared_bytes += (walk.bytes() - held_bytes) * weight.shared_factor;
+    }
+    for (const ReachedOwner& reached : walk.owners()) {
+        add_owner(reached, walk, weight.owner_factor);
+    }
+}
+
+void FindingBuilder::add_owner(const ReachedOwner& reached,
+                               const OwnerWalk& walk,
+                               std::uint64_t factor) {
+    if (const auto known = group_of_.find(reached.group); known != group_of_.end()) {
+        OwnerGroup& group = groups_[known->second];
+        group.summary.count += factor;
+        group.several_ways = group.several_ways || group.way != reached.way;
+        return;
+    }
+    if (groups_.size() >= kMostGroups) {
+        omitted_groups_.insert(reached.group);
+        return;
+    }
+    const model::DeviceOwner& owner = observation_.owners[reached.owner];
+    const model::Storage& storage = observation_.storages[index_of(owner.storage)];
+    OwnerGroup group;
+    group.summary.type = owner.type;
+    group.summary.device = storage.device;
+    group.summary.bytes = storage.bytes;
+    group.summary.shape = owner.shape;
+    group.summary.dtype = owner.dtype;
+    group.summary.count = factor;
+    group.summary.path = walk.path_text(walk.node_of(reached), false);
+    group.generic_path = walk.path_text(walk.node_of(reached), true);
+    group.way = reached.way;
+    group_of_.emplace(reached.group, static_cast<std::uint32_t>(groups_.size()));
+    groups_.push_back(std::move(group));
+}
+
+model::Finding FindingBuilder::finish() {
+    for (OwnerGroup& group : groups_) {
+        if (group.several_ways) {
+            group.summary.path = group.generic_path;
+        }
+        finding_.owners.push_back(std::move(group.summary));
+    }
+    std::stable_sort(finding_.owners.begin(),
+                     finding_.owners.end(),
+                     [](const model::OwnerSummary& a, const model::OwnerSummary& b) {
+                         return all_bytes(a) != all_bytes(b) ? all_bytes(a) > all_bytes(b)
+                                                             : a.path < b.path;
+                     });
+    finding_.omitted_owners = omitted_groups_.size();
+    if (finding_.owners.size() > model::kMaxOwnersPerFinding) {
+        finding_.omitted_owners += finding_.owners.size() - model::kMaxOwnersPerFinding;
+        finding_.owners.resize(model::kMaxOwnersPerFinding);
+    }
+    return std::move(finding_);
+}
+
+}  // namespace cyclewatch::analysis

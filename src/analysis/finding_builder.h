@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts one finding together from all loops of one signature. The first loop it is given is the
+// heaviest and the one that is shown; of the others only numbers are kept.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "analysis/component.h"
+#include "analysis/cut.h"
+#include "analysis/owner_walk.h"
+#include "analysis/shortest_loop.h"
+#include "model/finding.h"
+#include "model/observation.h"
+
+namespace cyclewatch::analysis {
+
+// What one occurrence counts for: itself, and loops of the same shape that were not captured.
+struct Weight {
+    std::uint64_t occurrences = 1;
+    std::uint64_t further_held = 0;
+    std::uint64_t shared_factor = 1;
+    std::uint64_t owner_factor = 1;
+};
+
+class FindingBuilder {
+  public:
+    FindingBuilder(const LogicalGraph& graph,
+                   const model::Observation& observation,
+                   const HeldBytes& held);
+
+    // Everything that is said once. `walk` has just walked `loop`'s references; `walked` is what
+    // it returned.
+    void describe(const Component& component,
+                  const Loop& loop,
+                  std::span<const std::uint32_t> loop_edges,
+                  std::string signature,
+                  std::uint64_t held_bytes,
+                  const OwnerWalk& walk);
+
+    // Adds the numbers of one occurrence and the owners that `walk` has just reached.
+    void count(std::uint64_t held_bytes, bool walked, const OwnerWalk& walk, const Weight& weight);
+
+    [[nodiscard]] model::Finding finish();
+
+  private:
+    struct OwnerGroup {
+        model::OwnerSummary summary;
+        std::string generic_path;  // for several owners whose indices differ
+        std::uint64_t way = 0;     // of the first owner
+        bool several_ways = false;
+    };
+
+    void add_owner(const ReachedOwner& reached, const OwnerWalk& walk, std::uint64_t factor);
+    void list_cut(const Cut& cut);
+
+    const LogicalGraph& graph_;
+    const model::Observation& observation_;
+    const HeldBytes& held_;
+    model::Finding finding_;
+    std::unordered_map<std::uint64_t, std::uint32_t> group_of_;  // key -> index
+    std::vector<OwnerGroup> groups_;
+    std::unordered_set<std::uint64_t> omitted_groups_;
+};
+
+}  // namespace cyclewatch::analysis

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/headline.h"
+
+#include "analysis/names.h"
+#include "base/byte_size.h"
+
+namespace cyclewatch::analysis {
+namespace {
+
+// "list[0]", "<lambda>.closure:self (train.py:12)"
+std::string named(const LogicalGraph& graph, std::uint32_t edge) {
+    const std::string label = label_of(graph, edge);
+    std::string text = short_name(graph, graph.edges[edge].holder);
+    text += label.front() == '.' || label.front() == '[' ? "" : ".";
+    text += label;
+    const std::string location = location_of(graph, edge);
+    if (!location.empty()) {
+        text += " (" + location.substr(location.find_last_of("/\\") + 1) + ")";
+    }
+    return text;
+}
+
+std::string what_is_kept(std::uint64_t held_bytes, std::uint64_t shared_bytes) {
+    if (held_bytes > 0) {
+        return "keeps " + base::format_bytes(held_bytes) + " of device memory alive";
+    }
+    if (shared_bytes > 0) {
+        return "keeps " + base::format_bytes(shared_bytes) +
+               " of device memory alive together with other loops";
+    }
+    return "leads to device memory that something else holds too";
+}
+
+std::string what_to_do(const LogicalGraph& graph, const Cut& cut) {
+    if (cut.cut.empty()) {
+        return "no single reference stands out";
+    }
+    const Candidate& first = cut.cut.front();
+    std::string text = first.payload ? "drop " : "cut ";
+    text += named(graph, first.edges.front());
+    if (first.alike > 1) {
+        text += first.shared_cell ? " and what shares its variable" : " and all like it";
+    }
+    for (std::size_t i = 1; i < cut.cut.size(); ++i) {
+        text += (i + 1 == cut.cut.size() ? " and " : ", ") + named(graph, cut.cut[i].edges.front());
+    }
+    if (first.payload) {
+        return text + ", through which the memory hangs on the loop";
+    }
+    return first.enough ? text : text + " first, though other loops remain";
+}
+
+}  // namespace
+
+std::string headline_of(const LogicalGraph& graph,
+                        std::span<const std::uint32_t> loop,
+                        const Cut& cut,
+                        std::uint64_t held_bytes,
+                        std::uint64_t shared_bytes) {
+    std::string text = short_name(graph, graph.edges[loop.front()].holder);
+    text += loop.size() == 1 ? " refers to itself and " : " is part of a reference loop that ";
+    text += what_is_kept(held_bytes, shared_bytes);
+    return text + ": " + what_to_do(graph, cut) + ".";
+}
+
+std::string reason_of(const LogicalGraph& graph, const Candidate& candidate, std::size_t set_size) {
+    std::string text = reason_text(graph, *candidate.pattern, candidate.edges.front());
+    if (candidate.shared_cell) {
+        text += "; " + std::to_string(candidate.alike) +
+                " references share this one variable: cutting one of them is not enough, empty "
+                "the variable or change all of them";
+    } else if (candidate.alike > 1) {
+        text += "; there are " + std::to_string(candidate.alike) +
+                " references of this kind, and all of them must go";
+    }
+    if (set_size > 1) {
+        text += "; it takes all " + std::to_string(set_size) +
+                " references listed, each closes a loop of its own";
+    }
+    if (!candidate.enough) {
+        text += "; this ends the shortest loop, but no small set of references ends them all";
+    }
+    return text;
+}
+
+}  // namespace cyclewatch::analysis

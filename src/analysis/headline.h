@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one sentence that a tired reader has to understand.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "analysis/cut.h"
+
+namespace cyclewatch::analysis {
+
+// "Engine is part of a reference loop that keeps 4.0 KiB of device memory alive: cut
+// <lambda>.closure:self (train.py:12)." `loop`: logical references.
+[[nodiscard]] std::string headline_of(const LogicalGraph& graph,
+                                      std::span<const std::uint32_t> loop,
+                                      const Cut& cut,
+                                      std::uint64_t held_bytes,
+                                      std::uint64_t shared_bytes);
+
+// Why this candidate: its pattern's reason and, where one reference is not enough, that.
+[[nodiscard]] std::string reason_of(const LogicalGraph& graph,
+                                    const Candidate& candidate,
+                                    std::size_t set_size);
+
+}  // namespace cyclewatch::analysis

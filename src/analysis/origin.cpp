@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/origin.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace cyclewatch::analysis {
+namespace {
+
+// Only for objects whose file is not known; where it is, the file decides.
+constexpr std::array<std::string_view, 26> kLibraries{
+    "accelerate", "cudf",        "cupy",         "cupyx",      "deepspeed",  "flax",  "ignite",
+    "jax",        "jaxlib",      "keras",        "lightning",  "numba",      "numpy", "pandas",
+    "rmm",        "scipy",       "sklearn",      "tensordict", "tensorflow", "torch", "torchaudio",
+    "torchrec",   "torchvision", "transformers", "triton",     "xarray"};
+constexpr std::array<std::string_view, 26> kStandardLibrary{
+    "abc",         "asyncio",     "collections", "concurrent",
+    "contextlib",  "contextvars", "copy",        "ctypes",
+    "dataclasses", "enum",        "functools",   "importlib",
+    "inspect",     "itertools",   "logging",     "multiprocessing",
+    "pathlib",     "queue",       "threading",   "traceback",
+    "types",       "typing",      "unittest",    "warnings",
+    "weakref",     "xml"};
+
+template <std::size_t size>
+bool contains(const std::array<std::string_view, size>& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool has_part(std::string_view path, std::string_view part) {
+    return path.find(part) != std::string_view::npos;
+}
+
+}  // namespace
+
+Origin origin_of(const LogicalGraph& graph, std::uint32_t node) {
+    const model::Node& described = graph.node(node);
+    const std::string_view path = graph.raw->text(described.location.path);
+    if (has_part(path, "site-packages") || has_part(path, "dist-packages")) {
+        return Origin::library;
+    }
+    if (has_part(path, "/lib/python3") || has_part(path, "<frozen ")) {
+        return Origin::standard_library;
+    }
+    if (!path.empty()) {
+        return Origin::user;
+    }
+    const std::string_view module = graph.raw->text(described.module);
+    const std::string_view top = module.substr(0, module.find('.'));
+    if (contains(kLibraries, top)) {
+        return Origin::library;
+    }
+    return contains(kStandardLibrary, top) ? Origin::standard_library : Origin::user;
+}
+
+}  // namespace cyclewatch::analysis

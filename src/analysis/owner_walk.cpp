@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/owner_walk.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "analysis/names.h"
+#include "base/stable_hash.h"
+
+namespace cyclewatch::analysis {
+namespace {
+
+// All walks together look at no more than this many times the graph, and some to spare.
+constexpr std::uint64_t kMostPasses = 16;
+constexpr std::uint64_t kSpareWork = 4'000'000;
+
+constexpr std::size_t kLongestPath = 12;  // steps shown
+
+std::uint64_t combine(std::uint64_t a, std::uint64_t b) {
+    a = (a ^ (b + 0x9e3779b97f4a7c15ULL + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccdULL;
+    return a ^ (a >> 32);
+}
+
+}  // namespace
+
+OwnerWalk::OwnerWalk(const LogicalGraph& graph, const model::Observation& observation)
+    : graph_(graph),
+      observation_(observation),
+      first_owner_(graph.nodes() + 1, 0),
+      owners_of_(observation.owners.size()),
+      seen_(graph.nodes(), 0),
+      storage_seen_(observation.storages.size(), 0),
+      came_by_(graph.nodes(), kNone),
+      path_(graph.nodes(), 0),
+      way_(graph.nodes(), 0),
+      work_left_(kMostPasses * (graph.nodes() + graph.edges.size()) + kSpareWork) {
+    for (std::size_t i = 0; i < graph.raw->strings.size(); ++i) {
+        const auto text = graph.raw->text(static_cast<model::StringId>(i));
+        label_hash_.push_back(base::StableHash().add(text).value());
+    }
+    for (const model::DeviceOwner& owner : observation.owners) {
+        const model::Storage& storage = observation.storages[index_of(owner.storage)];
+        looks_.push_back(base::StableHash()
+                             .add(owner.type)
+                             .add(owner.shape)
+                             .add(owner.dtype)
+                             .add(storage.device)
+                             .add(std::to_string(storage.bytes))
+                             .value());
+        ++first_owner_[graph.logical_of[index_of(owner.node)] + 1];
+    }
+    std::partial_sum(first_owner_.begin(), first_owner_.end(), first_owner_.begin());
+    std::vector<std::uint32_t> next(first_owner_.begin(), first_owner_.end() - 1);
+    for (std::uint32_t i = 0; i < observation.owners.size(); ++i) {
+        owners_of_[next[graph.logical_of[index_of(observation.owners[i].node)]]++] = i;
+    }
+}
+
+std::uint32_t OwnerWalk::node_of(const ReachedOwner& reached) const {
+    return graph_.logical_of[index_of(observation_.owners[reached.owner].node)];
+}
+
+void OwnerWalk::visit(std::uint32_t node, std::uint32_t by, std::uint64_t path, std::uint64_t way) {
+    seen_[node] = walks_;
+    came_by_[node] = by;
+    path_[node] = path;
+    way_[node] = way;
+    queue_.push_back(node);
+    collect(node);
+}
+
+void OwnerWalk::collect(std::uint32_t node) {
+    for (std::uint32_t i = first_owner_[node]; i < first_owner_[node + 1]; ++i) {
+        const std::uint32_t owner = owners_of_[i];
+        reached_.push_back({owner, combine(path_[node], looks_[owner]), way_[node]});
+        const std::size_t storage = index_of(observation_.owners[owner].storage);
+        if (storage_seen_[storage] != walks_) {
+            storage_seen_[storage] = walks_;
+            const model::Storage& block = observation_.storages[storage];
+            bytes_ += block.released ? block.bytes : 0;
+        }
+    }
+}
+
+void OwnerWalk::follow(std::uint32_t node, bool structural) {
+    for (std::uint32_t e = graph_.first[node]; e < graph_.first[node + 1]; ++e) {
+        const std::uint32_t target = graph_.targets[e];
+        if (graph_.edges[e].structural == structural && seen_[target] != walks_) {
+            const model::EdgeLabel& label = graph_.edges[e].label;
+            const std::uint64_t step =
+                combine(label_hash_[index_of(label.name)], static_cast<std::uint64_t>(label.kind));
+            visit(target, e, combine(path_[node], step), combine(way_[node], step + label.index));
+        }
+    }
+    work_left_ -=
+        std::min<std::uint64_t>(work_left_, 1 + graph_.first[node + 1] - graph_.first[node]);
+}
+
+bool OwnerWalk::walk(std::span<const std::uint32_t> loop) {
+    ++walks_;
+    queue_.clear();
+    reached_.clear();
+    bytes_ = 0;
+    if (work_left_ == 0) {
+        return false;
+    }
+    for (const std::uint32_t edge : loop) {
+        const std::uint32_t node = graph_.edges[edge].holder;
+        const std::uint64_t start = label_hash_[index_of(graph_.node(node).name)];
+        visit(node, kNone, start, start);
+    }
+    // Ways without structural references first: a path through a class's __mro__ says little.
+    std::size_t plain = 0;
+    std::size_t structural = 0;
+    while (structural < queue_.size()) {
+        if (plain < queue_.size()) {
+            follow(queue_[plain++], false);
+        } else {
+            follow(queue_[structural++], true);
+        }
+    }
+    const auto bytes_of = [this](const ReachedOwner& reached) {
+        return observation_.storages[index_of(observation_.owners[reached.owner].storage)].bytes;
+    };
+    std::stable_sort(
+        reached_.begin(), reached_.end(), [&](const ReachedOwner& a, const ReachedOwner& b) {
+            return bytes_of(a) > bytes_of(b);
+        });
+    return true;
+}
+
+std::vector<std::uint32_t> OwnerWalk::way_to(std::uint32_t node) const {
+    std::vector<std::uint32_t> way;
+    while (came_by_[node] != kNone) {
+        way.push_back(came_by_[node]);
+        node = graph_.edges[came_by_[node]].holder;
+    }
+    std::reverse(way.begin(), way.end());
+    return way;
+}
+
+std::string OwnerWalk::path_text(std::uint32_t node, bool generic) const {
+    const std::vector<std::uint32_t> way = way_to(node);
+    std::string text = short_name(graph_, way.empty() ? node : graph_.edges[way[0]].holder);
+    for (std::size_t i = 0; i < way.size(); ++i) {
+        if (way.size() > kLongestPath && i == kLongestPath / 2) {
+            text += "...";
+            i = way.size() - kLongestPath / 2;
+        }
+        const std::string label =
+            generic ? generic_label_of(graph_, way[i]) : label_of(graph_, way[i]);
+        text += label.front() == '.' || label.front() == '[' ? "" : ".";
+        text += label;
+    }
+    return text;
+}
+
+}  // namespace cyclewatch::analysis

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/pattern.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "analysis/names.h"
+#include "analysis/origin.h"
+#include "analysis/pattern_table.h"
+
+namespace cyclewatch::analysis {
+namespace {
+
+using namespace patterns;
+using model::EdgeKind;
+using model::NodeKind;
+
+constexpr std::array<std::string_view, 3> kSelfNames{"self", "cls", "this"};
+constexpr std::array<std::string_view, 14> kWholeNames{"parent",
+                                                       "owner",
+                                                       "root",
+                                                       "root_tx",
+                                                       "back",
+                                                       "backref",
+                                                       "back_ref",
+                                                       "outer",
+                                                       "host",
+                                                       "container",
+                                                       "parent_ref",
+                                                       "whole",
+                                                       "up",
+                                                       "prev"};
+constexpr std::array<std::string_view, 12> kFeatureNames{"forward",
+                                                         "step",
+                                                         "history",
+                                                         "backward",
+                                                         "update",
+                                                         "run",
+                                                         "call",
+                                                         "fit",
+                                                         "predict",
+                                                         "train",
+                                                         "eval",
+                                                         "state"};
+constexpr std::array<std::string_view, 4> kHelperClasses{
+    "accessor", "indexer", "locator", "cached"};
+
+// How far along a loop evidence is sought: a loop of a million steps must not cost their square.
+constexpr std::size_t kFarthestLook = 32;
+
+template <std::size_t size>
+bool contains(const std::array<std::string_view, size>& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string_view bare(std::string_view name) {
+    return name.substr(std::min(name.find_first_not_of('_'), name.size()));
+}
+
+// Lower case, without underscores: `_ILocIndexer` -> "ilocindexer".
+std::string folded(std::string_view name) {
+    std::string text;
+    for (const char c : name) {
+        if (c != '_') {
+            text.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
+        }
+    }
+    return text;
+}
+
+// Judges one reference of a loop.
+class Judge {
+  public:
+    Judge(const LoopView& loop, std::size_t i)
+        : loop_(loop),
+          graph_(loop.graph),
+          i_(i),
+          edge_(loop.edges[i]),
+          holder_(loop.holder(i)),
+          target_(loop.target(i)),
+          name_(graph_.label_name(edge_)) {}
+
+    const Pattern& pattern() const {
+        if (graph_.edges[edge_].structural) {
+            return kStructural;
+        }
+        switch (graph_.edges[edge_].label.kind) {
+            case EdgeKind::closure:
+                return closure();
+            case EdgeKind::local:
+                return local();
+            case EdgeKind::attribute:
+            case EdgeKind::slot:
+                return attribute();
+            case EdgeKind::member:
+                return member();
+            case EdgeKind::partial_argument:
+            case EdgeKind::partial_keyword:
+                return is_stored_on_target() ? kPartialOfSelf : kPartial;
+            case EdgeKind::default_value:
+                return is_object(target_) ? kDefaultHoldsOwner : kDefault;
+            case EdgeKind::key_value:
+            case EdgeKind::opaque_key_value:
+            case EdgeKind::captured_key_value:
+            case EdgeKind::dict_key:
+            case EdgeKind::index:
+            case EdgeKind::element:
+                return item();
+            case EdgeKind::stack:
+                return kFrameLocal;
+            case EdgeKind::unknown:
+                break;
+        }
+        return kUnnamed;
+    }
+
+    int adjustment() const {
+        int sum = 0;
+        const NodeKind kind = graph_.node(owner_of_holder()).kind;
+        const bool has_author = kind == NodeKind::object || kind == NodeKind::function ||
+                                kind == NodeKind::frame || kind == NodeKind::generator ||
+                                kind == NodeKind::type;
+        if (has_author) {
+            switch (origin_of(graph_, owner_of_holder())) {
+                case Origin::user:
+                    break;
+                case Origin::library:
+                    sum += kInLibrary;
+                    break;
+                case Origin::standard_library:
+                    sum += kInStandardLibrary;
+                    break;
+            }
+        }
+        const EdgeKind label = graph_.edges[edge_].label.kind;
+        const bool attribute = label == EdgeKind::attribute || label == EdgeKind::slot;
+        if (attribute && contains(kFeatureNames, name_)) {
+            sum += kIsTheFeature;
+        }
+        if (attribute && is_object(target_) && kept(loop_.next(i_)) > kept(i_)) {
+            sum += kLeadsToTheKeeper;
+        }
+        return sum;
+    }
+
+  private:
+    const Pattern& closure() const {
+        if (graph_.is(target_, NodeKind::function)) {
+            return name_ == short_name(graph_, target_) ? kRecursiveClosure : kClosure;
+        }
+        if (graph_.is(target_, NodeKind::bound_method)) {
+            return kWrappedMethod;
+        }
+        if (contains(kSelfNames, name_)) {
+            return kClosureCapturesSelf;
+        }
+        if (is_object(target_)) {
+            return is_stored_on_target() ? kClosureCapturesOwner : kClosureCapturesObject;
+        }
+        return is_container(graph_, target_) ? kClosureCapturesContainer : kClosure;
+    }
+
+    const Pattern& local() const {
+        if (graph_.is(holder_, NodeKind::generator)) {
+            return kGeneratorLocal;
+        }
+        if (target_ == holder_) {
+            return kFrameInOwnLocal;
+        }
+        switch (graph_.node(target_).kind) {
+            case NodeKind::exception:
+                return kExceptionInFrame;
+            case NodeKind::traceback:
+                return kTracebackInFrame;
+            case NodeKind::frame:
+                return kOtherFrameInLocal;
+            default:
+                break;
+        }
+        if (!passes(NodeKind::exception) && !passes(NodeKind::traceback)) {
+            return kFrameLocal;
+        }
+        return is_container(graph_, target_) ? kExceptionListInFrame : kExceptionHolderInFrame;
+    }
+
+    const Pattern& attribute() const {
+        if (target_ == holder_) {
+            return kSelfReference;
+        }
+        if (graph_.is(holder_, NodeKind::type) || graph_.is(holder_, NodeKind::module)) {
+            return kClassAttribute;
+        }
+        switch (graph_.node(target_).kind) {
+            case NodeKind::exception:
+                return kExceptionStored;
+            case NodeKind::frame:
+            case NodeKind::traceback:
+                return kFrameStored;
+            case NodeKind::generator:
+                return kGeneratorStored;
+            case NodeKind::bound_method:
+                return kStoredMethod;
+            case NodeKind::function:
+            case NodeKind::partial:
+            case NodeKind::builtin_function:
+                return kStoredCallable;
+            default:
+                break;
+        }
+        if (is_container(graph_, target_)) {
+            return contains(kWholeNames, bare(name_)) ? kBackPointer : kContainerAttribute;
+        }
+        return object_attribute();
+    }
+
+    const Pattern& object_attribute() const {
+        const std::string target_class = folded(short_name(graph_, target_));
+        for (const std::string_view helper : kHelperClasses) {
+            if (target_class.find(helper) != std::string::npos || name_.starts_with("_cached")) {
+                return kCachedAccessor;
+            }
+        }
+        if (contains(kWholeNames, bare(name_))) {
+            return kBackPointer;
+        }
+        const bool keeper = kept(loop_.next(i_)) > kept(i_);
+        return keeper && folded(name_) == target_class ? kBackPointerByType : kMutual;
+    }
+
+    const Pattern& member() const {
+        if (name_ == "__self__") {
+            if (graph_.is(holder_, NodeKind::builtin_function)) {
+                return kBuiltinMethod;
+            }
+            return is_stored_on_target() ? kBoundMethodOnSelf : kBoundMethod;
+        }
+        if (name_ == "__traceback__") {
+            return kTraceback;
+        }
+        if (name_ == "__context__" || name_ == "__cause__") {
+            return kExceptionChain;
+        }
+        static constexpr std::array<std::string_view, 8> kLinks{"tb_frame",
+                                                                "tb_next",
+                                                                "f_back",
+                                                                "__globals__",
+                                                                "__func__",
+                                                                "__dict__",
+                                                                "__closure__",
+                                                                "__defaults__"};
+        return contains(kLinks, name_) ? kMachinery : kMember;
+    }
+
+    const Pattern& item() const {
+        const std::uint32_t after = loop_.edges[loop_.next(i_)];
+        if (graph_.is(target_, NodeKind::function) && graph_.targets[after] == holder_ &&
+            graph_.label_name(after) == "__globals__") {
+            return kExecNamespace;
+        }
+        switch (graph_.node(target_).kind) {
+            case NodeKind::exception:
+                return kExceptionInContainer;
+            case NodeKind::frame:
+            case NodeKind::traceback:
+                return kFrameStored;
+            case NodeKind::function:
+            case NodeKind::bound_method:
+            case NodeKind::partial:
+                return kRegisteredCallable;
+            default:
+                break;
+        }
+        return is_object(target_) && is_stored_on_target() ? kRegistryHoldsOwner : kItem;
+    }
+
+    [[nodiscard]] std::uint64_t kept(std::size_t i) const {
+        return loop_.kept.empty() ? 0 : loop_.kept[i];
+    }
+    [[nodiscard]] bool is_object(std::uint32_t node) const {
+        const NodeKind kind = graph_.node(node).kind;
+        return kind == NodeKind::object || kind == NodeKind::exception;
+    }
+    [[nodiscard]] bool passes(NodeKind kind) const {
+        for (std::size_t k = 0; k < std::min(loop_.size(), kFarthestLook); ++k) {
+            if (graph_.is(loop_.holder(k), kind)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    // True if the target keeps the holder with nothing but containers and callables between.
+    [[nodiscard]] bool is_stored_on_target() const {
+        std::size_t k = loop_.next(i_);
+        for (std::size_t steps = 0; steps < kFarthestLook && k != i_; ++steps, k = loop_.next(k)) {
+            if (loop_.holder(k) != target_ && is_object(loop_.holder(k))) {
+                return false;
+            }
+        }
+        return k == i_;
+    }
+
+    // A container has no author; who holds it has.
+    [[nodiscard]] std::uint32_t owner_of_holder() const {
+        std::size_t k = i_;
+        for (std::size_t steps = 0; steps < std::min(loop_.size(), kFarthestLook); ++steps) {
+            if (!is_container(graph_, loop_.holder(k))) {
+                break;
+            }
+            k = loop_.previous(k);
+        }
+        return loop_.holder(k);
+    }
+
+    const LoopView& loop_;
+    const LogicalGraph& graph_;
+    std::size_t i_;
+    std::uint32_t edge_;
+    std::uint32_t holder_;
+    std::uint32_t target_;
+    std::string_view name_;
+};
+
+void replace_all(std::string& text, std::string_view what, std::string_view by) {
+    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) {
+        text.replace(at, what.size(), by);
+        at += by.size();
+    }
+}
+
+}  // namespace
+
+const Pattern& pattern_of(const LoopView& loop, std::size_t i) {
+    return Judge(loop, i).pattern();
+}
+
+int score_of(const LoopView& loop, std::size_t i) {
+    const Judge judge(loop, i);
+    return judge.pattern().weight + judge.adjustment();
+}
+
+std::string reason_text(const LogicalGraph& graph, const Pattern& pattern, std::uint32_t edge) {
+    std::string text(pattern.reason);
+    replace_all(text, "{holder}", short_name(graph, graph.edges[edge].holder));
+    replace_all(text, "{target}", short_name(graph, graph.targets[edge]));
+    const std::string_view name = graph.label_name(edge);
+    replace_all(text, "{name}", name.empty() ? label_of(graph, edge) : std::string(name));
+    return text;
+}
+
+const Pattern& payload_pattern_of(const LogicalGraph& graph, std::uint32_t edge) {
+    return graph.edges[edge].label.kind == EdgeKind::closure ? kPayloadClosure : kPayload;
+}
+
+}  // namespace cyclewatch::analysis

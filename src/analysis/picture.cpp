@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/picture.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "analysis/names.h"
+
+namespace cyclewatch::analysis {
+namespace {
+
+constexpr std::size_t kMostLabels = 3;  // of parallel references, on one arrow
+
+class Drawing {
+  public:
+    Drawing(const LogicalGraph& graph,
+            const model::Observation& observation,
+            std::span<const std::uint32_t> cut,
+            const OwnerWalk& walk)
+        : graph_(graph), observation_(observation), walk_(walk), cut_(cut.begin(), cut.end()) {
+        for (const ReachedOwner& reached : walk.owners()) {
+            owner_of_.emplace(walk.node_of(reached), reached.owner);
+        }
+    }
+
+    model::Picture run(std::span<const std::uint32_t> loop) {
+        draw_loop(loop);
+        draw_ways();
+        draw_cut_references();
+        count_omitted();
+        return std::move(picture_);
+    }
+
+  private:
+    std::uint32_t add_item(std::uint32_t node, bool on_loop) {
+        const auto [entry, fresh] =
+            item_of_.try_emplace(node, static_cast<std::uint32_t>(picture_.items.size()));
+        if (!fresh) {
+            return entry->second;
+        }
+        model::Picture::Item item;
+        item.text = short_name(graph_, node);
+        item.detail = full_name(graph_, node);
+        item.on_loop = on_loop;
+        const std::string place = location_of_node(graph_, node);
+        item.detail += place.empty() ? "" : " at " + place;
+        if (const auto owner = owner_of_.find(node); owner != owner_of_.end()) {
+            const model::DeviceOwner& described = observation_.owners[owner->second];
+            item.owner = true;
+            item.bytes = observation_.storages[index_of(described.storage)].bytes;
+            item.text += described.shape.empty() ? "" : " " + described.shape;
+        }
+        picture_.items.push_back(std::move(item));
+        return entry->second;
+    }
+
+    void add_arrow(std::uint32_t from, std::uint32_t to, std::uint32_t edge, bool on_loop) {
+        if (!drawn_.insert(edge).second) {
+            return;
+        }
+        picture_.arrows.push_back({from, to, label_of(graph_, edge), on_loop, cut_.contains(edge)});
+    }
+
+    // A loop too long to draw is drawn with a gap: one item stands for the middle.
+    void draw_loop(std::span<const std::uint32_t> loop) {
+        const bool gap = loop.size() > kMostLoopItems;
+        const std::size_t head = gap ? kMostLoopItems / 2 : loop.size();
+        const std::size_t tail = gap ? kMostLoopItems - head - 1 : 0;
+        std::vector<std::uint32_t> ring;
+        for (std::size_t i = 0; i < loop.size(); ++i) {
+            if (i == head) {
+                i = loop.size() - tail;
+                ring.push_back(static_cast<std::uint32_t>(picture_.items.size()));
+                const std::size_t hidden = loop.size() - head - tail;
+                picture_.items.push_back({"... " + std::to_string(hidden) + " more",
+                                          "left out of the picture",
+                                          true,
+                                          false,
+                                          0});
+                picture_.omitted_items += hidden;
+            }
+            ring.push_back(add_item(graph_.edges[loop[i]].holder, true));
+        }
+        for (std::size_t i = 0; i < ring.size(); ++i) {
+            const std::uint32_t to = ring[i + 1 == ring.size() ? 0 : i + 1];
+            if (gap && i == head) {
+                picture_.arrows.push_back({ring[i], to, "", true, false});
+                continue;
+            }
+            const std::size_t step = i < head ? i : loop.size() - (ring.size() - i);
+            add_arrow(ring[i], to, loop[step], true);
+        }
+    }
+
+    void draw_ways() {
+        std::unordered_set<std::uint64_t> groups;
+        for (const ReachedOwner& reached : walk_.owners()) {
+            if (picture_.items.size() >= kMostItems || groups.size() >= kMostItems) {
+                break;
+            }
+            // One of many that look alike is enough; the rest are counted.
+            if (!groups.insert(reached.group).second) {
+                continue;
+            }
+            draw_way(walk_.way_to(walk_.node_of(reached)));
+        }
+    }
+
+    void draw_way(const std::vector<std::uint32_t>& way) {
+        std::size_t fresh = 0;
+        for (const std::uint32_t edge : way) {
+            fresh += item_of_.contains(graph_.targets[edge]) ? 0 : 1;
+        }
+        if (picture_.items.size() + fresh > kMostItems) {
+            return;
+        }
+        for (const std::uint32_t edge : way) {
+            // The first holder is on the loop, but perhaps in its gap.
+            const auto from = item_of_.find(graph_.edges[edge].holder);
+            const bool known = from != item_of_.end();
+            const std::uint32_t start = known ? from->second : kMostLoopItems / 2;
+            add_arrow(start, add_item(graph_.targets[edge], false), edge, false);
+        }
+    }
+
+    // References to cut that are not on the loop drawn, where both ends are in the picture or
+    // there is room for them.
+    void draw_cut_references() {
+        std::size_t added = 0;
+        for (const std::uint32_t edge : cut_in_order()) {
+            const std::uint32_t holder = graph_.edges[edge].holder;
+            const std::uint32_t target = graph_.targets[edge];
+            const bool known = item_of_.contains(holder) && item_of_.contains(target);
+            if (drawn_.contains(edge) || (!known && picture_.items.size() + 2 > kMostItems) ||
+                added++ > kMostLabels) {
+                continue;
+            }
+            const std::uint32_t from = add_item(holder, false);
+            add_arrow(from, add_item(target, false), edge, false);
+        }
+    }
+
+    [[nodiscard]] std::vector<std::uint32_t> cut_in_order() const {
+        std::vector<std::uint32_t> edges(cut_.begin(), cut_.end());
+        std::sort(edges.begin(), edges.end(), [this](std::uint32_t a, std::uint32_t b) {
+            return graph_.color[graph_.edges[a].holder] < graph_.color[graph_.edges[b].holder];
+        });
+        return edges;
+    }
+
+    void count_omitted() {
+        for (const auto& [node, owner] : owner_of_) {
+            picture_.omitted_items += item_of_.contains(node) ? 0 : 1;
+        }
+    }
+
+    const LogicalGraph& graph_;
+    const model::Observation& observation_;
+    const OwnerWalk& walk_;
+    std::unordered_set<std::uint32_t> cut_;
+    std::unordered_map<std::uint32_t, std::uint32_t> owner_of_;  // node -> an owner there
+    std::unordered_map<std::uint32_t, std::uint32_t> item_of_;   // node -> item
+    std::unordered_set<std::uint32_t> drawn_;                    // references
+    model::Picture picture_;
+};
+
+}  // namespace
+
+model::Picture make_picture(const LogicalGraph& graph,
+                            const model::Observation& observation,
+                            std::span<const std::uint32_t> loop,
+                            std::span<const std::uint32_t> cut,
+                            const OwnerWalk& walk) {
+    return Drawing(graph, observation, cut, walk).run(loop);
+}
+
+}  // namespace cyclewatch::analysis

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is drawn of a finding: its loop, and the ways to the heaviest owners.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "analysis/logical_graph.h"
+#include "analysis/owner_walk.h"
+#include "model/finding.h"
+
+namespace cyclewatch::analysis {
+
+inline constexpr std::size_t kMostItems = 40;
+inline constexpr std::size_t kMostLoopItems = 24;
+
+// Loop items first, in loop order. `cut`: logical references drawn as cut. `walk` has just
+// walked `loop`.
+[[nodiscard]] model::Picture make_picture(const LogicalGraph& graph,
+                                          const model::Observation& observation,
+                                          std::span<const std::uint32_t> loop,
+                                          std::span<const std::uint32_t> cut,
+                                          const OwnerWalk& walk);
+
+}  // namespace cyclewatch::analysis

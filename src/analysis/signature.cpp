@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/signature.h"
+
+#include <array>
+#include <cstdio>
+
+#include "analysis/names.h"
+#include "base/stable_hash.h"
+
+namespace cyclewatch::analysis {
+
+std::size_t least_rotation(const std::vector<std::string>& ring) {
+    const std::size_t size = ring.size();
+    std::size_t best = 0;
+    std::size_t other = 1;
+    std::size_t equal = 0;
+    while (best < size && other < size && equal < size) {
+        const int order = ring[(best + equal) % size].compare(ring[(other + equal) % size]);
+        if (order == 0) {
+            ++equal;
+            continue;
+        }
+        // No rotation that starts within the equal stretch of the greater one can be the least.
+        std::size_t& greater = order > 0 ? best : other;
+        greater += equal + 1;
+        if (best == other) {
+            ++other;
+        }
+        equal = 0;
+    }
+    return best < other ? best : other;
+}
+
+std::string signature_of(const LogicalGraph& graph, std::span<const std::uint32_t> loop) {
+    std::vector<std::string> ring;
+    ring.reserve(loop.size());
+    for (const std::uint32_t edge : loop) {
+        ring.push_back(full_name(graph, graph.edges[edge].holder) + "\n" +
+                       generic_label_of(graph, edge));
+    }
+    const std::size_t start = least_rotation(ring);
+    base::StableHash hash;
+    for (std::size_t i = 0; i < ring.size(); ++i) {
+        hash.add(ring[(start + i) % ring.size()]);
+    }
+    std::array<char, 24> text{};
+    std::snprintf(
+        text.data(), text.size(), "cw1-%016llx", static_cast<unsigned long long>(hash.value()));
+    return text.data();
+}
+
+}  // namespace cyclewatch::analysis
