@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// The driver's half: contexts, capture modes, and a device heap in host memory.
+#include <cuda.h>
+
+#include <cstdlib>
+#include <map>
+
+#include "simulated_cuda.h"
+
+namespace {
+
+namespace simulated = cyclewatch::simulated;
+using simulated::Context;
+
+constexpr std::size_t kDeviceBytes = std::size_t{1} << 30;
+
+struct Allocation {
+    std::size_t bytes;
+    int kind;
+    bool managed;
+};
+
+simulated::SimulatedCuda state;
+thread_local simulated::ThreadState thread;
+
+std::map<CUdeviceptr, Allocation>& heap() {
+    static std::map<CUdeviceptr, Allocation> allocations;
+    return allocations;
+}
+
+const Allocation* find(CUdeviceptr address) {
+    auto after = heap().upper_bound(address);
+    if (after == heap().begin()) {
+        return nullptr;
+    }
+    const auto& [start, allocation] = *--after;
+    return address < start + allocation.bytes ? &allocation : nullptr;
+}
+
+std::size_t used_bytes() {
+    std::size_t used = 0;
+    for (const auto& [start, allocation] : heap()) {
+        used += allocation.kind == CU_MEMORYTYPE_DEVICE ? allocation.bytes : 0;
+    }
+    return used;
+}
+
+// The start of every question that looks at the device.
+CUresult begin_question() {
+    ++state.counters.questions;
+    if (!state.initialised) {
+        return CUDA_ERROR_NOT_INITIALIZED;
+    }
+    if (thread.context == Context::none) {
+        return CUDA_ERROR_INVALID_CONTEXT;
+    }
+    if (thread.context == Context::destroyed) {
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    }
+    const bool strict_capture = state.faults.capture_mode == CU_STREAM_CAPTURE_MODE_GLOBAL ||
+                                state.faults.capture_mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+    if (strict_capture && thread.capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED) {
+        ++state.counters.captures_broken;
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    }
+    return state.faults.device_lost ? CUDA_ERROR_LAUNCH_FAILED : CUDA_SUCCESS;
+}
+
+}  // namespace
+
+extern "C" {
+
+simulated::SimulatedCuda* cyclewatch_simulated_state() {
+    return &state;
+}
+simulated::ThreadState* cyclewatch_simulated_thread() {
+    return &thread;
+}
+
+void* cyclewatch_simulated_allocate(std::size_t bytes, int kind, bool managed) {
+    void* memory = std::malloc(bytes);
+    heap().emplace(reinterpret_cast<CUdeviceptr>(memory), Allocation{bytes, kind, managed});
+    return memory;
+}
+
+bool cyclewatch_simulated_release(void* memory) {
+    const bool known = heap().erase(reinterpret_cast<CUdeviceptr>(memory)) == 1;
+    if (known) {
+        std::free(memory);
+    }
+    return known;
+}
+
+CUresult cuInit(unsigned int) {
+    state.initialised = true;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetCount(int* count) {
+    if (!state.initialised) {
+        return CUDA_ERROR_NOT_INITIALIZED;
+    }
+    *count = state.faults.devices;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetCurrent(CUcontext* context) {
+    if (!state.initialised) {
+        return CUDA_ERROR_NOT_INITIALIZED;
+    }
+    *context = thread.context == Context::none ? nullptr : reinterpret_cast<CUcontext>(&thread);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevice(CUdevice* device) {
+    if (thread.context == Context::none) {
+        return CUDA_ERROR_INVALID_CONTEXT;
+    }
+    if (thread.context == Context::destroyed) {
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    }
+    *device = 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice, unsigned int* flags, int* active) {
+    *flags = 0;
+    *active = state.primary_active ? 1 : 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+    const int before = thread.capture_mode;
+    thread.capture_mode = *mode;
+    *mode = static_cast<CUstreamCaptureMode>(before);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr address) {
+    const CUresult begun = begin_question();
+    if (begun != CUDA_SUCCESS) {
+        return begun;
+    }
+    const Allocation* allocation = find(address);
+    if (allocation == nullptr) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    switch (attribute) {
+        case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+            *static_cast<unsigned int*>(data) = static_cast<unsigned int>(allocation->kind);
+            return CUDA_SUCCESS;
+        case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+            *static_cast<int*>(data) = 0;
+            return CUDA_SUCCESS;
+        case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+            *static_cast<unsigned int*>(data) = allocation->managed ? 1 : 0;
+            return CUDA_SUCCESS;
+        default:
+            return CUDA_ERROR_NOT_SUPPORTED;
+    }
+}
+
+CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+    const CUresult begun = begin_question();
+    if (begun != CUDA_SUCCESS) {
+        return begun;
+    }
+    if (state.faults.out_of_memory) {
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    *total = kDeviceBytes;
+    *free = kDeviceBytes - used_bytes();
+    return CUDA_SUCCESS;
+}
+
+// The old function of that name counts in 32 bits; whoever takes it gets its 32 bits.
+#undef cuMemGetInfo
+CUresult cuMemGetInfo(unsigned int* free, unsigned int* total) {
+    *free = 0;
+    *total = 1;
+    return CUDA_SUCCESS;
+}
+
+}  // extern "C"
