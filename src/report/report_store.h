@@ -16,6 +16,9 @@
 
 namespace cyclewatch::report {
 
+inline constexpr std::size_t kMaxFindings = 1000;  // signatures; a note counts the rest
+inline constexpr std::size_t kMaxNotes = 100;
+
 // What add() says about each finding it was given.
 struct Added {
     std::vector<model::Finding> fresh;  // signatures seen for the first time, as stored
@@ -36,6 +39,7 @@ class ReportStore {
     [[nodiscard]] model::Report snapshot(const model::Stats& stats) const;
 
     // Forgets findings and records (after fork()); keeps what the watch was set up with.
+    // REQUIRES: no other thread uses the store, as in the child of a fork().
     void clear(model::ProgramInfo program);
 
   private:

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/report_store.h"
+
+#include <algorithm>
+#include <deque>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "report/merge.h"
+
+namespace cyclewatch::report {
+
+struct ReportStore::Impl {
+    mutable std::mutex mutex;
+    model::ProgramInfo program;
+    std::vector<std::string> devices;
+
+    std::vector<model::Finding> findings;                       // in order of appearance
+    std::unordered_map<std::string, std::size_t> by_signature;  // index into findings
+    std::set<std::string> not_kept;                             // signatures beyond the limit
+    bool more_not_kept = false;  // even that list is full: the number is a lower bound
+    std::uint64_t held_bytes = 0;
+    std::deque<model::CollectionRecord> collections;
+    std::uint64_t omitted_collections = 0;
+    std::vector<std::string> notes;
+
+    void keep_record(const model::CollectionRecord& record) {
+        held_bytes += record.released_bytes;
+        if (record.owners == 0) {
+            return;
+        }
+        collections.push_back(record);
+        if (collections.size() > model::kMaxCollectionRecords) {
+            collections.pop_front();
+            ++omitted_collections;
+        }
+    }
+
+    // The stored finding of that signature, or null if there is no room for a new one.
+    model::Finding* slot_for(const std::string& signature, bool& fresh) {
+        fresh = false;
+        if (const auto known = by_signature.find(signature); known != by_signature.end()) {
+            return &findings[known->second];
+        }
+        if (findings.size() >= kMaxFindings) {
+            if (not_kept.size() < kMaxFindings) {
+                not_kept.insert(signature);
+            } else if (!not_kept.contains(signature)) {
+                more_not_kept = true;
+            }
+            return nullptr;
+        }
+        fresh = true;
+        by_signature.emplace(signature, findings.size());
+        return &findings.emplace_back();
+    }
+
+    [[nodiscard]] std::string overflow_note() const {
+        return (more_not_kept ? "More than " : "") + std::to_string(not_kept.size()) +
+               " further kinds of loops were seen and not kept: a report holds at most " +
+               std::to_string(kMaxFindings) + ".";
+    }
+};
+
+ReportStore::ReportStore(model::ProgramInfo program, std::vector<std::string> devices)
+    : impl_(std::make_shared<Impl>()) {
+    impl_->program = std::move(program);
+    impl_->devices = std::move(devices);
+}
+
+Added ReportStore::add(const model::CollectionRecord& record,
+                       std::vector<model::Finding> findings) {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->keep_record(record);
+    Added added;
+    for (model::Finding& finding : findings) {
+        stamp(finding, record);
+        bool fresh = false;
+        model::Finding* stored = impl_->slot_for(finding.signature, fresh);
+        if (stored == nullptr) {
+            continue;
+        }
+        if (fresh) {
+            *stored = std::move(finding);
+            added.fresh.push_back(*stored);
+        } else {
+            merge(*stored, std::move(finding));
+            added.seen.push_back(*stored);
+        }
+    }
+    return added;
+}
+
+void ReportStore::note(const std::string& sentence) {
+    const std::lock_guard lock(impl_->mutex);
+    const auto& notes = impl_->notes;
+    if (notes.size() < kMaxNotes &&
+        std::find(notes.begin(), notes.end(), sentence) == notes.end()) {
+        impl_->notes.push_back(sentence);
+    }
+}
+
+model::Report ReportStore::snapshot(const model::Stats& stats) const {
+    const std::lock_guard lock(impl_->mutex);
+    model::Report report;
+    report.program = impl_->program;
+    report.devices = impl_->devices;
+    report.findings = impl_->findings;
+    std::sort(report.findings.begin(), report.findings.end(), [](const auto& a, const auto& b) {
+        return std::tie(b.held_bytes, b.shared_bytes, a.signature) <
+               std::tie(a.held_bytes, a.shared_bytes, b.signature);
+    });
+    report.held_bytes = impl_->held_bytes;
+    report.collections.assign(impl_->collections.begin(), impl_->collections.end());
+    report.omitted_collections = impl_->omitted_collections;
+    report.stats = stats;
+    report.stats.findings = impl_->findings.size() + impl_->not_kept.size();
+    report.notes = impl_->notes;
+    if (!impl_->not_kept.empty()) {
+        report.notes.push_back(impl_->overflow_note());
+    }
+    return report;
+}
+
+void ReportStore::clear(model::ProgramInfo program) {
+    // At the fork() another thread may have been inside the store: its lock will never be
+    // released and its lists may be half written. The child starts with a store of its own and
+    // never touches the old one, not even to destroy it.
+    auto fresh = std::make_shared<Impl>();
+    fresh->program = std::move(program);
+    fresh->devices = impl_->devices;
+    static_cast<void>(new std::shared_ptr<Impl>(std::exchange(impl_, std::move(fresh))));
+}
+
+}  // namespace cyclewatch::report
