@@ -29,9 +29,9 @@ EdgeKind entry_kind(PartRole role) noexcept {
 constexpr std::uint32_t kStrKey = 0;  // index of a captured_key_value
 constexpr std::uint32_t kIntKey = 1;
 
-// With capture_values: a str or a small int as a key. False if `key` is anything else.
+// With capture_values: a short str or a small int as a key. False if `key` is anything else.
 bool add_captured(PyObject* key, PyObject* value, ReferenceSink& sink) {
-    if (PyUnicode_CheckExact(key)) {
+    if (PyUnicode_CheckExact(key) && PyUnicode_GET_LENGTH(key) <= kLongestName) {
         const std::string text = "'" + std::string(Utf8Text(key).view()) + "'";
         sink.add(value, EdgeKind::captured_key_value, text, kStrKey);
         return true;

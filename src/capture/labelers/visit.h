@@ -38,7 +38,7 @@ struct VisitState {
 // visit(PyObject* referent) for everything that `type`'s tp_traverse visits in `object`.
 template <typename Visit>
 void traverse_as(PyTypeObject* type, PyObject* object, Visit&& visit) {
-    if (type->tp_traverse == nullptr || !PyType_HasFeature(type, Py_TPFLAGS_HAVE_GC)) {
+    if (type->tp_traverse == nullptr || PyObject_IS_GC(object) == 0) {
         return;
     }
     using State = VisitState<std::remove_reference_t<Visit>>;

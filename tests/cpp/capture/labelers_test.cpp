@@ -62,6 +62,21 @@ names = engine.__dict__
     EXPECT_EQ(own + through_dict, ".weights");
 }
 
+// Beyond what shared keys can hold, the dict takes the values over and leaves stale pointers.
+TEST(Instance, AttributesThatMovedIntoTheDictAreTheDictsAlone) {
+    PythonScript script(R"(
+class Engine: pass
+engine = Engine()
+weights = []
+engine.weights = weights
+names = engine.__dict__
+for number in range(100): names[f'attribute_{number}'] = number
+)");
+    PyObject* engine = script["engine"];
+    EXPECT_EQ(labels_between(engine, script["weights"]), "");
+    EXPECT_EQ(labels_in_part(engine, PartRole::instance_dict, script["weights"]), ".weights");
+}
+
 TEST(Instance, SlotsOfEveryBase) {
     PythonScript script(R"(
 class Base: __slots__ = ('left',)
@@ -156,6 +171,7 @@ things.discard(goes)
 )");
     EXPECT_EQ(labels_between(script["things"], script["stays"]), "element");
     EXPECT_EQ(labels_between(script["things"], script["goes"]), "");
+    EXPECT_EQ(references_of(script["things"]).size(), 101U) << "a removed entry is no element";
 }
 
 TEST(Function, VariablesByName) {
@@ -403,6 +419,28 @@ opened = Net(); opened._parameters = {'weight': weight}; opened.__dict__
     }
     EXPECT_EQ(children, ".weight.running.0");
     EXPECT_EQ(labels_between(script.eval("net._hooks"), script["hook"]), "[<str>]");
+}
+
+// capture_values: the user asked for the keys.
+class CuriousList final : public capture::ReferenceSink {
+  public:
+    [[nodiscard]] bool wants_values() const noexcept override { return true; }
+    void add(PyObject*, model::EdgeKind kind, std::string_view name, std::uint32_t index) override {
+        labels += model::label_text(kind, name, index) + " ";
+    }
+    std::string labels;
+};
+
+TEST(Text, KeysThatAreDataShowOnlyWhereAskedFor) {
+    PythonScript script("table = {'two words': [], 17: [], 'x ' * 500: [], 1 << 99: [], 'a': []}");
+    CuriousList curious;
+    capture::label_references(script["table"], PartRole::none, nullptr, curious);
+    EXPECT_EQ(curious.labels, "['two words'] key [17] [<str>] key [<int>] ['a'] ");
+    std::string shy;
+    for (const NamedReference& reference : references_of(script["table"])) {
+        shy += reference.label + " ";
+    }
+    EXPECT_EQ(shy, "[<str>] key [<int>] [<str>] key [<int>] ['a'] ");
 }
 
 TEST(Text, ReachesTheLabelAsUtf8) {
