@@ -5,6 +5,10 @@
 #include <pthread.h>
 
 #include <array>
+#include <map>
+#include <new>
+#include <string_view>
+#include <vector>
 
 extern "C" {
 // The plugins are linked, not looked up: no config6 file, no search path, no dlopen.
@@ -74,10 +78,77 @@ extern "C" int ignore_flush(void* /*channel*/) {
     return 0;
 }
 
-// The memory output of cgraph; static because the graph keeps a pointer to it.
-Agdisc_t* memory_discipline() {
+// Names numbered as they come. cgraph's own way is to take their addresses, by which it then
+// orders clusters: the same report would be written differently on every run.
+struct NumberedNames {
+    Agraph_t* graph = nullptr;
+    std::map<std::string, IDTYPE, std::less<>> numbers;
+    std::vector<char*> names;  // strings of cgraph's: it reads flags kept in front of them
+    IDTYPE unnamed = 1;        // odd numbers; the names have the even ones
+};
+
+extern "C" void* open_names(Agraph_t* graph, Agdisc_t* /*discipline*/) {
+    auto* names = new (std::nothrow) NumberedNames;
+    if (names != nullptr) {
+        names->graph = graph;
+    }
+    return names;
+}
+
+extern "C" long number_of_name(void* state, int /*type*/, char* name, IDTYPE* id, int create) {
+    auto& known = *static_cast<NumberedNames*>(state);
+    if (name == nullptr) {
+        *id = known.unnamed;
+        known.unnamed += create != 0 ? 2 : 0;
+        return create;
+    }
+    try {
+        const auto found = known.numbers.find(std::string_view(name));
+        if (found != known.numbers.end()) {
+            *id = found->second;
+            return 1;
+        }
+        if (create == 0) {
+            return 0;
+        }
+        known.names.push_back(agstrdup(known.graph, name));
+        *id = 2 * known.names.size();
+        known.numbers.emplace(name, *id);
+        return 1;
+    } catch (const std::bad_alloc&) {
+        return 0;
+    }
+}
+
+extern "C" long refuse_number(void* /*state*/, int /*type*/, IDTYPE /*id*/) {
+    return 0;
+}
+
+extern "C" void keep_number(void* /*state*/, int /*type*/, IDTYPE /*id*/) {}
+
+extern "C" char* name_of_number(void* state, int /*type*/, IDTYPE id) {
+    auto& known = *static_cast<NumberedNames*>(state);
+    const bool named = id % 2 == 0 && id >= 2 && id / 2 <= known.names.size();
+    return named ? known.names[id / 2 - 1] : nullptr;
+}
+
+extern "C" void close_names(void* state) {
+    delete static_cast<NumberedNames*>(state);
+}
+
+extern "C" void ignore_object(void* /*state*/, int /*type*/, void* /*object*/) {}
+
+// Output into memory, names by number; static because the graph keeps a pointer to it.
+Agdisc_t* our_discipline() {
     static Agiodisc_t io{AgIoDisc.afread, append_output, ignore_flush};
-    static Agdisc_t discipline{&AgMemDisc, &AgIdDisc, &io};
+    static Agiddisc_t names{open_names,
+                            number_of_name,
+                            refuse_number,
+                            keep_number,
+                            name_of_number,
+                            close_names,
+                            ignore_object};
+    static Agdisc_t discipline{&AgMemDisc, &names, &io};
     return &discipline;
 }
 
@@ -114,7 +185,7 @@ GraphvizSession::~GraphvizSession() {
 
 GraphHandle GraphvizSession::new_graph(const std::string& name) const {
     std::string mutable_name = name;  // the C API takes char* and copies
-    return GraphHandle(agopen(mutable_name.data(), Agdirected, memory_discipline()));
+    return GraphHandle(agopen(mutable_name.data(), Agdirected, our_discipline()));
 }
 
 base::Result<std::string> GraphvizSession::write_dot(Agraph_t* graph) const {
