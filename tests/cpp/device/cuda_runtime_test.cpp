@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions to a loaded runtime: what they answer, and that nothing of them is left behind.
+#include "device/cuda_runtime.h"
+
+#include <gtest/gtest.h>
+
+#include "cuda_simulation.h"
+
+namespace cyclewatch::device {
+namespace {
+
+using test::address_of;
+
+class CudaRuntimeTest : public ::testing::Test {
+  protected:
+    CudaRuntimeTest() { driver.start(); }
+
+    static CudaRuntime found() {
+        std::optional<CudaRuntime> runtime = CudaRuntime::find();
+        EXPECT_TRUE(runtime.has_value());
+        return std::move(runtime).value();
+    }
+    // Every question there is; true if one of them was answered.
+    static bool any_answer(const CudaRuntime& runtime) {
+        const bool memory = runtime.memory(0).has_value();
+        const bool pointer = runtime.pointer_facts(64).has_value();
+        return memory || pointer;
+    }
+
+    test::SimulatedDriver driver;
+    test::SimulatedRuntime library;
+};
+
+TEST_F(CudaRuntimeTest, TellsTheKindsOfMemoryApart) {
+    void* device = driver.allocate(64);
+    void* host = driver.allocate(64, CU_MEMORYTYPE_HOST);
+    void* managed = driver.allocate(64, CU_MEMORYTYPE_DEVICE, true);
+    const int local = 0;
+    const CudaRuntime runtime = found();
+    EXPECT_EQ(runtime.pointer_facts(address_of(device) + 8)->kind, MemoryKind::device);
+    EXPECT_EQ(runtime.pointer_facts(address_of(device))->device, 0);
+    EXPECT_EQ(runtime.pointer_facts(address_of(host))->kind, MemoryKind::host);
+    EXPECT_EQ(runtime.pointer_facts(address_of(managed))->kind, MemoryKind::managed);
+    EXPECT_EQ(runtime.pointer_facts(address_of(&local))->kind, MemoryKind::unregistered);
+    for (void* memory : {device, host, managed}) {
+        driver.release(memory);
+    }
+    EXPECT_EQ(runtime.pointer_facts(address_of(device))->kind, MemoryKind::unregistered);
+    library.expect_undisturbed();
+}
+
+TEST_F(CudaRuntimeTest, CountsFreeBytes) {
+    const CudaRuntime runtime = found();
+    const DeviceMemory before = runtime.memory(3).value();
+    EXPECT_EQ(before.free, before.total);
+    EXPECT_EQ(before.device, 3);
+    void* memory = driver.allocate(4096);
+    EXPECT_EQ(runtime.memory(3)->free, before.total - 4096);
+    driver.release(memory);
+    library.expect_undisturbed();
+}
+
+TEST_F(CudaRuntimeTest, CountsDevices) {
+    const CudaRuntime runtime = found();
+    driver.state().faults.devices = 2;
+    EXPECT_EQ(runtime.device_count(), 2);
+    driver.state().faults.devices = 0;  // a real runtime calls this an error
+    EXPECT_EQ(runtime.device_count(), std::nullopt);
+    library.expect_undisturbed();
+}
+
+TEST_F(CudaRuntimeTest, ReadsTheStructureOfEveryVersion) {
+    void* memory = driver.allocate(64);
+    const CudaRuntime runtime = found();
+    for (const std::uint64_t bytes : {24U, 88U, 256U}) {
+        library.state().faults.attribute_bytes = bytes;
+        const std::optional<PointerFacts> facts = runtime.pointer_facts(address_of(memory));
+        ASSERT_TRUE(facts.has_value()) << bytes;
+        EXPECT_EQ(facts->kind, MemoryKind::device) << bytes;
+    }
+    driver.release(memory);
+}
+
+TEST_F(CudaRuntimeTest, DistrustsAStructureThatIsLargerThanAnyItKnows) {
+    const CudaRuntime runtime = found();
+    library.state().faults.attribute_bytes = 264;
+    EXPECT_FALSE(runtime.pointer_facts(64).has_value());
+}
+
+TEST_F(CudaRuntimeTest, TakesNoRuntimeWithAnotherLayout) {
+    library.state().faults.runtime_version = 10020;
+    EXPECT_FALSE(CudaRuntime::find().has_value());
+    for (const int version : {11000, 12080, 13000}) {
+        library.state().faults.runtime_version = version;
+        EXPECT_TRUE(CudaRuntime::find().has_value()) << version;
+    }
+    library.expect_undisturbed();
+}
+
+TEST_F(CudaRuntimeTest, TakesItsOwnErrorAwayAgain) {
+    const CudaRuntime runtime = found();
+    driver.state().faults.out_of_memory = true;
+    EXPECT_FALSE(runtime.memory(0).has_value());
+    EXPECT_EQ(library.questions(), 1);
+    library.expect_undisturbed();
+}
+
+TEST_F(CudaRuntimeTest, LeavesNoErrorOfALostDevice) {
+    const CudaRuntime runtime = found();
+    driver.state().faults.device_lost = true;
+    EXPECT_FALSE(any_answer(runtime));
+    EXPECT_EQ(library.questions(), 2);
+    library.expect_undisturbed();
+    driver.expect_undisturbed();
+}
+
+TEST_F(CudaRuntimeTest, AsksNothingWhileAnErrorOfTheProgramIsPending) {
+    const CudaRuntime runtime = found();
+    library.thread().last_error = cudaErrorInvalidValue;
+    EXPECT_FALSE(any_answer(runtime));
+    EXPECT_EQ(runtime.device_count(), std::nullopt);
+    EXPECT_EQ(library.questions(), 0);
+    library.expect_undisturbed(cudaErrorInvalidValue);
+}
+
+TEST_F(CudaRuntimeTest, BreaksNoCapture) {
+    const CudaRuntime runtime = found();
+    for (const int mode : {0, 1, 2}) {
+        driver.state().faults.capture_mode = mode;
+        EXPECT_TRUE(runtime.memory(0).has_value()) << mode;
+        EXPECT_TRUE(runtime.pointer_facts(64).has_value()) << mode;
+    }
+    driver.expect_undisturbed();
+    library.expect_undisturbed();
+}
+
+TEST_F(CudaRuntimeTest, GivesTheCaptureModeBackThatItFound) {
+    const CudaRuntime runtime = found();
+    driver.thread().capture_mode = cudaStreamCaptureModeThreadLocal;
+    driver.state().faults.out_of_memory = true;
+    EXPECT_FALSE(runtime.memory(0).has_value());
+    EXPECT_EQ(driver.thread().capture_mode, cudaStreamCaptureModeThreadLocal);
+}
+
+}  // namespace
+}  // namespace cyclewatch::device
