@@ -32,7 +32,10 @@ std::string suffix_of(const std::string& format) {
 }
 
 // Absolute, so that a program that changes its directory later still writes to the same file.
-std::string absolute(const std::string& directory) {
+std::string absolute(std::string directory) {
+    if (directory == "." || directory.starts_with("./")) {
+        directory.erase(0, 2);
+    }
     if (!directory.empty() && directory.front() == '/') {
         return directory;
     }
