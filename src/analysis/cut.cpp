@@ -31,11 +31,8 @@ class Search {
 
     Cut run(const Loop& loop) {
         Cut result;
-        std::vector<Candidate> ranked = rank(loop);
-        std::vector<Candidate> enough = those_enough(ranked, &Search::single_item);
-        if (enough.empty()) {
-            enough = those_enough(ranked, &Search::all_alike);
-        }
+        const std::vector<Candidate> ranked = rank(loop);
+        const std::vector<Candidate> enough = those_enough(ranked);
         const std::vector<Candidate> payloads = payload_candidates(graph_, component_, loop, held_);
         if (!enough.empty()) {
             result.cut = {enough.front()};
@@ -81,28 +78,36 @@ class Search {
         return ranked;
     }
 
-    using Widen = void (Search::*)(Candidate&) const;
-
-    // Those of `ranked` that end all loops when widened, as finished candidates.
-    std::vector<Candidate> those_enough(const std::vector<Candidate>& ranked, Widen widen) {
+    // Those of `ranked` that end all loops, as finished candidates: alone if that is enough,
+    // else with all of their kind.
+    std::vector<Candidate> those_enough(const std::vector<Candidate>& ranked) {
         std::vector<Candidate> enough;
         for (const Candidate& candidate : ranked) {
             if (enough.size() > kMostAlternatives || candidate.score < patterns::kWorthCutting) {
                 break;
             }
-            Candidate widened = candidate;
-            (this->*widen)(widened);
-            if (already_part_of(enough, widened)) {
+            if (already_part_of(enough, candidate)) {
                 continue;
             }
-            mark(widened, 1);
-            const bool ends_all = !holds_still();
-            mark(widened, 0);
-            if (ends_all) {
-                enough.push_back(finish(std::move(widened)));
+            Candidate widened = candidate;
+            single_item(widened);
+            if (!ends_all(widened)) {
+                widened = candidate;
+                all_alike(widened);
+                if (widened.alike == 1 || !ends_all(widened)) {
+                    continue;
+                }
             }
+            enough.push_back(finish(std::move(widened)));
         }
         return enough;
+    }
+
+    bool ends_all(const Candidate& candidate) {
+        mark(candidate, 1);
+        const bool ends = !holds_still();
+        mark(candidate, 0);
+        return ends;
     }
 
     // One reference; with it all that go through the same variable, which is one thing to empty.
@@ -143,6 +148,9 @@ class Search {
         bool ended = false;
         while (!ended && set.size() < kMostInSet && !loop.empty()) {
             Candidate best = rank(loop).front();
+            if (best.score < patterns::kWorthCutting) {
+                break;
+            }
             all_alike(best);
             mark(best, 1);
             set.push_back(std::move(best));

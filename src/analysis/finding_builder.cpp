@@ -2,6 +2,7 @@
 #include "analysis/finding_builder.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "analysis/cut.h"
 #include "analysis/headline.h"
@@ -21,24 +22,30 @@ bool same_text(const model::Reference& a, const model::Reference& b) {
            a.location == b.location;
 }
 
-// A candidate as references: one for each text, the first with the reason.
+// A candidate as references, each text once; of references that share a variable all are said.
 void append_references(std::vector<model::Reference>& list,
                        const LogicalGraph& graph,
                        const Candidate& candidate,
                        std::size_t set_size) {
+    std::vector<model::Reference> references;
     const std::size_t shown =
         candidate.shared_cell ? std::min(candidate.edges.size(), kMostSpelledOut) : 1;
     for (std::size_t i = 0; i < shown; ++i) {
         model::Reference reference = reference_of(graph, candidate.edges[i]);
+        reference.reason = reason_of(graph, candidate, i, set_size);
+        reference.payload = candidate.payload;
+        references.push_back(std::move(reference));
+    }
+    std::sort(references.begin() + 1, references.end(), [](const auto& a, const auto& b) {
+        return std::tie(a.holder, a.label) < std::tie(b.holder, b.label);
+    });
+    for (model::Reference& reference : references) {
         const bool said = std::any_of(list.begin(), list.end(), [&](const auto& other) {
             return same_text(other, reference);
         });
-        if (said) {
-            continue;
+        if (!said) {
+            list.push_back(std::move(reference));
         }
-        reference.reason = reason_of(graph, candidate, set_size);
-        reference.payload = candidate.payload;
-        list.push_back(std::move(reference));
     }
 }
 

@@ -47,6 +47,11 @@ std::string what_to_do(const LogicalGraph& graph, const Cut& cut) {
     if (first.payload) {
         return text + ", through which the memory hangs on the loop";
     }
+    if (cut.tie) {
+        const std::string other = named(graph, cut.alternatives.front().edges.front());
+        const bool same = other == named(graph, first.edges.front());
+        return text + (same ? " on either side" : " or, just as well, " + other);
+    }
     return first.enough ? text : text + " first, though other loops remain";
 }
 
@@ -63,8 +68,11 @@ std::string headline_of(const LogicalGraph& graph,
     return text + ": " + what_to_do(graph, cut) + ".";
 }
 
-std::string reason_of(const LogicalGraph& graph, const Candidate& candidate, std::size_t set_size) {
-    std::string text = reason_text(graph, *candidate.pattern, candidate.edges.front());
+std::string reason_of(const LogicalGraph& graph,
+                      const Candidate& candidate,
+                      std::size_t i,
+                      std::size_t set_size) {
+    std::string text = reason_text(graph, *candidate.pattern, candidate.edges[i]);
     if (candidate.shared_cell) {
         text += "; " + std::to_string(candidate.alike) +
                 " references share this one variable: cutting one of them is not enough, empty "

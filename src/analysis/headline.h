@@ -18,9 +18,11 @@ namespace cyclewatch::analysis {
                                       std::uint64_t held_bytes,
                                       std::uint64_t shared_bytes);
 
-// Why this candidate: its pattern's reason and, where one reference is not enough, that.
+// Why to cut reference number `i` of this candidate: its pattern's reason and, where one
+// reference is not enough, that.
 [[nodiscard]] std::string reason_of(const LogicalGraph& graph,
                                     const Candidate& candidate,
+                                    std::size_t i,
                                     std::size_t set_size);
 
 }  // namespace cyclewatch::analysis

@@ -178,10 +178,27 @@ class Collapse {
     std::vector<std::uint32_t> way_;  // way_[i] leads out of trail_[i]
 };
 
+// What a class's __mro__ and __bases__ refer to is as structural as the tuples themselves.
+void mark_class_tuples(LogicalGraph& logical) {
+    for (std::uint32_t e = 0; e < logical.edges.size(); ++e) {
+        const std::uint32_t target = logical.targets[e];
+        const bool by_class =
+            logical.edges[e].structural && logical.is(logical.edges[e].holder, NodeKind::type);
+        if (!by_class || !logical.is(target, NodeKind::tuple)) {
+            continue;
+        }
+        for (std::uint32_t out = logical.first[target]; out < logical.first[target + 1]; ++out) {
+            logical.edges[out].structural = true;
+        }
+    }
+}
+
 }  // namespace
 
 LogicalGraph make_logical(const ReferenceGraph& graph, const std::vector<char>& keep) {
-    return Collapse(graph, keep).run();
+    LogicalGraph logical = Collapse(graph, keep).run();
+    mark_class_tuples(logical);
+    return logical;
 }
 
 }  // namespace cyclewatch::analysis

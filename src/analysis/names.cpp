@@ -139,7 +139,12 @@ std::string location_of_node(const LogicalGraph& graph, std::uint32_t node) {
 }
 
 std::string location_of(const LogicalGraph& graph, std::uint32_t edge) {
-    return location_of_node(graph, graph.edges[edge].holder);
+    const std::uint32_t holder = graph.edges[edge].holder;
+    const std::string location = location_of_node(graph, holder);
+    // A bound method whose function is alive: the class of its instance is where it was written.
+    return location.empty() && graph.is(holder, NodeKind::bound_method)
+               ? location_of_node(graph, graph.targets[edge])
+               : location;
 }
 
 model::Reference reference_of(const LogicalGraph& graph, std::uint32_t edge) {

@@ -301,11 +301,13 @@ class Judge {
         return k == i_;
     }
 
-    // A container has no author; who holds it has.
+    // A container or a bound method has no author; who holds it has.
     [[nodiscard]] std::uint32_t owner_of_holder() const {
         std::size_t k = i_;
         for (std::size_t steps = 0; steps < std::min(loop_.size(), kFarthestLook); ++steps) {
-            if (!is_container(graph_, loop_.holder(k))) {
+            const std::uint32_t node = loop_.holder(k);
+            if (!is_container(graph_, node) && !graph_.is(node, NodeKind::bound_method) &&
+                !graph_.is(node, NodeKind::partial)) {
                 break;
             }
             k = loop_.previous(k);

@@ -81,7 +81,7 @@ inline constexpr Pattern kBackPointerByType{
     "keep only the values that are needed"};
 inline constexpr Pattern kWrappedMethod{
     "wrapped-method",
-    86,
+    96,
     "{holder} wraps a method of the object it is stored on: keep the plain function and a weak "
     "reference to the object"};
 inline constexpr Pattern kRegistryHoldsOwner{
