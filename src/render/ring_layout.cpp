@@ -2,13 +2,12 @@
 #include "render/ring_layout.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
-#include <numbers>
 #include <utility>
 
 #include "base/byte_size.h"
 #include "render/labels.h"
+#include "render/ring_curves.h"
 
 namespace cyclewatch::render {
 namespace {
@@ -23,37 +22,9 @@ constexpr double kTwoLines = 48;
 constexpr double kRowGap = 16;     // between boxes of a column
 constexpr double kClearance = 12;  // between a label and anything else
 constexpr double kPageMargin = 14;
-constexpr double kArrowGap = 3;  // between the tip of an arrow and its box
 constexpr std::size_t kNameColumns = 30;
 constexpr std::size_t kSecondColumns = 34;
 constexpr std::size_t kArrowColumns = 26;
-
-struct Rect {
-    double left = 0, top = 0, right = 0, bottom = 0;
-};
-
-Rect around(Point centre, double width, double height, double clearance = 0) {
-    return {centre.x - width / 2 - clearance,
-            centre.y - height / 2 - clearance,
-            centre.x + width / 2 + clearance,
-            centre.y + height / 2 + clearance};
-}
-
-Rect around(const RingBox& box, double clearance = 0) {
-    return around(box.centre, box.width, box.height, clearance);
-}
-
-bool overlap(const Rect& a, const Rect& b) {
-    return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
-}
-
-bool inside(Point p, const Rect& rect) {
-    return p.x > rect.left && p.x < rect.right && p.y > rect.top && p.y < rect.bottom;
-}
-
-Point mix(Point a, Point b, double t) {
-    return {a.x + (b.x - a.x) * t, a.y + (b.y - a.y) * t};
-}
 
 class RingBuilder {
   public:
@@ -143,15 +114,9 @@ class RingBuilder {
         }
     }
 
-    // The point of the ellipse after `steps` members, clockwise from the top.
-    Point on_ellipse(double steps) const {
-        const double angle = 2 * std::numbers::pi * steps / static_cast<double>(members_.size());
-        return {radius_x_ * std::sin(angle), -radius_y_ * std::cos(angle)};
-    }
-
     void put_on_ellipse() {
         for (std::size_t i = 0; i < members_.size(); ++i) {
-            box(members_[i]).centre = on_ellipse(static_cast<double>(i));
+            box(members_[i]).centre = ellipse_.at(static_cast<double>(i));
         }
     }
 
@@ -159,7 +124,7 @@ class RingBuilder {
         const std::size_t from = members_[step];
         const std::size_t to = members_[(step + 1) % members_.size()];
         const auto& arrows = groups_.at({from, to});
-        return around(on_ellipse(static_cast<double>(step) + 0.5),
+        return around(ellipse_.at(static_cast<double>(step) + 0.5),
                       label_width(arrows),
                       kLabelLine * static_cast<double>(arrows.size()),
                       kClearance / 2);
@@ -185,15 +150,16 @@ class RingBuilder {
 
     // The smallest ellipse on which neither boxes nor labels touch.
     void place_members() {
+        ellipse_.members = members_.size();
         if (members_.size() == 1) {
             return;
         }
-        radius_x_ = members_.size() == 2 ? 70 : 110;
-        radius_y_ = members_.size() == 2 ? 72 : 92;
+        ellipse_.radius_x = members_.size() == 2 ? 70 : 110;
+        ellipse_.radius_y = members_.size() == 2 ? 72 : 92;
         put_on_ellipse();
         for (int round = 0; round < 60 && crowded(); ++round) {
-            radius_x_ *= 1.05;
-            radius_y_ *= members_.size() == 2 ? 1.02 : 1.04;
+            ellipse_.radius_x *= 1.05;
+            ellipse_.radius_y *= members_.size() == 2 ? 1.02 : 1.04;
             put_on_ellipse();
         }
     }
@@ -309,16 +275,15 @@ class RingBuilder {
 
     void draw_arrows() {
         for (const auto& [pair, arrows] : groups_) {
-            RingArrow made;
+            const RingBox& from = box(pair.first);
+            const RingBox& to = box(pair.second);
+            const std::size_t step = ring_step(pair);
+            const bool both_on_ring = depth_[pair.first] == 0 && depth_[pair.second] == 0;
+            RingArrow made = pair.first == pair.second ? self_curve(from)
+                             : step < members_.size()  ? arc_curve(ellipse_, step, from, to)
+                             : both_on_ring            ? straight_curve(from, to)
+                                                       : side_curve(from, to);
             made.arrows = arrows;
-            const auto step = ring_step(pair);
-            if (pair.first == pair.second) {
-                draw_self(box(pair.first), made);
-            } else if (step < members_.size()) {
-                draw_arc(step, made);
-            } else {
-                draw_link(box(pair.first), box(pair.second), made);
-            }
             layout_.arrows.push_back(std::move(made));
         }
     }
@@ -332,84 +297,6 @@ class RingBuilder {
             }
         }
         return members_.size();
-    }
-
-    static void draw_self(const RingBox& at, RingArrow& made) {
-        const double top = at.centre.y - at.height / 2;
-        const double reach = std::min(at.width / 2 - 8, 60.0);
-        const double x = at.centre.x;
-        made.curve = {{x + reach * 0.6, top},
-                      {x + reach * 1.5, top - 62},
-                      {x - reach * 1.5, top - 62},
-                      {x - reach * 0.6, top - kArrowGap}};
-        made.label = {x, top - 46};
-    }
-
-    // Along the ellipse, from where it leaves one box to where it enters the next.
-    void draw_arc(std::size_t step, RingArrow& made) {
-        const double from = static_cast<double>(step);
-        const Rect leave = around(box(members_[step]));
-        const Rect enter = around(box(members_[(step + 1) % members_.size()]), kArrowGap);
-        double begin = from;
-        double end = from + 1;
-        constexpr double kStep = 1.0 / 512;
-        while (begin < from + 0.5 && inside(on_ellipse(begin), leave)) {
-            begin += kStep;
-        }
-        while (end > from + 0.5 && inside(on_ellipse(end), enter)) {
-            end -= kStep;
-        }
-        constexpr int kPieces = 4;
-        const double delta = (end - begin) / kPieces;
-        const double turn = 2 * std::numbers::pi * delta / static_cast<double>(members_.size());
-        const double reach = 4.0 / 3.0 * std::tan(turn / 4);
-        made.curve.push_back(on_ellipse(begin));
-        for (int piece = 0; piece < kPieces; ++piece) {
-            const double at = begin + piece * delta;
-            const Point a = on_ellipse(at);
-            const Point b = on_ellipse(at + delta);
-            const Point along_a = tangent(at);
-            const Point along_b = tangent(at + delta);
-            made.curve.push_back({a.x + reach * along_a.x, a.y + reach * along_a.y});
-            made.curve.push_back({b.x - reach * along_b.x, b.y - reach * along_b.y});
-            made.curve.push_back(b);
-        }
-        made.label = on_ellipse(from + 0.5);
-    }
-
-    Point tangent(double steps) const {
-        const double angle = 2 * std::numbers::pi * steps / static_cast<double>(members_.size());
-        return {radius_x_ * std::cos(angle), radius_y_ * std::sin(angle)};
-    }
-
-    // Between two boxes that are not neighbours on the ring: sideways if one is beside the
-    // other, else straight from centre to centre.
-    static void draw_link(const RingBox& from, const RingBox& to, RingArrow& made) {
-        const double gap = std::abs(to.centre.x - from.centre.x) - (from.width + to.width) / 2;
-        if (gap > 24) {
-            const double side = to.centre.x > from.centre.x ? 1 : -1;
-            const Point a{from.centre.x + side * from.width / 2, from.centre.y};
-            const Point b{to.centre.x - side * (to.width / 2 + kArrowGap), to.centre.y};
-            const double bend = std::abs(b.x - a.x) / 2;
-            made.curve = {a, {a.x + side * bend, a.y}, {b.x - side * bend, b.y}, b};
-            // Beside the target, where rows are apart: labels of one fan do not meet there.
-            const double half = std::abs(b.x - a.x) / 2;
-            made.label = {b.x - side * std::min(half, half), mix(a, b, 0.5).y};
-            return;
-        }
-        const Point a = edge_point(from, to.centre, 0);
-        const Point b = edge_point(to, from.centre, kArrowGap);
-        made.curve = {a, mix(a, b, 1.0 / 3), mix(a, b, 2.0 / 3), b};
-        made.label = mix(a, b, 0.5);
-    }
-
-    // Where the line from the centre of `at` towards `goal` leaves the box.
-    static Point edge_point(const RingBox& at, Point goal, double clearance) {
-        const double dx = goal.x - at.centre.x;
-        const double dy = goal.y - at.centre.y;
-        const double t = std::min(dx == 0 ? 1.0 : (at.width / 2 + clearance) / std::abs(dx),
-                                  dy == 0 ? 1.0 : (at.height / 2 + clearance) / std::abs(dy));
-        return mix(at.centre, goal, std::min(t, 1.0));
     }
 
     void shift_to_origin() {
@@ -453,8 +340,7 @@ class RingBuilder {
     std::vector<std::size_t> parent_;                  // by item
     std::vector<std::size_t> depth_;                   // by item; 0: on the ring
     std::map<Pair, std::vector<std::size_t>> groups_;  // arrows by their ends
-    double radius_x_ = 0;
-    double radius_y_ = 0;
+    Ellipse ellipse_;
 };
 
 }  // namespace
