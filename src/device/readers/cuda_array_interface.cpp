@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/readers/cuda_array_interface.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <new>
+#include <string_view>
+#include <utility>
+
+#include "compat/object_layout.h"
+#include "device/device_memory.h"
+#include "device/readers/plain_attributes.h"
+#include "python/references.h"
+
+namespace cyclewatch::device {
+
+namespace {
+
+using python::OwnedRef;
+
+constexpr std::array kLibraries{"cupy", "numba.cuda", "rmm", "cuda.core"};
+constexpr std::string_view kNumbaModule = "cuda.cudadrv.devicearray";
+
+OwnedRef interned(const char* text) noexcept {
+    return python::steal(PyUnicode_InternFromString(text));
+}
+
+struct Names {
+    OwnedRef interface = interned("__cuda_array_interface__");
+    OwnedRef module = interned("__module__");
+    OwnedRef data = interned("data");
+    OwnedRef device_id = interned("device_id");
+    OwnedRef dtype = interned("dtype");
+    OwnedRef itemsize = interned("itemsize");
+    OwnedRef kind = interned("kind");
+    OwnedRef mem = interned("mem");
+    OwnedRef ptr = interned("ptr");
+    OwnedRef base = interned("base");
+    OwnedRef shape = interned("shape");
+    OwnedRef size = interned("size");
+    OwnedRef value = interned("value");
+};
+
+// Tells by a weak reference whether the object that the memory hangs on is gone.
+class ObjectWitness final : public StorageWitness {
+  public:
+    explicit ObjectWitness(OwnedRef reference) noexcept : reference_(std::move(reference)) {}
+    [[nodiscard]] bool released() noexcept override {
+        const auto* reference = reinterpret_cast<PyWeakReference*>(reference_.get());
+        return reference->wr_object == Py_None;
+    }
+
+  private:
+    OwnedRef reference_;
+};
+
+// Null where the type knows no weak references: then the memory counts as gone with its owner.
+std::unique_ptr<StorageWitness> watch(PyObject* object) {
+    if (Py_TYPE(object)->tp_weaklistoffset == 0) {
+        return nullptr;
+    }
+    OwnedRef reference = python::steal(PyWeakref_NewRef(object, nullptr));
+    PyErr_Clear();
+    return reference ? std::make_unique<ObjectWitness>(std::move(reference)) : nullptr;
+}
+
+bool ends_with(PyObject* text, std::string_view end) noexcept {
+    if (text == nullptr || !PyUnicode_CheckExact(text)) {
+        return false;
+    }
+    Py_ssize_t size = 0;
+    const char* const data = PyUnicode_AsUTF8AndSize(text, &size);
+    PyErr_Clear();
+    return data != nullptr && std::string_view(data, static_cast<std::size_t>(size)).ends_with(end);
+}
+
+class CudaArrayInterfaceReader final : public OwnerReader {
+  public:
+    explicit CudaArrayInterfaceReader(DeviceQueries* queries) noexcept : queries_(queries) {}
+
+    [[nodiscard]] bool recognises(PyTypeObject* type) const noexcept override {
+        return plan_for(type).how != How::not_at_all;
+    }
+    [[nodiscard]] ReadOutcome read(PyObject* object, OwnerReading& reading) noexcept override;
+    [[nodiscard]] const char* name() const noexcept override { return "cuda-array-interface"; }
+
+  private:
+    enum class How : std::uint8_t { not_at_all, cupy, numba, getter };
+    struct Plan {
+        How how = How::not_at_all;
+        PyTypeObject* declaring = nullptr;  // the class that has the attribute in its dict
+    };
+
+    [[nodiscard]] Plan plan_for(PyTypeObject* type) const noexcept;
+    [[nodiscard]] ReadOutcome read_cupy(PyTypeObject* type,
+                                        PyObject* array,
+                                        OwnerReading& reading) const;
+    [[nodiscard]] ReadOutcome read_numba(PyObject* array, OwnerReading& reading) const;
+    [[nodiscard]] ReadOutcome read_getter(PyObject* object, OwnerReading& reading) const;
+    [[nodiscard]] ReadOutcome place(OwnerReading& reading,
+                                    std::optional<std::int64_t> device_by_library) const;
+    [[nodiscard]] std::optional<std::int64_t> address_in(PyObject* pointer) const noexcept;
+    [[nodiscard]] std::string dtype_of(PyObject* dtype) const;
+
+    DeviceQueries* queries_;  // null: the process's own
+    Names names_;
+};
+
+CudaArrayInterfaceReader::Plan CudaArrayInterfaceReader::plan_for(
+    PyTypeObject* type) const noexcept {
+    PyObject* const mro = type->tp_mro;
+    if (mro == nullptr || !names_.interface) {
+        return {};
+    }
+    for (Py_ssize_t index = 0; index < PyTuple_GET_SIZE(mro); ++index) {
+        auto* const base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, index));
+        PyObject* const attribute =
+            base->tp_dict == nullptr
+                ? nullptr
+                : PyDict_GetItemWithError(base->tp_dict, names_.interface.get());
+        if (attribute == nullptr) {
+            continue;
+        }
+        const bool from_c = is_c_attribute(attribute);
+        if (from_c && std::string_view(base->tp_name).starts_with("cupy.")) {
+            return {How::cupy, base};
+        }
+        if (!from_c &&
+            ends_with(PyDict_GetItemWithError(base->tp_dict, names_.module.get()), kNumbaModule)) {
+            return {How::numba, base};
+        }
+        // A property in Python is the program's code; what inherits it may hide a C getter.
+        return from_c ? Plan{How::getter, base} : Plan{};
+    }
+    return {};
+}
+
+ReadOutcome CudaArrayInterfaceReader::read(PyObject* object, OwnerReading& reading) noexcept {
+    try {
+        const Plan plan = plan_for(Py_TYPE(object));
+        switch (plan.how) {
+            case How::cupy:
+                return read_cupy(plan.declaring, object, reading);
+            case How::numba:
+                return read_numba(object, reading);
+            case How::getter:
+                return read_getter(object, reading);
+            case How::not_at_all:
+                break;
+        }
+        return ReadOutcome::owns_nothing;
+    } catch (...) {
+        return ReadOutcome::failed;
+    }
+}
+
+// Where the memory is, by CUDA's word if that may be asked now, else by the library's.
+ReadOutcome CudaArrayInterfaceReader::place(OwnerReading& reading,
+                                            std::optional<std::int64_t> device_by_library) const {
+    if (reading.storage == 0 || reading.bytes == 0) {
+        return ReadOutcome::owns_nothing;
+    }
+    const std::optional<PointerFacts> facts = queries_ != nullptr
+                                                  ? queries_->pointer_facts(reading.storage)
+                                                  : pointer_facts(reading.storage);
+    if (facts && facts->kind == MemoryKind::unregistered) {
+        return ReadOutcome::owns_nothing;  // freed by hand, or never CUDA's
+    }
+    if (facts && facts->kind == MemoryKind::host) {
+        reading.device = "cpu";
+    } else if (facts) {
+        reading.device = "cuda:" + std::to_string(facts->device);
+    } else {
+        reading.device = device_by_library ? "cuda:" + std::to_string(*device_by_library) : "cuda";
+    }
+    return ReadOutcome::owns;
+}
+
+// array.data is a MemoryPointer; its .mem is the allocation that all views share.
+ReadOutcome CudaArrayInterfaceReader::read_cupy(PyTypeObject* type,
+                                                PyObject* array,
+                                                OwnerReading& reading) const {
+    const OwnedRef pointer = c_attribute(type, array, names_.data.get());
+    const OwnedRef memory = pointer ? c_attribute(pointer.get(), names_.mem.get()) : OwnedRef();
+    if (!memory) {
+        return ReadOutcome::failed;
+    }
+    if (std::string_view(Py_TYPE(memory.get())->tp_name).ends_with(".UnownedMemory")) {
+        return ReadOutcome::owns_nothing;  // another library's memory, and that one's to tell
+    }
+    const OwnedRef start = c_attribute(memory.get(), names_.ptr.get());
+    const OwnedRef bytes = c_attribute(memory.get(), names_.size.get());
+    const OwnedRef device = c_attribute(memory.get(), names_.device_id.get());
+    if (!integer(start.get()) || !integer(bytes.get())) {
+        return ReadOutcome::failed;
+    }
+    reading.storage = static_cast<std::uint64_t>(*integer(start.get()));
+    reading.bytes = static_cast<std::uint64_t>(*integer(bytes.get()));
+    const ReadOutcome outcome = place(reading, integer(device.get()));
+    if (outcome == ReadOutcome::owns) {
+        const OwnedRef shape = c_attribute(type, array, names_.shape.get());
+        const OwnedRef dtype = c_attribute(type, array, names_.dtype.get());
+        const OwnedRef root = c_attribute(type, array, names_.base.get());
+        reading.shape = shape_text(shape.get());
+        reading.dtype = dtype_of(dtype.get());
+        // Every view keeps the first array alive, so that one tells of the memory.
+        reading.witness = watch(root && root.get() != Py_None ? root.get() : array);
+    }
+    return outcome;
+}
+
+// A weak proxy's object, or the object itself; borrowed.
+PyObject* behind_proxy(PyObject* object) noexcept {
+    if (object != nullptr && PyWeakref_CheckProxy(object)) {
+        PyObject* const target = reinterpret_cast<PyWeakReference*>(object)->wr_object;
+        return target == Py_None ? nullptr : target;
+    }
+    return object;
+}
+
+// array.gpu_data is an allocation (MemoryPointer), or an OwnedPointer whose ._mem is a proxy of
+// the allocation, which Numba keeps in a table until the last OwnedPointer goes.
+ReadOutcome CudaArrayInterfaceReader::read_numba(PyObject* array, OwnerReading& reading) const {
+    PyObject* const pointer = instance_attribute(array, "gpu_data");
+    if (pointer == nullptr || pointer == Py_None) {
+        return ReadOutcome::owns_nothing;
+    }
+    PyObject* const owned = behind_proxy(instance_attribute(pointer, "_mem"));
+    PyObject* const memory = owned != nullptr ? owned : pointer;
+    const std::optional<std::int64_t> start =
+        address_in(instance_attribute(memory, "device_pointer"));
+    const std::optional<std::int64_t> bytes = integer(instance_attribute(memory, "size"));
+    if (!start || !bytes) {
+        return ReadOutcome::failed;
+    }
+    reading.storage = static_cast<std::uint64_t>(*start);
+    reading.bytes = static_cast<std::uint64_t>(*bytes);
+    PyObject* const context = behind_proxy(instance_attribute(memory, "context"));
+    PyObject* const device =
+        context == nullptr ? nullptr : behind_proxy(instance_attribute(context, "device"));
+    const ReadOutcome outcome =
+        place(reading, integer(device == nullptr ? nullptr : instance_attribute(device, "id")));
+    if (outcome == ReadOutcome::owns) {
+        reading.shape = shape_text(instance_attribute(array, "shape"));
+        reading.dtype = dtype_of(instance_attribute(array, "dtype"));
+        reading.witness = watch(memory);
+    }
+    return outcome;
+}
+
+// An int, a ctypes integer or pointer, or a number of a C type (the driver bindings' own).
+std::optional<std::int64_t> CudaArrayInterfaceReader::address_in(PyObject* pointer) const noexcept {
+    if (pointer == nullptr || PyLong_CheckExact(pointer)) {
+        return integer(pointer);
+    }
+    if (const OwnedRef value = c_attribute(pointer, names_.value.get()); value) {
+        return value.get() == Py_None ? std::optional<std::int64_t>(0) : integer(value.get());
+    }
+    const PyNumberMethods* const number = Py_TYPE(pointer)->tp_as_number;
+    if (number == nullptr || number->nb_int == nullptr ||
+        cyclewatch_type_has_slots(Py_TYPE(pointer)) != 0) {
+        return std::nullopt;
+    }
+    const OwnedRef value = python::steal(number->nb_int(pointer));
+    PyErr_Clear();
+    return integer(value.get());
+}
+
+std::string CudaArrayInterfaceReader::dtype_of(PyObject* dtype) const {
+    if (dtype == nullptr) {
+        return {};
+    }
+    const OwnedRef kind = c_attribute(dtype, names_.kind.get());
+    const OwnedRef bytes = c_attribute(dtype, names_.itemsize.get());
+    const std::optional<std::int64_t> size = integer(bytes.get());
+    if (!size || !kind || !PyUnicode_CheckExact(kind.get()) ||
+        PyUnicode_GET_LENGTH(kind.get()) != 1) {
+        return {};
+    }
+    const Py_UCS4 letter = PyUnicode_READ_CHAR(kind.get(), 0);
+    return letter > 127 ? std::string() : dtype_text(static_cast<char>(letter), *size);
+}
+
+// The bytes from the lowest to the highest element; nothing if a field makes no sense.
+std::optional<std::uint64_t> extent_of(PyObject* shape, PyObject* strides, std::int64_t item) {
+    if (shape == nullptr || !PyTuple_CheckExact(shape) || item <= 0) {
+        return std::nullopt;
+    }
+    const bool strided = strides != nullptr && PyTuple_CheckExact(strides) &&
+                         PyTuple_GET_SIZE(strides) == PyTuple_GET_SIZE(shape);
+    std::int64_t elements = 1;
+    std::int64_t reach = item;
+    for (Py_ssize_t index = 0; index < PyTuple_GET_SIZE(shape); ++index) {
+        const std::optional<std::int64_t> count = integer(PyTuple_GET_ITEM(shape, index));
+        const std::optional<std::int64_t> stride =
+            strided ? integer(PyTuple_GET_ITEM(strides, index)) : std::optional<std::int64_t>(0);
+        if (!count || !stride || *count < 0 ||
+            __builtin_mul_overflow(elements, *count, &elements)) {
+            return std::nullopt;
+        }
+        std::int64_t step = 0;
+        if (__builtin_mul_overflow(*count - 1, std::llabs(*stride), &step) ||
+            __builtin_add_overflow(reach, step, &reach)) {
+            return std::nullopt;
+        }
+    }
+    if (elements == 0) {
+        return 0;
+    }
+    std::int64_t bytes = 0;
+    if (__builtin_mul_overflow(elements, item, &bytes)) {
+        return std::nullopt;
+    }
+    return static_cast<std::uint64_t>(strided ? reach : bytes);
+}
+
+ReadOutcome CudaArrayInterfaceReader::read_getter(PyObject* object, OwnerReading& reading) const {
+    const OwnedRef answer = c_attribute(object, names_.interface.get());
+    if (!answer || !PyDict_CheckExact(answer.get())) {
+        return ReadOutcome::failed;
+    }
+    const auto field = [&answer](const char* name) {
+        return PyDict_GetItemString(answer.get(), name);
+    };
+    PyObject* const data = field("data");
+    PyObject* const type = field("typestr");
+    // "<f4": byte order, kind, bytes of an element.
+    const char* const code =
+        type != nullptr && PyUnicode_CheckExact(type) ? PyUnicode_AsUTF8(type) : nullptr;
+    PyErr_Clear();
+    if (data == nullptr || !PyTuple_CheckExact(data) || PyTuple_GET_SIZE(data) < 1 ||
+        code == nullptr || std::string_view(code).size() < 3) {
+        return ReadOutcome::failed;
+    }
+    const std::int64_t item = std::strtoll(code + 2, nullptr, 10);
+    const std::optional<std::int64_t> start = integer(PyTuple_GET_ITEM(data, 0));
+    const std::optional<std::uint64_t> bytes = extent_of(field("shape"), field("strides"), item);
+    if (!start || !bytes) {
+        return ReadOutcome::failed;
+    }
+    reading.storage = static_cast<std::uint64_t>(*start);
+    reading.bytes = *bytes;
+    const ReadOutcome outcome = place(reading, std::nullopt);
+    if (outcome == ReadOutcome::owns) {
+        reading.shape = shape_text(field("shape"));
+        reading.dtype = dtype_text(code[1], item);
+        reading.witness = watch(object);
+    }
+    return outcome;
+}
+
+}  // namespace
+
+bool cuda_array_library_imported() noexcept {
+    // Never released: the interpreter may be gone when static objects are destroyed.
+    static const std::array<PyObject*, kLibraries.size()> names = [] {
+        std::array<PyObject*, kLibraries.size()> made{};
+        std::ranges::transform(kLibraries, made.begin(), PyUnicode_InternFromString);
+        return made;
+    }();
+    PyObject* const modules = PyImport_GetModuleDict();
+    const bool imported = std::ranges::any_of(names, [modules](PyObject* name) {
+        return name != nullptr && PyDict_GetItemWithError(modules, name) != nullptr;
+    });
+    PyErr_Clear();
+    return imported;
+}
+
+std::unique_ptr<OwnerReader> make_cuda_array_interface_reader(DeviceQueries* queries) noexcept {
+    return std::unique_ptr<OwnerReader>(new (std::nothrow) CudaArrayInterfaceReader(queries));
+}
+
+}  // namespace cyclewatch::device
