@@ -63,7 +63,7 @@ TEST(Signature, HasItsDocumentedForm) {
     EXPECT_EQ(signature.substr(0, 4), "cw1-");
     EXPECT_EQ(signature.find_first_not_of("0123456789abcdef", 4), std::string::npos);
     // A pinned value: a signature in a file must mean the same to every later version.
-    EXPECT_EQ(signature, "PINNED");
+    EXPECT_EQ(signature, "cw1-aa7b9adf59ab8760");
 }
 
 }  // namespace

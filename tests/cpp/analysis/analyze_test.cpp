@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/analyze.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/graph_text.h"
+
+namespace cyclewatch::analysis {
+namespace {
+
+using test_support::observe;
+
+std::vector<model::Finding> find(std::string_view text) {
+    return analyze(observe(text));
+}
+
+model::Finding only(std::string_view text) {
+    std::vector<model::Finding> findings = find(text);
+    EXPECT_EQ(findings.size(), 1U) << text;
+    return findings.empty() ? model::Finding{} : findings[0];
+}
+
+TEST(Analyze, SaysNothingOfOwnersWithNoLoopAboveThem) {
+    EXPECT_TRUE(find("A.w->t:owner(8) A.b->B").empty());
+    EXPECT_TRUE(find("A.b->B B.a->A t:owner(8)").empty());
+    EXPECT_TRUE(find("A.b->B B.a->A").empty());
+}
+
+TEST(Analyze, TellsTheLoopInOrder) {
+    const model::Finding finding = only(
+        "E=m.Engine E.callbacks->l:list l[0]->f:function=m.Engine.go.<lambda> "
+        "f/closure:self->E E.weights->d:dict d['w']->t:owner(4096)");
+    EXPECT_EQ(finding.title, "Engine.callbacks -> [0] -> <lambda>.closure:self -> Engine");
+    ASSERT_EQ(finding.loop.size(), 3U);
+    EXPECT_EQ(finding.loop[0].holder, "m.Engine");
+    EXPECT_EQ(finding.loop[2].target, "m.Engine");
+    ASSERT_EQ(finding.owners.size(), 1U);
+    EXPECT_EQ(finding.owners[0].path, "Engine.weights['w']");
+    EXPECT_THAT(finding.headline, ::testing::HasSubstr("4.0 KiB"));
+    EXPECT_THAT(finding.headline, ::testing::HasSubstr("<lambda>.closure:self"));
+}
+
+TEST(Bytes, CountAStorageOnceHoweverManyOwnersViewIt) {
+    const model::Finding finding = only("A.b->B B.a->A A.v->t:owner(64,s) B.v->u:owner(64,s)");
+    EXPECT_EQ(finding.held_bytes, 64U);
+    EXPECT_EQ(finding.shared_bytes, 0U);
+    EXPECT_EQ(finding.owners.size(), 2U);
+}
+
+TEST(Bytes, OfTwoLoopsAreSharedWhereBothReach) {
+    const auto findings =
+        find("A.b->B B.a->A C.d->D D.c->C A.x->t:owner(64) C.x->t A.own->u:owner(8)");
+    ASSERT_EQ(findings.size(), 2U);
+    EXPECT_EQ(findings[0].held_bytes, 8U);
+    EXPECT_EQ(findings[0].shared_bytes, 64U);
+    EXPECT_EQ(findings[1].held_bytes, 0U);
+    EXPECT_EQ(findings[1].shared_bytes, 64U);
+}
+
+TEST(Bytes, OfAViewInAnotherLoopAreNotExclusive) {
+    const auto findings = find("A.b->B B.a->A C.d->D D.c->C A.x->t:owner(64,s) C.x->u:owner(64,s)");
+    ASSERT_EQ(findings.size(), 2U);
+    EXPECT_EQ(findings[0].held_bytes + findings[1].held_bytes, 0U);
+}
+
+TEST(Bytes, BelongToTheNearestLoopThatKeepsThemAlone) {
+    const auto findings = find("A.b->B B.a->A A.c->C C.d->D D.c->C D.x->t:owner(64)");
+    ASSERT_EQ(findings.size(), 2U);
+    EXPECT_EQ(findings[0].loop[0].holder, "m.D");
+    EXPECT_EQ(findings[0].held_bytes, 64U);
+    EXPECT_EQ(findings[1].held_bytes, 0U);
+    EXPECT_EQ(findings[1].shared_bytes, 64U);
+}
+
+TEST(Bytes, UnderTwoInnerLoopsBelongToTheOuterOne) {
+    const auto findings =
+        find("A.b->B B.a->A A.c->C C.me->C A.d->D D.me->D C.x->t:owner(64) D.x->t");
+    ASSERT_EQ(findings.size(), 3U);
+    EXPECT_EQ(findings[0].title.substr(0, 1), "A");
+    EXPECT_EQ(findings[0].held_bytes, 64U);
+}
+
+TEST(Bytes, StillHeldBySomethingAliveAreNotCountedButListed) {
+    const model::Finding finding = only("A.b->B B.a->A A.x->t:owner(64,s,held)");
+    EXPECT_EQ(finding.held_bytes, 0U);
+    EXPECT_EQ(finding.shared_bytes, 0U);
+    ASSERT_EQ(finding.owners.size(), 1U);
+    EXPECT_EQ(finding.owners[0].bytes, 64U);
+}
+
+TEST(Bytes, OfAnOwnerInTheLoopItself) {
+    const model::Finding finding = only("T=m.MyTensor T.ctx->C C.out->T T:owner(32)");
+    EXPECT_EQ(finding.held_bytes, 32U);
+    EXPECT_EQ(finding.owners[0].path, "MyTensor");
+}
+
+TEST(Merge, EqualLoopsAreOneFindingWithACount) {
+    std::string text;
+    for (int i = 0; i < 500; ++i) {
+        const std::string n = std::to_string(i);
+        text += " a" + n + "=m.Node b" + n + "=m.Node a" + n + ".other->b" + n + " b" + n +
+                ".other->a" + n + " a" + n + ".w->t" + n + ":owner(16)=torch.Tensor";
+    }
+    const model::Finding finding = only(text);
+    EXPECT_EQ(finding.occurrences, 500U);
+    EXPECT_EQ(finding.held_bytes, 8000U);
+    EXPECT_EQ(finding.largest_bytes, 16U);
+    ASSERT_EQ(finding.owners.size(), 1U);
+    EXPECT_EQ(finding.owners[0].count, 500U);
+    EXPECT_EQ(finding.owners[0].path, "Node.w");
+}
+
+TEST(Merge, OwnersReachedByDifferentIndicesAreCountedTogether) {
+    const model::Finding finding = only("A.me->A A.l->l:list l[0]->t:owner(16) l[1]->u:owner(16)");
+    ASSERT_EQ(finding.owners.size(), 1U);
+    EXPECT_EQ(finding.owners[0].count, 2U);
+    EXPECT_EQ(finding.owners[0].path, "A.l[x]");
+}
+
+TEST(Merge, CountsClustersThatWereNotCaptured) {
+    model::Observation observation = observe("A.b->B B.a->A A.w->t:owner(16)");
+    observation.repeats.push_back({observation.owners[0].node, 9, 9, 144});
+    const auto findings = analyze(observation);
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_EQ(findings[0].occurrences, 10U);
+    EXPECT_EQ(findings[0].held_bytes, 160U);
+    EXPECT_EQ(findings[0].largest_bytes, 16U);
+    EXPECT_EQ(findings[0].owners[0].count, 10U);
+}
+
+TEST(Merge, KeepsAtMostSoManyOwnersAndSaysHowManyNot) {
+    std::string text = "A.me->A";
+    for (int i = 0; i < 200; ++i) {
+        text += " A.w" + std::to_string(i) + "->t" + std::to_string(i) + ":owner(" +
+                std::to_string(1000 + i) + ")";
+    }
+    const model::Finding finding = only(text);
+    ASSERT_EQ(finding.owners.size(), model::kMaxOwnersPerFinding);
+    EXPECT_EQ(finding.owners[0].bytes, 1199U);
+    EXPECT_EQ(finding.omitted_owners, 200U - model::kMaxOwnersPerFinding);
+}
+
+TEST(Classes, MadeOnEachCallAreBlamedOnWhatTheirFunctionsCapture) {
+    const model::Finding finding = only(
+        "T:type=app.make.<locals>.Local T/__mro__->m:tuple m[0]->T T.__dict__->g:property "
+        "g/__objclass__->T T.run->f:function=app.make.<locals>.Local.run "
+        "f/closure:data->d:dict d['x']->t:owner(64)");
+    ASSERT_EQ(finding.cut.size(), 1U);
+    EXPECT_EQ(finding.cut[0].label, "closure:data");
+    EXPECT_TRUE(finding.cut[0].payload);
+    for (const model::Reference& other : finding.alternatives) {
+        EXPECT_NE(other.label, "[0]");
+        EXPECT_NE(other.label, ".__dict__");
+    }
+}
+
+TEST(Classes, AreNotTheLoopWhereAnotherOneExists) {
+    const model::Finding finding = only(
+        "T:type=app.Local T/__mro__->m:tuple m[0]->T a/__class__->T a.b->b b.a->a "
+        "T.run->f:function f/closure:a->a a.w->t:owner(64)");
+    ASSERT_EQ(finding.loop.size(), 2U);
+    for (const model::Reference& step : finding.loop) {
+        EXPECT_NE(step.label, "__class__");
+    }
+}
+
+TEST(Picture, ShowsTheLoopFirstAndStaysSmall) {
+    std::string text = "n0.w->t:owner(8)";
+    for (int i = 0; i < 100; ++i) {
+        text += " n" + std::to_string(i) + ".next->n" + std::to_string((i + 1) % 100);
+    }
+    const model::Finding finding = only(text);
+    EXPECT_EQ(finding.loop.size(), 100U);
+    EXPECT_LE(finding.picture.items.size(), 40U);
+    EXPECT_GT(finding.picture.omitted_items, 0U);
+    EXPECT_TRUE(finding.picture.items[0].on_loop);
+    std::size_t owners = 0;
+    for (const auto& item : finding.picture.items) {
+        owners += item.owner ? 1 : 0;
+    }
+    EXPECT_EQ(owners, 1U);
+    for (const auto& arrow : finding.picture.arrows) {
+        EXPECT_LT(arrow.from, finding.picture.items.size());
+        EXPECT_LT(arrow.to, finding.picture.items.size());
+    }
+}
+
+// Everything that a report shows, as text.
+std::string printed(const std::vector<model::Finding>& findings) {
+    std::string text;
+    const auto add = [&text](const model::Reference& reference) {
+        text += reference.holder + reference.label + reference.target + reference.location +
+                reference.reason + "\n";
+    };
+    for (const model::Finding& finding : findings) {
+        text += finding.signature + finding.title + finding.headline + finding.pattern +
+                std::to_string(finding.held_bytes) + "/" + std::to_string(finding.shared_bytes) +
+                "\n";
+        for (const auto* list : {&finding.loop, &finding.cut, &finding.alternatives}) {
+            std::for_each(list->begin(), list->end(), add);
+        }
+        for (const model::OwnerSummary& owner : finding.owners) {
+            text += owner.path + "*" + std::to_string(owner.count) + "\n";
+        }
+        for (const auto& item : finding.picture.items) {
+            text += item.text + " ";
+        }
+    }
+    return text;
+}
+
+TEST(Determinism, TheSameGarbageGivesTheSameReportInWhateverOrderItCame) {
+    const std::string_view text =
+        "r=m.Node a=m.Node b=m.Node c=m.Node r.left->a r.right->b a.up->r b.up->r a.twin->b "
+        "b.twin->a c.twin->a a.kid->c r.w->t:owner(64) a.w->u:owner(64) b.w->v:owner(64) "
+        "E.cb->l:list l[0]->f:function l[1]->g:function f/closure:self->E g/closure:self->E "
+        "E.root->r E.w->x:owner(128)";
+    const std::string expected = printed(analyze(observe(text)));
+    ASSERT_FALSE(expected.empty());
+    for (std::uint64_t shuffle = 1; shuffle < 100; ++shuffle) {
+        ASSERT_EQ(printed(analyze(observe(text, shuffle))), expected) << "shuffle " << shuffle;
+    }
+}
+
+}  // namespace
+}  // namespace cyclewatch::analysis

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/cut.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "analysis/analyze.h"
+#include "support/graph_text.h"
+#include "support/random_graph.h"
+
+namespace cyclewatch::analysis {
+namespace {
+
+using test_support::observe;
+
+model::Finding only(std::string_view text) {
+    const auto findings = analyze(observe(text));
+    EXPECT_EQ(findings.size(), 1U) << text;
+    return findings.empty() ? model::Finding{} : findings[0];
+}
+
+TEST(Cut, SaysSoWhenTwoAreEquallyGood) {
+    const model::Finding finding =
+        only("a=m.Node b=m.Node a.other->b b.other->a a.w->t:owner(8) b.w->u:owner(8)");
+    EXPECT_TRUE(finding.tie);
+    ASSERT_EQ(finding.cut.size(), 1U);
+    ASSERT_FALSE(finding.alternatives.empty());
+    EXPECT_EQ(finding.cut[0].label, ".other");
+    EXPECT_EQ(finding.alternatives[0].label, ".other");
+}
+
+TEST(Cut, TakesAllFunctionsThatShareOneVariable) {
+    const model::Finding finding = only(
+        "E.a->f:function E.b->g:function E.c->h:function f/closure:self->x:cell "
+        "g/closure:self->x h/closure:self->x x/cell_contents->E E.w->t:owner(8)");
+    ASSERT_EQ(finding.cut.size(), 3U);
+    EXPECT_NE(finding.cut[0].reason.find("share this one variable"), std::string::npos);
+}
+
+TEST(Cut, NamesASetWhereEveryReferenceClosesALoopOfItsOwn) {
+    const model::Finding finding = only(
+        "E.a->f:function E.b->g:function f/closure:self->E g/closure:self->E "
+        "E.w->t:owner(8)");
+    ASSERT_EQ(finding.cut.size(), 2U);
+    EXPECT_NE(finding.cut[0].holder, finding.cut[1].holder);
+    EXPECT_FALSE(finding.tie);
+}
+
+TEST(Cut, CountsAKindOfReferenceThatOneLineMakesAgainAndAgain) {
+    const model::Finding finding = only(
+        "P=m.Tree a=m.Leaf b=m.Leaf P.kids->l:list l[0]->a l[1]->b a.parent->P b.parent->P "
+        "a.w->t:owner(8) b.w->u:owner(8)");
+    ASSERT_EQ(finding.cut.size(), 1U);
+    EXPECT_EQ(finding.cut[0].label, ".parent");
+    EXPECT_NE(finding.cut[0].reason.find("2 references"), std::string::npos);
+}
+
+TEST(Cut, PrefersTheCaptureToTheAttributeThatIsTheFeature) {
+    const model::Finding finding =
+        only("M.forward->f:function=m.patched f/closure:model->M M.w->t:owner(8)");
+    EXPECT_EQ(finding.cut[0].label, "closure:model");
+}
+
+TEST(Cut, PrefersUserCodeToALibrary) {
+    const std::string library = "@/x/site-packages/lib/a.py:1";
+    const model::Finding finding =
+        only("A=lib.A" + library + " B=app.B@b.py:2 A.x->B B.y->A A.w->t:owner(8) B.w->u:owner(8)");
+    EXPECT_EQ(finding.cut[0].holder, "app.B");
+    EXPECT_EQ(finding.cut[0].location, "b.py:2");
+}
+
+TEST(Cut, OffersThePayloadAsAnAlternative) {
+    const model::Finding finding =
+        only("f:function f/closure:f->f f/closure:state->d:dict d['w']->t:owner(8)");
+    EXPECT_FALSE(finding.cut[0].payload);
+    ASSERT_EQ(finding.alternatives.size(), 1U);
+    EXPECT_TRUE(finding.alternatives[0].payload);
+    EXPECT_EQ(finding.alternatives[0].label, "closure:state");
+}
+
+TEST(Cut, DoesNotOfferAPayloadThatIsReachedTwice) {
+    const model::Finding finding = only("A.me->A A.x->d:dict A.y->d d['w']->t:owner(8)");
+    EXPECT_TRUE(finding.alternatives.empty());
+}
+
+TEST(Cut, AdmitsWhenNoSmallSetIsEnough) {
+    std::string text = "A.w->t:owner(8)";
+    const std::string names = "ABCDEFGH";
+    for (const char from : names) {
+        for (const char to : names) {
+            if (from != to) {
+                text += std::string(" ") + from + ".to_" + to + "->" + to;
+            }
+        }
+    }
+    const model::Finding finding = only(text);
+    EXPECT_NE(finding.cut[0].reason.find(finding.cut[0].payload ? "memory" : "no small set"),
+              std::string::npos);
+}
+
+// Every reference has a label of its own, so that a report's reference is one of the graph's.
+struct Labelled {
+    std::string text;
+    test_support::RandomGraph graph;
+};
+
+Labelled random_case(std::mt19937& random) {
+    Labelled result;
+    const auto other = [](std::uint32_t a, std::uint32_t b) { return a != b; };
+    result.graph = test_support::random_graph(random, 7, 0.22, other);
+    for (std::uint32_t n = 0; n < result.graph.nodes(); ++n) {
+        for (std::uint32_t e = result.graph.first[n]; e < result.graph.first[n + 1]; ++e) {
+            result.text += " n" + std::to_string(n) + ".e" + std::to_string(e) + "->n" +
+                           std::to_string(result.graph.targets[e]);
+        }
+    }
+    result.text += " n0.w->t:owner(8)";
+    return result;
+}
+
+// Is node 0, which holds the tensor, held by a loop, if the references in `cut` are left out?
+bool held_without(const test_support::RandomGraph& graph, const std::set<std::string>& cut) {
+    test_support::RandomGraph rest;
+    for (std::uint32_t n = 0; n < graph.nodes(); ++n) {
+        for (std::uint32_t e = graph.first[n]; e < graph.first[n + 1]; ++e) {
+            if (!cut.contains(".e" + std::to_string(e))) {
+                rest.targets.push_back(graph.targets[e]);
+            }
+        }
+        rest.first.push_back(static_cast<std::uint32_t>(rest.targets.size()));
+    }
+    for (std::uint32_t n = 0; n < rest.nodes(); ++n) {
+        const std::vector<bool> reached = test_support::reachable(rest, n);
+        if (reached[n] && (n == 0 || reached[0])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+TEST(Cut, EndsEveryLoopOfItsComponentOnRandomGraphs) {
+    std::mt19937 random(5);
+    int checked = 0;
+    for (int round = 0; round < 600; ++round) {
+        const Labelled random_graph = random_case(random);
+        const auto findings = analyze(observe(random_graph.text));
+        // With one component the cut must free the tensor; several need one cut each.
+        if (findings.size() != 1 || findings[0].cut.empty() || findings[0].cut[0].payload ||
+            findings[0].cut[0].reason.find("no small set") != std::string::npos) {
+            continue;
+        }
+        ++checked;
+        std::set<std::string> cut;
+        for (const model::Reference& reference : findings[0].cut) {
+            cut.insert(reference.label);
+        }
+        EXPECT_FALSE(held_without(random_graph.graph, cut)) << random_graph.text;
+        for (const model::Reference& other : findings[0].alternatives) {
+            if (!other.payload) {
+                EXPECT_FALSE(held_without(random_graph.graph, {other.label})) << random_graph.text;
+            }
+        }
+        for (const std::string& one : cut) {
+            std::set<std::string> fewer = cut;
+            fewer.erase(one);
+            EXPECT_TRUE(held_without(random_graph.graph, fewer))
+                << one << " is not needed:" << random_graph.text;
+        }
+    }
+    EXPECT_GT(checked, 100);
+}
+
+}  // namespace
+}  // namespace cyclewatch::analysis
