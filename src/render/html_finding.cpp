@@ -76,9 +76,10 @@ std::string cut_section(const Finding& finding) {
                "</section>\n";
     }
     const bool either = finding.tie && !finding.alternatives.empty();
-    const std::string title = either                    ? "Cut either of these"
-                              : finding.cut.size() == 1 ? "Cut this reference"
-                                                        : "Cut all of these";
+    const std::string title = finding.cut.front().payload ? "Keep the loop, drop what it holds"
+                              : either                    ? "Cut either of these"
+                              : finding.cut.size() == 1   ? "Cut this reference"
+                                                          : "Cut all of these";
     std::string out = "<section class=\"cut\"><h3>" + title + "</h3>\n<div class=\"choices\">\n";
     const std::size_t shown = std::min(finding.cut.size(), kMostCuts);
     for (std::size_t i = 0; i < shown; ++i) {

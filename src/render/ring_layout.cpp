@@ -351,7 +351,11 @@ BoxText box_text(const Picture::Item& item) {
     if (item.owner) {
         text.second_line = base::format_bytes(item.bytes);
     } else {
-        const std::string detail = truncate_middle(shown_name(item.detail), kSecondColumns);
+        // Of "pkg.Type at file:line" the place says more: the type is above it already.
+        const std::size_t place = item.detail.rfind(" at ");
+        const std::string shown =
+            place == std::string::npos ? item.detail : item.detail.substr(place + 4);
+        const std::string detail = truncate_middle(shown_name(shown), kSecondColumns);
         text.second_line = detail == text.name ? std::string() : detail;
     }
     return text;

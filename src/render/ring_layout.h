@@ -39,7 +39,7 @@ struct RingLayout {
 
 // A picture with more than this is left to a real layout engine.
 inline constexpr std::size_t kMaxRingMembers = 10;
-inline constexpr std::size_t kMaxRingItems = 26;
+inline constexpr std::size_t kMaxRingItems = 40;
 
 // What is written into a box and on an arrow, already cut to length; not yet escaped.
 struct BoxText {

@@ -119,6 +119,9 @@ std::string draw_labels(const Picture& picture, const RingArrow& arrow) {
                                   : picture.arrows[i].on_loop ? "label loop"
                                                               : "label";
         const std::string text = arrow_text(picture.arrows[i]);
+        if (text.empty()) {
+            continue;
+        }
         const double width = kLabelColumn * static_cast<double>(text_width(text)) + 8;
         // Hides the line behind the label; the text itself could only be outlined.
         out += rectangle("label-ground", arrow.label.x - width / 2, y - 11, width, 15, 3);

@@ -152,14 +152,14 @@ std::string remedy_sentence(const model::Report& report) {
     const model::Finding& first = report.findings.front();
     const std::string gain = format_bytes(first.held_bytes) + " at once (" +
                              format_percent(share_of(first.held_bytes, report.held_bytes)) + ")";
-    const std::string cut =
-        first.cut.size() > 1 ? "Cutting the first " + format_count(first.cut.size()) + " references"
-                             : "Cutting the first reference";
+    const std::string verb = first.cut.front().payload ? "Dropping" : "Cutting";
+    const bool several = first.cut.size() > 1;
     if (report.findings.size() == 1) {
-        return (first.cut.size() > 1 ? "Cutting the references" : "Cutting the reference") +
-               std::string(" named below frees ") + gain + ".";
+        return verb + " the reference" + (several ? "s" : "") + " named below frees " + gain + ".";
     }
-    return cut + " named below frees " + gain + "; there are " +
+    const std::string which =
+        several ? "first " + format_count(first.cut.size()) + " references" : "first reference";
+    return verb + " the " + which + " named below frees " + gain + "; there are " +
            counted(report.findings.size(), "kind") + " of loop.";
 }
 
