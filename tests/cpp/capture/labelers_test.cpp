@@ -381,7 +381,7 @@ done = loop.create_future(); done.set_result(held)
 waiting = loop.create_future()
 async def body(): await waiting
 coroutine = body(); task = loop.create_task(coroutine)
-loop.call_soon(loop.stop); loop.run_forever()
+loop.call_soon(loop.stop); loop.run_forever(); loop.close()
 task._log_destroy_pending = False
 chained = itertools.chain.from_iterable(outer := iter([held]))
 )");

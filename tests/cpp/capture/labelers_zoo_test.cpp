@@ -118,7 +118,7 @@ done = loop.create_future(); done.set_result([])
 failed = loop.create_future(); failed.set_exception(ValueError()); failed.exception()
 async def task_body(): await future
 task = loop.create_task(task_body())
-loop.call_soon(loop.stop); loop.run_forever()
+loop.call_soon(loop.stop); loop.run_forever(); loop.close()
 task._log_destroy_pending = False
 variable = contextvars.ContextVar('variable', default=[])
 token = variable.set([])
