@@ -14,6 +14,8 @@ namespace {
 
 // Groups of owners that are described at all; the heaviest kMaxOwnersPerFinding are shown.
 constexpr std::size_t kMostGroups = 4 * model::kMaxOwnersPerFinding;
+// Entries of Finding::loop.
+constexpr std::size_t kMostLoopReferences = 200;
 // References of one shared variable that are spelled out.
 constexpr std::size_t kMostSpelledOut = 8;
 
@@ -49,6 +51,26 @@ void append_references(std::vector<model::Reference>& list,
     }
 }
 
+// The loop's references. Of a loop longer than anyone reads, one entry stands for the middle.
+std::vector<model::Reference> loop_references(const LogicalGraph& graph,
+                                              std::span<const std::uint32_t> loop) {
+    std::vector<model::Reference> references;
+    const std::size_t left_out =
+        loop.size() > kMostLoopReferences ? loop.size() - kMostLoopReferences + 1 : 0;
+    for (std::size_t i = 0; i < loop.size(); ++i) {
+        references.push_back(reference_of(graph, loop[i]));
+        if (left_out > 0 && i + 1 == kMostLoopReferences / 2) {
+            i += left_out;
+            model::Reference gap;
+            gap.holder = references.back().target;
+            gap.label = "... " + std::to_string(left_out) + " more ...";
+            gap.target = full_name(graph, graph.targets[loop[i]]);
+            references.push_back(std::move(gap));
+        }
+    }
+    return references;
+}
+
 std::uint64_t all_bytes(const model::OwnerSummary& owner) {
     return owner.bytes * owner.count;
 }
@@ -69,9 +91,7 @@ void FindingBuilder::describe(const Component& component,
     finding_.signature = std::move(signature);
     finding_.title = loop_text(graph_, loop_edges);
     finding_.largest_bytes = held_bytes;
-    for (const std::uint32_t edge : loop_edges) {
-        finding_.loop.push_back(reference_of(graph_, edge));
-    }
+    finding_.loop = loop_references(graph_, loop_edges);
     const Cut cut = choose_cut(graph_, component, loop, held_);
     list_cut(cut);
     const std::uint64_t reached = walk.bytes();

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "support/graph_text.h"
 
 namespace cyclewatch::analysis {
@@ -183,6 +185,20 @@ TEST(Picture, ShowsTheLoopFirstAndStaysSmall) {
     for (const auto& arrow : finding.picture.arrows) {
         EXPECT_LT(arrow.from, finding.picture.items.size());
         EXPECT_LT(arrow.to, finding.picture.items.size());
+    }
+}
+
+TEST(Analyze, ShortensALoopThatNobodyWouldRead) {
+    std::string text = "n0.w->t:owner(8)";
+    for (int i = 0; i < 1000; ++i) {
+        text += " n" + std::to_string(i) + ".next->n" + std::to_string((i + 1) % 1000);
+    }
+    const model::Finding finding = only(text);
+    ASSERT_EQ(finding.loop.size(), 200U);
+    EXPECT_EQ(finding.loop[100].label, "... 801 more ...");
+    for (std::size_t i = 0; i < finding.loop.size(); ++i) {
+        const std::size_t next = (i + 1) % finding.loop.size();
+        EXPECT_EQ(finding.loop[i].target, finding.loop[next].holder) << i;
     }
 }
 

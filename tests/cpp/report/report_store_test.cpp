@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/report_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace cyclewatch::report {
+namespace {
+
+model::CollectionRecord record(std::uint64_t number, std::uint64_t released = 0) {
+    model::CollectionRecord result;
+    result.number = number;
+    result.started_at = static_cast<double>(number);
+    result.dead_for_at_most = 10.0 / static_cast<double>(number);
+    result.owners = 1;
+    result.released_bytes = released;
+    return result;
+}
+
+model::Finding finding(const std::string& signature, std::uint64_t bytes) {
+    model::Finding result;
+    result.signature = signature;
+    result.headline = "keeps " + std::to_string(bytes);
+    result.held_bytes = result.largest_bytes = bytes;
+    result.occurrences = 1;
+    return result;
+}
+
+model::ProgramInfo program(const std::string& script) {
+    model::ProgramInfo result;
+    result.script = script;
+    return result;
+}
+
+model::OwnerSummary owner(std::uint64_t bytes, const std::string& path, std::uint64_t count = 1) {
+    model::OwnerSummary result;
+    result.type = "Tensor";
+    result.bytes = bytes;
+    result.path = path;
+    result.count = count;
+    return result;
+}
+
+ReportStore make_store() {
+    return ReportStore(program("train.py"), {"cuda"});
+}
+
+TEST(ReportStore, TellsNewSignaturesFromKnownOnes) {
+    ReportStore store = make_store();
+    const Added first = store.add(record(1), {finding("a", 8), finding("b", 4)});
+    EXPECT_EQ(first.fresh.size(), 2U);
+    EXPECT_TRUE(first.seen.empty());
+    const Added second = store.add(record(2), {finding("a", 8)});
+    EXPECT_TRUE(second.fresh.empty());
+    ASSERT_EQ(second.seen.size(), 1U);
+    EXPECT_EQ(second.seen[0].held_bytes, 16U) << "the merged state";
+}
+
+TEST(ReportStore, AddsUpWhatEqualFindingsHeld) {
+    ReportStore store = make_store();
+    store.add(record(1), {finding("a", 8)});
+    store.add(record(5), {finding("a", 32)});
+    store.add(record(7), {finding("a", 16)});
+    const model::Finding merged = store.snapshot({}).findings.at(0);
+    EXPECT_EQ(merged.held_bytes, 56U);
+    EXPECT_EQ(merged.occurrences, 3U);
+    EXPECT_EQ(merged.largest_bytes, 32U);
+    EXPECT_EQ(merged.collections, 3U);
+    EXPECT_EQ(merged.first_collection, 1U);
+    EXPECT_EQ(merged.first_seen, 1.0);
+    EXPECT_EQ(merged.last_seen, 7.0);
+    EXPECT_EQ(merged.dead_for_at_most, 10.0) << "the longest wait";
+    EXPECT_EQ(merged.headline, "keeps 32") << "the heaviest occurrence is shown";
+}
+
+TEST(ReportStore, CountsEqualOwnersAndKeepsOthersApart) {
+    ReportStore store = make_store();
+    model::Finding one = finding("a", 8);
+    one.owners = {owner(8, "A.w", 2)};
+    model::Finding two = finding("a", 8);
+    two.owners = {owner(8, "A.w", 3), owner(64, "A.v")};
+    store.add(record(1), {one});
+    store.add(record(2), {two});
+    const auto owners = store.snapshot({}).findings.at(0).owners;
+    ASSERT_EQ(owners.size(), 2U);
+    EXPECT_EQ(owners[0].path, "A.v") << "heaviest first";
+    EXPECT_EQ(owners[1].count, 5U);
+}
+
+TEST(ReportStore, BoundsTheOwnersOfAFinding) {
+    ReportStore store = make_store();
+    for (std::uint64_t i = 1; i <= 100; ++i) {
+        model::Finding one = finding("a", i);
+        one.owners = {owner(i, "A.w")};
+        store.add(record(i), {one});
+    }
+    const model::Finding merged = store.snapshot({}).findings.at(0);
+    EXPECT_EQ(merged.owners.size(), model::kMaxOwnersPerFinding);
+    EXPECT_EQ(merged.owners[0].bytes, 100U);
+    EXPECT_GT(merged.omitted_owners, 0U);
+}
+
+TEST(ReportStore, ListsTheHeaviestFirst) {
+    ReportStore store = make_store();
+    store.add(record(1), {finding("a", 1), finding("b", 9), finding("c", 5)});
+    const auto findings = store.snapshot({}).findings;
+    EXPECT_EQ(findings[0].signature + findings[1].signature + findings[2].signature, "bca");
+}
+
+TEST(ReportStore, HoldsWhatAllCollectionsReleasedEvenWithoutAFinding) {
+    ReportStore store = make_store();
+    store.add(record(1, 100), {finding("a", 60)});
+    store.add(record(2, 7), {});
+    EXPECT_EQ(store.snapshot({}).held_bytes, 107U);
+}
+
+TEST(ReportStore, KeepsTheLatestRecordsOfCollectionsWithOwners) {
+    ReportStore store = make_store();
+    for (std::uint64_t i = 1; i <= model::kMaxCollectionRecords + 5; ++i) {
+        store.add(record(i), {});
+    }
+    model::CollectionRecord without_owners = record(9999);
+    without_owners.owners = 0;
+    store.add(without_owners, {});
+    const model::Report report = store.snapshot({});
+    EXPECT_EQ(report.collections.size(), model::kMaxCollectionRecords);
+    EXPECT_EQ(report.omitted_collections, 5U);
+    EXPECT_EQ(report.collections.front().number, 6U);
+    EXPECT_EQ(report.collections.back().number, model::kMaxCollectionRecords + 5);
+}
+
+TEST(ReportStore, SaysHowManyKindsOfLoopsItCouldNotKeep) {
+    ReportStore store = make_store();
+    for (std::size_t i = 0; i < kMaxFindings + 3; ++i) {
+        const Added added = store.add(record(1), {finding("s" + std::to_string(i), 1)});
+        EXPECT_EQ(added.fresh.size(), i < kMaxFindings ? 1U : 0U);
+    }
+    store.add(record(2), {finding("s0", 1)});  // a known one still counts
+    const model::Report report = store.snapshot({});
+    EXPECT_EQ(report.findings.size(), kMaxFindings);
+    EXPECT_EQ(report.findings[0].signature, "s0");
+    EXPECT_EQ(report.stats.findings, kMaxFindings + 3);
+    ASSERT_EQ(report.notes.size(), 1U);
+    EXPECT_THAT(report.notes[0], ::testing::StartsWith("3 further kinds of loops"));
+}
+
+TEST(ReportStore, KeepsEachNoteOnce) {
+    ReportStore store = make_store();
+    store.note("one");
+    store.note("two");
+    store.note("one");
+    EXPECT_THAT(store.snapshot({}).notes, ::testing::ElementsAre("one", "two"));
+}
+
+TEST(ReportStore, StartsAfreshInAChild) {
+    ReportStore store = make_store();
+    store.add(record(1, 100), {finding("a", 60)});
+    store.note("of the parent");
+    store.clear(program("child.py"));
+    const model::Report report = store.snapshot({});
+    EXPECT_TRUE(report.findings.empty());
+    EXPECT_TRUE(report.notes.empty());
+    EXPECT_EQ(report.held_bytes, 0U);
+    EXPECT_EQ(report.program.script, "child.py");
+    EXPECT_THAT(report.devices, ::testing::ElementsAre("cuda"));
+    EXPECT_EQ(store.add(record(1), {finding("a", 60)}).fresh.size(), 1U);
+}
+
+TEST(ReportStore, MayBeUsedByManyThreads) {
+    ReportStore store = make_store();
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+        threads.emplace_back([&store] {
+            for (int i = 0; i < 200; ++i) {
+                store.add(record(1, 1), {finding("a", 1)});
+                static_cast<void>(store.snapshot({}));
+            }
+        });
+    }
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    EXPECT_EQ(store.snapshot({}).findings.at(0).occurrences, 800U);
+    EXPECT_EQ(store.snapshot({}).held_bytes, 800U);
+}
+
+}  // namespace
+}  // namespace cyclewatch::report
