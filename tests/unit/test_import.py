@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Importing the package: what it costs and what it offers, on every interpreter."""
+
+import importlib.metadata
+import json
+import sys
+import tomllib
+from pathlib import Path
+
+import cyclewatch
+
+ROOT = Path(__file__).resolve().parents[2]
+
+ADDED_MODULES = """
+import json, sys
+before = set(sys.modules)
+import cyclewatch
+print(json.dumps(sorted(set(sys.modules) - before)))
+"""
+
+
+def test_import_needs_the_standard_library_only_and_none_of_its_slow_parts(interpreter):
+    added = set(json.loads(interpreter.run(ADDED_MODULES).stdout))
+    others = {name.split(".")[0] for name in added} - {"cyclewatch"}
+    assert others <= sys.stdlib_module_names
+    assert not others & {"asyncio", "dataclasses", "importlib", "inspect", "logging", "tempfile"}
+
+
+def test_every_public_name_is_there_and_says_what_it_is():
+    for name in cyclewatch.__all__:
+        public = getattr(cyclewatch, name)
+        assert name == "__version__" or public.__doc__, name
+
+
+def test_version_is_the_one_of_the_project_file():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert cyclewatch.__version__ == project["version"]
+
+
+def test_package_needs_no_other_package():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["dependencies"] == []
+
+
+def test_pins_of_the_build_and_of_development_agree():
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    requires = set(build["build-system"]["requires"])
+    development = (ROOT / "requirements-dev.txt").read_text(encoding="utf-8").split()
+    pybind11 = {word for word in requires | set(development) if word.startswith("pybind11")}
+    assert len(pybind11) == 1
+    assert importlib.metadata.version("pybind11") == pybind11.pop().split("==")[1]
