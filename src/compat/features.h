@@ -12,6 +12,9 @@
 #define CYCLEWATCH_LAYOUTS_KNOWN 0
 #endif
 
+// The minor version this was compiled for, to be compared with `Py_Version >> 16` at run time.
+#define CYCLEWATCH_BUILT_FOR_MINOR (PY_VERSION_HEX >> 16)
+
 // Attribute values of a plain instance stand in an array of their own; the pointer to it and the
 // pointer to the dict are two words in front of the object. https://bugs.python.org/issue45340
 #define CYCLEWATCH_HAS_VALUES_AND_DICT_POINTERS (PY_VERSION_HEX < 0x030C0000)

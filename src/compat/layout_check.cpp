@@ -174,7 +174,7 @@ std::string version_text() {
 // The layouts are those of one minor version; another one's objects must not even be tried.
 bool same_minor_version() {
 #if CYCLEWATCH_LAYOUTS_KNOWN
-    return (Py_Version >> 16) == (PY_VERSION_HEX >> 16);
+    return (Py_Version >> 16) == CYCLEWATCH_BUILT_FOR_MINOR;
 #else
     return false;
 #endif
