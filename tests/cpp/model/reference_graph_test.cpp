@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/reference_graph.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "support/graph_text.h"
+
+namespace cyclewatch::model {
+namespace {
+
+TEST(StringTable, GivesEqualTextOneId) {
+    StringTable table;
+    const StringId a = table.intern("a");
+    EXPECT_EQ(table.intern("a"), a);
+    EXPECT_NE(table.intern("b"), a);
+    EXPECT_EQ(table.intern(""), kEmptyString);
+    EXPECT_EQ(table.view(a), "a");
+}
+
+TEST(StringTable, KeepsItsViewsWhenItGrowsAndMoves) {
+    StringTable table;
+    const StringId first = table.intern("first");
+    const std::string_view view = table.view(first);
+    for (int i = 0; i < 10'000; ++i) {
+        table.intern("text " + std::to_string(i));
+    }
+    StringTable moved = std::move(table);
+    EXPECT_EQ(view, "first");
+    EXPECT_EQ(moved.intern("first"), first);
+    EXPECT_EQ(moved.intern("text 9999"), moved.intern("text 9999"));
+}
+
+TEST(ReferenceGraphBuilder, LeavesRowsEmptyThatNobodyFilled) {
+    ReferenceGraphBuilder builder;
+    for (int i = 0; i < 5; ++i) {
+        builder.add_node({});
+    }
+    builder.add_edge(NodeId{1}, NodeId{0}, {});
+    builder.add_edge(NodeId{1}, NodeId{4}, {});
+    builder.add_edge(NodeId{3}, NodeId{1}, {});
+    const ReferenceGraph graph = builder.finish();
+    ASSERT_EQ(graph.first_edge.size(), 6U);
+    EXPECT_TRUE(graph.edges_of(NodeId{0}).empty());
+    EXPECT_EQ(graph.edges_of(NodeId{1}).size(), 2U);
+    EXPECT_TRUE(graph.edges_of(NodeId{2}).empty());
+    EXPECT_EQ(graph.edges_of(NodeId{3})[0].target, NodeId{1});
+    EXPECT_TRUE(graph.edges_of(NodeId{4}).empty());
+}
+
+TEST(ReferenceGraphBuilder, IsEmptyAgainAfterFinish) {
+    ReferenceGraphBuilder builder;
+    builder.add_node({});
+    EXPECT_EQ(builder.finish().nodes.size(), 1U);
+    const ReferenceGraph second = builder.finish();
+    EXPECT_TRUE(second.nodes.empty());
+    EXPECT_EQ(second.first_edge.size(), 1U);
+}
+
+TEST(EdgeLabel, ReadsAsTheGrammarSays) {
+    for (const char* text : {".attr",
+                             "slot:name",
+                             "__self__",
+                             "['key']",
+                             "[<int>]",
+                             "key",
+                             "[3]",
+                             "element",
+                             "args[0]",
+                             "keywords['k']",
+                             "closure:self",
+                             "default:x",
+                             "local:err",
+                             "stack[2]",
+                             "?"}) {
+        StringTable strings;
+        const EdgeLabel label = test_support::parse_label(text, strings);
+        EXPECT_EQ(label_text(label.kind, strings.view(label.name), label.index), text);
+    }
+}
+
+TEST(EdgeLabel, LosesItsIndexWhereOnlyTheKindCounts) {
+    EXPECT_EQ(generic_label_text(EdgeKind::index, ""), "[x]");
+    EXPECT_EQ(generic_label_text(EdgeKind::partial_argument, ""), "args[x]");
+    EXPECT_EQ(generic_label_text(EdgeKind::attribute, "a"), ".a");
+}
+
+}  // namespace
+}  // namespace cyclewatch::model
