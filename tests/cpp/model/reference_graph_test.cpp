@@ -81,9 +81,14 @@ TEST(EdgeLabel, ReadsAsTheGrammarSays) {
 }
 
 TEST(EdgeLabel, LosesItsIndexWhereOnlyTheKindCounts) {
-    EXPECT_EQ(generic_label_text(EdgeKind::index, ""), "[x]");
-    EXPECT_EQ(generic_label_text(EdgeKind::partial_argument, ""), "args[x]");
-    EXPECT_EQ(generic_label_text(EdgeKind::attribute, "a"), ".a");
+    EXPECT_EQ(generic_label_text(EdgeKind::index, "", 7), "[x]");
+    EXPECT_EQ(generic_label_text(EdgeKind::partial_argument, "", 7), "args[x]");
+    EXPECT_EQ(generic_label_text(EdgeKind::attribute, "a", 0), ".a");
+}
+
+TEST(EdgeLabel, DoesNotLetACapturedKeyIntoASignature) {
+    EXPECT_EQ(generic_label_text(EdgeKind::captured_key_value, "'secret'", 0),
+              generic_label_text(EdgeKind::opaque_key_value, "str", 0));
 }
 
 }  // namespace
