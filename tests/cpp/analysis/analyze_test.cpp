@@ -239,5 +239,27 @@ TEST(Determinism, TheSameGarbageGivesTheSameReportInWhateverOrderItCame) {
     }
 }
 
+TEST(Determinism, ObjectsOfOneNameAreToldApartByWhatSurroundsThem) {
+    const std::string_view text =
+        "A.s->s:set s/element->a s/element->b s/element->c a=m.N b=m.N c=m.N a.up->A b.back->A "
+        "c.x->d d=m.M d.y->A A.w->t:owner(8)";
+    const std::string expected = printed(analyze(observe(text)));
+    for (std::uint64_t shuffle = 1; shuffle < 50; ++shuffle) {
+        ASSERT_EQ(printed(analyze(observe(text, shuffle))), expected) << "shuffle " << shuffle;
+    }
+}
+
+TEST(Loop, GoesThroughTheNodeThatKeepsMost) {
+    const model::Finding finding =
+        only("A.b->B B.a->A B.c->C C.d->D D.e->C D.b->B A.w->t:owner(8) D.w->u:owner(4096)");
+    EXPECT_EQ(finding.loop[0].holder, "m.D");
+    EXPECT_EQ(finding.title, "D.e -> C.d -> D");
+}
+
+TEST(Loop, IsTheShortestThroughThatNode) {
+    const model::Finding finding = only("A.b->B B.c->C C.a->A B.a->A A.w->t:owner(8)");
+    EXPECT_EQ(finding.loop.size(), 2U);
+}
+
 }  // namespace
 }  // namespace cyclewatch::analysis
