@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which internal layouts must not be trusted in this process. Written once, at import, by
-// check_layouts(); read by object_layout.c and frame_access.c before they look at anything.
+// Which internal layouts must not be trusted in this process. Written once, by
+// python::check_layouts(); read by object_layout.c and frame_access.c before they look at anything.
 #pragma once
 
 #ifdef __cplusplus

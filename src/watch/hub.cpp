@@ -9,8 +9,8 @@
 
 #include "analysis/analyze.h"
 #include "collector/gc_hook.h"
-#include "compat/layout_check.h"
 #include "device/device_memory.h"
+#include "python/layout_check.h"
 #include "watch/notices.h"
 
 namespace cyclewatch::watch {
@@ -52,7 +52,7 @@ base::Result<std::shared_ptr<Watch>> Hub::start(Settings settings, ReportWriter:
     std::string warning;
     if (watches_.empty()) {
         // Before the hook: the check makes objects, and may be the first to do so.
-        const compat::LayoutCheck& layouts = compat::check_layouts();
+        const python::LayoutCheck& layouts = python::check_layouts();
         const base::Result<collector::Installed> installed = collector::install(*this);
         if (!installed.ok()) {
             return base::Error{installed.error()};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compat/layout_check.h"
+#include "python/layout_check.h"
 
 #include <Python.h>
 
@@ -9,8 +9,9 @@
 #include "compat/frame_access.h"
 #include "compat/layout_switches.h"
 #include "compat/object_layout.h"
+#include "python/references.h"
 
-namespace cyclewatch::compat {
+namespace cyclewatch::python {
 namespace {
 
 constexpr const char* kSamples = R"(
@@ -53,31 +54,30 @@ next(delegating)
 // The samples by name, in a namespace that goes at scope end.
 class Samples {
   public:
-    Samples() : names_(PyDict_New()) {
-        PyObject* result =
-            names_ == nullptr ? nullptr : PyRun_String(kSamples, Py_file_input, names_, names_);
-        made_ = result != nullptr;
-        Py_XDECREF(result);
+    Samples() : names_(steal(PyDict_New())) {
+        if (names_) {
+            made_ = static_cast<bool>(
+                steal(PyRun_String(kSamples, Py_file_input, names_.get(), names_.get())));
+        }
         PyErr_Clear();
     }
     Samples(const Samples&) = delete;
     Samples& operator=(const Samples&) = delete;
     ~Samples() {
-        if (names_ == nullptr) {
+        if (!names_) {
             return;
         }
         // A class refers to itself. Kept for ever it is one object; let go it would be garbage
         // that the program's next collection counts.
-        Py_XINCREF(get("Sample"));
-        PyDict_Clear(names_);
-        Py_DECREF(names_);
+        static_cast<void>(borrow(get("Sample")).release());
+        PyDict_Clear(names_.get());
         PyErr_Clear();
     }
 
     [[nodiscard]] bool made() const noexcept { return made_; }
     // Borrowed; null if there is no such sample.
     [[nodiscard]] PyObject* get(const char* name) const {
-        return PyDict_GetItemString(names_, name);
+        return PyDict_GetItemString(names_.get(), name);
     }
     [[nodiscard]] int line(const char* name) const {
         PyObject* number = get(name);
@@ -85,7 +85,7 @@ class Samples {
     }
 
   private:
-    PyObject* names_;
+    OwnedRef names_;
     bool made_ = false;
 };
 
@@ -214,4 +214,4 @@ const LayoutCheck& check_layouts() {
     return check;
 }
 
-}  // namespace cyclewatch::compat
+}  // namespace cyclewatch::python

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compat/layout_check.h"
+#include "python/layout_check.h"
 
 #include <gtest/gtest.h>
 
@@ -12,13 +12,13 @@ namespace {
 TEST(LayoutCheck, LeavesNoGarbage) {
     start_python();
     PyGC_Collect();
-    static_cast<void>(compat::check_layouts());
+    static_cast<void>(python::check_layouts());
     EXPECT_EQ(PyGC_Collect(), 0);
 }
 
 TEST(LayoutCheck, TheLayoutsOfThisInterpreterAreAsCompiled) {
     start_python();
-    const compat::LayoutCheck& check = compat::check_layouts();
+    const python::LayoutCheck& check = python::check_layouts();
     EXPECT_TRUE(check.ok()) << check.reason;
     EXPECT_EQ(check.reason, "");
     EXPECT_EQ(PyErr_Occurred(), nullptr);
