@@ -351,10 +351,13 @@ BoxText box_text(const Picture::Item& item) {
     if (item.owner) {
         text.second_line = base::format_bytes(item.bytes);
     } else {
-        // Of "pkg.Type at file:line" the place says more: the type is above it already.
+        // Of "pkg.Type at folder/file:line" the end says most: the type is above it already, and
+        // the tooltip shows it all.
         const std::size_t place = item.detail.rfind(" at ");
-        const std::string shown =
-            place == std::string::npos ? item.detail : item.detail.substr(place + 4);
+        std::string shown = item.detail;
+        if (place != std::string::npos) {
+            shown.erase(0, std::max(place + 4, shown.find_last_of('/') + 1));
+        }
         const std::string detail = truncate_middle(shown_name(shown), kSecondColumns);
         text.second_line = detail == text.name ? std::string() : detail;
     }

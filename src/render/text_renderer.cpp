@@ -141,14 +141,22 @@ void add_alternatives(Card& card, const Finding& finding) {
 void add_loop(Card& card, const Finding& finding) {
     const std::size_t total = finding.loop.size();
     const std::size_t shown = total > kLoopLines ? kLoopLines - 1 : total;
+    std::vector<const Reference*> unmarked;
+    for (const Reference& reference : finding.cut) {
+        unmarked.push_back(&reference);
+    }
     for (std::size_t i = 0; i < shown; ++i) {
         const Reference& step = finding.loop[i];
-        const bool cut = std::any_of(
-            finding.cut.begin(), finding.cut.end(), [&step](const Reference& candidate) {
-                return candidate.holder == step.holder && candidate.label == step.label &&
-                       candidate.target == step.target &&
-                       (candidate.location == step.location || step.location.empty());
+        // Each reference to cut marks one step only: without places, equal ones look the same.
+        const auto match =
+            std::find_if(unmarked.begin(), unmarked.end(), [&step](const Reference* candidate) {
+                return candidate->holder == step.holder && candidate->label == step.label &&
+                       candidate->target == step.target && candidate->location == step.location;
             });
+        const bool cut = match != unmarked.end();
+        if (cut) {
+            unmarked.erase(match);
+        }
         const std::string line = shown_name(step.holder) + "  " + shown_name(step.label);
         card.add(i == 0 ? "loop" : "",
                  truncate_middle(line, card.room() - 8) + (cut ? "  <- cut" : ""));

@@ -42,7 +42,13 @@ TEST(Card, SaysWhenTwoReferencesAreEquallyGood) {
 }
 
 TEST(Card, MarksOnlyTheReferenceToCut) {
-    const auto lines = lines_of(render_card(testing::make_sample_report().findings[1]));
+    model::Finding finding = testing::make_sample_report().findings[1];
+    for (auto* references : {&finding.loop, &finding.cut}) {
+        for (model::Reference& reference : *references) {
+            reference.location.clear();  // now both steps of the loop read the same
+        }
+    }
+    const auto lines = lines_of(render_card(finding));
     const auto marked = std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
         return line.ends_with("<- cut");
     });
