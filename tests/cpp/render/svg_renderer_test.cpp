@@ -3,8 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <thread>
 
 #include "render/dot_renderer.h"
@@ -98,6 +101,29 @@ TEST(Svg, ComesOutTheSameOnManyThreads) {
     for (const std::string& out : drawn) {
         EXPECT_EQ(out, expected);
     }
+}
+
+TEST(Svg, CanBeDrawnInAChildForkedWhileAnotherThreadDraws) {
+    const model::Report report = testing::make_sample_report();
+    std::atomic<bool> stop{false};
+    std::thread drawer([&] {
+        while (!stop) {
+            EXPECT_TRUE(render_svg(report).ok());
+        }
+    });
+    for (int round = 0; round < 8; ++round) {
+        const pid_t child = fork();
+        ASSERT_GE(child, 0);
+        if (child == 0) {
+            alarm(30);  // a child that finds the lock taken for ever must not hang the tests
+            _exit(render_svg(report).ok() ? 0 : 1);
+        }
+        int status = 0;
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    }
+    stop = true;
+    drawer.join();
 }
 
 TEST(Graphviz, ComplaintsAreCollectedAndNotPrinted) {
