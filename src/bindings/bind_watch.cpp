@@ -71,10 +71,15 @@ watch::Listeners listeners(py::object on_finding, py::object on_report, py::obje
     return result;
 }
 
-NativeWatch start_watch(const std::vector<std::string>& devices, std::vector<std::string> formats,
-                        const std::optional<std::string>& report_dir, std::uint64_t min_bytes,
-                        double budget, bool capture_values, py::object on_finding,
-                        py::object on_report, py::object on_log) {
+NativeWatch start_watch(const std::vector<std::string>& devices,
+                        std::vector<std::string> formats,
+                        const std::optional<std::string>& report_dir,
+                        std::uint64_t min_bytes,
+                        double budget,
+                        bool capture_values,
+                        py::object on_finding,
+                        py::object on_report,
+                        py::object on_log) {
     base::Result<device::DeviceSelection> selection = device::DeviceSelection::parse(devices);
     if (!selection.ok()) {
         throw py::value_error(selection.error());
@@ -86,8 +91,7 @@ NativeWatch start_watch(const std::vector<std::string>& devices, std::vector<std
     settings.min_bytes = min_bytes;
     settings.budget = budget;
     settings.capture_values = capture_values;
-    settings.listeners =
-        listeners(std::move(on_finding), std::move(on_report), std::move(on_log));
+    settings.listeners = listeners(std::move(on_finding), std::move(on_report), std::move(on_log));
     base::Result<std::shared_ptr<Watch>> started =
         Hub::instance().start(std::move(settings), render_by_name);
     if (!started.ok()) {
@@ -99,11 +103,12 @@ NativeWatch start_watch(const std::vector<std::string>& devices, std::vector<std
 void bind_native_watch(py::module_& module) {
     py::class_<NativeWatch>(module, "NativeWatch", "One watch; stays readable after stop().")
         .def_property_readonly(
-            "active",
-            [](const NativeWatch& self) { return Hub::instance().is_active(self.watch); })
-        .def("stop", [](const NativeWatch& self) { Hub::instance().stop(self.watch); },
-             "Ends the watch, delivers what is queued and waits for the report file (at most "
-             "10 s, other threads running).")
+            "active", [](const NativeWatch& self) { return Hub::instance().is_active(self.watch); })
+        .def(
+            "stop",
+            [](const NativeWatch& self) { Hub::instance().stop(self.watch); },
+            "Ends the watch, delivers what is queued and waits for the report file (at most "
+            "10 s, other threads running).")
         .def(
             "report",
             [](const NativeWatch& self) {
@@ -119,24 +124,37 @@ void bind_native_watch(py::module_& module) {
         .def(
             "flush",
             [](const NativeWatch& self, double seconds) { self.watch->flush(seconds); },
-            py::arg("seconds") = 10.0, "Waits until the report file is on disk.")
-        .def("report_paths", [](const NativeWatch& self) { return self.watch->report_paths(); },
-             "The report files, empty until something was found.");
+            py::arg("seconds") = 10.0,
+            "Waits until the report file is on disk.")
+        .def(
+            "report_paths",
+            [](const NativeWatch& self) { return self.watch->report_paths(); },
+            "The report files, empty until something was found.");
 }
 
 }  // namespace
 
 void bind_watch(py::module_& module) {
     bind_native_watch(module);
-    module.def("start_watch", &start_watch, py::kw_only(), py::arg("devices"), py::arg("formats"),
-               py::arg("report_dir"), py::arg("min_bytes"), py::arg("budget"),
-               py::arg("capture_values"), py::arg("on_finding") = py::none(),
-               py::arg("on_report") = py::none(), py::arg("on_log") = py::none());
-    module.def("shutdown", [] { Hub::instance().stop_all(); },
-               "Ends every watch; the package has it run at exit.");
+    module.def("start_watch",
+               &start_watch,
+               py::kw_only(),
+               py::arg("devices"),
+               py::arg("formats"),
+               py::arg("report_dir"),
+               py::arg("min_bytes"),
+               py::arg("budget"),
+               py::arg("capture_values"),
+               py::arg("on_finding") = py::none(),
+               py::arg("on_report") = py::none(),
+               py::arg("on_log") = py::none());
+    module.def(
+        "shutdown",
+        [] { Hub::instance().stop_all(); },
+        "Ends every watch; the package has it run at exit.");
     module.def("register_owner", [](const py::type& type, const py::object& reader) {
-        Hub::instance().registry().register_owner(
-            reinterpret_cast<PyTypeObject*>(type.ptr()), reader.ptr());
+        Hub::instance().registry().register_owner(reinterpret_cast<PyTypeObject*>(type.ptr()),
+                                                  reader.ptr());
     });
     module.def("unregister_owner", [](const py::type& type) {
         return Hub::instance().registry().unregister_owner(

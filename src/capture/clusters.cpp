@@ -41,7 +41,8 @@ std::uint64_t mix(std::uint64_t value) {
 }
 
 // Marks every object that can reach one of `owners`; where two owners' ways meet, their sets join.
-DisjointSets mark_ways_to_owners(const Adjacency& reverse, std::span<const std::uint32_t> owners,
+DisjointSets mark_ways_to_owners(const Adjacency& reverse,
+                                 std::span<const std::uint32_t> owners,
                                  std::vector<std::uint32_t>& set_of) {
     DisjointSets sets;
     std::vector<std::uint32_t> worklist;
@@ -85,7 +86,8 @@ void number_clusters(DisjointSets& sets, Clusters& clusters) {
 
 }  // namespace
 
-Clusters find_clusters(const Adjacency& graph, const Adjacency& reverse,
+Clusters find_clusters(const Adjacency& graph,
+                       const Adjacency& reverse,
                        std::span<const std::uint32_t> owners,
                        std::span<const std::uint64_t> kinds) {
     Clusters clusters;

@@ -17,14 +17,15 @@ inline constexpr std::uint32_t kNoCluster = UINT32_MAX;
 
 // The objects from which an owner can be reached, in weakly connected clusters.
 struct Clusters {
-    std::vector<std::uint32_t> of;    // per object: its cluster, or kNoCluster
-    std::vector<std::uint64_t> size;  // per cluster: objects
+    std::vector<std::uint32_t> of;     // per object: its cluster, or kNoCluster
+    std::vector<std::uint64_t> size;   // per cluster: objects
     std::vector<std::uint64_t> shape;  // per cluster: hash of what its objects are and how they
                                        // refer to each other, independent of their order
 };
 
 // `kinds` is one hash per object that says what it is (its type, a function's code).
-[[nodiscard]] Clusters find_clusters(const Adjacency& graph, const Adjacency& reverse,
+[[nodiscard]] Clusters find_clusters(const Adjacency& graph,
+                                     const Adjacency& reverse,
                                      std::span<const std::uint32_t> owners,
                                      std::span<const std::uint64_t> kinds);
 

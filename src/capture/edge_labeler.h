@@ -22,7 +22,9 @@ class ReferenceSink {
     // True if keys that are no identifiers may be shown too (capture_values).
     [[nodiscard]] virtual bool wants_values() const noexcept { return false; }
     // `target` is borrowed and never null. `name` need not outlive the call.
-    virtual void add(PyObject* target, model::EdgeKind kind, std::string_view name,
+    virtual void add(PyObject* target,
+                     model::EdgeKind kind,
+                     std::string_view name,
                      std::uint32_t index) = 0;
 };
 
@@ -42,7 +44,9 @@ void find_parts(PyObject* whole, PartSink& sink) noexcept;
 // find_parts() said of it (PartRole::none and null if nothing): a closure tuple's references
 // are named from the code of the function that is its `whole`. References without a name may be
 // left out: the caller compares with tp_traverse and calls the rest "?".
-void label_references(PyObject* object, model::PartRole role, PyObject* whole,
+void label_references(PyObject* object,
+                      model::PartRole role,
+                      PyObject* whole,
                       ReferenceSink& sink) noexcept;
 
 }  // namespace cyclewatch::capture

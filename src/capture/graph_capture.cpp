@@ -47,8 +47,10 @@ std::vector<std::uint32_t> positions_of(std::span<PyObject* const> owners,
 }
 
 // The objects of the first cluster that are nearest to its owners, when all would be too many.
-std::vector<bool> nearest_to_owners(const Adjacency& reverse, const Clusters& clusters,
-                                    std::span<const std::uint32_t> owners, std::uint64_t limit) {
+std::vector<bool> nearest_to_owners(const Adjacency& reverse,
+                                    const Clusters& clusters,
+                                    std::span<const std::uint32_t> owners,
+                                    std::uint64_t limit) {
     std::vector<bool> kept(reverse.nodes(), false);
     std::vector<std::uint32_t> queue;
     const auto keep = [&](std::uint32_t node) {
@@ -73,8 +75,10 @@ struct Selection {
     std::uint64_t omitted = 0;
 };
 
-Selection select(const Clusters& clusters, const std::vector<Verdict>& verdicts,
-                 const Adjacency& reverse, std::span<const std::uint32_t> owners,
+Selection select(const Clusters& clusters,
+                 const std::vector<Verdict>& verdicts,
+                 const Adjacency& reverse,
+                 std::span<const std::uint32_t> owners,
                  const CaptureLimits& limits) {
     Selection selection;
     const bool truncated = !clusters.size.empty() && clusters.size[0] > limits.max_first_cluster;
@@ -98,9 +102,11 @@ Selection select(const Clusters& clusters, const std::vector<Verdict>& verdicts,
 }
 
 // Says for each owner where it went: a node, a repeated shape, or nowhere.
-void place_owners(const Clusters& clusters, const std::vector<Verdict>& verdicts,
+void place_owners(const Clusters& clusters,
+                  const std::vector<Verdict>& verdicts,
                   std::span<const std::uint32_t> owners,
-                  const std::vector<std::uint32_t>& node_of, CapturedGraph& captured) {
+                  const std::vector<std::uint32_t>& node_of,
+                  CapturedGraph& captured) {
     std::unordered_map<std::uint32_t, model::NodeId> first_owner;     // of a named cluster
     std::unordered_map<std::uint32_t, std::uint32_t> repeat_of_twin;  // twin -> index
     std::vector<bool> counted(verdicts.size(), false);
@@ -134,7 +140,8 @@ void place_owners(const Clusters& clusters, const std::vector<Verdict>& verdicts
 
 CapturedGraph capture_graph(std::span<PyObject* const> condemned,
                             std::span<PyObject* const> dependents,
-                            std::span<PyObject* const> owners, const CaptureLimits& limits) {
+                            std::span<PyObject* const> owners,
+                            const CaptureLimits& limits) {
     const std::vector<PyObject*> objects = concatenate(condemned, dependents);
     collector::PointerIndex index;
     index.build(objects);
@@ -153,8 +160,7 @@ CapturedGraph capture_graph(std::span<PyObject* const> condemned,
 
     CapturedGraph captured;
     captured.omitted_objects = selection.omitted;
-    GraphNamer namer(objects, condemned.size(), index, graph, selection.objects,
-                     limits.values);
+    GraphNamer namer(objects, condemned.size(), index, graph, selection.objects, limits.values);
     captured.graph = namer.name_all();
     place_owners(clusters, verdicts, owner_positions, namer.node_of(), captured);
     return captured;

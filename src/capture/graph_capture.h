@@ -29,13 +29,13 @@ struct CaptureLimits {
 struct OwnerPlace {
     enum class Kind : std::uint8_t { node, repeated, omitted };
     Kind kind = Kind::omitted;
-    model::NodeId node{};     // kind node: its node
+    model::NodeId node{};      // kind node: its node
     std::uint32_t repeat = 0;  // kind repeated: index into CapturedGraph::repeats
 };
 
 struct CapturedGraph {
     model::ReferenceGraph graph;
-    std::vector<OwnerPlace> owners;  // parallel to the owners handed in
+    std::vector<OwnerPlace> owners;             // parallel to the owners handed in
     std::vector<model::RepeatedShape> repeats;  // bytes and owners still to be filled in
     std::uint64_t omitted_objects = 0;
 };

@@ -18,8 +18,10 @@ bool differs_per_object(model::NodeKind kind) {
         case model::NodeKind::traceback:
         case model::NodeKind::type:
         case model::NodeKind::module:
-        case model::NodeKind::code: return true;
-        default: return false;
+        case model::NodeKind::code:
+            return true;
+        default:
+            return false;
     }
 }
 
@@ -48,7 +50,9 @@ struct GraphNamer::References final : ReferenceSink {
 
     // A label without a reference of tp_traverse behind it is dropped: the graph must be the
     // collector's own, or loops would appear that it does not see.
-    void add(PyObject* target, model::EdgeKind kind, std::string_view name,
+    void add(PyObject* target,
+             model::EdgeKind kind,
+             std::string_view name,
              std::uint32_t index) override {
         const std::uint32_t to = namer_.find(target);
         if (to == kNotNamed || namer_.unexplained_[to] == 0) {
@@ -71,9 +75,12 @@ struct GraphNamer::References final : ReferenceSink {
     bool out_of_memory_ = false;
 };
 
-GraphNamer::GraphNamer(std::span<PyObject* const> objects, std::size_t condemned,
-                       const collector::PointerIndex& index, const Adjacency& graph,
-                       std::span<const std::uint32_t> selected, bool values)
+GraphNamer::GraphNamer(std::span<PyObject* const> objects,
+                       std::size_t condemned,
+                       const collector::PointerIndex& index,
+                       const Adjacency& graph,
+                       std::span<const std::uint32_t> selected,
+                       bool values)
     : objects_(objects),
       condemned_(condemned),
       index_(index),

@@ -25,9 +25,12 @@ class GraphNamer {
   public:
     // `selected`: positions in `objects`, ascending; the first `condemned` of `objects` are the
     // condemned set, the rest its dependents. All arguments must outlive the namer.
-    GraphNamer(std::span<PyObject* const> objects, std::size_t condemned,
-               const collector::PointerIndex& index, const Adjacency& graph,
-               std::span<const std::uint32_t> selected, bool values);
+    GraphNamer(std::span<PyObject* const> objects,
+               std::size_t condemned,
+               const collector::PointerIndex& index,
+               const Adjacency& graph,
+               std::span<const std::uint32_t> selected,
+               bool values);
 
     [[nodiscard]] model::ReferenceGraph name_all();
 
@@ -55,7 +58,7 @@ class GraphNamer {
     std::span<const std::uint32_t> selected_;
     bool values_;
     std::vector<std::uint32_t> node_of_;
-    std::vector<Part> parts_;                // per node
+    std::vector<Part> parts_;                 // per node
     std::vector<std::uint32_t> unexplained_;  // per node: references to it not yet named
     std::unordered_map<PyTypeObject*, model::Node> described_;  // types that say all there is
     model::ReferenceGraphBuilder builder_;

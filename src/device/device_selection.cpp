@@ -6,7 +6,9 @@
 namespace cyclewatch::device {
 namespace {
 
-std::string_view kind_of(std::string_view device) { return device.substr(0, device.find(':')); }
+std::string_view kind_of(std::string_view device) {
+    return device.substr(0, device.find(':'));
+}
 
 // A kind alone, or a kind, a colon and digits.
 bool well_formed(std::string_view word) {
@@ -31,8 +33,8 @@ base::Error unknown_device(const std::string& word) {
 }  // namespace
 
 const std::vector<std::string>& known_device_names() {
-    static const std::vector<std::string> names{"auto", "all", "cpu", "cuda", "xpu",
-                                                "mps",  "mtia", "hpu", "npu",  "xla"};
+    static const std::vector<std::string> names{
+        "auto", "all", "cpu", "cuda", "xpu", "mps", "mtia", "hpu", "npu", "xla"};
     return names;
 }
 
@@ -60,8 +62,8 @@ bool DeviceSelection::matches(std::string_view device, bool accelerator_usable) 
             return true;
         }
         if (word == "auto") {
-            return accelerator_usable ? kind_of(device) != "cpu" && kind_of(device) != "meta"
-                                      : kind_of(device) == "cpu";
+            // Memory on an accelerator proves that there is one, also where it is not CUDA's.
+            return kind_of(device) == "cpu" ? !accelerator_usable : kind_of(device) != "meta";
         }
         return word == device || word == kind_of(device);
     });

@@ -98,6 +98,9 @@ void OwnerDetector::look_at(PyObject* target) {
         return;
     }
     OutsideEntry& entry = outside_entry(target);
+    if (entry.references == 0 && type.verdict == Verdict::owner) {
+        outside_owners_.push_back(target);
+    }
     latest_ = target;
     latest_entry_ = &entry;
     count_reference(entry);
@@ -124,8 +127,22 @@ bool OwnerDetector::visit_references(PyObject* object, const TypeEntry& type) no
     return !out_of_memory_;
 }
 
+// A parameter whose module keeps its own output is held by the output's autograd graph too, which
+// the collector cannot see: it calls the parameter alive, although both go with the module.
+void OwnerDetector::add_half_hidden_owners(Detection& detection) {
+    for (PyObject* const object : outside_owners_) {
+        OwnerReader* const reader = type_entry(Py_TYPE(object)).reader;
+        const Py_ssize_t unseen = Py_REFCNT(object) - outside_entry(object).references;
+        if (unseen > 0 && unseen == reader->hidden_references(object)) {
+            detection.owners.push_back({object, reader});
+            dying_.push_back(object);
+        }
+    }
+}
+
 void OwnerDetector::detect(const collector::CondemnedSet& condemned,
-                           const OwnerRegistry& registry, Detection& detection) {
+                           const OwnerRegistry& registry,
+                           Detection& detection) {
     condemned_ = &condemned;
     registry_ = &registry;
     ++round_;
@@ -134,6 +151,7 @@ void OwnerDetector::detect(const collector::CondemnedSet& condemned,
     types_[0] = {};
     latest_type_ = types_.data();
     dying_.clear();
+    outside_owners_.clear();
     out_of_memory_ = false;
     const std::span<PyObject* const> objects = condemned.objects();
     for (std::size_t i = 0; i < objects.size(); ++i) {
@@ -157,6 +175,7 @@ void OwnerDetector::detect(const collector::CondemnedSet& condemned,
             throw std::bad_alloc();
         }
     }
+    add_half_hidden_owners(detection);
     if (!detection.owners.empty()) {
         detection.dependents = dying_;
     }

@@ -25,14 +25,16 @@ struct DetectedOwner {
 struct Detection {
     std::vector<DetectedOwner> owners;  // inside the set first, in the set's order
     std::vector<PyObject*> dependents;  // outside objects whose every reference comes from the
-                                        // set or from other dependents: they die with it
+                                        // set or from other dependents: they die with it; and
+                                        // owners that may, see OwnerReader::hidden_references()
 };
 
 class OwnerDetector {
   public:
     // One pass: every object and every reference of the set is looked at once, by type.
     // `detection.dependents` stays empty where no owner was found. May throw std::bad_alloc.
-    void detect(const collector::CondemnedSet& condemned, const OwnerRegistry& registry,
+    void detect(const collector::CondemnedSet& condemned,
+                const OwnerRegistry& registry,
                 Detection& detection);
 
   private:
@@ -68,6 +70,7 @@ class OwnerDetector {
     bool visit_references(PyObject* object, const TypeEntry& type) noexcept;
     static bool has_gc_header(PyObject* object, const TypeEntry& type) noexcept;
     static int visit(PyObject* target, void* self) noexcept;
+    void add_half_hidden_owners(Detection& detection);
 
     const collector::CondemnedSet* condemned_ = nullptr;
     const OwnerRegistry* registry_ = nullptr;
@@ -76,8 +79,9 @@ class OwnerDetector {
     const TypeEntry* latest_type_ = types_.data();  // neighbours are often of one type
     std::vector<OutsideEntry> outside_;
     std::size_t outside_count_ = 0;
-    PyObject* latest_ = nullptr;            // the outside object counted last, and its entry: most
-    OutsideEntry* latest_entry_ = nullptr;  // references out of the set go to one class
+    PyObject* latest_ = nullptr;             // the outside object counted last, and its entry: most
+    OutsideEntry* latest_entry_ = nullptr;   // references out of the set go to one class
+    std::vector<PyObject*> outside_owners_;  // owners among the outside objects
     std::vector<PyObject*> dying_;  // outside objects whose references are all accounted for
     bool out_of_memory_ = false;    // set where an exception could not pass through C frames
 };

@@ -24,12 +24,12 @@ class StorageWitness {
 };
 
 struct OwnerReading {
-    std::string device;          // "cuda:0", "cpu"
-    std::uint64_t bytes = 0;     // of the whole storage, not of the view
-    std::uint64_t storage = 0;   // identity of the storage while it lives (its data pointer or
-                                 // handle): equal for views of one storage on one device
-    std::string shape;           // "[2, 3]"; "" if the owner has none
-    std::string dtype;           // "float32"; "" if the owner has none
+    std::string device;         // "cuda:0", "cpu"
+    std::uint64_t bytes = 0;    // of the whole storage, not of the view
+    std::uint64_t storage = 0;  // identity of the storage while it lives (its data pointer or
+                                // handle): equal for views of one storage on one device
+    std::string shape;          // "[2, 3]"; "" if the owner has none
+    std::string dtype;          // "float32"; "" if the owner has none
     std::unique_ptr<StorageWitness> witness;  // null: the storage goes when its owners go
 };
 
@@ -45,6 +45,9 @@ class OwnerReader {
     // True if objects of `type` may own device memory. By the MRO alone: runs no Python.
     [[nodiscard]] virtual bool recognises(PyTypeObject* type) const noexcept = 0;
     [[nodiscard]] virtual ReadOutcome read(PyObject* object, OwnerReading& reading) noexcept = 0;
+    // How many references to `object` its own library holds where the collector cannot see it.
+    // An owner whose other references are all dying may die too: its weakref tells afterwards.
+    [[nodiscard]] virtual Py_ssize_t hidden_references(PyObject* /*object*/) noexcept { return 0; }
     // "torch", "cuda-array-interface", "registered": for stats and messages.
     [[nodiscard]] virtual const char* name() const noexcept = 0;
 };

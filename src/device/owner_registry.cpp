@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/owner_registry.h"
 
+#include "device/readers/cuda_array_interface.h"
 #include "device/readers/registered.h"
 #include "device/readers/torch_tensor.h"
 #include "python/guards.h"
@@ -11,6 +12,7 @@ namespace cyclewatch::device {
 struct OwnerRegistry::Impl {
     RegisteredReader registered;
     std::unique_ptr<OwnerReader> torch;
+    std::unique_ptr<OwnerReader> cuda_arrays;
     python::OwnedRef torch_name = python::steal(PyUnicode_InternFromString("torch"));
 
     // One look-up by an interned name: this runs at the start of every collection.
@@ -27,10 +29,13 @@ void OwnerRegistry::refresh() noexcept {
     if (impl_->torch == nullptr && Impl::imported(impl_->torch_name)) {
         impl_->torch = make_torch_reader();
     }
+    if (impl_->cuda_arrays == nullptr && cuda_array_library_imported()) {
+        impl_->cuda_arrays = make_cuda_array_interface_reader();
+    }
 }
 
 bool OwnerRegistry::empty() const noexcept {
-    return impl_->torch == nullptr && impl_->registered.empty();
+    return impl_->torch == nullptr && impl_->cuda_arrays == nullptr && impl_->registered.empty();
 }
 
 OwnerReader* OwnerRegistry::reader_for(PyTypeObject* type) const noexcept {
@@ -40,6 +45,9 @@ OwnerReader* OwnerRegistry::reader_for(PyTypeObject* type) const noexcept {
     }
     if (impl_->torch != nullptr && impl_->torch->recognises(type)) {
         return impl_->torch.get();
+    }
+    if (impl_->cuda_arrays != nullptr && impl_->cuda_arrays->recognises(type)) {
+        return impl_->cuda_arrays.get();
     }
     return nullptr;
 }

@@ -25,7 +25,8 @@ class Budget {
         if (share_ >= 1 || spent <= kGraceSeconds + share_ * elapsed) {
             return Depth::full;
         }
-        if (spent <= kGraceSeconds + kFarOver * share_ * elapsed || collection % kSampleEvery == 0) {
+        if (spent <= kGraceSeconds + kFarOver * share_ * elapsed ||
+            collection % kSampleEvery == 0) {
             return Depth::lean;
         }
         return Depth::owners_only;

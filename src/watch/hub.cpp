@@ -27,11 +27,16 @@ double seconds(Clock::duration duration) {
 
 std::string reason_of(collector::Miss miss) {
     switch (miss) {
-        case collector::Miss::none: return "";
-        case collector::Miss::not_armed: return "the canary could not be armed";
-        case collector::Miss::not_listed: return "the collector's list was not there";
-        case collector::Miss::broken_list: return "the collector's list had an unknown shape";
-        case collector::Miss::out_of_memory: return "out of memory in the watch";
+        case collector::Miss::none:
+            return "";
+        case collector::Miss::not_armed:
+            return "the canary could not be armed";
+        case collector::Miss::not_listed:
+            return "the collector's list was not there";
+        case collector::Miss::broken_list:
+            return "the collector's list had an unknown shape";
+        case collector::Miss::out_of_memory:
+            return "out of memory in the watch";
     }
     return "";
 }
@@ -163,9 +168,8 @@ void Hub::inspect(const collector::CondemnedSet& condemned) {
     current_.depth = shallowest_allowed(current_.started);
     accelerator_usable_ = device::accelerator_usable();
     const auto wanted = [this](std::string_view device) {
-        return std::ranges::any_of(watches_, [&](const auto& watch) {
-            return watch->wants(device, accelerator_usable_);
-        });
+        return std::ranges::any_of(
+            watches_, [&](const auto& watch) { return watch->wants(device, accelerator_usable_); });
     };
     // One capture serves every watch; keys are shown only where all of them asked for values.
     const bool values = std::ranges::all_of(
@@ -221,8 +225,7 @@ model::CollectionRecord Hub::make_record(Clock::time_point now) {
                       : current_.dropped;
     // What is condemned now was alive, or not yet made, when a collection that reached at least
     // as far last ran.
-    const auto generation =
-        static_cast<std::size_t>(std::clamp(current_.generation, 0, 2));
+    const auto generation = static_cast<std::size_t>(std::clamp(current_.generation, 0, 2));
     Clock::time_point earlier = last_of_generation_[generation];
     for (std::size_t older = generation; older < last_of_generation_.size(); ++older) {
         earlier = std::max(earlier, last_of_generation_[older]);
@@ -267,8 +270,8 @@ void Hub::tell_failed_readers() {
 }
 
 void Hub::count_for_all(Clock::time_point now) {
-    const CollectionCost cost{current_.condemned, seconds(current_.own),
-                              seconds(now - current_.started)};
+    const CollectionCost cost{
+        current_.condemned, seconds(current_.own), seconds(now - current_.started)};
     for (const auto& watch : watches_) {
         watch->count(cost);
         if (!current_.dropped.empty()) {

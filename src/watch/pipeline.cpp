@@ -48,8 +48,10 @@ class StorageTable {
 
 }  // namespace
 
-void Pipeline::read_owners(const device::Detection& detection, const Wanted& wanted,
-                           Catch& caught, std::vector<PyObject*>& objects) {
+void Pipeline::read_owners(const device::Detection& detection,
+                           const Wanted& wanted,
+                           Catch& caught,
+                           std::vector<PyObject*>& objects) {
     StorageTable storages(caught.storages);
     for (const device::DetectedOwner& owner : detection.owners) {
         PendingOwner pending;
@@ -67,7 +69,9 @@ void Pipeline::read_owners(const device::Detection& detection, const Wanted& wan
 }
 
 std::unique_ptr<Catch> Pipeline::inspect(const collector::CondemnedSet& condemned,
-                                         const Wanted& wanted, Depth depth, bool values) {
+                                         const Wanted& wanted,
+                                         Depth depth,
+                                         bool values) {
     device::Detection detection;
     detector_.detect(condemned, registry_, detection);
     if (detection.owners.empty()) {
@@ -82,8 +86,8 @@ std::unique_ptr<Catch> Pipeline::inspect(const collector::CondemnedSet& condemne
         if (depth == Depth::lean) {
             limits.max_objects = kLeanObjects;
         }
-        caught->captured = capture::capture_graph(condemned.objects(), detection.dependents,
-                                                  objects, limits);
+        caught->captured =
+            capture::capture_graph(condemned.objects(), detection.dependents, objects, limits);
         for (std::size_t i = 0; i < objects.size(); ++i) {
             caught->owners[i].place = caught->captured.owners[i];
         }
@@ -98,8 +102,8 @@ void Pipeline::settle(Catch& caught) noexcept {
     for (PendingOwner& owner : caught.owners) {
         owner.died = is_dead(owner.weakref);
         owner.weakref.reset();
-        const bool released = owner.died && (!owner.reading.witness ||
-                                             owner.reading.witness->released());
+        const bool released =
+            owner.died && (!owner.reading.witness || owner.reading.witness->released());
         owner.reading.witness.reset();
         if (!released) {
             caught.storages[owner.storage].released = false;
@@ -119,14 +123,15 @@ model::Observation observation_of(Catch& caught, const Pipeline::Wanted& wanted)
             continue;
         }
         ++observation.record.owners;
-        const std::uint64_t bytes =
-            storage.released && !counted[owner.storage] ? storage.bytes : 0;
+        const std::uint64_t bytes = storage.released && !counted[owner.storage] ? storage.bytes : 0;
         counted[owner.storage] = true;
         observation.record.released_bytes += bytes;
         if (owner.place.kind == capture::OwnerPlace::Kind::node) {
             observation.owners.push_back({owner.place.node,
-                                          static_cast<model::StorageId>(owner.storage), owner.type,
-                                          owner.reading.shape, owner.reading.dtype});
+                                          static_cast<model::StorageId>(owner.storage),
+                                          owner.type,
+                                          owner.reading.shape,
+                                          owner.reading.dtype});
         } else if (owner.place.kind == capture::OwnerPlace::Kind::repeated) {
             model::RepeatedShape& repeat = observation.repeats[owner.place.repeat];
             repeat.bytes += bytes;

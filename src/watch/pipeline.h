@@ -56,13 +56,17 @@ class Pipeline {
     // Inside CollectionListener::on_condemned(): all stages up to the graph. Null where nothing
     // that is wanted was condemned. May throw std::bad_alloc.
     [[nodiscard]] std::unique_ptr<Catch> inspect(const collector::CondemnedSet& condemned,
-                                                 const Wanted& wanted, Depth depth, bool values);
+                                                 const Wanted& wanted,
+                                                 Depth depth,
+                                                 bool values);
 
     // At "stop": asks the witnesses which owners and storages really went.
     static void settle(Catch& caught) noexcept;
 
   private:
-    void read_owners(const device::Detection& detection, const Wanted& wanted, Catch& caught,
+    void read_owners(const device::Detection& detection,
+                     const Wanted& wanted,
+                     Catch& caught,
                      std::vector<PyObject*>& objects);
 
     device::OwnerRegistry registry_;

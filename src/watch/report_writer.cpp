@@ -84,9 +84,13 @@ void ReportWriter::choose_names() {
     }
 }
 
-std::string ReportWriter::path() const { return paths_.empty() ? std::string() : paths_.front(); }
+std::string ReportWriter::path() const {
+    return paths_.empty() ? std::string() : paths_.front();
+}
 
-std::vector<std::string> ReportWriter::paths() const { return paths_; }
+std::vector<std::string> ReportWriter::paths() const {
+    return paths_;
+}
 
 void ReportWriter::changed(bool soon) noexcept {
     if (paths_.empty()) {
@@ -132,8 +136,8 @@ bool ReportWriter::flush(double seconds) noexcept {
     }
     soon_ = true;
     wake_.notify_all();
-    return idle_.wait_for(lock, std::chrono::duration<double>(seconds),
-                          [this] { return !running_; });
+    return idle_.wait_for(
+        lock, std::chrono::duration<double>(seconds), [this] { return !running_; });
 }
 
 void ReportWriter::write_all() noexcept {

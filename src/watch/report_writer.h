@@ -18,8 +18,8 @@ namespace cyclewatch::watch {
 class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
   public:
     // How a report becomes text; given from above, so that this room needs no renderer.
-    using Render = std::function<base::Result<std::string>(const model::Report&,
-                                                           const std::string& format)>;
+    using Render =
+        std::function<base::Result<std::string>(const model::Report&, const std::string& format)>;
     using Snapshot = std::function<model::Report()>;
 
     struct Plan {
@@ -57,8 +57,8 @@ class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
     void problem(const std::string& sentence);
 
     Plan plan_;
-    std::vector<std::string> paths_;    // parallel to plan_.formats
-    std::vector<bool> written_;         // ours stands there: may be replaced
+    std::vector<std::string> paths_;  // parallel to plan_.formats
+    std::vector<bool> written_;       // ours stands there: may be replaced
     mutable std::mutex mutex_;
     std::condition_variable wake_;
     std::condition_variable idle_;

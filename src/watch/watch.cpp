@@ -68,9 +68,7 @@ void Watch::open_writer() {
     plan.stem = report_stem(describe_program());
     plan.formats = settings_.formats;
     plan.render = render_;
-    plan.snapshot = [store = store_, ledger = ledger_] {
-        return store->snapshot(ledger->stats());
-    };
+    plan.snapshot = [store = store_, ledger = ledger_] { return store->snapshot(ledger->stats()); };
     writer_ = std::make_shared<ReportWriter>(std::move(plan));
     tell_problems();
 }
@@ -79,12 +77,14 @@ bool Watch::wants(std::string_view device, bool accelerator_usable) const {
     return settings_.devices.matches(device, accelerator_usable);
 }
 
-double Watch::seconds_since_start(Clock::time_point now) const { return seconds(now - ledger_->started()); }
+double Watch::seconds_since_start(Clock::time_point now) const {
+    return seconds(now - ledger_->started());
+}
 
 Depth Watch::depth(Clock::time_point now) const {
     const model::Stats spent = ledger_->stats();
-    return Budget(settings_.budget).depth(spent.seconds, seconds_since_start(now),
-                                          spent.collections);
+    return Budget(settings_.budget)
+        .depth(spent.seconds, seconds_since_start(now), spent.collections);
 }
 
 void Watch::skip(const std::string& reason, std::uint64_t times) {
@@ -105,8 +105,7 @@ std::vector<model::Finding> Watch::large_enough(std::vector<model::Finding> find
 void Watch::add(const model::CollectionRecord& record, std::vector<model::Finding> findings) {
     findings = large_enough(std::move(findings));
     const bool told_whole = settings_.listeners.on_report != nullptr;
-    const report::Added added =
-        store_->add(record, told_whole ? findings : std::move(findings));
+    const report::Added added = store_->add(record, told_whole ? findings : std::move(findings));
     ledger_->add_owners(record.owners, added.fresh.size());
     open_writer();
     if (writer_ != nullptr) {
@@ -139,7 +138,9 @@ void Watch::tell_report(const model::CollectionRecord& record,
     post([self = shared_from_this(), report] { self->settings_.listeners.on_report(report); });
 }
 
-model::Report Watch::report() const { return store_->snapshot(stats()); }
+model::Report Watch::report() const {
+    return store_->snapshot(stats());
+}
 
 std::vector<std::string> Watch::report_paths() const {
     return writer_ != nullptr ? writer_->paths() : std::vector<std::string>();

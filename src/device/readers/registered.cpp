@@ -77,8 +77,7 @@ std::string take_fields(PyObject* answer, OwnerReading& reading) {
 
 void RegisteredReader::add(PyTypeObject* type, PyObject* reader) {
     remove(type);
-    entries_.push_back(
-        {python::borrow(reinterpret_cast<PyObject*>(type)), python::borrow(reader)});
+    entries_.push_back({python::borrow(reinterpret_cast<PyObject*>(type)), python::borrow(reader)});
 }
 
 bool RegisteredReader::remove(PyTypeObject* type) {
@@ -142,6 +141,8 @@ void RegisteredReader::fail(PyTypeObject* type, const std::string& what) {
     }
 }
 
-std::vector<std::string> RegisteredReader::take_failures() { return std::exchange(failures_, {}); }
+std::vector<std::string> RegisteredReader::take_failures() {
+    return std::exchange(failures_, {});
+}
 
 }  // namespace cyclewatch::device

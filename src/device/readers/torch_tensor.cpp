@@ -20,6 +20,7 @@ struct TorchFunctions {
     PyTypeObject* tensor = nullptr;        // torch.Tensor
     OwnedRef disable_torch_function;       // torch._C.DisableTorchFunctionSubclass
     OwnedRef untyped_storage;              // TensorBase.untyped_storage
+    OwnedRef use_count;                    // TensorBase._use_count; missing in old versions
     OwnedRef shape;                        // TensorBase.shape (getset)
     OwnedRef dtype;                        // TensorBase.dtype (getset)
     OwnedRef storage_device;               // StorageBase.device (getset)
@@ -35,10 +36,10 @@ struct TorchFunctions {
 // What a C descriptor answers for `object`.
 OwnedRef get(const OwnedRef& descriptor, PyObject* object) noexcept {
     const descrgetfunc getter = Py_TYPE(descriptor.get())->tp_descr_get;
-    return steal(getter == nullptr
-                     ? nullptr
-                     : getter(descriptor.get(), object,
-                              reinterpret_cast<PyObject*>(Py_TYPE(object))));
+    return steal(
+        getter == nullptr
+            ? nullptr
+            : getter(descriptor.get(), object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
 }
 
 OwnedRef call(const OwnedRef& function, PyObject* argument) noexcept {
@@ -74,14 +75,14 @@ bool fetch(TorchFunctions& torch) noexcept {
     PyTypeObject* const device = type_in(native, "device");
     // torch.UntypedStorage registers itself as what untyped_storage() returns; before that the
     // import is not far enough to ask anything.
-    if (torch.tensor == nullptr || torch.tensor_base == nullptr ||
-        torch.storage_base == nullptr || device == nullptr ||
-        type_in(top, "UntypedStorage") == nullptr) {
+    if (torch.tensor == nullptr || torch.tensor_base == nullptr || torch.storage_base == nullptr ||
+        device == nullptr || type_in(top, "UntypedStorage") == nullptr) {
         return false;
     }
-    torch.disable_torch_function = python::borrow(PyDict_GetItemString(
-        PyModule_GetDict(native), "DisableTorchFunctionSubclass"));
+    torch.disable_torch_function = python::borrow(
+        PyDict_GetItemString(PyModule_GetDict(native), "DisableTorchFunctionSubclass"));
     torch.untyped_storage = from_dict(torch.tensor_base, "untyped_storage");
+    torch.use_count = from_dict(torch.tensor_base, "_use_count");
     torch.shape = from_dict(torch.tensor_base, "shape");
     torch.dtype = from_dict(torch.tensor_base, "dtype");
     torch.storage_device = from_dict(torch.storage_base, "device");
@@ -110,8 +111,8 @@ class WithoutTorchFunction {
     WithoutTorchFunction& operator=(const WithoutTorchFunction&) = delete;
     ~WithoutTorchFunction() {
         if (entered_) {
-            const OwnedRef result = steal(PyObject_CallMethod(guard_.get(), "__exit__", "OOO",
-                                                              Py_None, Py_None, Py_None));
+            const OwnedRef result = steal(
+                PyObject_CallMethod(guard_.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
             PyErr_Clear();
         }
     }
@@ -172,6 +173,18 @@ class TorchReader final : public OwnerReader {
         }
     }
 
+    // A tensor that C++ holds as well (a view of it, an autograd node) holds its Python object.
+    [[nodiscard]] Py_ssize_t hidden_references(PyObject* object) noexcept override {
+        if (!torch_.use_count || PyType_IsSubtype(Py_TYPE(object), torch_.tensor_base) == 0) {
+            return 0;
+        }
+        const WithoutTorchFunction guard(torch_);
+        const OwnedRef count = guard.entered() ? call(torch_.use_count, object) : OwnedRef();
+        const bool held = count && PyLong_AsLong(count.get()) > 1;
+        PyErr_Clear();
+        return held ? 1 : 0;
+    }
+
     [[nodiscard]] const char* name() const noexcept override { return "torch"; }
 
   private:
@@ -200,6 +213,12 @@ class TorchReader final : public OwnerReader {
     }
 
     ReadOutcome read_storage(PyObject* storage, OwnerReading& reading) {
+        // The device first: a fake storage is on "meta", and asking it for its pointer would make
+        // torch issue a warning, in Python, in the middle of the collection.
+        reading.device = device_of(storage);
+        if (reading.device == "meta") {
+            return ReadOutcome::owns_nothing;
+        }
         const OwnedRef pointer = call(torch_.storage_data_ptr, storage);
         const OwnedRef bytes = call(torch_.storage_bytes, storage);
         if (!pointer || !bytes) {
@@ -207,11 +226,10 @@ class TorchReader final : public OwnerReader {
         }
         reading.storage = PyLong_AsUnsignedLongLong(pointer.get());
         reading.bytes = PyLong_AsUnsignedLongLong(bytes.get());
-        // Fake and meta tensors name a device and a size, but have no memory.
+        // Some tensors name a device and a size, but have no memory.
         if (PyErr_Occurred() != nullptr || reading.storage == 0 || reading.bytes == 0) {
             return ReadOutcome::owns_nothing;
         }
-        reading.device = device_of(storage);
         if (OwnedRef handle = call(torch_.storage_weak_ref, storage)) {
             reading.witness = std::make_unique<WeakStorage>(torch_, std::move(handle));
         }
@@ -260,9 +278,8 @@ class TorchReader final : public OwnerReader {
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(shape.get()); ++i) {
             PyObject* const dimension = PyTuple_GET_ITEM(shape.get(), i);
             text += i == 0 ? "" : ", ";
-            text += PyLong_CheckExact(dimension)
-                        ? std::to_string(PyLong_AsLongLong(dimension))
-                        : "?";  // symbolic
+            text += PyLong_CheckExact(dimension) ? std::to_string(PyLong_AsLongLong(dimension))
+                                                 : "?";  // symbolic
         }
         return text + "]";
     }
