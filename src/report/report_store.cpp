@@ -130,7 +130,8 @@ void ReportStore::clear(model::ProgramInfo program) {
     auto fresh = std::make_shared<Impl>();
     fresh->program = std::move(program);
     fresh->devices = impl_->devices;
-    static_cast<void>(new std::shared_ptr<Impl>(std::exchange(impl_, std::move(fresh))));
+    static auto* const abandoned = new std::vector<std::shared_ptr<Impl>>;
+    abandoned->push_back(std::exchange(impl_, std::move(fresh)));
 }
 
 }  // namespace cyclewatch::report
