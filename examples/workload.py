@@ -12,8 +12,8 @@ import torch
 import cyclewatch
 
 
-def parse_arguments(description):
-    """Read the command line."""
+def parse_arguments(description, workloads=()):
+    """Read the command line; offer a choice where there are several `workloads`."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -33,6 +33,10 @@ def parse_arguments(description):
         default=True,
         help="warn about tensor cycles and write a report (default: yes)",
     )
+    if workloads:
+        parser.add_argument(
+            "--workload", choices=tuple(workloads), required=True, help="which loop to make"
+        )
     parser.add_argument("--report-dir", help="folder of the report (default: the current one)")
     return parser.parse_args()
 

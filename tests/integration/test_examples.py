@@ -58,3 +58,12 @@ def test_without_the_watch_nothing_is_said_or_written(main_interpreter, tmp_path
     output, reports = run_example(main_interpreter, "simple", tmp_path, "--no-watch")
     assert output == ""
     assert reports == []
+
+
+def test_either_example_can_be_chosen_by_name(main_interpreter, tmp_path):
+    output, (report,) = run_example(
+        main_interpreter, "workloads", tmp_path, "--workload", "awaitable"
+    )
+    (finding,) = report.findings
+    assert finding.cut.target == "awaitable.AwaitableTensorWithViewCallback"
+    assert finding.title in output
