@@ -8,7 +8,6 @@
 namespace cyclewatch::analysis {
 namespace {
 
-using model::EdgeKind;
 using model::NodeKind;
 using model::PartRole;
 using model::ReferenceGraph;

@@ -105,7 +105,7 @@ std::string generic_label_of(const LogicalGraph& graph, std::uint32_t edge) {
 }
 
 std::string step_text(const LogicalGraph& graph, std::uint32_t edge) {
-    const std::string label = label_of(graph, edge);
+    std::string label = label_of(graph, edge);
     const std::uint32_t holder = graph.edges[edge].holder;
     if (is_container(graph, holder)) {
         return label;

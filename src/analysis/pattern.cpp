@@ -225,7 +225,10 @@ class Judge {
             return kBackPointer;
         }
         const bool keeper = kept(loop_.next(i_)) > kept(i_);
-        return keeper && folded(name_) == target_class ? kBackPointerByType : kMutual;
+        if (keeper && folded(name_) == target_class) {
+            return kBackPointerByType;
+        }
+        return full_name(graph_, holder_) == full_name(graph_, target_) ? kMutualAlike : kMutual;
     }
 
     const Pattern& member() const {

@@ -157,6 +157,10 @@ inline constexpr Pattern kMutual{
     "mutual-references",
     50,
     "{holder} and {target} refer to each other: let one of them refer weakly"};
+inline constexpr Pattern kMutualAlike{
+    "mutual-references",
+    50,
+    "two {holder} objects refer to each other: let one of them refer weakly"};
 inline constexpr Pattern kStoredCallable{
     "callback-stored", 45, "`{name}` keeps a callable that leads back to {holder}"};
 inline constexpr Pattern kExceptionChain{

@@ -79,6 +79,7 @@ std::vector<Candidate> payload_candidates(const LogicalGraph& graph,
     });
     found.resize(std::min(found.size(), kMostPayloads));
     std::vector<Candidate> candidates;
+    candidates.reserve(found.size());
     for (const Payload& payload : found) {
         candidates.push_back(to_candidate(graph, payload.edge));
     }

@@ -19,8 +19,8 @@ std::string format_bytes(std::uint64_t bytes) {
         ++unit;
     }
     std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), value < 99.95 ? "%.1f %s" : "%.0f %s", value,
-                  kUnits[unit]);
+    std::snprintf(
+        text.data(), text.size(), value < 99.95 ? "%.1f %s" : "%.0f %s", value, kUnits[unit]);
     return text.data();
 }
 

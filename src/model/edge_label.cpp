@@ -12,22 +12,38 @@ std::string join(std::string_view before, std::string_view name, std::string_vie
 
 std::string with_position(EdgeKind kind, std::string_view name, std::string_view position) {
     switch (kind) {
-        case EdgeKind::unknown: return "?";
-        case EdgeKind::attribute: return join(".", name);
-        case EdgeKind::slot: return join("slot:", name);
-        case EdgeKind::member: return std::string(name);
-        case EdgeKind::key_value: return join("['", name, "']");
-        case EdgeKind::opaque_key_value: return join("[<", name, ">]");
-        case EdgeKind::captured_key_value: return join("[", name, "]");
-        case EdgeKind::dict_key: return "key";
-        case EdgeKind::index: return join("[", position, "]");
-        case EdgeKind::element: return "element";
-        case EdgeKind::partial_argument: return join("args[", position, "]");
-        case EdgeKind::partial_keyword: return join("keywords['", name, "']");
-        case EdgeKind::closure: return join("closure:", name);
-        case EdgeKind::default_value: return join("default:", name);
-        case EdgeKind::local: return join("local:", name);
-        case EdgeKind::stack: return join("stack[", position, "]");
+        case EdgeKind::unknown:
+            return "?";
+        case EdgeKind::attribute:
+            return join(".", name);
+        case EdgeKind::slot:
+            return join("slot:", name);
+        case EdgeKind::member:
+            return std::string(name);
+        case EdgeKind::key_value:
+            return join("['", name, "']");
+        case EdgeKind::opaque_key_value:
+            return join("[<", name, ">]");
+        case EdgeKind::captured_key_value:
+            return join("[", name, "]");
+        case EdgeKind::dict_key:
+            return "key";
+        case EdgeKind::index:
+            return join("[", position, "]");
+        case EdgeKind::element:
+            return "element";
+        case EdgeKind::partial_argument:
+            return join("args[", position, "]");
+        case EdgeKind::partial_keyword:
+            return join("keywords['", name, "']");
+        case EdgeKind::closure:
+            return join("closure:", name);
+        case EdgeKind::default_value:
+            return join("default:", name);
+        case EdgeKind::local:
+            return join("local:", name);
+        case EdgeKind::stack:
+            return join("stack[", position, "]");
     }
     return "?";
 }
