@@ -10,11 +10,13 @@
 #include <string_view>
 #include <vector>
 
+// NOLINTBEGIN(readability-identifier-naming): Graphviz's names.
 extern "C" {
 // The plugins are linked, not looked up: no config6 file, no search path, no dlopen.
 extern gvplugin_library_t gvplugin_dot_layout_LTX_library;
 extern gvplugin_library_t gvplugin_core_LTX_library;
 }
+// NOLINTEND(readability-identifier-naming)
 
 namespace cyclewatch::render {
 namespace {

@@ -111,11 +111,12 @@ std::string finding_bars(const model::Report& report) {
     for (std::size_t i = 0; i < shown; ++i) {
         const model::Finding& finding = report.findings[i];
         const std::string number = std::to_string(i + 1);
-        out += "<li><a href=\"#finding-" + number + "\"><span class=\"rank\">" + number +
-               "</span><span class=\"label\">" +
-               escape_markup(truncate_middle(shown_name(finding.title), 90)) + "</span>" +
-               bar(finding.held_bytes, finding.shared_bytes, largest) +
-               element("span", "bytes", format_bytes(finding.held_bytes)) + "</a></li>\n";
+        const std::string label = truncate_middle(shown_name(finding.title), 90);
+        out.append("<li><a href=\"#finding-").append(number).append("\">");
+        out.append(element("span", "rank", number)).append(element("span", "label", label));
+        out.append(bar(finding.held_bytes, finding.shared_bytes, largest));
+        out.append(element("span", "bytes", format_bytes(finding.held_bytes)));
+        out.append("</a></li>\n");
     }
     out += "</ol>";
     if (shown < report.findings.size()) {
@@ -155,7 +156,7 @@ std::string collection_section(const model::Report& report) {
                               "Condemned",
                               "Owners",
                               "Released"}) {
-        head += std::string("<th scope=\"col\" class=\"number\">") + title + "</th>";
+        head.append("<th scope=\"col\" class=\"number\">").append(title).append("</th>");
     }
     head += "<th scope=\"col\">Note</th>";
     out += "<details><summary>" + counted(report.collections.size(), "collection") +

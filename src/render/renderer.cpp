@@ -45,6 +45,7 @@ bool ends_with_ignoring_case(std::string_view text, std::string_view suffix) {
 const std::vector<std::string>& format_names() {
     static const std::vector<std::string> names = [] {
         std::vector<std::string> all;
+        all.reserve(kFormats.size());
         for (const FormatEntry& entry : kFormats) {
             all.emplace_back(entry.name);
         }
