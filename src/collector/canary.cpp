@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "compat/gc_list.h"
 #include "python/guards.h"
 
 namespace cyclewatch::collector {
@@ -73,6 +74,7 @@ bool Canary::arm() noexcept {
         PyErr_Clear();
         return false;
     }
+    cw_isolate(weakref_.get());
     PyObject_GC_Track(object_);
     return true;
 }

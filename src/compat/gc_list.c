@@ -48,6 +48,13 @@ cw_walk_result cw_walk_condemned(PyObject* canary, cw_condemned_visitor visit, v
     }
 }
 
+void cw_isolate(PyObject* object) {
+    PyObject_GC_UnTrack(object);
+    PyGC_Head* const head = head_of(object);
+    head->_gc_next = (uintptr_t)head;
+    head->_gc_prev = (uintptr_t)head | (head->_gc_prev & kPointerMask);
+}
+
 _Static_assert(sizeof(PyGC_Head) == 2 * sizeof(uintptr_t) &&
                    offsetof(PyGC_Head, _gc_prev) == sizeof(uintptr_t),
                "cw_is_condemned() reads _gc_prev as the word before the object");

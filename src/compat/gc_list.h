@@ -41,6 +41,12 @@ static inline int cw_is_condemned(PyObject* object) {
 int cw_young_count(void);
 void cw_set_young_count(int count);
 
+/* Takes `object` out of its generation and links it with itself alone. It still counts as tracked,
+ * so that the collector can move it as it moves the weakrefs whose callbacks it is about to make,
+ * but no generation holds it: it adds nothing to the counts of long-lived objects that decide
+ * when the next full collection runs. REQUIRES: `object` is tracked, no collection sweeps. */
+void cw_isolate(PyObject* object);
+
 /* True if this build knows the interpreter it runs in: the layouts above were read from that
  * version's source, so no proof is owed at install. */
 int cw_collector_is_known(void);

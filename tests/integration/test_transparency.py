@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program being watched sees the same collector as without the watch, on each interpreter."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).parent / "programs" / "transparency_program.py"
+
+
+def outcome_of(interpreter, *flags, **environment):
+    """What the program printed of the collector, and how many owners the watch saw."""
+    outcome = interpreter.run(PROGRAM, *flags, **environment)
+    owners = int(outcome.stderr.splitlines()[-1]) if "--watch" in flags else None
+    return json.loads(outcome.stdout), owners
+
+
+def assert_same(with_watch, without):
+    # Field by field: the whole is too long for a person to compare.
+    assert with_watch.keys() == without.keys()
+    for field, expected in without.items():
+        assert with_watch[field] == expected, field
+
+
+@pytest.mark.parametrize("owners", [False, True], ids=["no owners", "registered owners"])
+@pytest.mark.parametrize("threshold", [1, 7, 700])
+def test_collector_answers_the_same_with_and_without_the_watch(interpreter, owners, threshold):
+    # GIVEN a program that prints whatever the collector shows to it
+    flags = ["--threshold", threshold, *(["--owners"] if owners else [])]
+    without, _ = outcome_of(interpreter, *flags)
+    # WHEN it runs under a watch
+    with_watch, seen = outcome_of(interpreter, *flags, "--watch")
+    # THEN nothing is different, although the watch saw each owner
+    assert_same(with_watch, without)
+    assert (seen > 0) == owners
+
+
+def test_collector_answers_the_same_where_tensors_die(main_interpreter):
+    flags = ["--torch", "--threshold", 700]
+    without, _ = outcome_of(main_interpreter, *flags)
+    with_watch, seen = outcome_of(main_interpreter, *flags, "--watch")
+    # torch keeps the Python object of a storage that was asked for as long as the storage lives.
+    # Those of the tensors that a finalizer saved are all that may be more.
+    more = with_watch["tracked"].pop("UntypedStorage")
+    assert more == with_watch["tracked"]["Resurrected"]
+    assert_same(with_watch, without)
+    assert seen > 0
+
+
+def test_collector_answers_the_same_while_the_ride_along_is_proven(interpreter):
+    flags = ["--owners", "--threshold", 7]
+    without, _ = outcome_of(interpreter, *flags)
+    with_watch, seen = outcome_of(interpreter, *flags, "--watch", CYCLEWATCH_STRATEGY="unproven")
+    assert_same(with_watch, without)
+    assert seen > 0
+
+
+def test_trial_deletion_changes_nothing_but_which_free_list_an_object_comes_from(interpreter):
+    flags = ["--owners", "--threshold", 700]
+    without, _ = outcome_of(interpreter, *flags)
+    with_watch, seen = outcome_of(
+        interpreter, *flags, "--watch", CYCLEWATCH_STRATEGY="trial-deletion"
+    )
+    # The lists it makes leave room on the interpreter's free list, which gc.get_count() shows.
+    for answers in (without, with_watch):
+        del answers["automatic"]
+        answers["explicit"] = [answer[1] for answer in answers["explicit"][:-3]]
+    assert_same(with_watch, without)
+    assert seen > 0
+
+
+def test_program_that_is_compared_shows_finalizers_callbacks_and_saved_objects(interpreter):
+    # The comparison above is worth what the program shows: it has to show all of it.
+    answers, _ = outcome_of(interpreter, "--threshold", 7)
+    assert {event.split()[0] for event in answers["events"]} == {
+        *("finalized", "gone", "saved", "closed", "before", "after")
+    }
+    assert answers["automatic"]
+    assert all(generation["collected"] > 0 for generation in answers["stats"])
