@@ -51,7 +51,9 @@ py::object path_or_none(const std::string& path) {
     return path.empty() ? py::object(py::none()) : py::object(py::str(path));
 }
 
-watch::Listeners listeners(py::object on_finding, py::object on_report, py::object on_log) {
+watch::Listeners listeners(const py::object& on_finding,
+                           const py::object& on_report,
+                           const py::object& on_log) {
     watch::Listeners result;
     if (!on_finding.is_none()) {
         result.on_finding = [on_finding](const model::Finding& finding, const std::string& path) {
@@ -77,9 +79,9 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
                         std::uint64_t min_bytes,
                         double budget,
                         bool capture_values,
-                        py::object on_finding,
-                        py::object on_report,
-                        py::object on_log) {
+                        const py::object& on_finding,
+                        const py::object& on_report,
+                        const py::object& on_log) {
     base::Result<device::DeviceSelection> selection = device::DeviceSelection::parse(devices);
     if (!selection.ok()) {
         throw py::value_error(selection.error());
@@ -91,7 +93,7 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
     settings.min_bytes = min_bytes;
     settings.budget = budget;
     settings.capture_values = capture_values;
-    settings.listeners = listeners(std::move(on_finding), std::move(on_report), std::move(on_log));
+    settings.listeners = listeners(on_finding, on_report, on_log);
     base::Result<std::shared_ptr<Watch>> started =
         Hub::instance().start(std::move(settings), render_by_name);
     if (!started.ok()) {

@@ -105,7 +105,8 @@ std::vector<model::Finding> Watch::large_enough(std::vector<model::Finding> find
 void Watch::add(const model::CollectionRecord& record, std::vector<model::Finding> findings) {
     findings = large_enough(std::move(findings));
     const bool told_whole = settings_.listeners.on_report != nullptr;
-    const report::Added added = store_->add(record, told_whole ? findings : std::move(findings));
+    std::vector<model::Finding> told = told_whole ? findings : std::vector<model::Finding>();
+    const report::Added added = store_->add(record, std::move(findings));
     ledger_->add_owners(record.owners, added.fresh.size());
     open_writer();
     if (writer_ != nullptr) {
@@ -114,7 +115,7 @@ void Watch::add(const model::CollectionRecord& record, std::vector<model::Findin
     }
     tell_findings(added.fresh);
     if (told_whole) {
-        tell_report(record, std::move(findings));
+        tell_report(record, std::move(told));
     }
 }
 
