@@ -17,7 +17,7 @@ function(cyclewatch_find_graphviz)
         endif()
     endforeach()
     get_filename_component(folder "${cyclewatch_lib_gvc}" DIRECTORY)
-    foreach(name IN ITEMS dot_layout core neato_layout)
+    foreach(name IN ITEMS dot_layout core)
         find_library(cyclewatch_plugin_${name} NAMES libgvplugin_${name}.so.6 gvplugin_${name}
                      HINTS "${folder}/graphviz")
         if(cyclewatch_plugin_${name})
