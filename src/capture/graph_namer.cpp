@@ -13,6 +13,7 @@ bool differs_per_object(model::NodeKind kind) {
     switch (kind) {
         case model::NodeKind::function:
         case model::NodeKind::builtin_function:
+        case model::NodeKind::bound_method:
         case model::NodeKind::frame:
         case model::NodeKind::generator:
         case model::NodeKind::traceback:

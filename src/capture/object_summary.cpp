@@ -206,6 +206,18 @@ void summarize_type(PyTypeObject* type, ObjectSummary& summary) {
     set_place(summary, place_of_class(type, name.qualname));
 }
 
+// A bound method goes by its function, which is usually alive and so not part of the graph. Its
+// place is not the function's: what stores the method is what a reader looks for.
+bool summarize_bound_method(PyObject* object, ObjectSummary& summary) {
+    PyObject* const function = PyMethod_GET_FUNCTION(object);
+    if (function == nullptr || !PyFunction_Check(function)) {
+        return false;
+    }
+    summarize_function(function, summary);
+    set_place(summary, {});
+    return true;
+}
+
 void summarize_code(PyObject* object, ObjectSummary& summary) {
     auto* code = reinterpret_cast<PyCodeObject*>(object);
     set_code_name(summary, code, {});
@@ -224,6 +236,8 @@ bool summarize_by_content(PyObject* object, ObjectSummary& summary) {
         case NodeKind::function:
             summarize_function(object, summary);
             return true;
+        case NodeKind::bound_method:
+            return summarize_bound_method(object, summary);
         case NodeKind::code:
             summarize_code(object, summary);
             return true;

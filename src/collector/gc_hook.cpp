@@ -33,10 +33,14 @@ Hook& hook() {
 
 Miss miss_of(cw_walk_result result) {
     switch (result) {
-        case CW_WALK_COMPLETE: return Miss::none;
-        case CW_WALK_NOT_LISTED: return Miss::not_listed;
-        case CW_WALK_BROKEN: return Miss::broken_list;
-        case CW_WALK_REFUSED: return Miss::out_of_memory;
+        case CW_WALK_COMPLETE:
+            return Miss::none;
+        case CW_WALK_NOT_LISTED:
+            return Miss::not_listed;
+        case CW_WALK_BROKEN:
+            return Miss::broken_list;
+        case CW_WALK_REFUSED:
+            return Miss::out_of_memory;
     }
     return Miss::broken_list;
 }
@@ -97,8 +101,8 @@ void end_collection(Hook& h) noexcept {
 int generation_of(const Hook& h, PyObject* info) noexcept {
     PyObject* generation =
         PyDict_Check(info) ? PyDict_GetItemWithError(info, h.generation_key.get()) : nullptr;
-    const long value = generation != nullptr && PyLong_Check(generation) ? PyLong_AsLong(generation)
-                                                                         : -1;
+    const long value =
+        generation != nullptr && PyLong_Check(generation) ? PyLong_AsLong(generation) : -1;
     return static_cast<int>(value);
 }
 
@@ -119,7 +123,8 @@ PyObject* on_gc_event(PyObject* /*self*/, PyObject* const* args, Py_ssize_t coun
 
 PyMethodDef entry_definition{
     "cyclewatch_gc_hook",
-    reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(on_gc_event)), METH_FASTCALL,
+    reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(on_gc_event)),
+    METH_FASTCALL,
     "cyclewatch's entry in gc.callbacks."};
 
 bool create_once(Hook& h) {
@@ -200,7 +205,9 @@ void remove() noexcept {
     }
 }
 
-bool in_place() noexcept { return hook().created && position_of_entry(hook()) >= 0; }
+bool in_place() noexcept {
+    return hook().created && position_of_entry(hook()) >= 0;
+}
 
 void put_back() noexcept {
     const Hook& h = hook();
@@ -210,6 +217,8 @@ void put_back() noexcept {
     }
 }
 
-Strategy strategy() noexcept { return hook().strategy; }
+Strategy strategy() noexcept {
+    return hook().strategy;
+}
 
 }  // namespace cyclewatch::collector

@@ -16,7 +16,6 @@ namespace cyclewatch::collector {
 // False if memory ran out or gc.get_objects() failed; no Python error is left.
 // REQUIRES: GIL held, at "start" of a collection. RUNS PYTHON: never. Time: about that of the
 // collection itself, over every tracked object of those generations.
-[[nodiscard]] bool find_garbage_by_trial_deletion(int generation,
-                                                  CondemnedSet& condemned) noexcept;
+[[nodiscard]] bool find_garbage_by_trial_deletion(int generation, CondemnedSet& condemned) noexcept;
 
 }  // namespace cyclewatch::collector

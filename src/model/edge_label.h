@@ -11,23 +11,23 @@
 namespace cyclewatch::model {
 
 enum class EdgeKind : std::uint8_t {
-    unknown,           // ?                nothing names it
-    attribute,         // .name            entry of an instance's, class's or module's __dict__
-    slot,              // slot:name        __slots__ entry
-    member,            // name             C member: __self__, tb_frame, f_back, cell_contents ...
-    key_value,         // ['name']         value under a key that is an identifier
-    opaque_key_value,  // [<int>]          value under any other key; name is the key's type
+    unknown,             // ?                nothing names it
+    attribute,           // .name            entry of an instance's, class's or module's __dict__
+    slot,                // slot:name        __slots__ entry
+    member,              // name             C member: __self__, tb_frame, f_back, cell_contents ...
+    key_value,           // ['name']         value under a key that is an identifier
+    opaque_key_value,    // [<int>]          value under any other key; name is the key's type
     captured_key_value,  // ['a b'] [17]    as opaque_key_value, with capture_values: name is the
                          //                 key in brackets, index 0 for str and 1 for int
-    dict_key,          // key              the reference to a dict key
-    index,             // [3]              item of a sequence
-    element,           // element          member of a set
-    partial_argument,  // args[0]          functools.partial
-    partial_keyword,   // keywords['k']    functools.partial
-    closure,           // closure:name     free variable of a function
-    default_value,     // default:name     default of a parameter
-    local,             // local:name       variable of a frame, generator or coroutine
-    stack,             // stack[2]         temporary on a frame's value stack
+    dict_key,            // key              the reference to a dict key
+    index,               // [3]              item of a sequence
+    element,             // element          member of a set
+    partial_argument,    // args[0]          functools.partial
+    partial_keyword,     // keywords['k']    functools.partial
+    closure,             // closure:name     free variable of a function
+    default_value,       // default:name     default of a parameter
+    local,               // local:name       variable of a frame, generator or coroutine
+    stack,               // stack[2]         temporary on a frame's value stack
 };
 
 struct EdgeLabel {
@@ -43,7 +43,8 @@ struct EdgeLabel {
 
 // The label with every index replaced by [x]: what a signature is made of.
 // Keys that capture_values added are left out again, so that it changes no signature.
-[[nodiscard]] std::string generic_label_text(EdgeKind kind, std::string_view name,
+[[nodiscard]] std::string generic_label_text(EdgeKind kind,
+                                             std::string_view name,
                                              std::uint32_t index);
 
 }  // namespace cyclewatch::model

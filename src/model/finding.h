@@ -38,8 +38,8 @@ struct OwnerSummary {
 // The condensed logical graph of one loop and what hangs off it, ready to be drawn.
 struct Picture {
     struct Item {
-        std::string text;       // short name
-        std::string detail;     // module-qualified name, location
+        std::string text;    // short name
+        std::string detail;  // module-qualified name, location
         bool on_loop = false;
         bool owner = false;
         std::uint64_t bytes = 0;  // of an owner
@@ -68,9 +68,9 @@ struct Finding {
     std::string title;      // "Engine.callbacks -> [0] -> <lambda>.closure:self -> Engine"
     std::string headline;   // one sentence: what keeps how much, and what to cut
 
-    std::uint64_t held_bytes = 0;    // only this component kept them, each storage once
-    std::uint64_t shared_bytes = 0;  // other components kept them too
-    std::uint64_t occurrences = 0;   // loops with this signature
+    std::uint64_t held_bytes = 0;     // only this component kept them, each storage once
+    std::uint64_t shared_bytes = 0;   // other components kept them too
+    std::uint64_t occurrences = 0;    // loops with this signature
     std::uint64_t largest_bytes = 0;  // held_bytes of the heaviest occurrence
 
     std::vector<Reference> loop;          // in order; the target of the last is the first holder
@@ -81,7 +81,7 @@ struct Finding {
     std::uint64_t omitted_owners = 0;
     Picture picture;
 
-    double first_seen = 0;       // seconds since the watch began
+    double first_seen = 0;  // seconds since the watch began
     double last_seen = 0;
     double dead_for_at_most = 0;  // longest time the memory can have waited, seconds
     std::uint64_t first_collection = 0;

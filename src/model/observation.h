@@ -29,16 +29,16 @@ struct DeviceOwner {
 };
 
 struct CollectionRecord {
-    std::uint64_t number = 0;         // counts the collections this watch saw, from 1
-    int generation = 0;               // as the collector names it
-    double started_at = 0;            // seconds since the watch began
-    double duration = 0;              // seconds from "start" to "stop", our share included
-    double own_seconds = 0;           // seconds of `duration` spent in the watch
-    double dead_for_at_most = 0;      // seconds since an earlier collection could have freed it
-    std::uint64_t condemned = 0;      // objects
-    std::uint64_t owners = 0;         // owners that died
+    std::uint64_t number = 0;          // counts the collections this watch saw, from 1
+    int generation = 0;                // as the collector names it
+    double started_at = 0;             // seconds since the watch began
+    double duration = 0;               // seconds from "start" to "stop", our share included
+    double own_seconds = 0;            // seconds of `duration` spent in the watch
+    double dead_for_at_most = 0;       // seconds since an earlier collection could have freed it
+    std::uint64_t condemned = 0;       // objects
+    std::uint64_t owners = 0;          // owners that died
     std::uint64_t released_bytes = 0;  // device bytes of their storages, each once
-    std::string note;                 // why something was not captured; "" if all was
+    std::string note;                  // why something was not captured; "" if all was
 
     friend bool operator==(const CollectionRecord&, const CollectionRecord&) = default;
 };

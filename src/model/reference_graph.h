@@ -60,9 +60,9 @@ struct SourceLocation {
 struct Node {
     NodeKind kind = NodeKind::object;
     PartRole role = PartRole::none;
-    bool condemned = true;          // false: outside the condemned set, but dies with it
-    StringId name = kEmptyString;   // "module.QualName" of the type; of the code for functions,
-                                    // frames and generators ("pkg.mod.Engine.__init__.<lambda>")
+    bool condemned = true;           // false: outside the condemned set, but dies with it
+    StringId name = kEmptyString;    // "module.QualName" of the type; of the code for functions,
+                                     // frames and generators ("pkg.mod.Engine.__init__.<lambda>")
     StringId module = kEmptyString;  // the module part of `name`, "" if not known
     SourceLocation location;         // function: its def; frame, traceback, generator: current
                                      // line; type and instance: the class, where it can be told

@@ -17,25 +17,25 @@ inline constexpr int kReportSchemaVersion = 1;
 inline constexpr std::size_t kMaxCollectionRecords = 1000;
 
 struct ProgramInfo {
-    std::string script;          // base name of the program, without its directory
+    std::string script;  // base name of the program, without its directory
     std::int64_t pid = 0;
     int rank = -1;               // -1: RANK is not set
     std::string python_version;  // "3.11.7"
     std::string cyclewatch_version;
-    std::string started_at;      // UTC, "2026-01-31T12:00:00Z"
-    std::string strategy;        // "ride-along" or "trial-deletion"
+    std::string started_at;  // UTC, "2026-01-31T12:00:00Z"
+    std::string strategy;    // "ride-along" or "trial-deletion"
 
     friend bool operator==(const ProgramInfo&, const ProgramInfo&) = default;
 };
 
 struct Stats {
     std::uint64_t collections = 0;
-    std::uint64_t condemned = 0;        // objects
-    std::uint64_t owners = 0;           // that died with garbage
-    std::uint64_t findings = 0;         // distinct signatures
-    double seconds = 0;                 // spent in the watch during collections
-    double collection_seconds = 0;      // spent in collections, our share included
-    double elapsed = 0;                 // seconds the watch has been on
+    std::uint64_t condemned = 0;                   // objects
+    std::uint64_t owners = 0;                      // that died with garbage
+    std::uint64_t findings = 0;                    // distinct signatures
+    double seconds = 0;                            // spent in the watch during collections
+    double collection_seconds = 0;                 // spent in collections, our share included
+    double elapsed = 0;                            // seconds the watch has been on
     std::map<std::string, std::uint64_t> skipped;  // reason -> how often
 
     friend bool operator==(const Stats&, const Stats&) = default;
