@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every owner that dies in a collection is counted with its bytes, and none that lives is.
+
+The graphs are random; what must be reported follows from their description alone
+(programs/object_graphs.py).
+"""
+
+import gc
+import importlib.util
+import json
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import cyclewatch
+
+PROGRAM = Path(__file__).parent / "programs" / "object_graphs.py"
+CASES_FOR_EACH_INTERPRETER = 150
+
+
+def load_program():
+    spec = importlib.util.spec_from_file_location("object_graphs", PROGRAM)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+object_graphs = load_program()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def heap_of_the_test_run_stays_out_of_it():
+    """Full collections look at the graphs only; owners are known while these tests run."""
+    object_graphs.register_owners()
+    enabled = gc.isenabled()
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+    if enabled:
+        gc.enable()
+    for owner in (object_graphs.OwningInstance, object_graphs.OwningSlots, object_graphs.Block):
+        cyclewatch.unregister_owner(owner)
+
+
+def check(description, generation, answer):
+    doomed = object_graphs.expected(description, generation)
+    owners, released = object_graphs.owners_among(description, doomed)
+    assert answer["skipped"] == {}
+    assert answer["before"] == 0
+    assert (answer["owners"], answer["bytes"]) == (owners, released)
+    # Whatever died belongs to a finding; what several of them held is told by each.
+    assert answer["exclusive"] <= released <= answer["exclusive"] + answer["shared"]
+
+
+@st.composite
+def descriptions(draw):
+    size = draw(st.integers(1, 12))
+    return [
+        {
+            "kind": (kind := draw(st.sampled_from(object_graphs.KINDS))),
+            "age": draw(st.sampled_from(object_graphs.AGES)),
+            "kept": draw(st.integers(0, 5)) == 0,
+            "edges": draw(st.lists(st.integers(0, size - 1), max_size=4, unique=True)),
+            "storage": draw(
+                st.integers(0, 3) if kind == "block" else st.none() | st.integers(0, 3)
+            ),
+        }
+        for _ in range(size)
+    ]
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@given(descriptions(), st.integers(0, 2))
+def test_every_owner_that_dies_is_counted_and_no_other(description, generation):
+    check(description, generation, object_graphs.observed(description, generation))
+
+
+def random_case(generator):
+    """As descriptions(), from the standard library, and denser."""
+    size = generator.randint(2, 16)
+    description = []
+    for _ in range(size):
+        kind = generator.choice(object_graphs.KINDS)
+        storage = generator.choice((None, 0, 1, 2, 3))
+        description.append(
+            {
+                "kind": kind,
+                "age": generator.choice(object_graphs.AGES),
+                "kept": generator.random() < 0.08,
+                "edges": generator.sample(range(size), generator.randint(0, min(size, 4))),
+                "storage": storage or 0 if kind == "block" else storage,
+            }
+        )
+    return description, generator.randrange(3)
+
+
+@pytest.mark.parametrize("strategy", ["ride-along", "trial-deletion"])
+def test_every_interpreter_counts_what_dies_and_nothing_else(interpreter, strategy, tmp_path):
+    generator = random.Random(20)
+    cases = [random_case(generator) for _ in range(CASES_FOR_EACH_INTERPRETER)]
+    path = tmp_path / "cases.json"
+    path.write_text(json.dumps(cases))
+    outcome = interpreter.run(PROGRAM, path, CYCLEWATCH_STRATEGY=strategy)
+    for case, answer in zip(cases, json.loads(outcome.stdout), strict=True):
+        check(*case, answer)
+
+
+def test_random_cases_have_owners_that_die_in_each_way():
+    # The comparison is worth what the cases hold.
+    generator = random.Random(20)
+    cases = [random_case(generator) for _ in range(CASES_FOR_EACH_INTERPRETER)]
+    older = untracked = shared = living = 0
+    for description, generation in cases:
+        doomed = object_graphs.expected(description, generation)
+        owners = [i for i in doomed if object_graphs.owns(description[i])]
+        young = object_graphs.AGES[2 - generation :]
+        older += any(description[i]["age"] not in young for i in owners)
+        untracked += any(description[i]["kind"] == "block" for i in owners)
+        shared += len({description[i]["storage"] for i in owners}) < len(owners)
+        living += any(
+            object_graphs.owns(node) and i not in doomed for i, node in enumerate(description)
+        )
+    assert min(older, untracked, shared, living) >= 5
