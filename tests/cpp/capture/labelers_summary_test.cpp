@@ -118,7 +118,7 @@ cell = (lambda: thing).__closure__ or types.CellType(1)
         {"frozenset({1})", NodeKind::set, "frozenset"},
         {"cell", NodeKind::cell, "cell"},
         {"len", NodeKind::builtin_function, "builtin_function_or_method"},
-        {"thing.method", NodeKind::bound_method, "method"},
+        {"thing.method", NodeKind::bound_method, "sample.Thing.method"},
         {"own_partial", NodeKind::partial, "sample.OwnPartial"},
         {"error", NodeKind::exception, "sample.OwnError"},
         {"types.ModuleType('own')", NodeKind::module, "own"},
