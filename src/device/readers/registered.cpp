@@ -81,9 +81,16 @@ void RegisteredReader::add(PyTypeObject* type, PyObject* reader) {
 }
 
 bool RegisteredReader::remove(PyTypeObject* type) {
-    return std::erase_if(entries_, [&](const Entry& entry) {
-               return entry.type.get() == reinterpret_cast<PyObject*>(type);
-           }) > 0;
+    const auto found = std::ranges::find_if(entries_, [&](const Entry& entry) {
+        return entry.type.get() == reinterpret_cast<PyObject*>(type);
+    });
+    if (found == entries_.end()) {
+        return false;
+    }
+    told_.erase(found->reader.get());
+    const Entry forgotten = std::move(*found);  // freeing it may run Python: after the erasure
+    entries_.erase(found);
+    return true;
 }
 
 const RegisteredReader::Entry* RegisteredReader::nearest(PyTypeObject* type) const noexcept {
@@ -112,14 +119,14 @@ ReadOutcome RegisteredReader::read(PyObject* object, OwnerReading& reading) noex
         const OwnedRef reader = python::borrow(entry->reader.get());
         const OwnedRef answer = python::steal(PyObject_CallOneArg(reader.get(), object));
         if (!answer) {
-            fail(Py_TYPE(object), "raised " + take_error());
+            fail(Py_TYPE(object), reader.get(), "raised " + take_error());
             return ReadOutcome::failed;
         }
         if (answer.get() == Py_None) {
             return ReadOutcome::owns_nothing;
         }
         if (const std::string wrong = take_fields(answer.get(), reading); !wrong.empty()) {
-            fail(Py_TYPE(object), "is not usable: " + wrong);
+            fail(Py_TYPE(object), reader.get(), "is not usable: " + wrong);
             return ReadOutcome::failed;
         }
         if (reading.storage == 0) {
@@ -132,9 +139,9 @@ ReadOutcome RegisteredReader::read(PyObject* object, OwnerReading& reading) noex
     }
 }
 
-void RegisteredReader::fail(PyTypeObject* type, const std::string& what) {
-    const std::string name = type->tp_name;
-    if (told_.insert(name).second) {
+void RegisteredReader::fail(PyTypeObject* type, PyObject* reader, const std::string& what) {
+    if (told_.insert(reader).second) {
+        const std::string name = type->tp_name;
         failures_.push_back("The owner reader registered for " + name + " " + what +
                             "; its objects are skipped and counted. Correct the reader given to "
                             "cyclewatch.register_owner().");

@@ -26,7 +26,7 @@ class RegisteredReader final : public OwnerReader {
     [[nodiscard]] ReadOutcome read(PyObject* object, OwnerReading& reading) noexcept override;
     [[nodiscard]] const char* name() const noexcept override { return "registered"; }
 
-    // One sentence per type whose reader failed since the last call, ever told once.
+    // One sentence per reader that failed since the last call; told once for each registration.
     [[nodiscard]] std::vector<std::string> take_failures();
 
   private:
@@ -36,10 +36,10 @@ class RegisteredReader final : public OwnerReader {
     };
 
     [[nodiscard]] const Entry* nearest(PyTypeObject* type) const noexcept;
-    void fail(PyTypeObject* type, const std::string& what);
+    void fail(PyTypeObject* type, PyObject* reader, const std::string& what);
 
     std::vector<Entry> entries_;
-    std::unordered_set<std::string> told_;
+    std::unordered_set<PyObject*> told_;  // readers, as long as they are registered
     std::vector<std::string> failures_;
 };
 
