@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import atexit
 import os
-from typing import TYPE_CHECKING, Any
 
 from cyclewatch import _native
 from cyclewatch.errors import TensorCycleWarning
 
+# As typing.TYPE_CHECKING, whose module alone would cost more than the whole package.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from types import TracebackType
+    from typing import Any
 
     from cyclewatch._native import Finding, NativeWatch, Report, Stats
 

@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What warn_tensor_cycles and observe_tensor_cycles say, where, and which files they write."""
+
+import json
+import re
+
+import pytest
+
+import cyclewatch
+
+# Line numbers below count from here: the program is written to a file of its own.
+PROGRAM = """\
+import gc, json, logging, os, sys, threading, warnings
+import cyclewatch
+
+class Buffer:
+    def __init__(self, nbytes):
+        self.nbytes = nbytes
+
+class Child:
+    def adopt(self, parent):
+        self.parent = parent
+
+class Parent:
+    def __init__(self, nbytes):
+        self.buffer = Buffer(nbytes)
+        self.child = Child()
+        self.child.adopt(self)
+
+class Handler:
+    def __init__(self, nbytes):
+        self.buffer = Buffer(nbytes)
+        self.on_event = lambda: self
+
+cyclewatch.register_owner(
+    Buffer, lambda b: {"device": "cpu", "nbytes": b.nbytes, "data_ptr": id(b)}
+)
+logged = []
+handler = logging.Handler()
+handler.emit = lambda record: logged.append([record.levelname, record.getMessage()])
+logging.getLogger("cyclewatch").addHandler(handler)
+gc.collect()
+gc.disable()
+
+def caught(function):
+    with warnings.catch_warnings(record=True) as records:
+        warnings.simplefilter("always")
+        function()
+    return [[str(r.message), r.category.__name__, r.filename, r.lineno] for r in records]
+
+def answer(value):
+    print(json.dumps(value))
+"""
+
+
+@pytest.fixture
+def run(interpreter, tmp_path):
+    """Runs PROGRAM and what a test adds to it, in a folder of its own."""
+
+    def run_program(addition, *arguments, **options):
+        path = tmp_path / "train_model.py"
+        path.write_text(PROGRAM + addition)
+        return interpreter.run(path, *arguments, cwd=tmp_path, **options)
+
+    return run_program
+
+
+def answer_of(outcome):
+    return json.loads(outcome.stdout.splitlines()[-1])
+
+
+def reports_in(folder):
+    return sorted(path.name for path in folder.glob("cyclewatch-*"))
+
+
+def line_of(text):
+    return next(n for n, line in enumerate(PROGRAM.splitlines(), 1) if text in line)
+
+
+def test_one_warning_for_each_new_finding_at_the_line_of_the_cut(run, tmp_path):
+    outcome = run("""
+watch = cyclewatch.warn_tensor_cycles(devices="cpu")
+def work():
+    for _ in range(3):
+        Handler(100)
+        gc.collect()
+    Parent(50)
+    gc.collect()
+    watch.stop()
+issued = caught(work)
+report = watch.report()
+answer([issued, logged, [[f.headline, f.cut.location] for f in report.findings]])
+""")
+    issued, logged, findings = answer_of(outcome)
+    # One for each finding, however often its loop was made.
+    assert len(issued) == len(findings) == 2
+    for (message, category, path, line), (headline, location) in zip(issued, findings, strict=True):
+        assert category == "TensorCycleWarning"
+        assert message.startswith(headline)
+        if location is not None:
+            assert f"{path}:{line}" == location
+    assert issued[0][2:] == [str(tmp_path / "train_model.py"), line_of("lambda: self")]
+    # The logger got the card of each, and each names the report.
+    assert [level for level, _ in logged] == ["WARNING", "WARNING"]
+    (report,) = tmp_path.glob("cyclewatch-*.html")
+    for (_, card), (headline, _) in zip(logged, findings, strict=True):
+        assert "cut" in card
+        assert str(report) in card
+        assert len(card.splitlines()) <= 26
+
+
+def test_report_file_is_complete_after_stop(run, tmp_path):
+    outcome = run("""
+watch = cyclewatch.warn_tensor_cycles(devices="cpu", formats=("html", "json"))
+Handler(100)
+gc.collect()
+Handler(100)
+gc.collect()
+watch.stop()
+written = cyclewatch.Report.load(f"cyclewatch-train_model-{os.getpid()}.html")
+answer([os.getpid(), written.held_bytes])
+""")
+    pid, held = answer_of(outcome)
+    assert held == 200
+    assert reports_in(tmp_path) == [f"cyclewatch-train_model-{pid}{s}" for s in (".html", ".json")]
+
+
+def test_report_file_is_complete_after_an_exit_without_stop(run, tmp_path):
+    outcome = run("""
+watch = cyclewatch.warn_tensor_cycles(devices="cpu")
+Handler(100)
+gc.collect()
+Handler(100)
+gc.collect()
+""")
+    assert "TensorCycleWarning" in outcome.stderr
+    (path,) = tmp_path.glob("cyclewatch-train_model-*.html")
+    report = cyclewatch.Report.load(path)
+    assert report.held_bytes == 200
+    assert report.findings[0].occurrences == 2
+
+
+def test_loop_that_dies_while_the_interpreter_exits_does_no_harm(run, tmp_path):
+    outcome = run("""
+watch = cyclewatch.warn_tensor_cycles(devices="cpu")
+kept = Handler(100)
+""")
+    assert "Fatal" not in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+    assert len(reports_in(tmp_path)) <= 1
+
+
+def test_rank_is_part_of_the_name(run, tmp_path):
+    run(
+        """
+watch = cyclewatch.warn_tensor_cycles(devices="cpu")
+Handler(100)
+gc.collect()
+""",
+        RANK="3",
+    )
+    (name,) = reports_in(tmp_path)
+    assert re.fullmatch(r"cyclewatch-train_model-rank3-\d+\.html", name)
+
+
+def test_unwritable_folder_is_replaced_by_the_temporary_one_and_the_log_says_so(run, tmp_path):
+    (tmp_path / "temporary").mkdir()
+    outcome = run(
+        """
+watch = cyclewatch.warn_tensor_cycles(devices="cpu", report_dir="/dev/null/reports")
+Handler(100)
+gc.collect()
+watch.stop()
+answer(logged)
+""",
+        TMPDIR=str(tmp_path / "temporary"),
+    )
+    said = [text for _, text in answer_of(outcome) if "/dev/null/reports" in text]
+    assert len(said) == 1
+    assert str(tmp_path / "temporary") in said[0]
+    assert len(reports_in(tmp_path / "temporary")) == 1
+    assert reports_in(tmp_path) == []
+
+
+def test_file_of_another_process_is_never_overwritten(run, tmp_path):
+    run("""
+theirs = f"cyclewatch-train_model-{os.getpid()}.html"
+open(theirs, "w").write("theirs")
+watch = cyclewatch.warn_tensor_cycles(devices="cpu")
+Handler(100)
+gc.collect()
+Handler(100)
+gc.collect()
+watch.stop()
+assert open(theirs).read() == "theirs"
+""")
+    theirs, ours = sorted(tmp_path.glob("cyclewatch-*"), key=lambda path: path.stat().st_size)
+    assert theirs.read_text() == "theirs"
+    assert cyclewatch.Report.load(ours).held_bytes == 200
+
+
+def test_nothing_is_written_where_nothing_was_found(run, tmp_path):
+    run("""
+with cyclewatch.warn_tensor_cycles(devices="cpu"):
+    loop = []
+    loop.append(loop)
+    del loop
+    gc.collect()
+""")
+    assert reports_in(tmp_path) == []
+
+
+def test_warnings_that_are_errors_are_logged_and_the_program_goes_on(run):
+    outcome = run("""
+warnings.simplefilter("error")
+watch = cyclewatch.warn_tensor_cycles(devices="cpu")
+Handler(100)
+gc.collect()
+gc.collect()
+watch.stop()
+answer([logged, watch.report().held_bytes])
+""")
+    logged, held = answer_of(outcome)
+    assert held == 100
+    assert [level for level, _ in logged] == ["WARNING", "ERROR"]
+    assert "TensorCycleWarning" in logged[1][1]
+    assert "Traceback" not in outcome.stderr
+
+
+def test_callback_is_called_once_for_each_collection_that_condemned_an_owner(run):
+    outcome = run("""
+seen = []
+def callback(report):
+    seen.append([report.held_bytes, len(report.findings), threading.current_thread().name])
+watch = cyclewatch.observe_tensor_cycles(callback, devices="cpu")
+Handler(100)
+Handler(100)
+gc.collect()
+gc.collect()
+Handler(7)
+thread = threading.Thread(target=gc.collect)
+thread.start()
+thread.join()
+watch.stop()
+answer([seen, logged])
+""")
+    seen, logged = answer_of(outcome)
+    assert seen == [[200, 1, "MainThread"], [7, 1, "MainThread"]]
+    assert logged == []
+
+
+def test_callback_that_raises_is_logged_and_the_watch_goes_on(run, tmp_path):
+    outcome = run("""
+calls = []
+def callback(report):
+    calls.append(report.held_bytes)
+    raise RuntimeError("callback broke")
+watch = cyclewatch.observe_tensor_cycles(callback, devices="cpu")
+for nbytes in (1, 2):
+    Handler(nbytes)
+    gc.collect()
+watch.stop()
+answer([calls, [level for level, _ in logged], sys.exc_info()[0] is None])
+""")
+    assert answer_of(outcome) == [[1, 2], ["ERROR", "ERROR"], True]
+    assert reports_in(tmp_path) == []
+
+
+def test_forked_child_starts_empty_and_writes_its_own_report(run, tmp_path):
+    outcome = run("""
+warnings.simplefilter("ignore")
+watch = cyclewatch.warn_tensor_cycles(devices="cpu")
+Handler(100)
+gc.collect()
+read, write = os.pipe()
+child = os.fork()
+if child == 0:
+    before = watch.report().held_bytes
+    Handler(7)
+    gc.collect()
+    watch.stop()
+    os.write(write, json.dumps([before, watch.report().held_bytes]).encode())
+    os._exit(0)
+_, status = os.waitpid(child, 0)
+watch.stop()
+answer([status, json.loads(os.read(read, 1000)), watch.report().held_bytes, os.getpid(), child])
+""")
+    status, of_child, of_parent, parent, child = answer_of(outcome)
+    assert (status, of_child, of_parent) == (0, [0, 7], 100)
+    held = {
+        pid: cyclewatch.Report.load(tmp_path / f"cyclewatch-train_model-{pid}.html").held_bytes
+        for pid in (parent, child)
+    }
+    assert held == {parent: 100, child: 7}
+
+
+@pytest.mark.parametrize("strategy", ["ride-along", "trial-deletion", "unproven"])
+def test_findings_are_the_same_whatever_the_strategy(run, strategy):
+    addition = """
+with cyclewatch.watch(devices="cpu") as watch:
+    for _ in range(3):
+        Handler(100)
+        Parent(50)
+        gc.collect()
+report = watch.report()
+answer([report.program.strategy, report.held_bytes, report.stats.owners, report.notes,
+        [[f.signature, f.title, f.held_bytes, f.occurrences] for f in report.findings]])
+"""
+    chosen, *found = answer_of(run(addition, CYCLEWATCH_STRATEGY=strategy))
+    _, *usual = answer_of(run(addition))
+    assert chosen == ("trial-deletion" if strategy == "trial-deletion" else "ride-along")
+    assert found == usual
+    assert usual[0] == 450
+
+
+def test_import_costs_no_logging_no_warnings_and_no_torch(interpreter):
+    outcome = interpreter.run(
+        """
+        import sys
+        before = set(sys.modules)
+        import cyclewatch
+        print(sorted({"logging", "warnings", "torch", "typing"} & (set(sys.modules) - before)))
+        """
+    )
+    assert outcome.stdout.strip() == "[]"
