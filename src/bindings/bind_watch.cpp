@@ -34,40 +34,51 @@ base::Result<std::string> render_by_name(const model::Report& report, const std:
     return render::render(report, *known);
 }
 
-// Calls `function`; what it raises goes to sys.unraisablehook: we stand between two instructions
-// of a program that did not ask for it.
-template <typename... Arguments>
-void call(const py::object& function, Arguments&&... arguments) {
-    try {
-        function(std::forward<Arguments>(arguments)...);
-    } catch (py::error_already_set& error) {
-        error.discard_as_unraisable(function);
-    } catch (const std::exception&) {
-        PyErr_Clear();  // a conversion failed for want of memory: nothing can be said
+// A function of the user's. Shared, so that copying one takes no Python reference.
+class Callback {
+  public:
+    explicit Callback(py::object function)
+        : function_(std::make_shared<const py::object>(std::move(function))) {}
+
+    // What it raises goes to sys.unraisablehook: we stand between two instructions of a program
+    // that did not ask for it.
+    template <typename... Arguments>
+    void call(Arguments&&... arguments) const {
+        try {
+            (*function_)(std::forward<Arguments>(arguments)...);
+        } catch (py::error_already_set& error) {
+            error.discard_as_unraisable(*function_);
+        } catch (const std::exception&) {
+            PyErr_Clear();  // a conversion failed for want of memory: nothing can be said
+        }
     }
-}
+
+  private:
+    std::shared_ptr<const py::object> function_;
+};
 
 py::object path_or_none(const std::string& path) {
     return path.empty() ? py::object(py::none()) : py::object(py::str(path));
 }
 
-watch::Listeners listeners(const py::object& on_finding,
-                           const py::object& on_report,
-                           const py::object& on_log) {
+watch::Listeners listeners(py::object on_finding, py::object on_report, py::object on_log) {
     watch::Listeners result;
     if (!on_finding.is_none()) {
-        result.on_finding = [on_finding](const model::Finding& finding, const std::string& path) {
-            call(on_finding, std::make_shared<model::Finding>(finding), path_or_none(path));
+        result.on_finding = [callback = Callback(std::move(on_finding))](
+                                const model::Finding& finding, const std::string& path) {
+            callback.call(std::make_shared<model::Finding>(finding), path_or_none(path));
         };
     }
     if (!on_report.is_none()) {
-        result.on_report = [on_report](const std::shared_ptr<const model::Report>& report) {
-            call(on_report, std::make_shared<model::Report>(*report));
+        result.on_report = [callback = Callback(std::move(on_report))](
+                               const std::shared_ptr<const model::Report>& report) {
+            callback.call(std::make_shared<model::Report>(*report));
         };
     }
     if (!on_log.is_none()) {
-        result.on_log = [on_log](int level, const std::string& message) {
-            call(on_log, level, message);
+        result.on_log = [callback = Callback(std::move(on_log))](int level,
+                                                                 const std::string& message) {
+            callback.call(level, message);
         };
     }
     return result;
