@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The watch against torch.utils.viz._cycles, on the same garbage in the same process.
+
+Both are given the same task: name what kept tensors alive, as HTML. torch's tool is asked for
+its graph and page after each collection, as its own `warn_tensor_cycles` does, with a filter
+that lets CPU tensors count and without the look-up of CUDA allocations. The watch is ours of
+the same name, with its page written in the background.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import tempfile
+import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from statistics import median
+
+import cyclewatch
+from measure import Figure, in_child, main, seconds_of
+from workloads import drop_pairs
+
+# What an automatic young collection finds: 100 loops of two objects, a tensor on each.
+LOOPS = 100
+
+MakeOwner = Callable[[], object]
+
+CASES = [
+    ("young collection, tensors, graph and HTML", 0, True),
+    ("full collection, tensors, graph and HTML", 2, True),
+    ("young collection, no tensors, no-op observer", 0, False),
+]
+
+
+class TorchObserver:
+    """torch's detector, on inside the `with`."""
+
+    def __init__(self, observer: Callable[[list[object]], object]) -> None:
+        self.observer = observer
+
+    def __enter__(self) -> TorchObserver:
+        from torch.utils.viz._cycles import observe_garbage
+
+        self._remove = observe_garbage(self.observer)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._remove()
+        gc.set_debug(0)
+        gc.collect()
+
+
+def graph_and_html(garbage: list[object]) -> None:
+    import torch
+    from torch.utils.viz._cycles import create_graph, to_html
+
+    def owns_memory(candidate: object) -> bool:
+        return isinstance(candidate, torch.Tensor)
+
+    if any(owns_memory(candidate) for candidate in garbage):
+        to_html(create_graph(garbage, context=lambda _: None, filter=owns_memory))
+
+
+def settle() -> None:
+    """A call and a return: torch's detector works in the profile function, one event later."""
+
+
+def collection(generation: int, make_owner: MakeOwner) -> float:
+    """Seconds of one collection of that garbage, with all that follows it at once."""
+    gc.disable()
+    drop_pairs(LOOPS, make_owner)
+
+    def collect() -> None:
+        gc.collect(generation)
+        settle()
+        settle()
+
+    return seconds_of(collect)
+
+
+def collections(
+    tool: AbstractContextManager[object], generation: int, rounds: int, make_owner: MakeOwner
+) -> list[float]:
+    """Seconds of each collection with `tool` on; the first is not counted."""
+    gc.collect()
+    with tool:
+        return [collection(generation, make_owner) for _ in range(rounds + 1)][1:]
+
+
+def child(generation: int, rounds: int, tensors: bool) -> dict[str, float | list[float]]:
+    import torch
+
+    logging.getLogger("cyclewatch").setLevel(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    make_owner: MakeOwner = (lambda: torch.zeros(256)) if tensors else object
+    observer = graph_and_html if tensors else (lambda garbage: None)
+    plain_ms, ours_ms, theirs_ms = [], [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(rounds):
+            plain = median(collections(nullcontext(), generation, 7, make_owner))
+            watch = cyclewatch.warn_tensor_cycles(devices=("cpu",), report_dir=folder, budget=1)
+            ours = median(collections(watch, generation, 7, make_owner))
+            theirs = collections(TorchObserver(observer), generation, 1, make_owner)[0]
+            stats = watch.stats
+            plain_ms.append(1000 * plain)
+            # The heap makes a full collection long and uneven, our part of it drowns in that:
+            # there the watch's own clock says more than a difference of two times.
+            own = stats.seconds / stats.collections
+            ours_ms.append(1000 * (own if generation == 2 else ours - plain))
+            theirs_ms.append(1000 * (theirs - plain))
+    ratios = [theirs / us for theirs, us in zip(theirs_ms, ours_ms, strict=True)]
+    return {"ratios": ratios, "plain": plain_ms, "ours": ours_ms, "theirs": theirs_ms}
+
+
+def measure(quick: bool) -> list[Figure]:
+    figures = []
+    for what, generation, tensors in CASES:
+        rounds = 2 if quick else 7
+        answer = in_child(__file__, generation=generation, rounds=rounds, tensors=tensors)
+        samples = {key: value for key, value in answer.items() if isinstance(value, list)}
+        goal = 100 if tensors else None
+        figures += [
+            Figure(f"{what}: torch adds / we add", "ratio", samples["ratios"], goal, at_least=True),
+            Figure(f"{what}: without either", "ms", samples["plain"]),
+            Figure(f"{what}: we add", "ms", samples["ours"]),
+            Figure(f"{what}: torch adds", "ms", samples["theirs"]),
+        ]
+    return figures
+
+
+if __name__ == "__main__":
+    main(measure, child)

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `import cyclewatch` costs a bare interpreter."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from measure import Figure, main, seconds_of
+
+
+def _start(statement: str) -> float:
+    return seconds_of(lambda: subprocess.run([sys.executable, "-c", statement], check=True))
+
+
+def measure(quick: bool) -> list[Figure]:
+    statement = "import cyclewatch"
+    _start(statement)
+    milliseconds = [1000 * (_start(statement) - _start("pass")) for _ in range(3 if quick else 41)]
+    return [Figure("import cyclewatch, beyond a bare interpreter", "ms", milliseconds, 30)]
+
+
+if __name__ == "__main__":
+    main(measure)

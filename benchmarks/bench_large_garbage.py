@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A million condemned objects with a thousand owners among them: time, memory, the report."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import resource
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+
+import cyclewatch
+from measure import Figure, in_child, main
+from workloads import Block, drop_rings, read_block
+
+SHAPES = {False: "1000 loops of 1000", True: "one component"}
+
+
+def peak_bytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def owner_maker(owners: str) -> Callable[[int], object]:
+    if owners == "registered":
+        cyclewatch.register_owner(Block, read_block)
+        return lambda number: Block(4096 * number)
+    import torch
+
+    return lambda number: torch.zeros(256)
+
+
+def child(
+    owners: str, tied: bool, watched: bool, rings: int, length: int
+) -> dict[str, float | list[float]]:
+    gc.disable()
+    logging.getLogger("cyclewatch").setLevel(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    make_owner = owner_maker(owners)
+    gc.collect()
+    with tempfile.TemporaryDirectory() as folder:
+        watch = (
+            cyclewatch.warn_tensor_cycles(devices=("cpu",), report_dir=folder) if watched else None
+        )
+        drop_rings(rings, length, make_owner, tied=tied)
+        peak_before = peak_bytes()
+        began = time.perf_counter()
+        gc.collect()
+        collected = time.perf_counter()
+        if watch is None:
+            return {"seconds": collected - began, "bytes": peak_bytes() - peak_before}
+        watch._native_watch.flush(60)
+        on_disk = time.perf_counter()
+        stats = watch.stats
+        if stats.owners != rings or not watch._native_watch.report_paths():
+            raise AssertionError(f"{stats.owners} owners reported instead of {rings}")
+        return {
+            "seconds": collected - began,
+            "own": stats.seconds,
+            "bytes": peak_bytes() - peak_before,
+            "on_disk": on_disk - began,
+            "condemned": stats.condemned,
+        }
+
+
+def measure_shape(owners: str, tied: bool, quick: bool) -> list[Figure]:
+    rings, length = (100, 100) if quick else (1000, 1000)
+    rounds = 2 if quick else 5
+    ratios: list[float] = []
+    shares: list[float] = []
+    memory: list[float] = []
+    on_disk: list[float] = []
+    for _ in range(rounds):
+        off, on = (
+            {key: value for key, value in answer.items() if isinstance(value, (int, float))}
+            for answer in (
+                in_child(
+                    __file__, owners=owners, tied=tied, watched=watched, rings=rings, length=length
+                )
+                for watched in (False, True)
+            )
+        )
+        ratios.append((on["seconds"] - off["seconds"]) / off["seconds"])
+        shares.append(on["own"] / off["seconds"])
+        memory.append((on["bytes"] - off["bytes"]) / on["condemned"])
+        on_disk.append(on["on_disk"])
+    what = f"{SHAPES[tied]}, {owners} owners"
+    return [
+        Figure(f"{what}: capture and analysis / collection without watch", "ratio", shares, 1.0),
+        Figure(f"{what}: time added, by the clock / collection", "ratio", ratios, 1.0),
+        Figure(f"{what}: extra memory per condemned object", "bytes", memory, 200),
+        Figure(f"{what}: until the report is on disk", "s", on_disk, 5),
+    ]
+
+
+def measure(quick: bool) -> list[Figure]:
+    figures = []
+    for owners in ("registered", "torch"):
+        for tied in (False, True):
+            figures += measure_shape(owners, tied, quick)
+    return figures
+
+
+if __name__ == "__main__":
+    main(measure, child)

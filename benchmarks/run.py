@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs every benchmark; prints the table and, if asked, keeps it as JSON and in a page."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import platform
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import bench_against_torch
+import bench_garbage
+import bench_import
+import bench_large_garbage
+import bench_training
+from measure import Figure, table
+
+QUESTIONS = [
+    ("Garbage without tensors", bench_garbage),
+    ("A small training loop", bench_training),
+    ("A million condemned objects, a thousand owners", bench_large_garbage),
+    ("Against torch's detector", bench_against_torch),
+    ("Import", bench_import),
+]
+BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+
+
+def circumstances() -> dict[str, str]:
+    """Where the figures hold; nothing that names the machine or its user."""
+    models = [
+        line.partition(":")[2].strip()
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        if line.startswith("model name")
+    ]
+    return {
+        "date": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
+        "processor": f"{models[0] if models else platform.machine()}, {len(models)} cores",
+        "python": f"CPython {platform.python_version()}",
+        "torch": f"torch {version('torch')}",
+        "cyclewatch": f"cyclewatch {cyclewatch_version()}",
+    }
+
+
+def cyclewatch_version() -> str:
+    import cyclewatch
+
+    return cyclewatch.__version__
+
+
+def put_into_page(page: Path, text: str) -> None:
+    """Replaces what stands between the page's two marker lines."""
+    before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise SystemExit(f"{page.name} lacks the lines {BEGIN} and {END}")
+    page.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="tiny sizes: does it work at all?")
+    parser.add_argument("--json", type=Path, help="also write every sample to this file")
+    parser.add_argument("--page", type=Path, help="put the tables between the markers of this page")
+    options = parser.parse_args()
+
+    where = circumstances()
+    sections = ["Measured " + ", ".join(where.values()) + "."]
+    figures: list[Figure] = []
+    print(sections[0])
+    for title, benchmark in QUESTIONS:
+        answers = benchmark.measure(options.quick)
+        figures += answers
+        sections += [f"### {title}", table(answers)]
+        print(f"\n{sections[-2]}\n\n{sections[-1]}", flush=True)
+    if options.json is not None:
+        content = {"circumstances": where, "figures": [figure.as_json() for figure in figures]}
+        options.json.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    if options.page is not None:
+        put_into_page(options.page, "\n\n".join(sections))
+    missed = sum(figure.met is False for figure in figures)
+    print(f"\n{missed} goals missed" if missed else "\nevery goal met", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
