@@ -10,8 +10,7 @@ namespace cyclewatch::collector {
 namespace {
 
 struct CanaryObject {
-    PyObject_HEAD
-    PyObject* weakrefs;
+    PyObject_HEAD PyObject* weakrefs;
 };
 
 Canary::Callback the_callback = nullptr;
@@ -23,7 +22,9 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
     return 0;
 }
 
-int clear(PyObject* /*self*/) { return 0; }
+int clear(PyObject* /*self*/) {
+    return 0;
+}
 
 PyTypeObject canary_type = [] {
     PyTypeObject type{};

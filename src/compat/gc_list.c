@@ -12,15 +12,21 @@
 /* Bits of _gc_prev and _gc_next that are not part of the pointer (pycore_gc.h). */
 enum { kPointerMask = 3, kCollecting = 2 };
 
-static PyGC_Head* head_of(PyObject* object) { return (PyGC_Head*)object - 1; }
-static PyObject* object_of(PyGC_Head* head) { return (PyObject*)(head + 1); }
+static PyGC_Head* head_of(PyObject* object) {
+    return (PyGC_Head*)object - 1;
+}
+static PyObject* object_of(PyGC_Head* head) {
+    return (PyObject*)(head + 1);
+}
 static PyGC_Head* next_of(const PyGC_Head* head) {
     return (PyGC_Head*)(head->_gc_next & ~(uintptr_t)kPointerMask);
 }
 static PyGC_Head* prev_of(const PyGC_Head* head) {
     return (PyGC_Head*)(head->_gc_prev & ~(uintptr_t)kPointerMask);
 }
-static int is_collecting(const PyGC_Head* head) { return (head->_gc_prev & kCollecting) != 0; }
+static int is_collecting(const PyGC_Head* head) {
+    return (head->_gc_prev & kCollecting) != 0;
+}
 
 cw_walk_result cw_walk_condemned(PyObject* canary, cw_condemned_visitor visit, void* context) {
     PyGC_Head* const start = head_of(canary);
@@ -59,9 +65,13 @@ _Static_assert(sizeof(PyGC_Head) == 2 * sizeof(uintptr_t) &&
                    offsetof(PyGC_Head, _gc_prev) == sizeof(uintptr_t),
                "cw_is_condemned() reads _gc_prev as the word before the object");
 
-int cw_young_count(void) { return PyInterpreterState_Get()->gc.generations[0].count; }
+int cw_young_count(void) {
+    return PyInterpreterState_Get()->gc.generations[0].count;
+}
 
-void cw_set_young_count(int count) { PyInterpreterState_Get()->gc.generations[0].count = count; }
+void cw_set_young_count(int count) {
+    PyInterpreterState_Get()->gc.generations[0].count = count;
+}
 
 int cw_collector_is_known(void) {
     return (Py_Version >> 16) == (PY_VERSION_HEX >> 16) && PY_VERSION_HEX >= 0x030B0000 &&

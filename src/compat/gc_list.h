@@ -14,9 +14,9 @@ extern "C" {
 /* What a walk over the condemned list came to. */
 typedef enum {
     CW_WALK_COMPLETE = 0,
-    CW_WALK_NOT_LISTED = 1,  /* the canary is not in a list of condemned objects */
-    CW_WALK_BROKEN = 2,      /* a link does not point back, or there is not exactly one head */
-    CW_WALK_REFUSED = 3,     /* the visitor asked to stop */
+    CW_WALK_NOT_LISTED = 1, /* the canary is not in a list of condemned objects */
+    CW_WALK_BROKEN = 2,     /* a link does not point back, or there is not exactly one head */
+    CW_WALK_REFUSED = 3,    /* the visitor asked to stop */
 } cw_walk_result;
 
 /* Called for each condemned object except the canary; a non-zero return stops the walk. */

@@ -39,7 +39,9 @@ class OwnedRef {
 };
 
 // Takes over a new reference, as returned by most of the C API; may be null.
-inline OwnedRef steal(PyObject* object) noexcept { return OwnedRef(object); }
+inline OwnedRef steal(PyObject* object) noexcept {
+    return OwnedRef(object);
+}
 
 // Makes an owned reference of a borrowed one; may be null.
 inline OwnedRef borrow(PyObject* object) noexcept {

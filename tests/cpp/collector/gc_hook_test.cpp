@@ -120,8 +120,7 @@ TEST_P(GcHookTest, TheHookStandsOnceAndGoesAway) {
     ASSERT_TRUE(in_place());
     put_back();
     const python::OwnedRef gc = python::steal(PyImport_ImportModule("gc"));
-    const python::OwnedRef callbacks =
-        python::steal(PyObject_GetAttrString(gc.get(), "callbacks"));
+    const python::OwnedRef callbacks = python::steal(PyObject_GetAttrString(gc.get(), "callbacks"));
     EXPECT_EQ(PyList_GET_SIZE(callbacks.get()), 1);
     remove();
     EXPECT_EQ(PyList_GET_SIZE(callbacks.get()), 0);
@@ -138,7 +137,8 @@ TEST_P(GcHookTest, TheYoungCountIsAsWithoutUs) {
     EXPECT_EQ(cw_young_count(), with_hook);
 }
 
-INSTANTIATE_TEST_SUITE_P(BothStrategies, GcHookTest,
+INSTANTIATE_TEST_SUITE_P(BothStrategies,
+                         GcHookTest,
                          ::testing::Values("ride-along", "trial-deletion"),
                          [](const auto& parameter) {
                              return std::string(parameter.param) == "ride-along" ? "RideAlong"
