@@ -9,9 +9,11 @@ import gc
 import importlib.util
 import json
 import random
+import weakref
 from pathlib import Path
 
 import pytest
+import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -47,7 +49,7 @@ def heap_of_the_test_run_stays_out_of_it():
 
 
 def check(description, generation, answer):
-    doomed = object_graphs.expected(description, generation)
+    doomed, _ = object_graphs.expected(description, generation)
     owners, released = object_graphs.owners_among(description, doomed)
     assert answer["skipped"] == {}
     assert answer["before"] == 0
@@ -57,11 +59,11 @@ def check(description, generation, answer):
 
 
 @st.composite
-def descriptions(draw):
+def descriptions(draw, kinds=object_graphs.KINDS):
     size = draw(st.integers(1, 12))
     return [
         {
-            "kind": (kind := draw(st.sampled_from(object_graphs.KINDS))),
+            "kind": (kind := draw(st.sampled_from(kinds))),
             "age": draw(st.sampled_from(object_graphs.AGES)),
             "kept": draw(st.integers(0, 5)) == 0,
             "edges": draw(st.lists(st.integers(0, size - 1), max_size=4, unique=True)),
@@ -77,6 +79,39 @@ def descriptions(draw):
 @given(descriptions(), st.integers(0, 2))
 def test_every_owner_that_dies_is_counted_and_no_other(description, generation):
     check(description, generation, object_graphs.observed(description, generation))
+
+
+TENSOR_KINDS = ("instance", "list", "dict", "tuple", "closure", "partial")
+FLOATS = (4, 16, 1024, 10_000)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(descriptions(kinds=TENSOR_KINDS), st.integers(0, 2))
+def test_every_tensor_that_dies_is_counted_and_memory_only_if_nothing_alive_has_it(
+    description, generation
+):
+    # GIVEN tensors, some of them on the second half of memory that others have too
+    first_of = weakref.WeakValueDictionary()
+
+    def make_tensor(storage):
+        known = first_of.get(storage)
+        if known is None:
+            first_of[storage] = known = torch.zeros(FLOATS[storage])
+            return known
+        half = FLOATS[storage] // 2
+        return torch.empty(0).set_(known.untyped_storage(), half, (half,))
+
+    # WHEN they are collected as parts of a random graph
+    answer = object_graphs.observed(description, generation, make_tensor)
+    # THEN those that die are counted, with the memory that nothing alive has
+    doomed, lives = object_graphs.expected(description, generation)
+    dead = {i for i in doomed if object_graphs.owns(description[i])}
+    released = {description[i]["storage"] for i in dead} - {
+        description[i]["storage"] for i in lives if object_graphs.owns(description[i])
+    }
+    assert answer["skipped"] == {}
+    assert answer["owners"] == len(dead)
+    assert answer["bytes"] == sum(4 * FLOATS[storage] for storage in released)
 
 
 def random_case(generator):
@@ -115,13 +150,11 @@ def test_random_cases_have_owners_that_die_in_each_way():
     cases = [random_case(generator) for _ in range(CASES_FOR_EACH_INTERPRETER)]
     older = untracked = shared = living = 0
     for description, generation in cases:
-        doomed = object_graphs.expected(description, generation)
+        doomed, lives = object_graphs.expected(description, generation)
         owners = [i for i in doomed if object_graphs.owns(description[i])]
         young = object_graphs.AGES[2 - generation :]
         older += any(description[i]["age"] not in young for i in owners)
         untracked += any(description[i]["kind"] == "block" for i in owners)
         shared += len({description[i]["storage"] for i in owners}) < len(owners)
-        living += any(
-            object_graphs.owns(node) and i not in doomed for i, node in enumerate(description)
-        )
+        living += any(object_graphs.owns(description[i]) for i in lives)
     assert min(older, untracked, shared, living) >= 5

@@ -112,8 +112,11 @@ def edges_of(description):
     return result
 
 
-def build(description):
-    """The roots of the graph. What no root leads to is garbage on return, or gone already."""
+def build(description, make_owner=None):
+    """The roots of the graph. What no root leads to is garbage on return, or gone already.
+
+    `make_owner(storage)` makes the owning instances, where they are to be of another type.
+    """
     edges = edges_of(description)
     objects = {}
     age = "old"
@@ -124,6 +127,8 @@ def build(description):
             age = AGES[AGES.index(age) + 1]
         if node["kind"] == "tuple":
             objects[position] = ([], *(objects[target] for target in edges[position]))
+        elif make_owner is not None and node["kind"] == "instance" and node["storage"] is not None:
+            objects[position] = make_owner(node["storage"])
         else:
             objects[position] = MAKERS[node["kind"]](node)
             if node["kind"] in OWNER_KINDS[:2] and node["storage"] is not None:
@@ -137,7 +142,7 @@ def build(description):
 
 
 def expected(description, generation):
-    """Positions of the nodes that must die in a collection of that generation.
+    """Positions of the nodes that must die in a collection of that generation, and that live on.
 
     From the description alone: what roots reach lives; of the rest, what nothing refers to is gone
     before; the collector condemns what is young enough and reached from nothing else; and what
@@ -160,8 +165,10 @@ def expected(description, generation):
         return seen
 
     waiting = everything - reached({i for i in everything if description[i]["kept"]})
+    gone = set()
     while freed := {i for i in waiting if not holders[i] & waiting}:
         waiting -= freed
+        gone |= freed
     youngest = AGES[2 - generation :]
     looked_at = {
         i
@@ -171,7 +178,7 @@ def expected(description, generation):
     doomed = looked_at - reached(waiting - looked_at - blocks(description))
     while more := {i for i in waiting - doomed if holders[i] & waiting <= doomed}:
         doomed |= more
-    return doomed
+    return doomed, everything - doomed - gone
 
 
 def blocks(description):
@@ -201,16 +208,15 @@ def register_owners():
         cyclewatch.register_owner(owner_type, read_storage)
 
 
-def observed(description, generation):
+def observed(description, generation, make_owner=None):
     """What the watch reports when the described graph is built and collected."""
     gc.disable()
     gc.collect()
     with cyclewatch.watch(devices=("cpu",), budget=1) as watch:
-        roots = build(description)
+        roots = build(description, make_owner)
         before = watch.report()
         gc.collect(generation)
         after = watch.report()
-    living = [object for object in roots if isinstance(object, (OwningInstance, OwningSlots))]
     answer = {
         "owners": after.stats.owners - before.stats.owners,
         "bytes": after.held_bytes - before.held_bytes,
@@ -218,10 +224,8 @@ def observed(description, generation):
         "skipped": after.stats.skipped,
         "exclusive": sum(finding.held_bytes for finding in after.findings),
         "shared": sum(finding.shared_bytes for finding in after.findings),
-        "living": len(living),
     }
     roots.clear()
-    living.clear()
     gc.collect()
     return answer
 
