@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/clusters.h"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <utility>
+#include <vector>
+
+namespace cyclewatch::capture {
+namespace {
+
+using Edges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+
+Adjacency graph_of(std::uint32_t nodes, const Edges& edges) {
+    Adjacency graph;
+    for (std::uint32_t node = 0; node < nodes; ++node) {
+        for (const auto& [from, to] : edges) {
+            if (from == node) {
+                graph.targets.push_back(to);
+            }
+        }
+        graph.first.push_back(static_cast<std::uint32_t>(graph.targets.size()));
+    }
+    return graph;
+}
+
+Clusters clusters_of(const Adjacency& graph,
+                     const std::vector<std::uint32_t>& owners,
+                     const std::vector<std::uint64_t>& kinds) {
+    return find_clusters(graph, reversed(graph), owners, kinds);
+}
+
+TEST(Reversed, TurnsEveryReferenceRound) {
+    const Adjacency reverse = reversed(graph_of(3, {{0, 2}, {1, 2}, {2, 0}}));
+    EXPECT_EQ(std::vector(reverse.of(0).begin(), reverse.of(0).end()),
+              (std::vector<std::uint32_t>{2}));
+    EXPECT_TRUE(reverse.of(1).empty());
+    EXPECT_EQ(std::vector(reverse.of(2).begin(), reverse.of(2).end()),
+              (std::vector<std::uint32_t>{0, 1}));
+}
+
+TEST(Clusters, OnlyWhatReachesAnOwnerBelongsToOne) {
+    // 0 <-> 1 -> 2 (owner), 1 -> 3 (leads nowhere)
+    const Adjacency graph = graph_of(4, {{0, 1}, {1, 0}, {1, 2}, {1, 3}});
+    const Clusters clusters = clusters_of(graph, {2}, {1, 1, 2, 3});
+    EXPECT_EQ(clusters.of, (std::vector<std::uint32_t>{0, 0, 0, kNoCluster}));
+    EXPECT_EQ(clusters.size, (std::vector<std::uint64_t>{3}));
+}
+
+TEST(Clusters, TwoOwnersOfOneLoopAreOneCluster) {
+    const Adjacency graph = graph_of(4, {{0, 1}, {1, 0}, {0, 2}, {1, 3}});
+    const Clusters clusters = clusters_of(graph, {2, 3}, {1, 1, 2, 2});
+    EXPECT_EQ(clusters.size, (std::vector<std::uint64_t>{4}));
+}
+
+TEST(Clusters, LoopsThatShareNothingAreApartAndOfOneShapeWhateverTheirOrder) {
+    const Adjacency graph = graph_of(6, {{0, 1}, {1, 0}, {0, 2}, {4, 3}, {3, 4}, {4, 5}});
+    const Clusters clusters = clusters_of(graph, {2, 5}, {7, 8, 9, 8, 7, 9});
+    ASSERT_EQ(clusters.size, (std::vector<std::uint64_t>{3, 3}));
+    EXPECT_EQ(clusters.shape[0], clusters.shape[1]);
+}
+
+TEST(Clusters, TheShapeSeesKindsAndReferences) {
+    const Adjacency graph = graph_of(6, {{0, 1}, {1, 0}, {0, 2}, {3, 4}, {4, 3}, {4, 5}});
+    // The second owner hangs off the object of kind 8 instead of kind 7.
+    const Clusters clusters = clusters_of(graph, {2, 5}, {7, 8, 9, 7, 8, 9});
+    EXPECT_NE(clusters.shape[0], clusters.shape[1]);
+}
+
+Clusters of_sizes_and_shapes(std::initializer_list<std::pair<std::uint64_t, std::uint64_t>> all) {
+    Clusters clusters;
+    for (const auto& [size, shape] : all) {
+        clusters.size.push_back(size);
+        clusters.shape.push_back(shape);
+    }
+    return clusters;
+}
+
+TEST(ChooseClusters, NamesAllWithinTheLimit) {
+    const auto verdicts = choose_clusters(of_sizes_and_shapes({{10, 1}, {10, 1}, {10, 2}}), 30);
+    for (const Verdict& verdict : verdicts) {
+        EXPECT_EQ(verdict.fate, Verdict::Fate::named);
+    }
+}
+
+TEST(ChooseClusters, CountsEqualShapesBeyondTheLimitAndOmitsUnknownOnes) {
+    const auto verdicts = choose_clusters(of_sizes_and_shapes({{10, 1}, {10, 1}, {10, 2}}), 10);
+    EXPECT_EQ(verdicts[0].fate, Verdict::Fate::named);
+    EXPECT_EQ(verdicts[1].fate, Verdict::Fate::repeated);
+    EXPECT_EQ(verdicts[1].twin, 0U);
+    EXPECT_EQ(verdicts[2].fate, Verdict::Fate::omitted);
+}
+
+TEST(ChooseClusters, TheFirstIsNamedHoweverLarge) {
+    const auto verdicts = choose_clusters(of_sizes_and_shapes({{1000, 1}}), 10);
+    EXPECT_EQ(verdicts[0].fate, Verdict::Fate::named);
+}
+
+}  // namespace
+}  // namespace cyclewatch::capture

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch/report_writer.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "watch/atomic_file.h"
+
+namespace cyclewatch::watch {
+namespace {
+
+namespace fs = std::filesystem;
+
+class WriterTest : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        std::string name = (fs::temp_directory_path() / "cyclewatch-test-XXXXXX").string();
+        ASSERT_NE(::mkdtemp(name.data()), nullptr);
+        folder_ = name;
+    }
+    void TearDown() override { fs::remove_all(folder_); }
+
+    static std::string read(const fs::path& path) {
+        std::ifstream file(path);
+        std::stringstream text;
+        text << file.rdbuf();
+        return text.str();
+    }
+    std::shared_ptr<ReportWriter> writer(const std::string& directory) {
+        ReportWriter::Plan plan;
+        plan.directory = directory;
+        plan.stem = "cyclewatch-train-7";
+        plan.formats = {"json", "text"};
+        plan.render = [](const model::Report& report, const std::string& format) {
+            return base::Result<std::string>(format + std::to_string(report.held_bytes));
+        };
+        plan.snapshot = [this] {
+            model::Report report;
+            report.held_bytes = held_bytes_.load();
+            return report;
+        };
+        return std::make_shared<ReportWriter>(std::move(plan));
+    }
+
+    fs::path folder_;
+    std::atomic<std::uint64_t> held_bytes_{1};
+};
+
+TEST_F(WriterTest, WritesEveryFormatAndRewritesIt) {
+    const auto file = writer(folder_);
+    file->changed(true);
+    ASSERT_TRUE(file->flush(30));
+    EXPECT_EQ(read(folder_ / "cyclewatch-train-7.json"), "json1");
+    EXPECT_EQ(read(folder_ / "cyclewatch-train-7.txt"), "text1");
+    held_bytes_ = 2;
+    file->changed(false);
+    ASSERT_TRUE(file->flush(30));
+    EXPECT_EQ(read(folder_ / "cyclewatch-train-7.json"), "json2");
+    EXPECT_TRUE(file->take_problems().empty());
+}
+
+TEST_F(WriterTest, LeavesNothingElseBehind) {
+    const auto file = writer(folder_);
+    file->changed(true);
+    ASSERT_TRUE(file->flush(30));
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 2);
+    struct stat status {};
+    ASSERT_EQ(::stat((folder_ / "cyclewatch-train-7.json").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777U, 0600U);
+}
+
+TEST_F(WriterTest, NeverReplacesWhatAnotherProcessWrote) {
+    std::ofstream(folder_ / "cyclewatch-train-7.txt") << "theirs";
+    const auto file = writer(folder_);
+    EXPECT_EQ(file->path(), (folder_ / "cyclewatch-train-7-2.json").string());
+    file->changed(true);
+    ASSERT_TRUE(file->flush(30));
+    EXPECT_EQ(read(folder_ / "cyclewatch-train-7.txt"), "theirs");
+    EXPECT_EQ(read(folder_ / "cyclewatch-train-7-2.txt"), "text1");
+}
+
+TEST_F(WriterTest, AFileThatAppearsLaterIsNotReplacedEither) {
+    const auto file = writer(folder_);
+    std::ofstream(folder_ / "cyclewatch-train-7.json") << "theirs";
+    file->changed(true);
+    ASSERT_TRUE(file->flush(30));
+    EXPECT_EQ(read(folder_ / "cyclewatch-train-7.json"), "theirs");
+    EXPECT_EQ(file->take_problems().size(), 1U);
+}
+
+TEST_F(WriterTest, MakesTheFolderAndFallsBackWhereItCannot) {
+    const auto made = writer(folder_ / "new");
+    EXPECT_EQ(made->path(), (folder_ / "new" / "cyclewatch-train-7.json").string());
+    const auto fallen = writer("/dev/null/folder");
+    EXPECT_EQ(fs::path(fallen->path()).parent_path(), fs::temp_directory_path());
+    const auto problems = fallen->take_problems();
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_NE(problems[0].find("/dev/null/folder"), std::string::npos);
+}
+
+TEST_F(WriterTest, AnAtomicWriteReplacesAndAFailedOneLeavesTheOldFile) {
+    const std::string path = folder_ / "report.json";
+    ASSERT_TRUE(write_atomically(path, "old").ok());
+    ASSERT_TRUE(write_atomically(path, "new").ok());
+    EXPECT_EQ(read(path), "new");
+    EXPECT_FALSE(write_new(path, "third").ok());
+    EXPECT_EQ(read(path), "new");
+    const auto failed = write_atomically(folder_ / "missing" / "report.json", "text");
+    ASSERT_FALSE(failed.ok());
+    EXPECT_NE(failed.error().find("missing/report.json"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace cyclewatch::watch
