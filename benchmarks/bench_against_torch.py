@@ -17,9 +17,10 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from statistics import median
 
-import cyclewatch
 from measure import Figure, in_child, main, seconds_of
 from workloads import drop_pairs
+
+import cyclewatch
 
 # What an automatic young collection finds: 100 loops of two objects, a tensor on each.
 LOOPS = 100

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import importlib
 
-import cyclewatch
 from measure import Figure, in_child, main, paired_ratios, seconds_of
 from workloads import garbage_loop
+
+import cyclewatch
 
 
 def child(imported: str, iterations: int, rounds: int) -> dict[str, float | list[float]]:

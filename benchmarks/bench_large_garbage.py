@@ -11,9 +11,10 @@ import time
 import warnings
 from collections.abc import Callable
 
-import cyclewatch
 from measure import Figure, in_child, main
 from workloads import Block, drop_rings, read_block
+
+import cyclewatch
 
 SHAPES = {False: "1000 loops of 1000", True: "one component"}
 

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-import cyclewatch
 from measure import Figure, in_child, main, paired_ratios, seconds_of
+
+import cyclewatch
 
 
 class Step:
