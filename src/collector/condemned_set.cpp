@@ -51,6 +51,7 @@ std::uint32_t PointerIndex::find(PyObject* object) const noexcept {
 
 cw_walk_result CondemnedSet::walk(PyObject* canary) noexcept {
     clear();
+    began_ = std::chrono::steady_clock::now();
     const cw_walk_result result = cw_walk_condemned(canary, append, &objects_);
     if (result != CW_WALK_COMPLETE) {
         objects_.clear();
@@ -59,6 +60,7 @@ cw_walk_result CondemnedSet::walk(PyObject* canary) noexcept {
 }
 
 void CondemnedSet::assign(std::vector<PyObject*> objects) {
+    began_ = std::chrono::steady_clock::now();
     objects_ = std::move(objects);
     index_.build(objects_);
     has_flags_ = false;

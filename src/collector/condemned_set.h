@@ -7,6 +7,7 @@
 
 #include <Python.h>
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -43,6 +44,9 @@ class CondemnedSet {
                           : index_.find(object) != PointerIndex::kAbsent;
     }
 
+    // When the walk that filled the set began: what it took is the watch's time as well.
+    [[nodiscard]] std::chrono::steady_clock::time_point began() const noexcept { return began_; }
+
     // Room for `count` objects, so that the walk does not allocate. May throw std::bad_alloc.
     void reserve(std::size_t count) { objects_.reserve(count); }
     void clear() noexcept {
@@ -60,6 +64,7 @@ class CondemnedSet {
 
   private:
     std::vector<PyObject*> objects_;
+    std::chrono::steady_clock::time_point began_;
     bool has_flags_ = true;  // the collecting flag can be asked; otherwise index_ is
     PointerIndex index_;
 };

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "collector/canary.h"
 #include "collector/proof.h"
@@ -19,6 +20,7 @@ struct Hook {
     Canary canary;
     CondemnedSet condemned;
     Miss miss = Miss::none;
+    int young_count_change = 0;
     bool collecting = false;
     bool created = false;
     python::OwnedRef callbacks;       // gc.callbacks
@@ -51,10 +53,11 @@ void on_canary_condemned(PyObject* canary) noexcept {
         return;
     }
     const python::ErrorStash stash;
-    const python::YoungCountGuard young_count;
+    python::YoungCountGuard young_count;
     h.miss = miss_of(h.condemned.walk(canary));
     if (h.miss == Miss::none) {
         h.listener->on_condemned(h.condemned);
+        young_count.change(std::exchange(h.young_count_change, 0));
     }
     h.condemned.clear();
     h.canary.leave_list();
@@ -111,12 +114,13 @@ PyObject* on_gc_event(PyObject* /*self*/, PyObject* const* args, Py_ssize_t coun
     Hook& h = hook();
     if (h.listener != nullptr && count == 2 && PyUnicode_Check(args[0])) {
         const python::ErrorStash stash;
-        const python::YoungCountGuard young_count;
+        python::YoungCountGuard young_count;
         if (PyUnicode_CompareWithASCIIString(args[0], "start") == 0) {
             begin_collection(h, generation_of(h, args[1]));
         } else if (h.collecting) {
             end_collection(h);
         }
+        young_count.change(std::exchange(h.young_count_change, 0));
     }
     Py_RETURN_NONE;
 }
@@ -215,6 +219,10 @@ void put_back() noexcept {
         const python::ErrorStash stash;
         PyList_Append(h.callbacks.get(), h.entry.get());
     }
+}
+
+void change_young_count(int by) noexcept {
+    hook().young_count_change += by;
 }
 
 Strategy strategy() noexcept {

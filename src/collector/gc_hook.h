@@ -36,6 +36,11 @@ void remove() noexcept;
 // Puts the entry back after in_place() said false.
 void put_back() noexcept;
 
+// For a listener, inside one of its steps: the youngest generation's allocation count, which is
+// put back at the end of the step, shall then be changed by so much. It is what a listener owes
+// for a tracked object it had to leave behind: the object's end will lower the count by one.
+void change_young_count(int by) noexcept;
+
 // The strategy in use now; a broken list switches to trial deletion while running.
 [[nodiscard]] Strategy strategy() noexcept;
 

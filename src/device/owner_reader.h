@@ -30,6 +30,8 @@ struct OwnerReading {
                                 // handle): equal for views of one storage on one device
     std::string shape;          // "[2, 3]"; "" if the owner has none
     std::string dtype;          // "float32"; "" if the owner has none
+    bool left_object = false;    // reading it made an object that the collector counts and that
+                                 // goes with the storage
     std::unique_ptr<StorageWitness> witness;  // null: the storage goes when its owners go
 };
 

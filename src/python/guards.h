@@ -42,7 +42,9 @@ class YoungCountGuard {
     YoungCountGuard() noexcept : count_(cw_young_count()) {}
     YoungCountGuard(const YoungCountGuard&) = delete;
     YoungCountGuard& operator=(const YoungCountGuard&) = delete;
-    ~YoungCountGuard() { cw_set_young_count(count_); }
+    ~YoungCountGuard() { cw_set_young_count(count_ > 0 ? count_ : 0); }
+    // What is put back shall be that much more: for objects whose end will lower the count.
+    void change(int by) noexcept { count_ += by; }
 
   private:
     int count_;

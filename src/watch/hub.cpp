@@ -151,7 +151,7 @@ void Hub::on_start(int generation) noexcept {
 }
 
 void Hub::on_condemned(const collector::CondemnedSet& condemned) noexcept {
-    const Clock::time_point entered = Clock::now();
+    const Clock::time_point entered = condemned.began();
     current_.condemned = condemned.objects().size();
     if (!pipeline_.registry().empty()) {
         try {
@@ -175,6 +175,9 @@ void Hub::inspect(const collector::CondemnedSet& condemned) {
     const bool values = std::ranges::all_of(
         watches_, [](const auto& watch) { return watch->settings().capture_values; });
     current_.caught = pipeline_.inspect(condemned, wanted, current_.depth, values);
+    if (current_.caught != nullptr) {
+        collector::change_young_count(current_.caught->objects_made);
+    }
 }
 
 void Hub::on_stop(collector::Miss miss) noexcept {
@@ -208,6 +211,7 @@ void Hub::conclude(collector::Miss miss) {
     const model::CollectionRecord record = make_record(Clock::now());
     if (current_.caught != nullptr) {
         Pipeline::settle(*current_.caught);
+        collector::change_young_count(-current_.caught->objects_left);
         share_out(*current_.caught, record);
         tell_failed_readers();
     }

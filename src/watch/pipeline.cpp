@@ -56,12 +56,14 @@ void Pipeline::read_owners(const device::Detection& detection,
     for (const device::DetectedOwner& owner : detection.owners) {
         PendingOwner pending;
         const device::ReadOutcome outcome = owner.reader->read(owner.object, pending.reading);
+        caught.objects_made += pending.reading.left_object ? 1 : 0;
         caught.failed_readings += outcome == device::ReadOutcome::failed ? 1 : 0;
         if (outcome != device::ReadOutcome::owns || !wanted(pending.reading.device)) {
             continue;
         }
         pending.type = capture::type_name(Py_TYPE(owner.object));
         pending.weakref = weakref_to(owner.object);
+        caught.objects_left += pending.reading.left_object ? 1 : 0;
         pending.storage = storages.index_of(pending.reading);
         caught.owners.push_back(std::move(pending));
         objects.push_back(owner.object);
@@ -107,6 +109,8 @@ void Pipeline::settle(Catch& caught) noexcept {
         owner.reading.witness.reset();
         if (!released) {
             caught.storages[owner.storage].released = false;
+        } else if (owner.reading.left_object) {
+            --caught.objects_left;
         }
     }
 }

@@ -44,6 +44,8 @@ struct Catch {
     std::vector<model::Storage> storages;
     capture::CapturedGraph captured;
     std::uint64_t failed_readings = 0;
+    int objects_made = 0;  // by readers; each goes with its storage
+    int objects_left = 0;  // of them, those whose storage is watched and still there
 };
 
 class Pipeline {
@@ -60,7 +62,8 @@ class Pipeline {
                                                  Depth depth,
                                                  bool values);
 
-    // At "stop": asks the witnesses which owners and storages really went.
+    // At "stop": asks the witnesses which owners and storages really went. Lowers
+    // `caught.objects_left` to what is still there.
     static void settle(Catch& caught) noexcept;
 
   private:

@@ -36,14 +36,23 @@ def test_collector_answers_the_same_with_and_without_the_watch(interpreter, owne
     assert (seen > 0) == owners
 
 
-def test_collector_answers_the_same_where_tensors_die(main_interpreter):
+@pytest.mark.parametrize("threshold", [1, 700])
+def test_collector_answers_the_same_where_tensors_die(main_interpreter, threshold):
+    flags = ["--torch", "--no-rescue", "--threshold", threshold]
+    without, _ = outcome_of(main_interpreter, *flags)
+    with_watch, seen = outcome_of(main_interpreter, *flags, "--watch")
+    assert_same(with_watch, without)
+    assert seen > 0
+
+
+def test_tensor_that_a_finalizer_saves_moves_no_collection_but_the_count(main_interpreter):
+    # Reading a tensor leaves a Python object with its storage. It is taken out of the count at
+    # the collection's end, so when a saved storage dies at last, the count is one too low.
     flags = ["--torch", "--threshold", 700]
     without, _ = outcome_of(main_interpreter, *flags)
     with_watch, seen = outcome_of(main_interpreter, *flags, "--watch")
-    # torch keeps the Python object of a storage that was asked for as long as the storage lives.
-    # Those of the tensors that a finalizer saved are all that may be more.
-    more = with_watch["tracked"].pop("UntypedStorage")
-    assert more == with_watch["tracked"]["Resurrected"]
+    for answers in (without, with_watch):
+        answers["explicit"] = [answer[1] for answer in answers["explicit"][:-3]]
     assert_same(with_watch, without)
     assert seen > 0
 

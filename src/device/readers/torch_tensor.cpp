@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "compat/gc_list.h"
 #include "python/references.h"
 
 namespace cyclewatch::device {
@@ -200,9 +201,16 @@ class TorchReader final : public OwnerReader {
     }
 
     ReadOutcome read_tensor(PyObject* tensor, OwnerReading& reading) {
+        const int young_count = cw_young_count();
         const OwnedRef storage = call(torch_.untyped_storage, tensor);
         if (!storage) {
             return ReadOutcome::owns_nothing;
+        }
+        reading.left_object = cw_young_count() > young_count;
+        if (reading.left_object) {
+            // torch keeps this wrapper as long as the storage. Nobody asked for it, so nobody is
+            // to meet it in gc.get_objects(); it refers to nothing.
+            PyObject_GC_UnTrack(storage.get());
         }
         const ReadOutcome outcome = read_storage(storage.get(), reading);
         if (outcome == ReadOutcome::owns) {

@@ -37,6 +37,10 @@ class Silent:
     """Garbage without finalizer."""
 
 
+# Whether what is saved by its finalizer holds an owner.
+RESCUE = "--no-rescue" not in sys.argv
+
+
 class Resurrected:
     """Garbage that saves itself once."""
 
@@ -94,7 +98,7 @@ def make_garbage(number, payload):
     if number % 2:
         saved = Resurrected()
         saved.self = saved
-        saved.payload = payload()
+        saved.payload = payload() if RESCUE else None
     return [
         weakref.ref(object, functools.partial(on_gone, f"{kind} {number}"))
         for kind, object in (("left", left), ("right", right), ("silent", silent))
@@ -181,6 +185,7 @@ def main():
     parser.add_argument("--watch", action="store_true")
     parser.add_argument("--owners", action="store_true")
     parser.add_argument("--torch", action="store_true")
+    parser.add_argument("--no-rescue", action="store_true")
     parser.add_argument("--threshold", type=int)
     arguments = parser.parse_args()
     payload = payload_of(arguments)
