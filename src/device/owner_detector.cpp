@@ -15,7 +15,7 @@ std::size_t hash_pointer(const void* pointer) noexcept {
 }  // namespace
 
 bool OwnerDetector::has_gc_header(PyObject* object, const TypeEntry& type) noexcept {
-    return type.asks_instance ? PyObject_IS_GC(object) != 0 : type.has_gc_header;
+    return type.plain_gc || (type.asks_instance && PyObject_IS_GC(object) != 0);
 }
 
 OwnerDetector::TypeEntry OwnerDetector::judge(PyTypeObject* type) const noexcept {
@@ -23,11 +23,12 @@ OwnerDetector::TypeEntry OwnerDetector::judge(PyTypeObject* type) const noexcept
     entry.type = type;
     entry.round = round_;
     entry.reader = registry_->reader_for(type);
-    entry.has_gc_header = PyType_IS_GC(type) != 0;
-    entry.asks_instance = entry.has_gc_header && type->tp_is_gc != nullptr;
+    const bool may_have_gc_header = PyType_IS_GC(type) != 0;
+    entry.asks_instance = may_have_gc_header && type->tp_is_gc != nullptr;
+    entry.plain_gc = may_have_gc_header && !entry.asks_instance;
     if (entry.reader != nullptr) {
         entry.verdict = Verdict::owner;
-    } else if (entry.has_gc_header) {
+    } else if (may_have_gc_header) {
         entry.verdict = Verdict::container;
     }
     return entry;
@@ -108,13 +109,29 @@ void OwnerDetector::look_at(PyObject* target) {
 
 int OwnerDetector::visit(PyObject* target, void* self) noexcept {
     auto& detector = *static_cast<OwnerDetector*>(self);
-    try {
-        if (target != nullptr) {
-            detector.look_at(target);
+    if (target == nullptr) {
+        return 0;
+    }
+    // Called for every reference of all garbage: the two commonest targets need no look-up. They
+    // are a neighbour in the set of the type seen last, and the outside object counted last.
+    if (target == detector.latest_) {
+        if (static_cast<Py_ssize_t>(++detector.latest_entry_->references) != Py_REFCNT(target)) {
+            return 0;
         }
+        --detector.latest_entry_->references;
+    } else if (Py_TYPE(target) == detector.latest_type_->type && detector.latest_type_->plain_gc &&
+               detector.condemned_->contains(target)) {
+        return 0;
+    }
+    return detector.look_closer_at(target);
+}
+
+int OwnerDetector::look_closer_at(PyObject* target) noexcept {
+    try {
+        look_at(target);
         return 0;
     } catch (const std::bad_alloc&) {
-        detector.out_of_memory_ = true;
+        out_of_memory_ = true;
         return 1;
     }
 }

@@ -50,7 +50,7 @@ class OwnerDetector {
         OwnerReader* reader = nullptr;
         std::uint32_t round = 0;
         Verdict verdict = Verdict::inert;
-        bool has_gc_header = false;
+        bool plain_gc = false;       // every object has a gc header
         bool asks_instance = false;  // tp_is_gc decides per object (types do this)
     };
 
@@ -70,6 +70,7 @@ class OwnerDetector {
     bool visit_references(PyObject* object, const TypeEntry& type) noexcept;
     static bool has_gc_header(PyObject* object, const TypeEntry& type) noexcept;
     static int visit(PyObject* target, void* self) noexcept;
+    int look_closer_at(PyObject* target) noexcept;
     void add_half_hidden_owners(Detection& detection);
 
     const collector::CondemnedSet* condemned_ = nullptr;
