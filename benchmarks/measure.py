@@ -62,7 +62,7 @@ HEADINGS = ["what", "unit", "median", "min", "max", "goal", ""]
 def _text(value: float) -> str:
     if value == int(value) or abs(value) >= 100:
         return f"{value:,.0f}"
-    return f"{value:.3g}" if abs(value) < 10 else f"{value:.1f}"
+    return f"{value:.4g}" if abs(value) < 10 else f"{value:.1f}"
 
 
 def seconds_of(function: Callable[[], object]) -> float:
