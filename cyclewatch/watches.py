@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 
 from cyclewatch import _native
 from cyclewatch.errors import TensorCycleWarning
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 # Where a warning stands if no line of code is known for the reference to cut.
 _NO_FILE = "<garbage collection>"
+
+# Process id in which multiprocessing was asked to finish the report, 0 for none.
+_finisher_pid = 0
 
 # Before the interpreter goes down: what was found is told, the report file finished.
 atexit.register(_native.shutdown)
@@ -204,6 +208,10 @@ def _start(
     on_finding: Callable[[Finding, str | None], None] | None = None,
     on_report: Callable[[Report], None] | None = None,
 ) -> Watch:
+    if not isinstance(min_bytes, int) or min_bytes >= 1 << 64:
+        raise ValueError(f"min_bytes is a whole number of bytes below 2**64, not {min_bytes!r}")
+    if not isinstance(budget, (int, float)):
+        raise ValueError(f"budget is a share of wall time such as 0.01, not {budget!r}")
     if min_bytes < 0:
         raise ValueError(f"min_bytes must not be negative, but is {min_bytes}")
     if not 0 < budget <= 1:
@@ -224,6 +232,8 @@ def _start(
 
 
 def _words(value: str | Iterable[str], argument: str) -> list[str]:
+    if not isinstance(value, str) and not hasattr(value, "__iter__"):
+        raise TypeError(f"{argument} takes a name or several, not {value!r}")
     words = [value] if isinstance(value, str) else list(value)
     for word in words:
         if not isinstance(word, str):
@@ -242,11 +252,22 @@ def _known_formats(formats: list[str]) -> list[str]:
 def _warn(finding: Finding, report_path: str | None) -> None:
     # Called from between two instructions of the main thread: nothing may be raised there, not
     # even where warnings are errors.
+    _finish_with_multiprocessing()
     try:
         _logger().warning("%s%s", finding.to_text(), _report_line(report_path))
         _issue_warning(finding, report_path)
     except Exception as error:
         _logger().error("%s: %s", type(error).__name__, error)
+
+
+def _finish_with_multiprocessing() -> None:
+    # A forked worker of multiprocessing, or of a DataLoader, leaves through os._exit(): atexit
+    # never runs there, and the report file would not be finished.
+    global _finisher_pid
+    util = sys.modules.get("multiprocessing.util")
+    if util is not None and _finisher_pid != os.getpid():
+        _finisher_pid = os.getpid()
+        util.Finalize(None, _native.shutdown, exitpriority=0)
 
 
 def _issue_warning(finding: Finding, report_path: str | None) -> None:

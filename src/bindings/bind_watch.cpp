@@ -26,6 +26,13 @@ struct NativeWatch {
     std::shared_ptr<Watch> watch;
 };
 
+// Raises what a delivery left pending.
+void pass_on_interrupt() {
+    if (PyErr_Occurred() != nullptr) {
+        throw py::error_already_set();
+    }
+}
+
 base::Result<std::string> render_by_name(const model::Report& report, const std::string& format) {
     const auto known = render::format_from_name(format);
     if (!known.has_value()) {
@@ -47,6 +54,10 @@ class Callback {
         try {
             (*function_)(std::forward<Arguments>(arguments)...);
         } catch (py::error_already_set& error) {
+            if (error.matches(PyExc_KeyboardInterrupt) || error.matches(PyExc_SystemExit)) {
+                error.restore();  // the user wants out: that is the program's own affair
+                return;
+            }
             error.discard_as_unraisable(*function_);
         } catch (const std::exception&) {
             PyErr_Clear();  // a conversion failed for want of memory: nothing can be said
@@ -119,19 +130,24 @@ void bind_native_watch(py::module_& module) {
             "active", [](const NativeWatch& self) { return Hub::instance().is_active(self.watch); })
         .def(
             "stop",
-            [](const NativeWatch& self) { Hub::instance().stop(self.watch); },
+            [](const NativeWatch& self) {
+                Hub::instance().stop(self.watch);
+                pass_on_interrupt();
+            },
             "Ends the watch, delivers what is queued and waits for the report file (at most "
             "10 s, other threads running).")
         .def(
             "report",
             [](const NativeWatch& self) {
                 Hub::instance().settle(self.watch);
+                pass_on_interrupt();
                 return std::make_shared<model::Report>(self.watch->report());
             },
             "Everything found up to the last collection.")
         .def("stats",
              [](const NativeWatch& self) {
                  Hub::instance().settle(self.watch);
+                 pass_on_interrupt();
                  return self.watch->stats();
              })
         .def(
@@ -163,7 +179,10 @@ void bind_watch(py::module_& module) {
                py::arg("on_log") = py::none());
     module.def(
         "shutdown",
-        [] { Hub::instance().stop_all(); },
+        [] {
+            Hub::instance().stop_all();
+            pass_on_interrupt();
+        },
         "Ends every watch; the package has it run at exit.");
     module.def("register_owner", [](const py::type& type, const py::object& reader) {
         Hub::instance().registry().register_owner(reinterpret_cast<PyTypeObject*>(type.ptr()),

@@ -7,6 +7,7 @@
 #include "capture/clusters.h"
 #include "capture/graph_namer.h"
 #include "capture/raw_graph.h"
+#include "capture/region.h"
 #include "collector/condemned_set.h"
 
 namespace cyclewatch::capture {
@@ -46,52 +47,30 @@ std::vector<std::uint32_t> positions_of(std::span<PyObject* const> owners,
     return positions;
 }
 
-// The objects of the first cluster that are nearest to its owners, when all would be too many.
-std::vector<bool> nearest_to_owners(const Adjacency& reverse,
-                                    const Clusters& clusters,
-                                    std::span<const std::uint32_t> owners,
-                                    std::uint64_t limit) {
-    std::vector<bool> kept(reverse.nodes(), false);
-    std::vector<std::uint32_t> queue;
-    const auto keep = [&](std::uint32_t node) {
-        if (!kept[node] && clusters.of[node] == 0 && queue.size() < limit) {
-            kept[node] = true;
-            queue.push_back(node);
-        }
-    };
-    for (const std::uint32_t owner : owners) {
-        keep(owner);
-    }
-    for (std::size_t i = 0; i < queue.size(); ++i) {
-        for (const std::uint32_t holder : reverse.of(queue[i])) {
-            keep(holder);
-        }
-    }
-    return kept;
-}
-
 struct Selection {
     std::vector<std::uint32_t> objects;  // positions to be named, ascending
     std::uint64_t omitted = 0;
 };
 
-Selection select(const Clusters& clusters,
-                 const std::vector<Verdict>& verdicts,
+Selection select(const Adjacency& graph,
                  const Adjacency& reverse,
+                 const Clusters& clusters,
+                 const std::vector<Verdict>& verdicts,
                  std::span<const std::uint32_t> owners,
                  const CaptureLimits& limits) {
     Selection selection;
-    const bool truncated = !clusters.size.empty() && clusters.size[0] > limits.max_first_cluster;
-    const std::vector<bool> kept =
-        truncated ? nearest_to_owners(reverse, clusters, owners, limits.max_first_cluster)
-                  : std::vector<bool>();
+    // The first cluster is always named; where it alone is over the limit, in part.
+    const bool in_part = !clusters.size.empty() && clusters.size[0] > limits.max_objects;
+    const std::vector<bool> region =
+        in_part ? choose_region(graph, reverse, clusters, 0, owners, limits.max_objects)
+                : std::vector<bool>();
     for (std::uint32_t node = 0; node < clusters.of.size(); ++node) {
         const std::uint32_t cluster = clusters.of[node];
         if (cluster == kNoCluster || verdicts[cluster].fate == Verdict::Fate::repeated) {
             continue;
         }
         const bool named = verdicts[cluster].fate == Verdict::Fate::named &&
-                           (!truncated || cluster != 0 || kept[node]);
+                           (!in_part || cluster != 0 || region[node]);
         if (named) {
             selection.objects.push_back(node);
         } else {
@@ -142,7 +121,10 @@ CapturedGraph capture_graph(std::span<PyObject* const> condemned,
                             std::span<PyObject* const> dependents,
                             std::span<PyObject* const> owners,
                             const CaptureLimits& limits) {
-    const std::vector<PyObject*> objects = concatenate(condemned, dependents);
+    // Dependents are rare: without them the condemned set itself serves.
+    const std::vector<PyObject*> all =
+        dependents.empty() ? std::vector<PyObject*>() : concatenate(condemned, dependents);
+    const std::span<PyObject* const> objects = dependents.empty() ? condemned : std::span(all);
     collector::PointerIndex index;
     index.build(objects);
     const std::vector<std::uint32_t> owner_positions = positions_of(owners, index);
@@ -155,7 +137,7 @@ CapturedGraph capture_graph(std::span<PyObject* const> condemned,
         const Adjacency reverse = reversed(graph);
         clusters = find_clusters(graph, reverse, owner_positions, kinds_of(objects));
         verdicts = choose_clusters(clusters, limits.max_objects);
-        selection = select(clusters, verdicts, reverse, owner_positions, limits);
+        selection = select(graph, reverse, clusters, verdicts, owner_positions, limits);
     }
 
     CapturedGraph captured;

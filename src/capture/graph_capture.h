@@ -18,10 +18,9 @@
 namespace cyclewatch::capture {
 
 struct CaptureLimits {
-    // Objects named in one collection. A cluster is named whole or not at all, except that the
-    // first is always named, up to max_first_cluster objects.
+    // Objects named in one collection. A cluster is named whole or not at all, except that of
+    // the first at least a region is (capture/region.h).
     std::uint64_t max_objects = 50'000;
-    std::uint64_t max_first_cluster = 400'000;
     bool values = false;  // name dict keys that are no identifiers by their value
 };
 

@@ -6,19 +6,6 @@
 #include <utility>
 
 namespace cyclewatch::collector {
-namespace {
-
-int append(PyObject* object, void* context) {
-    try {
-        static_cast<std::vector<PyObject*>*>(context)->push_back(object);
-        return 0;
-    } catch (const std::bad_alloc&) {
-        return 1;
-    }
-}
-
-}  // namespace
-
 void PointerIndex::build(std::span<PyObject* const> objects) {
     objects_ = objects;
     const std::size_t capacity = std::bit_ceil(objects.size() * 2 + 2);
@@ -52,17 +39,27 @@ std::uint32_t PointerIndex::find(PyObject* object) const noexcept {
 cw_walk_result CondemnedSet::walk(PyObject* canary) noexcept {
     clear();
     began_ = std::chrono::steady_clock::now();
-    const cw_walk_result result = cw_walk_condemned(canary, append, &objects_);
-    if (result != CW_WALK_COMPLETE) {
-        objects_.clear();
+    std::size_t count = 0;
+    cw_walk_result result = cw_walk_condemned(canary, storage_.data(), storage_.size(), &count);
+    if (result == CW_WALK_TOO_MANY) {
+        try {
+            storage_.resize(count + count / 4);
+            result = cw_walk_condemned(canary, storage_.data(), storage_.size(), &count);
+        } catch (const std::bad_alloc&) {
+            return result;
+        }
+    }
+    if (result == CW_WALK_COMPLETE) {
+        count_ = count;
     }
     return result;
 }
 
 void CondemnedSet::assign(std::vector<PyObject*> objects) {
     began_ = std::chrono::steady_clock::now();
-    objects_ = std::move(objects);
-    index_.build(objects_);
+    storage_ = std::move(objects);
+    count_ = storage_.size();
+    index_.build(storage_);
     has_flags_ = false;
 }
 

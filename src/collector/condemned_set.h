@@ -36,7 +36,9 @@ class PointerIndex {
 
 class CondemnedSet {
   public:
-    [[nodiscard]] std::span<PyObject* const> objects() const noexcept { return objects_; }
+    [[nodiscard]] std::span<PyObject* const> objects() const noexcept {
+        return std::span(storage_).first(count_);
+    }
 
     // REQUIRES: PyObject_IS_GC(object).
     [[nodiscard]] bool contains(PyObject* object) const noexcept {
@@ -48,22 +50,27 @@ class CondemnedSet {
     [[nodiscard]] std::chrono::steady_clock::time_point began() const noexcept { return began_; }
 
     // Room for `count` objects, so that the walk does not allocate. May throw std::bad_alloc.
-    void reserve(std::size_t count) { objects_.reserve(count); }
+    void reserve(std::size_t count) {
+        if (storage_.size() < count) {
+            storage_.resize(count);
+        }
+    }
     void clear() noexcept {
-        objects_.clear();
+        count_ = 0;
         index_ = {};
         has_flags_ = true;
     }
 
     // Fills the set from the list that `canary` is linked into. Anything but CW_WALK_COMPLETE
-    // leaves it empty; running out of memory is CW_WALK_REFUSED.
+    // leaves it empty; CW_WALK_TOO_MANY means that there was no memory for so many.
     [[nodiscard]] cw_walk_result walk(PyObject* canary) noexcept;
 
     // Fills the set from objects found by other means (trial deletion). May throw.
     void assign(std::vector<PyObject*> objects);
 
   private:
-    std::vector<PyObject*> objects_;
+    std::vector<PyObject*> storage_;  // room that is kept from one collection to the next
+    std::size_t count_ = 0;           // how much of it is filled
     std::chrono::steady_clock::time_point began_;
     bool has_flags_ = true;  // the collecting flag can be asked; otherwise index_ is
     PointerIndex index_;

@@ -41,7 +41,7 @@ Miss miss_of(cw_walk_result result) {
             return Miss::not_listed;
         case CW_WALK_BROKEN:
             return Miss::broken_list;
-        case CW_WALK_REFUSED:
+        case CW_WALK_TOO_MANY:
             return Miss::out_of_memory;
     }
     return Miss::broken_list;

@@ -28,12 +28,13 @@ static int is_collecting(const PyGC_Head* head) {
     return (head->_gc_prev & kCollecting) != 0;
 }
 
-cw_walk_result cw_walk_condemned(PyObject* canary, cw_condemned_visitor visit, void* context) {
+cw_walk_result cw_walk_condemned(PyObject* canary, PyObject** objects, size_t room, size_t* count) {
     PyGC_Head* const start = head_of(canary);
     if (start->_gc_next == 0 || !is_collecting(start)) {
         return CW_WALK_NOT_LISTED;
     }
     int list_heads = 0;
+    size_t found = 0;
     PyGC_Head* node = start;
     for (;;) {
         PyGC_Head* const next = next_of(node);
@@ -41,17 +42,23 @@ cw_walk_result cw_walk_condemned(PyObject* canary, cw_condemned_visitor visit, v
             return CW_WALK_BROKEN;
         }
         if (next == start) {
-            return list_heads == 1 ? CW_WALK_COMPLETE : CW_WALK_BROKEN;
+            break;
         }
         if (is_collecting(next)) {
-            if (visit(object_of(next), context) != 0) {
-                return CW_WALK_REFUSED;
+            if (found < room) {
+                objects[found] = object_of(next);
             }
+            ++found;
         } else if (++list_heads > 1) {
             return CW_WALK_BROKEN;
         }
         node = next;
     }
+    *count = found;
+    if (list_heads != 1) {
+        return CW_WALK_BROKEN;
+    }
+    return found <= room ? CW_WALK_COMPLETE : CW_WALK_TOO_MANY;
 }
 
 void cw_isolate(PyObject* object) {

@@ -16,17 +16,15 @@ typedef enum {
     CW_WALK_COMPLETE = 0,
     CW_WALK_NOT_LISTED = 1, /* the canary is not in a list of condemned objects */
     CW_WALK_BROKEN = 2,     /* a link does not point back, or there is not exactly one head */
-    CW_WALK_REFUSED = 3,    /* the visitor asked to stop */
+    CW_WALK_TOO_MANY = 3,   /* complete, but there was not room for all of them */
 } cw_walk_result;
 
-/* Called for each condemned object except the canary; a non-zero return stops the walk. */
-typedef int (*cw_condemned_visitor)(PyObject* object, void* context);
-
-/* Walks the list that `canary` is linked into, from the node after it round to itself. Every
+/* Walks the list that `canary` is linked into, from the node after it round to itself, writes the
+ * first `room` objects to `objects` and the number of all of them to `count`. Every
  * step checks that the next node points back and that exactly one node, the list's head, lacks
  * the collecting flag. Valid only inside a weakref callback of `canary` that the collector
  * itself made: then every condemned object is intact and linked. */
-cw_walk_result cw_walk_condemned(PyObject* canary, cw_condemned_visitor visit, void* context);
+cw_walk_result cw_walk_condemned(PyObject* canary, PyObject** objects, size_t room, size_t* count);
 
 /* True if the running collection holds `object` for garbage. Meaningful at the same moment as
  * cw_walk_condemned(). Inline because the search for owners asks it once per reference.

@@ -174,7 +174,7 @@ void OwnerDetector::detect(const collector::CondemnedSet& condemned,
     for (std::size_t i = 0; i < objects.size(); ++i) {
         __builtin_prefetch(objects[std::min(i + 8, objects.size() - 1)]);
         PyObject* const object = objects[i];
-        const TypeEntry type = type_entry(Py_TYPE(object));
+        const TypeEntry& type = type_entry(Py_TYPE(object));
         if (type.verdict == Verdict::owner) {
             detection.owners.push_back({object, type.reader});
         }
@@ -184,7 +184,7 @@ void OwnerDetector::detect(const collector::CondemnedSet& condemned,
     }
     // dying_ grows while it is walked: what a dying object alone holds dies as well.
     for (std::size_t i = 0; i < dying_.size(); ++i) {
-        const TypeEntry type = type_entry(Py_TYPE(dying_[i]));
+        const TypeEntry& type = type_entry(Py_TYPE(dying_[i]));
         if (type.verdict == Verdict::owner) {
             detection.owners.push_back({dying_[i], type.reader});
         }

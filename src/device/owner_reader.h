@@ -50,6 +50,8 @@ class OwnerReader {
     // How many references to `object` its own library holds where the collector cannot see it.
     // An owner whose other references are all dying may die too: its weakref tells afterwards.
     [[nodiscard]] virtual Py_ssize_t hidden_references(PyObject* /*object*/) noexcept { return 0; }
+    // True if reading runs the user's own code: then nothing borrowed may be used afterwards.
+    [[nodiscard]] virtual bool runs_user_code() const noexcept { return false; }
     // "torch", "cuda-array-interface", "registered": for stats and messages.
     [[nodiscard]] virtual const char* name() const noexcept = 0;
 };

@@ -15,12 +15,24 @@ class ErrorStash {
     ErrorStash() noexcept { PyErr_Fetch(&type_, &value_, &traceback_); }
     ErrorStash(const ErrorStash&) = delete;
     ErrorStash& operator=(const ErrorStash&) = delete;
-    ~ErrorStash() { PyErr_Restore(type_, value_, traceback_); }
+    ~ErrorStash() {
+        if (armed_) {
+            PyErr_Restore(type_, value_, traceback_);
+        }
+    }
+    // Forgets what was set aside: the error that is pending now stays.
+    void drop() noexcept {
+        Py_CLEAR(type_);
+        Py_CLEAR(value_);
+        Py_CLEAR(traceback_);
+        armed_ = false;
+    }
 
   private:
     PyObject* type_ = nullptr;
     PyObject* value_ = nullptr;
     PyObject* traceback_ = nullptr;
+    bool armed_ = true;
 };
 
 // Lets other threads run for a scope. REQUIRES: GIL held.

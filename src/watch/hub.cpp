@@ -85,9 +85,11 @@ void Hub::stop(const std::shared_ptr<Watch>& watch) {
         collector::remove();
         current_ = {};
     }
-    deliver_notices();
+    (void)deliver_notices();  // an interrupt stays pending for the binding to raise
     watch->flush(kFlushSeconds);
-    deliver_notices();
+    if (PyErr_Occurred() == nullptr) {
+        (void)deliver_notices();
+    }
 }
 
 void Hub::stop_all() {
@@ -112,7 +114,7 @@ void Hub::settle(const std::shared_ptr<Watch>& watch) {
         }
     }
     watch->tell_problems();
-    deliver_notices();
+    (void)deliver_notices();  // an interrupt stays pending for the binding to raise
 }
 
 void Hub::look_after_fork() {

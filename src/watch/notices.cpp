@@ -11,6 +11,8 @@
 namespace cyclewatch::watch {
 namespace {
 
+constexpr std::size_t kMaxWaiting = 1000;
+
 struct Queue {
     std::deque<std::function<void()>> notices;
     bool scheduled = false;
@@ -22,34 +24,61 @@ Queue& queue() {
     return the_queue;
 }
 
+void ask_for_delivery(Queue& q) noexcept;
+
 int on_pending_call(void* /*unused*/) {
     queue().scheduled = false;
-    deliver_notices();
-    return 0;  // a notice's failure is its own affair: the program goes on
+    return deliver_notices() ? 0 : -1;
 }
 
-}  // namespace
-
-void post(std::function<void()> notice) {
-    Queue& q = queue();
-    q.notices.push_back(std::move(notice));
+void ask_for_delivery(Queue& q) noexcept {
     // The interpreter's table of pending calls may be full: the next post() tries again.
     q.scheduled = q.scheduled || Py_AddPendingCall(on_pending_call, nullptr) == 0;
 }
 
-void deliver_notices() noexcept {
-    Queue& q = queue();
-    if (q.delivering) {
-        return;
-    }
-    q.delivering = true;
-    const python::ErrorStash stash;
-    while (!q.notices.empty()) {
+void deliver_one(Queue& q) noexcept {
+    try {
         const std::function<void()> notice = std::move(q.notices.front());
         q.notices.pop_front();
         notice();
+    } catch (...) {
+        // Out of memory: this one is lost.
+    }
+}
+
+}  // namespace
+
+bool post(std::function<void()> notice) {
+    Queue& q = queue();
+    const bool room = q.notices.size() < kMaxWaiting;
+    if (room) {
+        q.notices.push_back(std::move(notice));
+    }
+    ask_for_delivery(q);
+    return room;
+}
+
+bool deliver_notices() noexcept {
+    Queue& q = queue();
+    if (q.delivering) {
+        return true;
+    }
+    q.delivering = true;
+    python::ErrorStash stash;
+    bool interrupted = false;
+    for (std::size_t left = q.notices.size(); left > 0 && !q.notices.empty() && !interrupted;
+         --left) {
+        deliver_one(q);
+        interrupted = PyErr_Occurred() != nullptr;
+    }
+    if (interrupted) {
+        stash.drop();
     }
     q.delivering = false;
+    if (!q.notices.empty()) {
+        ask_for_delivery(q);
+    }
+    return !interrupted;
 }
 
 void drop_notices() noexcept {

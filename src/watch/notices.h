@@ -9,12 +9,15 @@
 
 namespace cyclewatch::watch {
 
-// Queues `notice` and asks the interpreter to deliver soon. Notices must not throw.
-void post(std::function<void()> notice);
+// Queues `notice` and asks the interpreter to deliver soon. Notices must not throw. False if too
+// many wait already: the main thread has not run Python for long; this one is dropped.
+bool post(std::function<void()> notice);
 
-// Delivers what is queued now, on this thread; does nothing while a delivery is under way.
-// RUNS PYTHON: yes.
-void deliver_notices() noexcept;
+// Delivers what is queued at the moment of the call, on this thread; what a notice queues in turn
+// waits for the next time. Does nothing while a delivery is under way. RUNS PYTHON: yes.
+// False if a notice left KeyboardInterrupt or SystemExit pending: delivery stopped there, and the
+// caller must pass the error on.
+[[nodiscard]] bool deliver_notices() noexcept;
 
 // Forgets what is queued (after fork()).
 void drop_notices() noexcept;

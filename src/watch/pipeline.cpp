@@ -46,29 +46,44 @@ class StorageTable {
     std::unordered_map<std::string, std::size_t> known_;
 };
 
-}  // namespace
+// Reads owners one after the other into a Catch.
+class OwnerReadings {
+  public:
+    OwnerReadings(Catch& caught, const Pipeline::Wanted& wanted)
+        : caught_(caught), wanted_(wanted), storages_(caught.storages) {}
 
-void Pipeline::read_owners(const device::Detection& detection,
-                           const Wanted& wanted,
-                           Catch& caught,
-                           std::vector<PyObject*>& objects) {
-    StorageTable storages(caught.storages);
-    for (const device::DetectedOwner& owner : detection.owners) {
+    // False if the object owns nothing that is wanted.
+    bool add(PyObject* object, device::OwnerReader& reader) {
         PendingOwner pending;
-        const device::ReadOutcome outcome = owner.reader->read(owner.object, pending.reading);
-        caught.objects_made += pending.reading.left_object ? 1 : 0;
-        caught.failed_readings += outcome == device::ReadOutcome::failed ? 1 : 0;
-        if (outcome != device::ReadOutcome::owns || !wanted(pending.reading.device)) {
-            continue;
+        const device::ReadOutcome outcome = reader.read(object, pending.reading);
+        const int left = pending.reading.left_object ? 1 : 0;
+        caught_.objects_made += left;
+        caught_.failed_readings += outcome == device::ReadOutcome::failed ? 1 : 0;
+        if (outcome != device::ReadOutcome::owns || !wanted_(pending.reading.device)) {
+            return false;
         }
-        pending.type = capture::type_name(Py_TYPE(owner.object));
-        pending.weakref = weakref_to(owner.object);
-        caught.objects_left += pending.reading.left_object ? 1 : 0;
-        pending.storage = storages.index_of(pending.reading);
-        caught.owners.push_back(std::move(pending));
-        objects.push_back(owner.object);
+        pending.type = capture::type_name(Py_TYPE(object));
+        pending.weakref = weakref_to(object);
+        caught_.objects_left += left;
+        pending.storage = storages_.index_of(pending.reading);
+        caught_.owners.push_back(std::move(pending));
+        return true;
     }
-}
+
+  private:
+    Catch& caught_;
+    const Pipeline::Wanted& wanted_;
+    StorageTable storages_;
+};
+
+// An owner whose reader is the user's own code. Held, because such a reader may drop references
+// of dying objects, or let another thread do it.
+struct UserReadOwner {
+    python::OwnedRef object;
+    device::OwnerReader* reader = nullptr;
+};
+
+}  // namespace
 
 std::unique_ptr<Catch> Pipeline::inspect(const collector::CondemnedSet& condemned,
                                          const Wanted& wanted,
@@ -80,8 +95,19 @@ std::unique_ptr<Catch> Pipeline::inspect(const collector::CondemnedSet& condemne
         return nullptr;
     }
     auto caught = std::make_unique<Catch>();
+    OwnerReadings readings(*caught, wanted);
     std::vector<PyObject*> objects;
-    read_owners(detection, wanted, *caught, objects);
+    std::vector<UserReadOwner> user_read;
+    for (const device::DetectedOwner& owner : detection.owners) {
+        if (owner.reader->runs_user_code()) {
+            user_read.push_back({python::borrow(owner.object), owner.reader});
+        } else if (readings.add(owner.object, *owner.reader)) {
+            objects.push_back(owner.object);
+        }
+    }
+    for (const UserReadOwner& owner : user_read) {
+        objects.push_back(owner.object.get());
+    }
     if (depth != Depth::owners_only && !objects.empty()) {
         capture::CaptureLimits limits;
         limits.values = values;
@@ -90,9 +116,18 @@ std::unique_ptr<Catch> Pipeline::inspect(const collector::CondemnedSet& condemne
         }
         caught->captured =
             capture::capture_graph(condemned.objects(), detection.dependents, objects, limits);
-        for (std::size_t i = 0; i < objects.size(); ++i) {
-            caught->owners[i].place = caught->captured.owners[i];
+    }
+    const std::vector<capture::OwnerPlace>& places = caught->captured.owners;
+    for (std::size_t i = 0; i < caught->owners.size() && i < places.size(); ++i) {
+        caught->owners[i].place = places[i];
+    }
+    // The user's code last: from here on nothing borrowed is looked at.
+    std::size_t position = objects.size() - user_read.size();
+    for (const UserReadOwner& owner : user_read) {
+        if (readings.add(owner.object.get(), *owner.reader) && position < places.size()) {
+            caught->owners.back().place = places[position];
         }
+        ++position;
     }
     return caught;
 }
@@ -141,6 +176,9 @@ model::Observation observation_of(Catch& caught, const Pipeline::Wanted& wanted)
             repeat.bytes += bytes;
             ++repeat.owners;
         }
+    }
+    for (model::RepeatedShape& repeat : observation.repeats) {
+        repeat.count = repeat.owners > 0 ? repeat.count : 0;
     }
     observation.graph = std::move(caught.captured.graph);
     return observation;

@@ -67,11 +67,6 @@ class Pipeline {
     static void settle(Catch& caught) noexcept;
 
   private:
-    void read_owners(const device::Detection& detection,
-                     const Wanted& wanted,
-                     Catch& caught,
-                     std::vector<PyObject*>& objects);
-
     device::OwnerRegistry registry_;
     device::OwnerDetector detector_;
 };

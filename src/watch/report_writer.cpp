@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -55,7 +57,8 @@ ReportWriter::ReportWriter(Plan plan)
 
 void ReportWriter::choose_directory() {
     if (!plan_.directory.empty()) {
-        ::mkdir(plan_.directory.c_str(), 0777);  // fails where it exists: writable() tells
+        std::error_code ignored;  // writable() tells
+        std::filesystem::create_directories(plan_.directory, ignored);
     }
     if (!writable(plan_.directory)) {
         const std::string wanted = absolute(plan_.directory);
@@ -85,7 +88,8 @@ void ReportWriter::choose_names() {
 }
 
 std::string ReportWriter::path() const {
-    return paths_.empty() ? std::string() : paths_.front();
+    const std::lock_guard lock(mutex_);
+    return paths_.empty() || failed_ ? std::string() : paths_.front();
 }
 
 std::vector<std::string> ReportWriter::paths() const {
@@ -161,6 +165,8 @@ void ReportWriter::write_one(const model::Report& report, std::size_t format) {
                                           : write_new(paths_[format], text.value());
     if (!written.ok()) {
         problem(written.error() + " The findings are kept in memory.");
+        const std::lock_guard lock(mutex_);
+        failed_ = true;
         return;
     }
     written_[format] = true;

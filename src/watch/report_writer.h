@@ -32,8 +32,8 @@ class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
 
     explicit ReportWriter(Plan plan);
 
-    // Where the first format's file will stand; known before it is written. Falls back to the
-    // temporary directory where the chosen one cannot be written to.
+    // Where the first format's file will stand; known before it is written, "" once a file could
+    // not be written. Falls back to the temporary directory where the chosen one is not writable.
     [[nodiscard]] std::string path() const;
     [[nodiscard]] std::vector<std::string> paths() const;
 
@@ -65,6 +65,7 @@ class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
     bool running_ = false;
     bool dirty_ = false;
     bool soon_ = false;
+    bool failed_ = false;
     std::vector<std::string> problems_;
     std::vector<std::string> told_;
 };

@@ -119,13 +119,19 @@ void Watch::add(const model::CollectionRecord& record, std::vector<model::Findin
     }
 }
 
+void Watch::say(std::function<void()> notice) {
+    if (!post(std::move(notice))) {
+        skip("messages dropped: the main thread ran no Python for too long");
+    }
+}
+
 void Watch::tell_findings(const std::vector<model::Finding>& fresh) {
     if (!settings_.listeners.on_finding) {
         return;
     }
     const std::string path = writer_ != nullptr ? writer_->path() : "";
     for (const model::Finding& finding : fresh) {
-        post([self = shared_from_this(), finding, path] {
+        say([self = shared_from_this(), finding, path] {
             self->settings_.listeners.on_finding(finding, path);
         });
     }
@@ -136,7 +142,7 @@ void Watch::tell_report(const model::CollectionRecord& record,
     report::ReportStore once(program_, settings_.devices.words());
     once.add(record, std::move(findings));
     auto report = std::make_shared<const model::Report>(once.snapshot(stats()));
-    post([self = shared_from_this(), report] { self->settings_.listeners.on_report(report); });
+    say([self = shared_from_this(), report] { self->settings_.listeners.on_report(report); });
 }
 
 model::Report Watch::report() const {
@@ -150,7 +156,7 @@ std::vector<std::string> Watch::report_paths() const {
 void Watch::tell(int level, const std::string& sentence) {
     store_->note(sentence);
     if (settings_.listeners.on_log) {
-        post([self = shared_from_this(), level, sentence] {
+        say([self = shared_from_this(), level, sentence] {
             self->settings_.listeners.on_log(level, sentence);
         });
     }

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -80,6 +81,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     void open_store();
     void open_writer();
     [[nodiscard]] std::vector<model::Finding> large_enough(std::vector<model::Finding> findings);
+    void say(std::function<void()> notice);
     void tell_findings(const std::vector<model::Finding>& fresh);
     void tell_report(const model::CollectionRecord& record, std::vector<model::Finding> findings);
 

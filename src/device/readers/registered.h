@@ -24,6 +24,7 @@ class RegisteredReader final : public OwnerReader {
     [[nodiscard]] bool recognises(PyTypeObject* type) const noexcept override;
     // RUNS PYTHON: the user's reader.
     [[nodiscard]] ReadOutcome read(PyObject* object, OwnerReading& reading) noexcept override;
+    [[nodiscard]] bool runs_user_code() const noexcept override { return true; }
     [[nodiscard]] const char* name() const noexcept override { return "registered"; }
 
     // One sentence per reader that failed since the last call; told once for each registration.

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which objects of a cluster are named when all of them would be too many: loops near its owners,
+// whole, and around them what is nearest to the owners.
+//
+// The positions are those of raw_graph.h. Pure arithmetic over them; no Python.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "capture/clusters.h"
+#include "capture/raw_graph.h"
+
+namespace cyclewatch::capture {
+
+// Per object: whether it is named. `limit` objects or so; a loop is never cut short for it.
+// Time: about two looks at each reference of the cluster.
+[[nodiscard]] std::vector<bool> choose_region(const Adjacency& graph,
+                                              const Adjacency& reverse,
+                                              const Clusters& clusters,
+                                              std::uint32_t cluster,
+                                              std::span<const std::uint32_t> owners,
+                                              std::uint64_t limit);
+
+}  // namespace cyclewatch::capture
