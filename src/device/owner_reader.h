@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace cyclewatch::device {
 
@@ -30,9 +31,12 @@ struct OwnerReading {
                                 // handle): equal for views of one storage on one device
     std::string shape;          // "[2, 3]"; "" if the owner has none
     std::string dtype;          // "float32"; "" if the owner has none
-    bool left_object = false;    // reading it made an object that the collector counts and that
-                                 // goes with the storage
+    int left_objects = 0;       // objects that reading made, that the collector counts and that
+                                // go with the storage
+    std::string part;           // of a part: how its owner holds it (".grad"); "" otherwise
     std::unique_ptr<StorageWitness> witness;  // null: the storage goes when its owners go
+    std::vector<OwnerReading> parts;  // further storages that die with the owner and that only
+                                      // its library knows of
 };
 
 enum class ReadOutcome : std::uint8_t {

@@ -52,25 +52,44 @@ class OwnerReadings {
     OwnerReadings(Catch& caught, const Pipeline::Wanted& wanted)
         : caught_(caught), wanted_(wanted), storages_(caught.storages) {}
 
-    // False if the object owns nothing that is wanted.
-    bool add(PyObject* object, device::OwnerReader& reader) {
-        PendingOwner pending;
-        const device::ReadOutcome outcome = reader.read(object, pending.reading);
-        const int left = pending.reading.left_object ? 1 : 0;
-        caught_.objects_made += left;
+    // Reads the object that stands at `position` among those of the catch. False if neither it nor
+    // a part of it owns anything that is wanted.
+    bool add(PyObject* object, device::OwnerReader& reader, std::size_t position) {
+        device::OwnerReading reading;
+        const device::ReadOutcome outcome = reader.read(object, reading);
         caught_.failed_readings += outcome == device::ReadOutcome::failed ? 1 : 0;
-        if (outcome != device::ReadOutcome::owns || !wanted_(pending.reading.device)) {
+        std::vector<device::OwnerReading> parts = std::move(reading.parts);
+        const bool owns = outcome == device::ReadOutcome::owns && wanted_(reading.device);
+        caught_.objects_made += reading.left_objects;
+        if (!owns) {
             return false;
         }
-        pending.type = capture::type_name(Py_TYPE(object));
-        pending.weakref = weakref_to(object);
-        caught_.objects_left += left;
-        pending.storage = storages_.index_of(pending.reading);
-        caught_.owners.push_back(std::move(pending));
+        const std::size_t whole = caught_.owners.size();
+        const std::string type = capture::type_name(Py_TYPE(object));
+        push(type, std::move(reading), position).weakref = weakref_to(object);
+        for (device::OwnerReading& part : parts) {
+            caught_.objects_made += part.left_objects;
+            const std::string part_type = type + " (" + part.part + ")";
+            PendingOwner& pending = push(part_type, std::move(part), position);
+            pending.is_part = true;
+            pending.whole = whole;
+        }
         return true;
     }
 
   private:
+    PendingOwner& push(const std::string& type,
+                       device::OwnerReading reading,
+                       std::size_t position) {
+        PendingOwner pending;
+        pending.type = type;
+        pending.object = position;
+        pending.storage = storages_.index_of(reading);
+        caught_.objects_left += reading.left_objects;
+        pending.reading = std::move(reading);
+        return caught_.owners.emplace_back(std::move(pending));
+    }
+
     Catch& caught_;
     const Pipeline::Wanted& wanted_;
     StorageTable storages_;
@@ -101,7 +120,7 @@ std::unique_ptr<Catch> Pipeline::inspect(const collector::CondemnedSet& condemne
     for (const device::DetectedOwner& owner : detection.owners) {
         if (owner.reader->runs_user_code()) {
             user_read.push_back({python::borrow(owner.object), owner.reader});
-        } else if (readings.add(owner.object, *owner.reader)) {
+        } else if (readings.add(owner.object, *owner.reader, objects.size())) {
             objects.push_back(owner.object);
         }
     }
@@ -117,17 +136,15 @@ std::unique_ptr<Catch> Pipeline::inspect(const collector::CondemnedSet& condemne
         caught->captured =
             capture::capture_graph(condemned.objects(), detection.dependents, objects, limits);
     }
-    const std::vector<capture::OwnerPlace>& places = caught->captured.owners;
-    for (std::size_t i = 0; i < caught->owners.size() && i < places.size(); ++i) {
-        caught->owners[i].place = places[i];
-    }
     // The user's code last: from here on nothing borrowed is looked at.
     std::size_t position = objects.size() - user_read.size();
     for (const UserReadOwner& owner : user_read) {
-        if (readings.add(owner.object.get(), *owner.reader) && position < places.size()) {
-            caught->owners.back().place = places[position];
+        readings.add(owner.object.get(), *owner.reader, position++);
+    }
+    if (const auto& places = caught->captured.owners; !places.empty()) {
+        for (PendingOwner& owner : caught->owners) {
+            owner.place = places[owner.object];
         }
-        ++position;
     }
     return caught;
 }
@@ -137,15 +154,16 @@ void Pipeline::settle(Catch& caught) noexcept {
         storage.released = true;
     }
     for (PendingOwner& owner : caught.owners) {
-        owner.died = is_dead(owner.weakref);
+        // A whole stands before its parts.
+        owner.died = owner.is_part ? caught.owners[owner.whole].died : is_dead(owner.weakref);
         owner.weakref.reset();
         const bool released =
             owner.died && (!owner.reading.witness || owner.reading.witness->released());
         owner.reading.witness.reset();
         if (!released) {
             caught.storages[owner.storage].released = false;
-        } else if (owner.reading.left_object) {
-            --caught.objects_left;
+        } else {
+            caught.objects_left -= owner.reading.left_objects;
         }
     }
 }

@@ -34,6 +34,9 @@ struct PendingOwner {
     device::OwnerReading reading;
     python::OwnedRef weakref;  // dead at "stop": the owner really went; null: cannot be asked
     capture::OwnerPlace place;
+    std::size_t object = 0;  // position among the objects of the catch; parts share their whole's
+    std::size_t whole = 0;   // of a part: index of the owner it dies with
+    bool is_part = false;
     std::size_t storage = 0;  // index into the storages of the collection
     bool died = true;
 };

@@ -230,3 +230,39 @@ def test_tensors_of_a_module_imported_later_are_seen(main_interpreter):
         """
     )
     assert outcome.stdout.split() == ["32"]
+
+
+def test_gradient_is_counted_with_its_parameter():
+    # GIVEN a trained module in a loop, whose gradients hang off its parameters in C++
+    module = torch.nn.Linear(16, 8, bias=False)
+    module(torch.ones(1, 16)).sum().backward()
+    module.itself = module
+    tracked = count_tensors_known_to_the_collector()
+    # WHEN it dies
+    with cyclewatch.watch(devices=("cpu",)) as watch:
+        del module
+        gc.collect()
+    # THEN both storages are released, and nothing of the reading is left
+    assert watch.report().held_bytes == 2 * 16 * 8 * 4
+    (finding,) = watch.report().findings
+    assert {owner.type for owner in finding.owners} == {
+        "torch.nn.parameter.Parameter",
+        "torch.nn.parameter.Parameter (.grad)",
+    }
+    assert count_tensors_known_to_the_collector() == tracked - 1
+
+
+def test_gradient_that_lives_on_is_not_counted_as_released():
+    parameter = torch.nn.Parameter(torch.ones(10))
+    parameter.grad = torch.ones(10)
+    alive = parameter.grad
+    parameter.itself = parameter
+    with cyclewatch.watch(devices=("cpu",)) as watch:
+        del parameter
+        gc.collect()
+    assert watch.report().held_bytes == 10 * 4
+    assert alive.sum() == 10
+
+
+def count_tensors_known_to_the_collector():
+    return sum(issubclass(type(thing), torch.Tensor) for thing in gc.get_objects())

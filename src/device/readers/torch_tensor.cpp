@@ -21,6 +21,8 @@ struct TorchFunctions {
     PyTypeObject* tensor = nullptr;        // torch.Tensor
     OwnedRef disable_torch_function;       // torch._C.DisableTorchFunctionSubclass
     OwnedRef untyped_storage;              // TensorBase.untyped_storage
+    OwnedRef is_leaf;                      // TensorBase.is_leaf (getset)
+    OwnedRef grad;                         // TensorBase.grad (getset)
     OwnedRef use_count;                    // TensorBase._use_count; missing in old versions
     OwnedRef shape;                        // TensorBase.shape (getset)
     OwnedRef dtype;                        // TensorBase.dtype (getset)
@@ -83,6 +85,8 @@ bool fetch(TorchFunctions& torch) noexcept {
     torch.disable_torch_function = python::borrow(
         PyDict_GetItemString(PyModule_GetDict(native), "DisableTorchFunctionSubclass"));
     torch.untyped_storage = from_dict(torch.tensor_base, "untyped_storage");
+    torch.is_leaf = from_dict(torch.tensor_base, "is_leaf");
+    torch.grad = from_dict(torch.tensor_base, "grad");
     torch.use_count = from_dict(torch.tensor_base, "_use_count");
     torch.shape = from_dict(torch.tensor_base, "shape");
     torch.dtype = from_dict(torch.tensor_base, "dtype");
@@ -201,16 +205,18 @@ class TorchReader final : public OwnerReader {
     }
 
     ReadOutcome read_tensor(PyObject* tensor, OwnerReading& reading) {
-        const int young_count = cw_young_count();
-        const OwnedRef storage = call(torch_.untyped_storage, tensor);
+        const ReadOutcome outcome = read_own_storage(tensor, reading);
+        if (outcome == ReadOutcome::owns) {
+            add_gradient(tensor, reading);
+        }
+        return outcome;
+    }
+
+    ReadOutcome read_own_storage(PyObject* tensor, OwnerReading& reading) {
+        const OwnedRef storage =
+            made_by([&] { return call(torch_.untyped_storage, tensor); }, reading);
         if (!storage) {
             return ReadOutcome::owns_nothing;
-        }
-        reading.left_object = cw_young_count() > young_count;
-        if (reading.left_object) {
-            // torch keeps this wrapper as long as the storage. Nobody asked for it, so nobody is
-            // to meet it in gc.get_objects(); it refers to nothing.
-            PyObject_GC_UnTrack(storage.get());
         }
         const ReadOutcome outcome = read_storage(storage.get(), reading);
         if (outcome == ReadOutcome::owns) {
@@ -218,6 +224,36 @@ class TorchReader final : public OwnerReader {
             reading.shape = dispatches_to_python(Py_TYPE(tensor)) ? "" : shape_of(tensor);
         }
         return outcome;
+    }
+
+    // A gradient hangs off its tensor in C++, where neither a graph nor the collector sees it.
+    void add_gradient(PyObject* tensor, OwnerReading& reading) {
+        // Asked of anything but a leaf, torch would issue a warning, in Python.
+        const OwnedRef leaf = torch_.is_leaf ? get(torch_.is_leaf, tensor) : OwnedRef();
+        if (leaf.get() != Py_True || !torch_.grad) {
+            return;
+        }
+        OwnerReading part;
+        const OwnedRef gradient = made_by([&] { return get(torch_.grad, tensor); }, part);
+        if (gradient && gradient.get() != Py_None &&
+            read_own_storage(gradient.get(), part) == ReadOutcome::owns) {
+            part.part = ".grad";
+            reading.parts.push_back(std::move(part));
+        }
+    }
+
+    // What `make` returns. torch keeps the Python object of a storage or a gradient that was asked
+    // for as long as the thing itself. If it was made just now, nobody asked for it, so nobody is
+    // to meet it in gc.get_objects(); it refers to nothing.
+    template <typename Make>
+    OwnedRef made_by(Make make, OwnerReading& reading) {
+        const int young_count = cw_young_count();
+        OwnedRef object = make();
+        if (object && cw_young_count() > young_count && PyObject_IS_GC(object.get()) != 0) {
+            ++reading.left_objects;
+            PyObject_GC_UnTrack(object.get());
+        }
+        return object;
     }
 
     ReadOutcome read_storage(PyObject* storage, OwnerReading& reading) {

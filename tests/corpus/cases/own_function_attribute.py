@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A function carries, as an attribute, the object that keeps the function."""
+
+EXPECTED = ["step .model"]
+
+
+class Model:
+    def __init__(self, weights):
+        self.weights = weights
+
+
+def leaky(payload):
+    def step(batch):
+        return batch
+
+    model = Model(payload())
+    model.compiled = step
+    step.model = model
+
+
+def fixed(payload):
+    def step(batch):
+        return batch
+
+    model = Model(payload())
+    model.compiled = step
+    step.model = id(model)

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each instance caches the results of one of its methods in an lru_cache of its own."""
+
+import functools
+import weakref
+
+EXPECTED = ["lookup __self__", "Model .cached_lookup"]
+
+
+class Model:
+    def __init__(self, weights):
+        self.weights = weights
+
+    def lookup(self, name):
+        return self.weights, name
+
+
+def leaky(payload):
+    model = Model(payload())
+    model.cached_lookup = functools.lru_cache(model.lookup)
+
+
+def fixed(payload):
+    model = Model(payload())
+    method = weakref.WeakMethod(model.lookup)
+    model.cached_lookup = functools.lru_cache(lambda name: method()(name))

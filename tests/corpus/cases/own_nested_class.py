@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A view, an inner class, keeps the whole that keeps the view."""
+
+EXPECTED = ["View .outer"]
+
+
+class Grid:
+    class View:
+        def __init__(self, outer):
+            self.outer = outer
+
+    class FixedView:
+        def __init__(self, outer):
+            self.size = outer.size
+
+    def __init__(self, cells, view):
+        self.cells = cells
+        self.size = 3
+        self.view = view(self)
+
+
+def leaky(payload):
+    Grid(payload(), Grid.View)
+
+
+def fixed(payload):
+    Grid(payload(), Grid.FixedView)

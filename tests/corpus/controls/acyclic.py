@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Objects without a loop die at once."""
+
+
+class Holder:
+    def __init__(self, tensors):
+        self.tensors = tensors
+
+
+def control(payload):
+    Holder([payload(), {"key": payload()}])

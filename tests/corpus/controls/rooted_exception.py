@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A module keeps an exception and thereby frames and tensors: rooted, no garbage."""
+
+import_errors = []
+
+
+def control(payload):
+    engine = payload()
+    try:
+        raise ImportError("optional")
+    except ImportError as error:
+        import_errors.append(error)
+    return engine and None
