@@ -81,13 +81,14 @@ class Analysis {
             weigh_components(graph_, components_, held_, observation_);
         ComponentCutter cutter(graph_, components_, held_, owns);
         for (const std::uint32_t c : reported_components(graph_, components_, held_)) {
-            add(cutter.cut_out(c), held_.held_by(c), weights[c]);
+            add(c, cutter.cut_out(c), weights[c]);
         }
         return finish();
     }
 
   private:
-    void add(const Component& component, std::uint64_t held_bytes, const Weight& weight) {
+    void add(std::uint32_t c, const Component& component, const Weight& weight) {
+        const std::uint64_t held_bytes = held_.held_by(c);
         const Loop loop = choose_loop(graph_, component);
         std::vector<std::uint32_t> edges;
         for (const std::uint32_t e : loop) {
@@ -102,10 +103,30 @@ class Analysis {
             builders_.back().describe(
                 component, loop, edges, std::move(signature), held_bytes, walk_);
         }
-        builders_[entry->second].count(held_bytes, walked, walk_, weight);
+        builders_[entry->second].count(c, held_bytes, walked, walk_, weight);
+    }
+
+    // What only loops of one finding share, that finding keeps: ending it frees the storage.
+    void settle_shared() {
+        std::unordered_map<std::uint32_t, std::uint32_t> findings;  // that reach a storage
+        for (const FindingBuilder& builder : builders_) {
+            for (const std::uint32_t storage : builder.shared()) {
+                ++findings[storage];
+            }
+        }
+        for (FindingBuilder& builder : builders_) {
+            for (const std::uint32_t storage : builder.shared()) {
+                const bool unkept =
+                    held_.keeper_of(static_cast<model::StorageId>(storage)) == kNone;
+                if (unkept && findings[storage] == 1) {
+                    builder.keep(storage);
+                }
+            }
+        }
     }
 
     std::vector<model::Finding> finish() {
+        settle_shared();
         std::vector<model::Finding> findings;
         for (FindingBuilder& builder : builders_) {
             findings.push_back(builder.finish());

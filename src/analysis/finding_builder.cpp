@@ -115,7 +115,8 @@ void FindingBuilder::list_cut(const Cut& cut) {
     finding_.tie = cut.tie;
 }
 
-void FindingBuilder::count(std::uint64_t held_bytes,
+void FindingBuilder::count(std::uint32_t component,
+                           std::uint64_t held_bytes,
                            bool walked,
                            const OwnerWalk& walk,
                            const Weight& weight) {
@@ -126,11 +127,24 @@ void FindingBuilder::count(std::uint64_t held_bytes,
         return;
     }
     if (walk.bytes() > held_bytes) {
-        finding_.shared_bytes += (walk.bytes() - held_bytes) * weight.shared_factor;
+        finding_.shared_bytes += (walk.bytes() - held_bytes) * (weight.shared_factor - 1);
     }
     for (const ReachedOwner& reached : walk.owners()) {
+        const model::StorageId id = observation_.owners[reached.owner].storage;
+        const model::Storage& storage = observation_.storages[index_of(id)];
+        const auto index = static_cast<std::uint32_t>(index_of(id));
+        // Once for the finding, however many of its loops lead there.
+        if (storage.released && held_.keeper_of(id) != component && shared_.insert(index).second) {
+            finding_.shared_bytes += storage.bytes;
+        }
         add_owner(reached, walk, weight.owner_factor);
     }
+}
+
+void FindingBuilder::keep(std::uint32_t storage) {
+    const std::uint64_t bytes = observation_.storages[storage].bytes;
+    finding_.held_bytes += bytes;
+    finding_.shared_bytes -= bytes;
 }
 
 void FindingBuilder::add_owner(const ReachedOwner& reached,

@@ -41,8 +41,18 @@ class FindingBuilder {
                   std::uint64_t held_bytes,
                   const OwnerWalk& walk);
 
-    // Adds the numbers of one occurrence and the owners that `walk` has just reached.
-    void count(std::uint64_t held_bytes, bool walked, const OwnerWalk& walk, const Weight& weight);
+    // Adds the numbers of one occurrence, which is `component`, and the owners that `walk` has
+    // just reached.
+    void count(std::uint32_t component,
+               std::uint64_t held_bytes,
+               bool walked,
+               const OwnerWalk& walk,
+               const Weight& weight);
+
+    // Storages that the loops of this finding reach and none of them keeps alone, by index.
+    [[nodiscard]] const std::unordered_set<std::uint32_t>& shared() const { return shared_; }
+    // `storage` is shared among loops of this finding only: together they keep it.
+    void keep(std::uint32_t storage);
 
     [[nodiscard]] model::Finding finish();
 
@@ -64,6 +74,7 @@ class FindingBuilder {
     std::unordered_map<std::uint64_t, std::uint32_t> group_of_;  // key -> index
     std::vector<OwnerGroup> groups_;
     std::unordered_set<std::uint64_t> omitted_groups_;
+    std::unordered_set<std::uint32_t> shared_;
 };
 
 }  // namespace cyclewatch::analysis

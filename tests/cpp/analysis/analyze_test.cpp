@@ -66,6 +66,26 @@ TEST(Bytes, OfAViewInAnotherLoopAreNotExclusive) {
     EXPECT_EQ(findings[0].held_bytes + findings[1].held_bytes, 0U);
 }
 
+TEST(Bytes, SharedAmongLoopsOfOneFindingOnlyAreKeptByTheFinding) {
+    const model::Finding finding = only(
+        "A=m.Node A.me->A A.x->t:owner(64,s) B=m.Node B.me->B B.x->u:owner(64,s) "
+        "C=m.Node C.me->C C.x->v:owner(8)");
+    EXPECT_EQ(finding.occurrences, 3U);
+    EXPECT_EQ(finding.held_bytes, 72U);
+    EXPECT_EQ(finding.shared_bytes, 0U);
+}
+
+TEST(Bytes, SharedWithAnotherFindingCountOnceForEach) {
+    const auto findings = find(
+        "A=m.Node A.me->A A.x->t:owner(64,s) B=m.Node B.me->B B.x->u:owner(64,s) "
+        "C=m.Other C.me->C C.x->v:owner(64,s)");
+    ASSERT_EQ(findings.size(), 2U);
+    for (const model::Finding& finding : findings) {
+        EXPECT_EQ(finding.held_bytes, 0U);
+        EXPECT_EQ(finding.shared_bytes, 64U);
+    }
+}
+
 TEST(Bytes, BelongToTheNearestLoopThatKeepsThemAlone) {
     const auto findings = find("A.b->B B.a->A A.c->C C.d->D D.c->C D.x->t:owner(64)");
     ASSERT_EQ(findings.size(), 2U);
