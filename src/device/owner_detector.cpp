@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <new>
 
+#include "compat/plain_instance.h"
+
 namespace cyclewatch::device {
 namespace {
 
@@ -26,6 +28,7 @@ OwnerDetector::TypeEntry OwnerDetector::judge(PyTypeObject* type) const noexcept
     const bool may_have_gc_header = PyType_IS_GC(type) != 0;
     entry.asks_instance = may_have_gc_header && type->tp_is_gc != nullptr;
     entry.plain_gc = may_have_gc_header && !entry.asks_instance;
+    entry.value_count = cw_plain_value_count(type);
     if (entry.reader != nullptr) {
         entry.verdict = Verdict::owner;
     } else if (may_have_gc_header) {
@@ -136,7 +139,23 @@ int OwnerDetector::look_closer_at(PyObject* target) noexcept {
     }
 }
 
+// What tp_traverse of a plain instance would visit, without the way to it.
+void OwnerDetector::visit_plain(PyObject** values, const TypeEntry& type) noexcept {
+    PyTypeObject* const own_type = type.type;  // the entry may be overwritten by what is visited
+    const Py_ssize_t count = *type.value_count;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        visit(values[i], this);
+    }
+    visit(reinterpret_cast<PyObject*>(own_type), this);
+}
+
 bool OwnerDetector::visit_references(PyObject* object, const TypeEntry& type) noexcept {
+    if (type.value_count != nullptr) {
+        if (PyObject** const values = cw_plain_values(object); values != nullptr) {
+            visit_plain(values, type);
+            return !out_of_memory_;
+        }
+    }
     const traverseproc traverse = Py_TYPE(object)->tp_traverse;
     if (traverse != nullptr && has_gc_header(object, type)) {
         traverse(object, visit, this);

@@ -48,6 +48,7 @@ class OwnerDetector {
     struct TypeEntry {
         PyTypeObject* type = nullptr;
         OwnerReader* reader = nullptr;
+        const Py_ssize_t* value_count = nullptr;  // of plain instances (compat/plain_instance.h)
         std::uint32_t round = 0;
         Verdict verdict = Verdict::inert;
         bool plain_gc = false;       // every object has a gc header
@@ -69,6 +70,7 @@ class OwnerDetector {
     void count_reference(OutsideEntry& entry);
     bool visit_references(PyObject* object, const TypeEntry& type) noexcept;
     static bool has_gc_header(PyObject* object, const TypeEntry& type) noexcept;
+    void visit_plain(PyObject** values, const TypeEntry& type) noexcept;
     static int visit(PyObject* target, void* self) noexcept;
     int look_closer_at(PyObject* target) noexcept;
     void add_half_hidden_owners(Detection& detection);

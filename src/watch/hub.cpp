@@ -9,6 +9,7 @@
 
 #include "analysis/analyze.h"
 #include "collector/gc_hook.h"
+#include "compat/plain_instance.h"
 #include "device/device_memory.h"
 #include "python/layout_check.h"
 #include "watch/notices.h"
@@ -23,6 +24,18 @@ std::atomic<bool> forked{false};
 
 double seconds(Clock::duration duration) {
     return std::chrono::duration<double>(duration).count();
+}
+
+// From a class that every interpreter has: to make one would leave garbage, which the program's
+// next collection would count.
+void learn_plain_instances() {
+    PyObject* const module = PyDict_GetItemString(PyImport_GetModuleDict(), "_frozen_importlib");
+    PyObject* const sample = module != nullptr && PyModule_Check(module)
+                                 ? PyDict_GetItemString(PyModule_GetDict(module), "ModuleSpec")
+                                 : nullptr;
+    if (sample != nullptr && PyType_Check(sample)) {
+        cw_learn_plain_instances(reinterpret_cast<PyTypeObject*>(sample));
+    }
 }
 
 std::string reason_of(collector::Miss miss) {
@@ -58,6 +71,7 @@ base::Result<std::shared_ptr<Watch>> Hub::start(Settings settings, ReportWriter:
     if (watches_.empty()) {
         // Before the hook: the check makes objects, and may be the first to do so.
         const python::LayoutCheck& layouts = python::check_layouts();
+        learn_plain_instances();
         const base::Result<collector::Installed> installed = collector::install(*this);
         if (!installed.ok()) {
             return base::Error{installed.error()};
