@@ -20,4 +20,4 @@ def leaky(payload):
 def fixed(payload):
     loader = Loader(payload())
     data = loader.data
-    loader.batches = map(lambda index: (data, index), range(3))
+    loader.batches = map(lambda index: (data, index), range(3))  # noqa: C417 - the iterator is the case

@@ -26,4 +26,4 @@ def fixed(payload):
         return even(n - 1) if n else None
 
     even(4)
-    even = odd = None
+    even = odd = None  # noqa: F811
