@@ -65,6 +65,12 @@ def interpreter(request):
 
 
 @pytest.fixture
+def all_interpreters():
+    """All interpreters of this machine, the running one first."""
+    return known_interpreters()
+
+
+@pytest.fixture
 def main_interpreter():
     """The interpreter that runs the tests; it has torch."""
     return Interpreter(sys.executable, True)

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes docs/accuracy.md from what the corpus gave on each interpreter.
+
+CYCLEWATCH_UPDATE_ACCURACY=1 in the environment writes the file anew; otherwise it is compared.
+"""
+
+import os
+
+import pytest
+
+SWITCH = "CYCLEWATCH_UPDATE_ACCURACY"
+
+HEAD = """\
+# Does it name the right reference?
+
+Written by `{switch}=1 pytest tests/corpus`; do not edit. Each row is a module in
+`tests/corpus/cases/`. Those that begin with a letter and a number are miniatures of loops that
+public projects had and removed; *accepted* then is what they removed, or what their discussion
+calls as good. Those that begin with `own` are shapes beyond these. Most rows were written while the
+ranking was, so read the numbers as what must not get worse and not as odds for the next program.
+
+References are written *holder label*, as in the report; a `+` joins those that have to go
+together. Python {versions} agree where a cell says nothing else. *Rank* is the place of the first
+accepted answer among the suggestions.
+
+"""
+
+TAIL = """\
+
+## Without names
+
+Rename every class, function, attribute and variable of a case, and the rank stays what it is,
+with these exceptions:
+
+{only_names_tell}
+
+More tensors, unrelated objects in every frame and instance, and another hash seed change no
+answer and no signature.
+
+## Not a finding
+
+{controls}
+
+A tensor that something alive holds as well is not freed with the loop, so a loop that leads to
+such tensors only is not reported at all.
+
+Most loops that run through autograd's C++ objects are invisible to the collector: it never frees
+them, and cyclewatch says nothing about them. `tests/corpus/test_autograd.py` holds three of them,
+and one that the collector sees.
+"""
+
+
+def rank_of(case):
+    """1 for the first suggestion; None if no suggestion is accepted."""
+    for finding in case["leaky"]["findings"][:1]:
+        for rank, answer in enumerate(finding["answers"], start=1):
+            if answer in case["expected"]:
+                return rank
+    return None
+
+
+def ranks_of(outcome, variant="plain"):
+    return {name: rank_of(case) for name, case in outcome["cases"][variant].items()}
+
+
+def agreed(values, versions):
+    """One value if all interpreters say the same, else each with its version."""
+    if len(set(values)) == 1:
+        return values[0]
+    return ", ".join(f"{value} ({version})" for value, version in zip(values, versions))
+
+
+def row(name, cases, versions):
+    def cell(read):
+        return agreed([read(case) for case in cases], versions)
+
+    expected = " or ".join(f"`{answer}`" for answer in cases[0]["expected"])
+    first = cell(lambda case: f"`{case['leaky']['findings'][0]['answers'][0]}`")
+    rank = cell(lambda case: str(rank_of(case) or "none"))
+    pattern = cell(lambda case: case["leaky"]["findings"][0]["pattern"])
+    return f"| `{name}` | {cases[0]['summary']} | {expected} | {first} | {rank} | {pattern} |"
+
+
+def score_lines(outcomes):
+    for outcome in outcomes:
+        ranks = list(ranks_of(outcome).values())
+        within = sum(rank is not None and rank <= 3 for rank in ranks)
+        yield (
+            f"| {outcome['version']} | {len(ranks)} | {ranks.count(1)} "
+            f"({ranks.count(1) / len(ranks):.0%}) | {within} ({within / len(ranks):.0%}) |"
+        )
+
+
+def text_of(outcomes):
+    versions = [outcome["version"] for outcome in outcomes]
+    plain = [outcome["cases"]["plain"] for outcome in outcomes]
+    lines = ["| Python | Cases | First | Within three |", "|---|---|---|---|"]
+    lines += [*score_lines(outcomes), ""]
+    lines += ["| Case | What happens | Accepted | First suggestion | Rank | Pattern |"]
+    lines += ["|---|---|---|---|---|---|"]
+    lines += [row(name, [cases[name] for cases in plain], versions) for name in plain[0]]
+    lines += ["", "## Misses", ""]
+    misses = [f"- `{name}`: {case['miss']}" for name, case in plain[0].items() if case["miss"]]
+    lines += misses or ["None among these cases."]
+    told = [
+        f"- `{name}`: {case['only_names_tell']}"
+        for name, case in plain[0].items()
+        if case["only_names_tell"]
+    ]
+    controls = [f"- `{name}`: {one['summary']}" for name, one in outcomes[0]["controls"].items()]
+    return (
+        HEAD.format(switch=SWITCH, versions=", ".join(versions))
+        + "\n".join(lines)
+        + "\n"
+        + TAIL.format(only_names_tell="\n".join(told), controls="\n".join(controls))
+    )
+
+
+def check(path, outcomes):
+    """Fail if the file at `path` is not what `outcomes` say, or write it if asked to."""
+    text = text_of(outcomes)
+    if os.environ.get(SWITCH):
+        path.write_text(text)
+        return
+    stored = path.read_text()
+    for outcome in outcomes:
+        if f"\n| {outcome['version']} |" not in stored:
+            pytest.skip(f"the table was made without Python {outcome['version']}")
+    if stored.count("\n| 3.") != len(outcomes):
+        pytest.skip("the table was made with more interpreters than there are here")
+    assert stored == text, f"run the tests of the corpus again with {SWITCH}=1"

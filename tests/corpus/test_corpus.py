@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real and invented ways to keep tensors in a loop: is the right reference named?
+
+Each module in cases/ has a leaky and a fixed variant and lists, as EXPECTED, the answers that a
+maintainer would accept. Those in controls/ must give no finding at all.
+"""
+
+import functools
+import json
+from pathlib import Path
+
+import accuracy_table
+import pytest
+from variants import VARIANTS
+
+FOLDER = Path(__file__).parent
+TABLE = FOLDER.parents[1] / "docs" / "accuracy.md"
+
+
+@functools.cache
+def outcome(interpreter, *variants, seed="0"):
+    """What run_cases.py prints; each interpreter runs the variants once."""
+    done = interpreter.run(FOLDER / "run_cases.py", *variants, PYTHONHASHSEED=seed)
+    return json.loads(done.stdout)
+
+
+@pytest.fixture
+def said(interpreter):
+    return outcome(interpreter, *VARIANTS)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_leaky_variants_give_exactly_one_finding(said, variant):
+    for name, case in said["cases"][variant].items():
+        leaky = case["leaky"]
+        assert leaky["waiting"] > 0, f"{name} keeps nothing that a collection has to free"
+        assert leaky["rooted"] == 0, f"{name} keeps tensors past a collection"
+        assert len(leaky["findings"]) == 1, f"{name}: {leaky['findings']}"
+        assert leaky["findings"][0]["held_bytes"] == leaky["waiting"] << 20, name
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_fixed_variants_give_none(said, variant):
+    for name, case in said["cases"][variant].items():
+        assert case["fixed"]["waiting"] == 0, f"{name} still needs a collection"
+        assert case["fixed"]["findings"] == [], name
+
+
+def test_first_suggestion_is_right_nine_times_out_of_ten(said):
+    ranks = accuracy_table.ranks_of(said)
+    first = [name for name, rank in ranks.items() if rank == 1]
+    late = [name for name, rank in ranks.items() if rank is None or rank > 3]
+    assert len(first) >= 0.9 * len(ranks), f"not first: {set(ranks) - set(first)}"
+    assert late == []
+
+
+def test_misses_are_explained(said):
+    for name, rank in accuracy_table.ranks_of(said).items():
+        explained = said["cases"]["plain"][name]["miss"] != ""
+        assert explained == (rank != 1), f"{name}: rank {rank}"
+
+
+@pytest.mark.parametrize("variant", ["cluttered", "doubled"])
+def test_objects_without_part_in_it_change_no_answer(said, variant):
+    for name, case in said["cases"][variant].items():
+        plain = said["cases"]["plain"][name]["leaky"]["findings"][0]
+        found = case["leaky"]["findings"][0]
+        assert found["answers"][0] == plain["answers"][0], name
+        assert found["signature"] == plain["signature"], name
+
+
+def test_names_change_no_answer(said):
+    plain = accuracy_table.ranks_of(said)
+    for name, rank in accuracy_table.ranks_of(said, "renamed").items():
+        assert rank is not None and rank <= 3, name
+        only_names_tell = said["cases"]["plain"][name]["only_names_tell"] != ""
+        assert only_names_tell == (rank != plain[name]), f"{name}: rank {rank}"
+
+
+@pytest.mark.parametrize("seed", ["1", "20261121"])
+def test_hash_seed_changes_nothing(interpreter, said, seed):
+    assert outcome(interpreter, "plain", seed=seed)["cases"]["plain"] == said["cases"]["plain"]
+
+
+def test_signatures_are_the_same_on_every_interpreter(said, main_interpreter):
+    main = outcome(main_interpreter, *VARIANTS)["cases"]["plain"]
+    for name, case in said["cases"]["plain"].items():
+        [there], [here] = case["leaky"]["findings"], main[name]["leaky"]["findings"]
+        assert there["signature"] == here["signature"], f"{there['title']} | {here['title']}"
+
+
+def test_controls_stay_silent(said):
+    assert said["controls"]
+    for name, control in said["controls"].items():
+        assert control["findings"] == [], name
+        assert (control["rooted"] > 0) == ("live" in name or "rooted" in name), name
+
+
+def test_ten_thousand_repeats_are_one_finding(interpreter):
+    case = FOLDER / "cases" / "c1_callback_in_own_list.py"
+    done = interpreter.run(FOLDER / "run_cases.py", "--repeat", case, 10_000)
+    said = json.loads(done.stdout)
+    assert said["findings"] == [[10_000, 10_000 << 20]]
+    assert said["grown_bytes"] < 4 << 20
+
+
+def test_accuracy_table_is_current(all_interpreters):
+    accuracy_table.check(TABLE, [outcome(one, *VARIANTS) for one in all_interpreters])
