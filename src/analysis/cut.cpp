@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "analysis/names.h"
+#include "analysis/origin.h"
 #include "analysis/pattern_table.h"
 #include "analysis/payload.h"
 
@@ -41,6 +42,7 @@ class Search {
             result.cut = smallest_set(loop);
         }
         prefer_payload_to_no_advice(result, payloads);
+        prefer_own_payload_to_foreign_loop(result, loop, payloads);
         for (const Candidate& payload : payloads) {
             if (result.cut.empty() || result.cut.front().edges != payload.edges) {
                 result.alternatives.push_back(payload);
@@ -191,6 +193,31 @@ class Search {
         if (weak && !payloads.empty()) {
             result.cut = {payloads.front()};
         }
+    }
+
+    // Nobody can change a loop that is all inside a library, but everybody can change what their
+    // own callable captures before they hand it over.
+    void prefer_own_payload_to_foreign_loop(Cut& result,
+                                            const Loop& loop,
+                                            const std::vector<Candidate>& payloads) const {
+        const bool own_loop = std::any_of(loop.begin(), loop.end(), [this](std::uint32_t e) {
+            const std::uint32_t holder = logical(e).holder;
+            return is_container(graph_, holder) || origin_of(graph_, holder) == Origin::user;
+        });
+        if (own_loop || payloads.empty() || result.cut.empty() || result.cut.front().payload) {
+            return;
+        }
+        Candidate payload = payloads.front();
+        const LogicalEdge& edge = graph_.edges[payload.edges.front()];
+        if (edge.label.kind != model::EdgeKind::closure ||
+            origin_of(graph_, edge.holder) != Origin::user) {
+            return;
+        }
+        if (result.cut.size() == 1) {
+            result.alternatives.insert(result.alternatives.begin(), result.cut.front());
+        }
+        payload.pattern = &patterns::kPayloadOfCallable;
+        result.cut = {std::move(payload)};
     }
 
     [[nodiscard]] bool already_part_of(const std::vector<Candidate>& finished,

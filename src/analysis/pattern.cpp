@@ -17,7 +17,7 @@ using model::EdgeKind;
 using model::NodeKind;
 
 constexpr std::array<std::string_view, 3> kSelfNames{"self", "cls", "this"};
-constexpr std::array<std::string_view, 14> kWholeNames{"parent",
+constexpr std::array<std::string_view, 16> kWholeNames{"parent",
                                                        "owner",
                                                        "root",
                                                        "root_tx",
@@ -30,7 +30,9 @@ constexpr std::array<std::string_view, 14> kWholeNames{"parent",
                                                        "parent_ref",
                                                        "whole",
                                                        "up",
-                                                       "prev"};
+                                                       "prev",
+                                                       "previous",
+                                                       "predecessor"};
 constexpr std::array<std::string_view, 12> kFeatureNames{"forward",
                                                          "step",
                                                          "history",
@@ -117,12 +119,12 @@ class Judge {
 
     int adjustment() const {
         int sum = 0;
-        const NodeKind kind = graph_.node(owner_of_holder()).kind;
+        const NodeKind kind = graph_.node(author_of_holder()).kind;
         const bool has_author = kind == NodeKind::object || kind == NodeKind::function ||
                                 kind == NodeKind::frame || kind == NodeKind::generator ||
                                 kind == NodeKind::type;
         if (has_author) {
-            switch (origin_of(graph_, owner_of_holder())) {
+            switch (origin_of(graph_, author_of_holder())) {
                 case Origin::user:
                     break;
                 case Origin::library:
@@ -140,6 +142,9 @@ class Judge {
         }
         if (attribute && is_object(target_) && kept(loop_.next(i_)) > kept(i_)) {
             sum += kLeadsToTheKeeper;
+        }
+        if (is_child_of_module()) {
+            sum += kIsChildOfModule;
         }
         return sum;
     }
@@ -224,6 +229,10 @@ class Judge {
         if (contains(kWholeNames, bare(name_))) {
             return kBackPointer;
         }
+        const std::uint32_t beyond = loop_.target(loop_.next(i_));
+        if (graph_.is(beyond, NodeKind::generator) && origin_of(graph_, target_) != Origin::user) {
+            return kGeneratorStored;  // what contextlib and the like put around a generator
+        }
         const bool keeper = kept(loop_.next(i_)) > kept(i_);
         if (keeper && folded(name_) == target_class) {
             return kBackPointerByType;
@@ -304,18 +313,31 @@ class Judge {
         return k == i_;
     }
 
-    // A container or a bound method has no author; who holds it has.
-    [[nodiscard]] std::uint32_t owner_of_holder() const {
+    // A container has no author: who holds it has. A bound method is written where its instance's
+    // class is. Who made a partial cannot be told: it may be stored far from there.
+    [[nodiscard]] std::uint32_t author_of_holder() const {
+        if (graph_.is(holder_, NodeKind::bound_method)) {
+            return target_;
+        }
         std::size_t k = i_;
         for (std::size_t steps = 0; steps < std::min(loop_.size(), kFarthestLook); ++steps) {
-            const std::uint32_t node = loop_.holder(k);
-            if (!is_container(graph_, node) && !graph_.is(node, NodeKind::bound_method) &&
-                !graph_.is(node, NodeKind::partial)) {
+            if (!is_container(graph_, loop_.holder(k))) {
                 break;
             }
             k = loop_.previous(k);
         }
         return loop_.holder(k);
+    }
+
+    // True for what torch.nn.Module keeps as a part of the module.
+    [[nodiscard]] bool is_child_of_module() const {
+        const LogicalEdge& edge = graph_.edges[edge_];
+        if (edge.step_count < 2) {
+            return false;
+        }
+        const std::uint32_t into = graph_.steps[edge.first_step + edge.step_count - 2];
+        const std::size_t holder = index_of(graph_.raw->edges[into].target);
+        return graph_.raw->nodes[holder].role == model::PartRole::nn_children;
     }
 
     const LoopView& loop_;

@@ -192,6 +192,11 @@ inline constexpr Pattern kPayloadClosure{
     30,
     "{holder} captures `{name}`: without it the loop stays but keeps no device memory; pass it "
     "as an argument"};
+inline constexpr Pattern kPayloadOfCallable{
+    "callable-captures-data",
+    30,
+    "{holder} captures `{name}`, and a loop outside your code keeps {holder}: let it capture only "
+    "the values it uses"};
 inline constexpr Pattern kPayload{
     "unknown",
     20,
@@ -202,6 +207,7 @@ inline constexpr Pattern kPayload{
 inline constexpr int kInLibrary = -20;
 inline constexpr int kInStandardLibrary = -30;
 inline constexpr int kIsTheFeature = -25;     // `.forward`, `.step`: what the object is for
+inline constexpr int kIsChildOfModule = -15;  // modules are made of modules
 inline constexpr int kLeadsToTheKeeper = 10;  // goes to the object that keeps more memory
 
 // Two references whose scores differ by no more than this are equally good.

@@ -32,12 +32,19 @@ Payload heaviest_reference(const LogicalGraph& graph, std::uint32_t node, const 
     return alone && best.bytes > 0 && !graph.edges[best.edge].structural ? best : Payload{kNone, 0};
 }
 
-// True if a reference out of `node` is not worth naming, because of what `node` is: it has to
-// be sought further down.
-bool is_only_a_step(const LogicalGraph& graph, std::uint32_t edge) {
-    const std::uint32_t holder = graph.edges[edge].holder;
-    return graph.is(holder, model::NodeKind::type) || graph.is(holder, model::NodeKind::property) ||
-           graph.is(holder, model::NodeKind::frame);
+// True if what a reference leads to is not what a reader thinks of as data: the data has to be
+// sought further down, and so has the place where it is captured.
+bool leads_to_code(const LogicalGraph& graph, std::uint32_t edge) {
+    switch (graph.node(graph.targets[edge]).kind) {
+        case model::NodeKind::type:
+        case model::NodeKind::property:
+        case model::NodeKind::frame:
+        case model::NodeKind::function:
+        case model::NodeKind::traceback:
+            return true;
+        default:
+            return false;
+    }
 }
 
 Candidate to_candidate(const LogicalGraph& graph, std::uint32_t edge) {
@@ -63,7 +70,7 @@ std::vector<Candidate> payload_candidates(const LogicalGraph& graph,
     for (const std::uint32_t e : loop) {
         const std::uint32_t node = component.nodes[component.holder[e]];
         Payload payload = heaviest_reference(graph, node, held);
-        while (payload.bytes > 0 && is_only_a_step(graph, payload.edge)) {
+        while (payload.bytes > 0 && leads_to_code(graph, payload.edge)) {
             const Payload further = heaviest_reference(graph, graph.targets[payload.edge], held);
             if (further.bytes * 2 < payload.bytes) {
                 break;
