@@ -47,7 +47,9 @@ Origin origin_of(const LogicalGraph& graph, std::uint32_t node) {
         return Origin::user;
     }
     const std::string_view module = graph.raw->text(described.module);
-    const std::string_view top = module.substr(0, module.find('.'));
+    // A module of the standard library in C is called like its Python half: _asyncio.
+    const std::string_view full = module.substr(module.starts_with('_') ? 1 : 0);
+    const std::string_view top = full.substr(0, full.find('.'));
     if (contains(kLibraries, top)) {
         return Origin::library;
     }

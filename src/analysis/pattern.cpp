@@ -186,7 +186,12 @@ class Judge {
         if (!passes(NodeKind::exception) && !passes(NodeKind::traceback)) {
             return kFrameLocal;
         }
-        return is_container(graph_, target_) ? kExceptionListInFrame : kExceptionHolderInFrame;
+        if (is_container(graph_, target_)) {
+            return kExceptionListInFrame;
+        }
+        const NodeKind stored = graph_.node(loop_.target(loop_.next(i_))).kind;
+        const bool stores = stored == NodeKind::exception || stored == NodeKind::traceback;
+        return stores ? kExceptionHolderInFrame : kFrameLocal;
     }
 
     const Pattern& attribute() const {
@@ -229,9 +234,15 @@ class Judge {
         if (contains(kWholeNames, bare(name_))) {
             return kBackPointer;
         }
-        const std::uint32_t beyond = loop_.target(loop_.next(i_));
-        if (graph_.is(beyond, NodeKind::generator) && origin_of(graph_, target_) != Origin::user) {
-            return kGeneratorStored;  // what contextlib and the like put around a generator
+        if (origin_of(graph_, target_) != Origin::user) {
+            // What contextlib, asyncio and the like put around a generator or an exception.
+            const NodeKind wrapped = graph_.node(loop_.target(loop_.next(i_))).kind;
+            if (wrapped == NodeKind::generator) {
+                return kGeneratorStored;
+            }
+            if (wrapped == NodeKind::exception || wrapped == NodeKind::traceback) {
+                return kExceptionStored;
+            }
         }
         const bool keeper = kept(loop_.next(i_)) > kept(i_);
         if (keeper && folded(name_) == target_class) {

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client keeps the task that runs one of its coroutines, and the task has failed."""
+
+import asyncio
+
+EXPECTED = ["Client .task"]
+
+
+class Client:
+    def __init__(self, buffers):
+        self.buffers = buffers
+
+    async def serve(self):
+        raise ConnectionError("closed")
+
+
+async def use(payload, forget):
+    client = Client(payload())
+    client.task = asyncio.ensure_future(client.serve())
+    await asyncio.wait([client.task])
+    client.task.exception()
+    if forget:
+        client.task = None
+
+
+def leaky(payload):
+    asyncio.run(use(payload, False))
+
+
+def fixed(payload):
+    asyncio.run(use(payload, True))
