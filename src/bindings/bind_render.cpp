@@ -3,17 +3,20 @@
 
 #include <pybind11/stl.h>
 
+#include <cerrno>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/result.h"
 #include "bindings/errors.h"
 #include "model/report.h"
 #include "render/renderer.h"
+#include "watch/atomic_file.h"
 
 namespace py = pybind11;
 
@@ -42,6 +45,20 @@ std::string file_system_path(const py::handle& path) {
     return py::reinterpret_steal<py::bytes>(encoded);
 }
 
+// What Python writes is written because somebody said so: the umask alone says who may read it.
+void write_or_raise(const py::object& path, std::string_view contents, watch::Existing existing) {
+    const std::string file = file_system_path(path);
+    const std::error_code error = [&] {
+        const py::gil_scoped_release unlocked;
+        return watch::write_file(file, contents, existing, watch::Readers::umask);
+    }();
+    if (error) {
+        errno = error.value();
+        PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, path.ptr());
+        throw py::error_already_set();
+    }
+}
+
 void save(const model::Report& report, const py::object& path) {
     const std::string file = file_system_path(path);
     const std::optional<render::Format> format = render::format_from_path(file);
@@ -49,8 +66,8 @@ void save(const model::Report& report, const py::object& path) {
         throw py::value_error("cannot tell the report's format from '" + file +
                               "'; name it .txt, .json, .dot, .gv, .svg, .html or .htm");
     }
-    const py::bytes contents(rendered(report, *format));
-    py::module_::import("cyclewatch.files").attr("write_atomically")(path, contents);
+    const std::string contents = rendered(report, *format);
+    write_or_raise(path, contents, watch::Existing::replace);
 }
 
 std::shared_ptr<model::Report> parsed(std::string_view contents, const std::string& name) {
@@ -105,6 +122,20 @@ void bind_render(py::module_& module, ReportClass& report_class) {
         py::arg("contents"),
         py::arg("name"),
         "Like Report.load() for bytes at hand; `name` stands in the message.");
+    module.def(
+        "write_file",
+        [](const py::object& path, const py::bytes& contents, bool replace) {
+            write_or_raise(path,
+                           std::string_view(contents),
+                           replace ? watch::Existing::replace : watch::Existing::keep);
+        },
+        py::arg("path"),
+        py::arg("contents"),
+        py::kw_only(),
+        py::arg("replace"),
+        "Writes the file in one step: a reader sees the old one or the new one, never half. "
+        "FileExistsError if something stands there and `replace` is false; any other OSError if "
+        "it cannot be written. A symbolic link is replaced, not followed.");
     module.def("format_names", &render::format_names, "The formats of reports.");
 }
 

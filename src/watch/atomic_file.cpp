@@ -2,82 +2,122 @@
 #include "watch/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
-#include <cstdlib>
-#include <cstring>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
 
 namespace cyclewatch::watch {
 namespace {
 
-base::Error failure(const std::string& path, int error) {
-    return {"cyclewatch could not write " + path + ": " + std::strerror(error) + "."};
+std::error_code last_error() {
+    return {errno, std::generic_category()};
 }
 
-bool write_all(int file, std::string_view bytes) {
+std::error_code write_all(int file, std::string_view bytes) {
     while (!bytes.empty()) {
         const ssize_t written = ::write(file, bytes.data(), bytes.size());
         if (written < 0 && errno == EINTR) {
             continue;
         }
         if (written <= 0) {
-            return false;
+            return last_error();
         }
         bytes.remove_prefix(static_cast<std::size_t>(written));
     }
-    return true;
+    return {};
 }
 
-// Writes `bytes` to a fresh file beside `path`. Its name, or errno in `error`.
-std::string write_beside(const std::string& path, std::string_view bytes, int& error) {
-    std::string name = path + ".XXXXXX";
-    const int file = ::mkostemp(name.data(), O_CLOEXEC);  // mode 0600, fails on a symbolic link
+// A name in the folder of `path` that nobody can have laid a trap under, and that is not too long
+// where that of `path` is not.
+std::error_code beside(const std::string& path, std::string& name) {
+    std::uint64_t number = 0;
+    if (::getrandom(&number, sizeof number, 0) != sizeof number) {
+        return last_error();
+    }
+    std::array<char, 16> digits{};
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16);
+    name = path.substr(0, path.find_last_of('/') + 1) + ".cyclewatch-";
+    name.append(digits.data(), end.ptr);
+    return {};
+}
+
+// Writes a fresh file and says its name; nothing is left behind on failure.
+std::error_code write_beside(const std::string& path,
+                             std::string_view bytes,
+                             Readers readers,
+                             std::string& name) {
+    if (const std::error_code error = beside(path, name)) {
+        return error;
+    }
+    // O_EXCL: neither follows a link nor opens what is there. The umask applies to both modes.
+    const mode_t mode = readers == Readers::owner ? 0600 : 0666;
+    const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (file < 0) {
-        error = errno;
-        return {};
+        return last_error();
     }
-    const bool written = write_all(file, bytes) && ::fsync(file) == 0;
-    error = written ? 0 : errno;
-    if (::close(file) != 0 && error == 0) {
-        error = errno;
+    std::error_code error = write_all(file, bytes);
+    if (!error && ::fsync(file) != 0) {
+        error = last_error();
     }
-    if (error != 0) {
+    if (::close(file) != 0 && !error) {
+        error = last_error();
+    }
+    if (error) {
         ::unlink(name.c_str());
     }
-    return name;
+    return error;
+}
+
+bool is_no_file(const std::string& path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) &&
+           !S_ISDIR(status.st_mode);
+}
+
+std::error_code write_into(const std::string& path, std::string_view bytes) {
+    const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (file < 0) {
+        return last_error();
+    }
+    struct stat status {};
+    std::error_code error;
+    // Between the look at it and now it may have become a file: that one is not ours to change.
+    if (::fstat(file, &status) != 0 || S_ISREG(status.st_mode)) {
+        error = std::make_error_code(std::errc::file_exists);
+    } else {
+        error = write_all(file, bytes);
+    }
+    ::close(file);
+    return error;
 }
 
 }  // namespace
 
-base::Result<Written> write_atomically(const std::string& path, std::string_view bytes) {
-    int error = 0;
-    const std::string temporary = write_beside(path, bytes, error);
-    if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) {
-        error = errno;
+std::error_code write_file(const std::string& path,
+                           std::string_view bytes,
+                           Existing existing,
+                           Readers readers) {
+    if (existing == Existing::replace && is_no_file(path)) {
+        return write_into(path, bytes);
+    }
+    std::string temporary;
+    if (const std::error_code error = write_beside(path, bytes, readers, temporary)) {
+        return error;
+    }
+    // link() instead of rename(): it refuses to replace what another process wrote.
+    const int moved = existing == Existing::replace ? std::rename(temporary.c_str(), path.c_str())
+                                                    : ::link(temporary.c_str(), path.c_str());
+    const std::error_code error = moved == 0 ? std::error_code() : last_error();
+    if (existing == Existing::keep || error) {
         ::unlink(temporary.c_str());
     }
-    if (error != 0) {
-        return failure(path, error);
-    }
-    return Written{path};
-}
-
-base::Result<Written> write_new(const std::string& path, std::string_view bytes) {
-    int error = 0;
-    const std::string temporary = write_beside(path, bytes, error);
-    if (error == 0) {
-        // link() instead of rename(): it refuses to replace what another process wrote.
-        if (::link(temporary.c_str(), path.c_str()) != 0) {
-            error = errno;
-        }
-        ::unlink(temporary.c_str());
-    }
-    if (error != 0) {
-        return failure(path, error);
-    }
-    return Written{path};
+    return error;
 }
 
 }  // namespace cyclewatch::watch

@@ -1,24 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are either the old or the new one, never half. No Python; any thread.
+// Files that are either the old or the new one, never half: the one way in which anything here
+// gets into a file. No Python; any thread.
 #pragma once
 
 #include <string>
 #include <string_view>
-
-#include "base/result.h"
+#include <system_error>
 
 namespace cyclewatch::watch {
 
-struct Written {
-    std::string path;
+// What stands at the path already.
+enum class Existing {
+    keep,    // and fail with std::errc::file_exists
+    replace  // in one step; a symbolic link itself is replaced, never what it points to
 };
 
-// Writes a temporary file of an unpredictable name beside `path` (mode 0600), then renames it
-// into place, replacing what stood there. The error names the path and the reason.
-[[nodiscard]] base::Result<Written> write_atomically(const std::string& path,
-                                                     std::string_view bytes);
+// Who may read the new file.
+enum class Readers {
+    owner,  // nobody else: it was written without being asked for
+    umask   // whoever the process's umask lets
+};
 
-// As above, but fails if something stands at `path` already ("already exists").
-[[nodiscard]] base::Result<Written> write_new(const std::string& path, std::string_view bytes);
+// Writes `bytes` to a new file of an unpredictable name beside `path`, then moves it there. What
+// is no file (a terminal, a pipe, /dev/null) cannot be replaced: `replace` writes into it.
+// Falsy on success; on failure whatever stood at `path` is as it was.
+[[nodiscard]] std::error_code write_file(const std::string& path,
+                                         std::string_view bytes,
+                                         Existing existing,
+                                         Readers readers);
 
 }  // namespace cyclewatch::watch

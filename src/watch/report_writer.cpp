@@ -161,10 +161,13 @@ void ReportWriter::write_one(const model::Report& report, std::size_t format) {
         problem(text.error());
         return;
     }
-    const auto written = written_[format] ? write_atomically(paths_[format], text.value())
-                                          : write_new(paths_[format], text.value());
-    if (!written.ok()) {
-        problem(written.error() + " The findings are kept in memory.");
+    const std::error_code error = write_file(paths_[format],
+                                             text.value(),
+                                             written_[format] ? Existing::replace : Existing::keep,
+                                             Readers::owner);
+    if (error) {
+        problem("cyclewatch could not write " + paths_[format] + ": " + error.message() +
+                ". The findings are kept in memory.");
         const std::lock_guard lock(mutex_);
         failed_ = true;
         return;

@@ -13,8 +13,6 @@
 #include <sstream>
 #include <string>
 
-#include "watch/atomic_file.h"
-
 namespace cyclewatch::watch {
 namespace {
 
@@ -105,18 +103,6 @@ TEST_F(WriterTest, MakesTheFolderAndFallsBackWhereItCannot) {
     const auto problems = fallen->take_problems();
     ASSERT_EQ(problems.size(), 1U);
     EXPECT_NE(problems[0].find("/dev/null/folder"), std::string::npos);
-}
-
-TEST_F(WriterTest, AnAtomicWriteReplacesAndAFailedOneLeavesTheOldFile) {
-    const std::string path = folder_ / "report.json";
-    ASSERT_TRUE(write_atomically(path, "old").ok());
-    ASSERT_TRUE(write_atomically(path, "new").ok());
-    EXPECT_EQ(read(path), "new");
-    EXPECT_FALSE(write_new(path, "third").ok());
-    EXPECT_EQ(read(path), "new");
-    const auto failed = write_atomically(folder_ / "missing" / "report.json", "text");
-    ASSERT_FALSE(failed.ok());
-    EXPECT_NE(failed.error().find("missing/report.json"), std::string::npos);
 }
 
 }  // namespace

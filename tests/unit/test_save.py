@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reports on their way into files: what save() replaces, and who may read the result."""
+
+import os
+import stat
+
+import pytest
+
+from cyclewatch import _native
+
+
+def test_save_replaces_a_file_and_leaves_nothing_beside_it(tmp_path):
+    import cyclewatch
+
+    with cyclewatch.watch() as watch:
+        pass
+    path = tmp_path / "report.json"
+    watch.report().save(path)
+    watch.report().save(path)
+    assert cyclewatch.Report.load(path).findings == []
+    assert os.listdir(tmp_path) == ["report.json"]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~_umask()
+
+
+def test_a_file_that_must_stay_is_kept(tmp_path):
+    path = tmp_path / "mine"
+    path.write_text("mine")
+    with pytest.raises(FileExistsError, match="mine"):
+        _native.write_file(path, b"ours", replace=False)
+    assert path.read_text() == "mine"
+    with pytest.raises(FileNotFoundError, match="missing"):
+        _native.write_file(os.fsencode(tmp_path / "missing" / "x"), b"ours", replace=True)
+
+
+def _umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
