@@ -123,15 +123,4 @@ model::Report ReportStore::snapshot(const model::Stats& stats) const {
     return report;
 }
 
-void ReportStore::clear(model::ProgramInfo program) {
-    // At the fork() another thread may have been inside the store: its lock will never be
-    // released and its lists may be half written. The child starts with a store of its own and
-    // never touches the old one, not even to destroy it.
-    auto fresh = std::make_shared<Impl>();
-    fresh->program = std::move(program);
-    fresh->devices = impl_->devices;
-    static auto* const abandoned = new std::vector<std::shared_ptr<Impl>>;
-    abandoned->push_back(std::exchange(impl_, std::move(fresh)));
-}
-
 }  // namespace cyclewatch::report

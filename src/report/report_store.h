@@ -38,10 +38,6 @@ class ReportStore {
     // A consistent copy. `stats` is filled by the caller that owns the clocks.
     [[nodiscard]] model::Report snapshot(const model::Stats& stats) const;
 
-    // Forgets findings and records (after fork()); keeps what the watch was set up with.
-    // REQUIRES: no other thread uses the store, as in the child of a fork().
-    void clear(model::ProgramInfo program);
-
   private:
     struct Impl;
     std::shared_ptr<Impl> impl_;

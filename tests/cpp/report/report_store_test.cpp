@@ -154,20 +154,6 @@ TEST(ReportStore, KeepsEachNoteOnce) {
     EXPECT_THAT(store.snapshot({}).notes, ::testing::ElementsAre("one", "two"));
 }
 
-TEST(ReportStore, StartsAfreshInAChild) {
-    ReportStore store = make_store();
-    store.add(record(1, 100), {finding("a", 60)});
-    store.note("of the parent");
-    store.clear(program("child.py"));
-    const model::Report report = store.snapshot({});
-    EXPECT_TRUE(report.findings.empty());
-    EXPECT_TRUE(report.notes.empty());
-    EXPECT_EQ(report.held_bytes, 0U);
-    EXPECT_EQ(report.program.script, "child.py");
-    EXPECT_THAT(report.devices, ::testing::ElementsAre("cuda"));
-    EXPECT_EQ(store.add(record(1), {finding("a", 60)}).fresh.size(), 1U);
-}
-
 TEST(ReportStore, MayBeUsedByManyThreads) {
     ReportStore store = make_store();
     std::vector<std::thread> threads;
