@@ -8,11 +8,13 @@ and which one reference to cut so that they are freed at once.
 
 from cyclewatch._native import (
     Collection,
+    DeviceMemory,
     Finding,
     Owner,
     Program,
     Reference,
     Report,
+    Sighting,
     Stats,
     __version__,
 )
@@ -28,12 +30,14 @@ from cyclewatch.watches import (
 
 __all__ = [
     "Collection",
+    "DeviceMemory",
     "Finding",
     "Owner",
     "Program",
     "Reference",
     "Report",
     "ReportFormatError",
+    "Sighting",
     "Stats",
     "TensorCycleWarning",
     "Watch",

@@ -53,6 +53,14 @@ class Watch:
         """Everything found up to the last collection. Warnings still queued are issued first."""
         return self._native_watch.report()
 
+    def step(self, number: int) -> None:
+        """Tell which step of the training, or of whatever it counts, the program is at.
+
+        What is found from now on says at which step it was first seen. Costs nothing to speak of.
+        Raises ValueError for a number below 0.
+        """
+        self._native_watch.step(number)
+
     @property
     def stats(self) -> Stats:
         """What was seen (collections, objects, owners, findings), spent and skipped."""

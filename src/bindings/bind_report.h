@@ -12,7 +12,7 @@ namespace cyclewatch::bindings {
 
 using ReportClass = pybind11::class_<model::Report, std::shared_ptr<model::Report>>;
 
-// Adds Report, Finding, Reference, Owner, Collection and Program to `module`, and what
+// Adds Report and what it is made of to `module`, those of bind_finding.h too, and what
 // bind_render.h adds to Report. Nothing may change a model::Report once Python has seen it:
 // the views point into it.
 void bind_report(pybind11::module_& module);

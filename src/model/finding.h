@@ -3,9 +3,12 @@
 // Self-contained text and numbers: it outlives the observation it came from.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "model/words.h"
 
 namespace cyclewatch::model {
 
@@ -62,16 +65,53 @@ struct Picture {
     friend bool operator==(const Picture&, const Picture&) = default;
 };
 
+// Whether a finding is news to its user. Only one that is warns, and fails a run that is to fail.
+// In the order in which one outweighs the other where two reports disagree.
+enum class Standing : std::uint8_t {
+    fresh,    // nobody said anything about it
+    known,    // in the baseline
+    library,  // a known leak of a library: nothing the user's own code can end
+    benign,   // a pattern that costs nothing
+    ignored,  // the user said so
+};
+inline constexpr std::array<std::string_view, 5> kStandingWords{
+    "new", "known", "library", "benign", "ignored"};
+constexpr Words words_of(Standing) {
+    return kStandingWords;
+}
+
+// What a person who read the finding thinks of it.
+enum class Verdict : std::uint8_t { none, bug, accepted, unclear };
+inline constexpr std::array<std::string_view, 4> kVerdictWords{"", "bug", "accepted", "unclear"};
+constexpr Words words_of(Verdict) {
+    return kVerdictWords;
+}
+
+// What one process saw of a finding.
+struct Sighting {
+    std::uint32_t process = 0;  // index into Report::processes
+    std::uint64_t occurrences = 0;
+    std::uint64_t held_bytes = 0;
+    double first_seen = 0;         // seconds since that process's watch began
+    std::int64_t first_step = -1;  // the program's own step then; -1: it named none
+
+    friend bool operator==(const Sighting&, const Sighting&) = default;
+};
+
 struct Finding {
     std::string signature;  // "cw1-" and 16 hexadecimal digits
     std::string pattern;    // "closure-captures-self" ...; "unknown" if none fits
     std::string title;      // "Engine.callbacks -> [0] -> <lambda>.closure:self -> Engine"
     std::string headline;   // one sentence: what keeps how much, and what to cut
+    std::string advice;     // what to write instead, a sentence or two; "" if nothing is known
+    Standing standing = Standing::fresh;
+    std::string standing_reason;  // why it has that standing, in words; "" for a fresh one
 
     std::uint64_t held_bytes = 0;     // only this component kept them, each storage once
     std::uint64_t shared_bytes = 0;   // other components kept them too
     std::uint64_t occurrences = 0;    // loops with this signature
     std::uint64_t largest_bytes = 0;  // held_bytes of the heaviest occurrence
+    double byte_seconds = 0;          // held bytes times the seconds they waited at most, summed
 
     std::vector<Reference> loop;          // in order; the target of the last is the first holder
     std::vector<Reference> cut;           // the reference to cut, or the smallest set that works
@@ -81,11 +121,16 @@ struct Finding {
     std::uint64_t omitted_owners = 0;
     Picture picture;
 
-    double first_seen = 0;  // seconds since the watch began
+    double first_seen = 0;  // seconds since the watch of the process that saw it began
     double last_seen = 0;
     double dead_for_at_most = 0;  // longest time the memory can have waited, seconds
     std::uint64_t first_collection = 0;
-    std::uint64_t collections = 0;  // that condemned at least one
+    std::uint64_t collections = 0;    // that condemned at least one
+    std::vector<Sighting> sightings;  // one for each process that saw it, by process
+
+    // The reader's own, kept in the file; no watch ever writes them.
+    Verdict verdict = Verdict::none;
+    std::string note;
 
     friend bool operator==(const Finding&, const Finding&) = default;
 };

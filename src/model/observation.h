@@ -3,12 +3,14 @@
 // were among it, and the graph that leads to them. Capture fills it, analysis reads it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "model/ids.h"
 #include "model/reference_graph.h"
+#include "model/words.h"
 
 namespace cyclewatch::model {
 
@@ -28,7 +30,31 @@ struct DeviceOwner {
     std::string dtype;  // "float32"; "" if the owner has none
 };
 
+// Who said how much memory is in use.
+enum class MemorySource : std::uint8_t {
+    torch,    // what torch's allocator has handed out
+    cuda,     // all of the device that is not free, whoever holds it
+    process,  // resident set of the process
+};
+inline constexpr std::array<std::string_view, 3> kMemorySourceWords{"torch", "cuda", "process"};
+constexpr Words words_of(MemorySource) {
+    return kMemorySourceWords;
+}
+
+// Memory of one device in bytes: when the collection had condemned and not yet freed, and when
+// it was over.
+struct DeviceMemory {
+    std::string device;  // "cuda:0", "cpu"
+    std::uint64_t used_before = 0;
+    std::uint64_t used_after = 0;
+    std::uint64_t total = 0;  // 0: not known
+    MemorySource source = MemorySource::process;
+
+    friend bool operator==(const DeviceMemory&, const DeviceMemory&) = default;
+};
+
 struct CollectionRecord {
+    std::uint32_t process = 0;         // index into Report::processes
     std::uint64_t number = 0;          // counts the collections this watch saw, from 1
     int generation = 0;                // as the collector names it
     double started_at = 0;             // seconds since the watch began
@@ -38,7 +64,9 @@ struct CollectionRecord {
     std::uint64_t condemned = 0;       // objects
     std::uint64_t owners = 0;          // owners that died
     std::uint64_t released_bytes = 0;  // device bytes of their storages, each once
-    std::string note;                  // why something was not captured; "" if all was
+    std::int64_t step = -1;            // the program's own step then; -1: it named none
+    std::vector<DeviceMemory> device_memory;  // of the devices those owners were on
+    std::string note;                         // why something was not captured; "" if all was
 
     friend bool operator==(const CollectionRecord&, const CollectionRecord&) = default;
 };

@@ -16,6 +16,7 @@ namespace cyclewatch::model {
 inline constexpr int kReportSchemaVersion = 1;
 inline constexpr std::size_t kMaxCollectionRecords = 1000;
 
+// One process that was watched.
 struct ProgramInfo {
     std::string script;  // base name of the program, without its directory
     std::int64_t pid = 0;
@@ -28,6 +29,7 @@ struct ProgramInfo {
     friend bool operator==(const ProgramInfo&, const ProgramInfo&) = default;
 };
 
+// In a merged report, of all processes together.
 struct Stats {
     std::uint64_t collections = 0;
     std::uint64_t condemned = 0;                   // objects
@@ -42,12 +44,12 @@ struct Stats {
 };
 
 struct Report {
-    ProgramInfo program;
-    std::vector<std::string> devices;  // what was watched: "cuda", "cpu" ...
-    std::vector<Finding> findings;     // heaviest held_bytes first
-    std::uint64_t held_bytes = 0;      // of all owners that died with garbage, each storage once
-    std::vector<CollectionRecord> collections;  // that condemned an owner; the latest ones
-    std::uint64_t omitted_collections = 0;      // older records dropped
+    std::vector<ProgramInfo> processes;  // one, or those of a merged report by rank, then pid
+    std::vector<std::string> devices;    // what was watched: "cuda", "cpu" ...
+    std::vector<Finding> findings;       // heaviest held_bytes first
+    std::uint64_t held_bytes = 0;        // of all owners that died with garbage, each storage once
+    std::vector<CollectionRecord> collections;  // that condemned an owner, by process, in order
+    std::uint64_t omitted_collections = 0;      // records dropped
     Stats stats;
     std::vector<std::string> notes;  // what was truncated or skipped, in words
 

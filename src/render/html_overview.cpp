@@ -179,7 +179,7 @@ std::string closing_section(const model::Report& report) {
         }
         out += "</ul>\n";
     }
-    return out + element("p", "", truncate_end(clean_text(program_line(report.program)), 600)) +
+    return out + element("p", "", truncate_end(clean_text(program_line(report.processes)), 600)) +
            "\n</footer>\n";
 }
 

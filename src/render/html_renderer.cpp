@@ -52,8 +52,8 @@ std::string card_of(const model::Finding& finding, std::size_t rank) {
 }
 
 std::string head(const model::Report& report) {
-    const std::string script =
-        report.program.script.empty() ? "cyclewatch" : shown_name(report.program.script);
+    const std::string named = report.processes.empty() ? "" : report.processes.front().script;
+    const std::string script = named.empty() ? "cyclewatch" : shown_name(named);
     std::string out =
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta http-equiv=\"Content-Security-Policy\" content=\"";
@@ -66,9 +66,12 @@ std::string head(const model::Report& report) {
     return out.append(kPageStyle).append("</style>\n</head>\n");
 }
 
-std::string opening(const model::Report& report) {
-    const model::ProgramInfo& program = report.program;
+std::string program_facts(const model::Report& report) {
     std::string facts = element("b", "", "cyclewatch");
+    if (report.processes.size() != 1) {
+        return facts + " " + element("span", "", shown_name(program_line(report.processes)));
+    }
+    const model::ProgramInfo& program = report.processes.front();
     if (!program.script.empty()) {
         facts += " " + element("span", "", shown_name(program.script));
     }
@@ -79,9 +82,13 @@ std::string opening(const model::Report& report) {
     if (!program.started_at.empty()) {
         facts += " " + element("span", "", shown_name(program.started_at));
     }
-    std::string out = "<header class=\"opening\">\n" + wrap_markup("p", "program", facts) + "\n" +
-                      element("h1", "", truncate_end(clean_text(summary_sentence(report)), 400)) +
-                      "\n";
+    return facts;
+}
+
+std::string opening(const model::Report& report) {
+    std::string out =
+        "<header class=\"opening\">\n" + wrap_markup("p", "program", program_facts(report)) + "\n" +
+        element("h1", "", truncate_end(clean_text(summary_sentence(report)), 400)) + "\n";
     const std::string remedy = remedy_sentence(report);
     if (!remedy.empty()) {
         out += element("p", "lead", remedy) + "\n";

@@ -135,6 +135,24 @@ class Filler {
         visit_fields(fill_field, fields);
     }
 
+    // What one part of a report says about another: arrows lead to items, records and sightings
+    // belong to processes.
+    void check_indexes(const model::Report& report) {
+        if (report.processes.empty() && !error_) {
+            error_ = "processes: a report is of one process at least, and this lists none";
+        }
+        check_arrows(report);
+        check_processes(report.collections, "collections", report.processes.size());
+        for (std::size_t f = 0; f < report.findings.size(); ++f) {
+            check_processes(report.findings[f].sightings,
+                            "findings[" + std::to_string(f) + "].sightings",
+                            report.processes.size());
+        }
+    }
+
+    [[nodiscard]] const std::optional<std::string>& error() const { return error_; }
+
+  private:
     void check_arrows(const model::Report& report) {
         for (std::size_t f = 0; f < report.findings.size(); ++f) {
             const model::Picture& picture = report.findings[f].picture;
@@ -154,9 +172,18 @@ class Filler {
         }
     }
 
-    [[nodiscard]] const std::optional<std::string>& error() const { return error_; }
+    template <typename T>
+    void check_processes(const std::vector<T>& items, const std::string& list, std::size_t known) {
+        for (std::size_t i = 0; i < items.size(); ++i) {
+            if (items[i].process >= known) {
+                const Step step(path_, list + "[" + std::to_string(i) + "].process");
+                fail("it is of process " + std::to_string(items[i].process) +
+                     ", but there are only " + std::to_string(known) + " processes");
+                return;
+            }
+        }
+    }
 
-  private:
     // Extends the path for as long as it lives.
     class Step {
       public:
@@ -187,6 +214,22 @@ class Filler {
             return;
         }
         text = value.get<std::string>();
+    }
+    template <model::Worded E>
+    void fill(const json& value, E& choice) {
+        std::string word;
+        fill(value, word);
+        const std::optional<E> known = model::from_word<E>(word);
+        if (!known) {
+            std::string words;
+            for (const std::string_view one : model::words_of(E{})) {
+                words.append(words.empty() ? "\"" : ", \"").append(one).append("\"");
+            }
+            fail("expected one of " + words + ", found \"" + truncate_middle(clean_text(word), 40) +
+                 "\"");
+            return;
+        }
+        choice = *known;
     }
     void fill(const json& value, bool& flag) {
         if (!value.is_boolean()) {
@@ -287,7 +330,7 @@ base::Result<model::Report> read(std::string_view text, std::size_t offset) {
     model::Report report;
     Filler filler;
     filler.fill_object(document, report);
-    filler.check_arrows(report);
+    filler.check_indexes(report);
     if (filler.error()) {
         return base::Error{*filler.error()};
     }

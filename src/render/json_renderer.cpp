@@ -32,6 +32,10 @@ Json to_json(std::uint32_t value) {
 Json to_json(std::uint64_t value) {
     return value;
 }
+template <model::Worded E>
+Json to_json(const E& value) {
+    return model::word_of(value);
+}
 // JSON has no infinity; a time that is not a number says nothing anyway.
 Json to_json(double value) {
     return std::isfinite(value) ? value : 0.0;

@@ -83,15 +83,27 @@ void visit_fields(auto& visit, Either<model::Picture> auto& picture) {
     visit("omitted_items", picture.omitted_items);
 }
 
+void visit_fields(auto& visit, Either<model::Sighting> auto& sighting) {
+    visit("process", sighting.process);
+    visit("occurrences", sighting.occurrences);
+    visit("held_bytes", sighting.held_bytes);
+    visit("first_seen", sighting.first_seen);
+    visit("first_step", sighting.first_step);
+}
+
 void visit_fields(auto& visit, Either<model::Finding> auto& finding) {
     visit("signature", finding.signature);
     visit("pattern", finding.pattern);
     visit("title", finding.title);
     visit("headline", finding.headline);
+    visit("advice", finding.advice);
+    visit("standing", finding.standing);
+    visit("standing_reason", finding.standing_reason);
     visit("held_bytes", finding.held_bytes);
     visit("shared_bytes", finding.shared_bytes);
     visit("occurrences", finding.occurrences);
     visit("largest_bytes", finding.largest_bytes);
+    visit("byte_seconds", finding.byte_seconds);
     visit("loop", finding.loop);
     visit("cut", finding.cut);
     visit("tie", finding.tie);
@@ -104,9 +116,21 @@ void visit_fields(auto& visit, Either<model::Finding> auto& finding) {
     visit("dead_for_at_most", finding.dead_for_at_most);
     visit("first_collection", finding.first_collection);
     visit("collections", finding.collections);
+    visit("sightings", finding.sightings);
+    visit("verdict", finding.verdict);
+    visit("note", finding.note);
+}
+
+void visit_fields(auto& visit, Either<model::DeviceMemory> auto& memory) {
+    visit("device", memory.device);
+    visit("used_before", memory.used_before);
+    visit("used_after", memory.used_after);
+    visit("total", memory.total);
+    visit("source", memory.source);
 }
 
 void visit_fields(auto& visit, Either<model::CollectionRecord> auto& record) {
+    visit("process", record.process);
     visit("number", record.number);
     visit("generation", record.generation);
     visit("started_at", record.started_at);
@@ -116,11 +140,13 @@ void visit_fields(auto& visit, Either<model::CollectionRecord> auto& record) {
     visit("condemned", record.condemned);
     visit("owners", record.owners);
     visit("released_bytes", record.released_bytes);
+    visit("step", record.step);
+    visit("device_memory", record.device_memory);
     visit("note", record.note);
 }
 
 void visit_fields(auto& visit, Either<model::Report> auto& report) {
-    visit("program", report.program);
+    visit("processes", report.processes);
     visit("devices", report.devices);
     visit("findings", report.findings);
     visit("held_bytes", report.held_bytes);

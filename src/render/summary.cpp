@@ -57,6 +57,32 @@ std::string quiet_sentence(const model::Report& report) {
            " that died with garbage: " + scope + ".";
 }
 
+std::string script_of(const model::ProgramInfo& program) {
+    return program.script.empty() ? "(interactive)" : program.script;
+}
+
+std::string many_processes_line(const std::vector<model::ProgramInfo>& processes) {
+    std::set<std::string> scripts;
+    std::set<std::string> starts;
+    std::set<int> ranks;
+    for (const model::ProgramInfo& program : processes) {
+        scripts.insert(script_of(program));
+        starts.insert(program.started_at);
+        ranks.insert(program.rank);
+    }
+    std::string line = counted(processes.size(), "process", "processes") + " of " +
+                       (scripts.size() > 3 ? counted(scripts.size(), "program")
+                                           : joined({scripts.begin(), scripts.end()}));
+    if (ranks.size() > 1 && *ranks.begin() >= 0) {
+        line +=
+            ", ranks " + std::to_string(*ranks.begin()) + " to " + std::to_string(*ranks.rbegin());
+    }
+    if (!starts.begin()->empty()) {
+        line += ", watched from " + *starts.begin();
+    }
+    return line;
+}
+
 }  // namespace
 
 std::string format_duration(double seconds) {
@@ -195,14 +221,21 @@ std::vector<std::string> omissions(const model::Report& report) {
     }
     lines.insert(lines.end(), report.notes.begin(), report.notes.end());
     if (report.omitted_collections > 0) {
-        lines.push_back(counted(report.omitted_collections, "older collection record") +
-                        " left out.");
+        lines.push_back(counted(report.omitted_collections, "collection record") +
+                        " left out of a long run.");
     }
     return lines;
 }
 
-std::string program_line(const model::ProgramInfo& program) {
-    std::string line = program.script.empty() ? "(interactive)" : program.script;
+std::string program_line(const std::vector<model::ProgramInfo>& processes) {
+    if (processes.empty()) {
+        return "no process";
+    }
+    if (processes.size() > 1) {
+        return many_processes_line(processes);
+    }
+    const model::ProgramInfo& program = processes.front();
+    std::string line = script_of(program);
     line += ", process " + std::to_string(program.pid);
     if (program.rank >= 0) {
         line += ", rank " + std::to_string(program.rank);

@@ -34,8 +34,9 @@ namespace cyclewatch::render {
 [[nodiscard]] std::string overhead_sentence(const model::Stats& stats);
 // What was skipped, one per reason, and the notes of the report.
 [[nodiscard]] std::vector<std::string> omissions(const model::Report& report);
-// "train.py, process 4242, rank 0, Python 3.11.7 ...".
-[[nodiscard]] std::string program_line(const model::ProgramInfo& program);
+// "train.py, process 4242, rank 0, Python 3.11.7 ..."; of a merged report "16 processes of
+// train.py, ranks 0 to 15 ...".
+[[nodiscard]] std::string program_line(const std::vector<model::ProgramInfo>& processes);
 
 // "cuda:0 memory" if all owners are on one device, else "device memory".
 [[nodiscard]] std::string memory_kind(const model::Report& report);

@@ -229,7 +229,7 @@ std::string render_text(const model::Report& report, std::size_t width) {
     for (const std::string& line : omissions(report)) {
         append_wrapped(out, "note: " + line, width, "");
     }
-    append_wrapped(out, program_line(report.program), width, "");
+    append_wrapped(out, program_line(report.processes), width, "");
     return out;
 }
 

@@ -2,6 +2,8 @@
 // How what was found in one collection joins what was found before.
 #pragma once
 
+#include <vector>
+
 #include "model/finding.h"
 #include "model/observation.h"
 
@@ -11,7 +13,12 @@ namespace cyclewatch::report {
 void stamp(model::Finding& finding, const model::CollectionRecord& record);
 
 // Adds `later` to `stored`; both have the same signature. Numbers add up, owners that are equal
-// are counted together, and the heavier occurrence is the one that is shown.
+// are counted together, sightings by the same process are one, and the heavier occurrence is the
+// one that is shown. Where two readers disagree in their verdicts it is unclear; notes are kept
+// below each other.
 void merge(model::Finding& stored, model::Finding later);
+
+// The order in which a report lists findings.
+void sort_heaviest_first(std::vector<model::Finding>& findings);
 
 }  // namespace cyclewatch::report

@@ -2,12 +2,11 @@
 #include "report/report_store.h"
 
 #include <algorithm>
-#include <deque>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "report/merge.h"
+#include "report/timeline.h"
 
 namespace cyclewatch::report {
 
@@ -21,19 +20,13 @@ struct ReportStore::Impl {
     std::set<std::string> not_kept;                             // signatures beyond the limit
     bool more_not_kept = false;  // even that list is full: the number is a lower bound
     std::uint64_t held_bytes = 0;
-    std::deque<model::CollectionRecord> collections;
-    std::uint64_t omitted_collections = 0;
+    Timeline collections;
     std::vector<std::string> notes;
 
     void keep_record(const model::CollectionRecord& record) {
         held_bytes += record.released_bytes;
-        if (record.owners == 0) {
-            return;
-        }
-        collections.push_back(record);
-        if (collections.size() > model::kMaxCollectionRecords) {
-            collections.pop_front();
-            ++omitted_collections;
+        if (record.owners > 0) {
+            collections.add(record);
         }
     }
 
@@ -55,13 +48,12 @@ struct ReportStore::Impl {
         by_signature.emplace(signature, findings.size());
         return &findings.emplace_back();
     }
-
-    [[nodiscard]] std::string overflow_note() const {
-        return (more_not_kept ? "More than " : "") + std::to_string(not_kept.size()) +
-               " further kinds of loops were seen and not kept: a report holds at most " +
-               std::to_string(kMaxFindings) + ".";
-    }
 };
+
+std::string not_kept_note(const std::string& number) {
+    return number + " further kinds of loops were seen and not kept: a report holds at most " +
+           std::to_string(kMaxFindings) + ".";
+}
 
 ReportStore::ReportStore(model::ProgramInfo program, std::vector<std::string> devices)
     : impl_(std::make_shared<Impl>()) {
@@ -104,21 +96,19 @@ void ReportStore::note(const std::string& sentence) {
 model::Report ReportStore::snapshot(const model::Stats& stats) const {
     const std::lock_guard lock(impl_->mutex);
     model::Report report;
-    report.program = impl_->program;
+    report.processes = {impl_->program};
     report.devices = impl_->devices;
     report.findings = impl_->findings;
-    std::sort(report.findings.begin(), report.findings.end(), [](const auto& a, const auto& b) {
-        return std::tie(b.held_bytes, b.shared_bytes, a.signature) <
-               std::tie(a.held_bytes, a.shared_bytes, b.signature);
-    });
+    sort_heaviest_first(report.findings);
     report.held_bytes = impl_->held_bytes;
-    report.collections.assign(impl_->collections.begin(), impl_->collections.end());
-    report.omitted_collections = impl_->omitted_collections;
+    report.collections = impl_->collections.records();
+    report.omitted_collections = impl_->collections.omitted();
     report.stats = stats;
     report.stats.findings = impl_->findings.size() + impl_->not_kept.size();
     report.notes = impl_->notes;
     if (!impl_->not_kept.empty()) {
-        report.notes.push_back(impl_->overflow_note());
+        report.notes.push_back(not_kept_note((impl_->more_not_kept ? "More than " : "") +
+                                             std::to_string(impl_->not_kept.size())));
     }
     return report;
 }

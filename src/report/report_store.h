@@ -19,6 +19,9 @@ namespace cyclewatch::report {
 inline constexpr std::size_t kMaxFindings = 1000;  // signatures; a note counts the rest
 inline constexpr std::size_t kMaxNotes = 100;
 
+// The sentence of a report that could not hold `number` kinds of loops.
+[[nodiscard]] std::string not_kept_note(const std::string& number);
+
 // What add() says about each finding it was given.
 struct Added {
     std::vector<model::Finding> fresh;  // signatures seen for the first time, as stored

@@ -269,6 +269,7 @@ void Hub::share_with(Watch& watch, Catch& caught, model::CollectionRecord record
     record.started_at = watch.seconds_since_start(current_.started);
     record.owners = observation.record.owners;
     record.released_bytes = observation.record.released_bytes;
+    record.step = watch.step();
     observation.record = record;
     watch.skip("owners whose reader failed", caught.failed_readings);
     watch.skip("objects not captured: over the limit for one collection",

@@ -52,6 +52,7 @@ Watch::Watch(Settings settings, ReportWriter::Render render)
 
 void Watch::open_store() {
     program_ = describe_program();
+    step_ = -1;
     ledger_ = std::make_shared<Ledger>();
     store_ = std::make_shared<report::ReportStore>(program_, settings_.devices.words());
     writer_ = nullptr;

@@ -59,6 +59,10 @@ class Watch : public std::enable_shared_from_this<Watch> {
     void count(const CollectionCost& cost) { ledger_->count(cost); }
     void skip(const std::string& reason, std::uint64_t times = 1);
 
+    // The program's own count of what it is at; -1: it never told. Collections are stamped with it.
+    void set_step(std::int64_t step) noexcept { step_ = step; }
+    [[nodiscard]] std::int64_t step() const noexcept { return step_; }
+
     // Takes in what one collection found and tells whoever listens. `findings` are those of
     // `record`'s collection, already analysed.
     void add(const model::CollectionRecord& record, std::vector<model::Finding> findings);
@@ -88,6 +92,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     Settings settings_;
     ReportWriter::Render render_;
     model::ProgramInfo program_;
+    std::int64_t step_ = -1;
     std::shared_ptr<Ledger> ledger_;
     std::shared_ptr<report::ReportStore> store_;
     std::shared_ptr<ReportWriter> writer_;  // null: nothing to write, or no file was asked for

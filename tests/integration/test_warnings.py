@@ -303,7 +303,7 @@ with cyclewatch.watch(devices="cpu") as watch:
         Parent(50)
         gc.collect()
 report = watch.report()
-answer([report.program.strategy, report.held_bytes, report.stats.owners, report.notes,
+answer([report.processes[0].strategy, report.held_bytes, report.stats.owners, report.notes,
         [[f.signature, f.title, f.held_bytes, f.occurrences] for f in report.findings]])
 """
     chosen, *found = answer_of(run(addition, CYCLEWATCH_STRATEGY=strategy))

@@ -46,8 +46,11 @@ TEST(LoadReport, GivesBackEveryFieldOnItsOwn) {
     int next = 1;
     const auto number = [&next](auto& self, json& value) -> void {
         if (value.is_structured()) {
-            for (auto& inner : value) {
-                self(self, inner);
+            for (auto& [name, inner] : value.items()) {
+                // Only their own words will do for these.
+                if (name != "standing" && name != "verdict" && name != "source") {
+                    self(self, inner);
+                }
             }
         } else if (value.is_number_float()) {
             value = ++next + 0.5;
@@ -89,7 +92,7 @@ TEST(LoadReport, KeepsHostileNamesExactlyUnlessTheyAreNotUtf8) {
 TEST(LoadReport, KeepsTheLargestNumbers) {
     model::Report report = testing::make_sample_report();
     report.held_bytes = std::numeric_limits<std::uint64_t>::max();
-    report.program.pid = std::numeric_limits<std::int64_t>::min();
+    report.processes.front().pid = std::numeric_limits<std::int64_t>::min();
     report.stats.elapsed = std::numeric_limits<double>::denorm_min();
     report.stats.seconds = std::numeric_limits<double>::max();
     const auto loaded = load_report(render_json(report));
@@ -190,6 +193,39 @@ TEST(LoadReport, RefusesArrowsThatLeadNowhere) {
     document["findings"][1]["picture"]["arrows"][4]["to"] = 99;
     EXPECT_THAT(document_error(document),
                 AllOf(HasSubstr("findings[1].picture.arrows[4]"), HasSubstr("item 99")));
+}
+
+TEST(LoadReport, RefusesProcessesThatAreNotThere) {
+    json document = sample();
+    document["collections"][2]["process"] = 1;
+    EXPECT_EQ(document_error(document),
+              "collections[2].process: it is of process 1, but there are only 1 processes");
+    document = sample();
+    document["findings"][1]["sightings"][0]["process"] = 4;
+    EXPECT_THAT(document_error(document), HasSubstr("findings[1].sightings[0].process"));
+    document = sample();
+    document["processes"] = json::array();
+    document["collections"] = json::array();
+    EXPECT_THAT(document_error(document), HasSubstr("processes: "));
+}
+
+TEST(LoadReport, RefusesWordsItDoesNotKnow) {
+    json document = sample();
+    document["findings"][0]["standing"] = "fresh";
+    EXPECT_EQ(document_error(document),
+              "findings[0].standing: expected one of \"new\", \"known\", \"library\", "
+              "\"benign\", \"ignored\", found \"fresh\"");
+    document = sample();
+    document["collections"][0]["device_memory"][0]["source"] = 3;
+    EXPECT_EQ(document_error(document),
+              "collections[0].device_memory[0].source: expected text, found the number 3");
+}
+
+TEST(LoadReport, GivesBackAMergedReport) {
+    const model::Report report = testing::make_merged_report();
+    const auto loaded = load_report(render_json(report));
+    ASSERT_TRUE(loaded.ok()) << loaded.error();
+    EXPECT_EQ(loaded.value(), report);
 }
 
 TEST(LoadReport, SurvivesDepthAndSize) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // docs/formats/report.schema.json against what the code writes: a field in only one of them, or
 // of another type, fails here.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -53,6 +54,8 @@ class SchemaCheck {
         } else {
             EXPECT_EQ(type, "string") << path;
             EXPECT_TRUE(value.is_string()) << path;
+            const json words = rule.value("enum", json::array({value}));
+            EXPECT_THAT(words, ::testing::Contains(value)) << path;
         }
     }
 

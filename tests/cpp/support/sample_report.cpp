@@ -29,6 +29,10 @@ Finding awaitable_finding() {
     finding.shared_bytes = 0;
     finding.occurrences = 64;
     finding.largest_bytes = 4 * kMiB;
+    finding.byte_seconds = 576.0 * kMiB;
+    finding.advice =
+        "Read self._view_dim into a local before the lambda, and let the lambda use that.";
+    finding.sightings = {{0, 64, 256 * kMiB, 0.5, 100}};
     const std::string object = "examples.awaitable.AwaitableTensorWithViewCallback";
     const std::string lambda =
         "function examples.awaitable.AwaitableTensorWithViewCallback.__init__.<lambda>";
@@ -106,6 +110,10 @@ Finding tie_finding() {
     finding.shared_bytes = 12 * kMiB;
     finding.occurrences = 100;
     finding.largest_bytes = 512 * kKiB;
+    finding.byte_seconds = 37.5 * kMiB;
+    finding.sightings = {{0, 100, 50 * kMiB, 1.5, 140}};
+    finding.verdict = model::Verdict::accepted;
+    finding.note = "Goes with the rewrite of the tree.";
     Reference other{"examples.simple.Node",
                     ".other",
                     "examples.simple.Node",
@@ -167,6 +175,10 @@ Finding traceback_finding() {
     finding.held_bytes = 24 * kMiB;
     finding.occurrences = 1;
     finding.largest_bytes = 24 * kMiB;
+    finding.byte_seconds = 732.0 * kMiB;
+    finding.standing = model::Standing::known;
+    finding.standing_reason = "in baseline.json since 2026-01-12";
+    finding.sightings = {{0, 1, 24 * kMiB, 20, -1}};
     const std::string error = "train.io.ShardError";
     const std::string frame = "frame train.io.load_shard";
     finding.loop = {
@@ -244,6 +256,13 @@ void add_collections(model::Report& report) {
         record.condemned = 120 + 1000 * (i % 4);
         record.owners = 1 + i % 5;
         record.released_bytes = (8 + 17 * (i % 5)) * kMiB;
+        record.step = 100 + 40 * static_cast<std::int64_t>(i);
+        const std::uint64_t used = (900 + 60 * (i % 4)) * kMiB;
+        record.device_memory = {{"cuda:0",
+                                 used,
+                                 used - record.released_bytes,
+                                 80 * 1024 * kMiB,
+                                 model::MemorySource::torch}};
         record.note = i == 7 ? "graph over the time budget: equal findings counted only" : "";
         report.collections.push_back(record);
     }
@@ -253,7 +272,8 @@ void add_collections(model::Report& report) {
 
 model::Report make_quiet_report() {
     model::Report report;
-    report.program = {"train.py", 4242, 0, "3.11.7", "0.1.0", "2026-01-31T12:00:00Z", "ride-along"};
+    report.processes = {
+        {"train.py", 4242, 0, "3.11.7", "0.1.0", "2026-01-31T12:00:00Z", "ride-along"}};
     report.devices = {"cuda"};
     report.stats.collections = 123;
     report.stats.condemned = 45678;
@@ -276,11 +296,26 @@ model::Report make_sample_report() {
     return report;
 }
 
+model::Report make_merged_report() {
+    model::Report report = make_sample_report();
+    report.processes.push_back(
+        {"train.py", 4243, 1, "3.11.7", "0.1.0", "2026-01-31T12:00:01Z", "ride-along"});
+    Finding& shared = report.findings.front();
+    shared.sightings.push_back({1, 36, 100 * kMiB, 4.25, 140});
+    shared.sightings.front().occurrences -= 36;
+    shared.sightings.front().held_bytes -= 100 * kMiB;
+    report.findings.back().sightings.front().process = 1;
+    for (std::size_t i = 6; i < report.collections.size(); ++i) {
+        report.collections[i].process = 1;
+    }
+    return report;
+}
+
 model::Report make_hostile_report(const std::string& text) {
     model::Report report = make_sample_report();
-    report.program.script = report.program.python_version = text;
-    report.program.cyclewatch_version = report.program.started_at = text;
-    report.program.strategy = text;
+    model::ProgramInfo& program = report.processes.front();
+    program.script = program.python_version = program.cyclewatch_version = text;
+    program.started_at = program.strategy = text;
     report.devices = {text};
     report.notes = {text};
     report.stats.skipped = {{text, 1}};
@@ -293,6 +328,7 @@ model::Report make_hostile_report(const std::string& text) {
     };
     for (Finding& finding : report.findings) {
         finding.signature = finding.pattern = finding.title = finding.headline = text;
+        finding.advice = finding.standing_reason = finding.note = text;
         spoil(finding.loop);
         spoil(finding.cut);
         spoil(finding.alternatives);
@@ -309,6 +345,9 @@ model::Report make_hostile_report(const std::string& text) {
     }
     for (model::CollectionRecord& record : report.collections) {
         record.note = text;
+        for (model::DeviceMemory& memory : record.device_memory) {
+            memory.device = text;
+        }
     }
     return report;
 }

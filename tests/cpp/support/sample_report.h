@@ -10,6 +10,9 @@ namespace cyclewatch::testing {
 
 model::Report make_sample_report();
 
+// The sample as of two processes.
+model::Report make_merged_report();
+
 // Nothing found, much watched.
 model::Report make_quiet_report();
 

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/merge_reports.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "report/report_store.h"
+
+namespace cyclewatch::report {
+namespace {
+
+using model::Report;
+
+// What a watch of that rank says after `collections` collections, each of which found one loop of
+// each signature, of (rank + 1) bytes.
+Report of_rank(int rank,
+               const std::vector<std::string>& signatures,
+               std::uint64_t collections = 1) {
+    model::ProgramInfo program;
+    program.script = "train.py";
+    program.pid = 100 - rank;
+    program.rank = rank;
+    program.started_at = "2026-01-31T12:00:00Z";
+    ReportStore store(program, {rank == 0 ? "cuda" : "cpu"});
+    for (std::uint64_t number = 1; number <= collections; ++number) {
+        model::CollectionRecord record;
+        record.number = number;
+        record.started_at = 10.0 * (rank + 1) + static_cast<double>(number);
+        record.dead_for_at_most = 2;
+        record.step = static_cast<std::int64_t>(number) * 5;
+        record.owners = 1;
+        record.released_bytes = static_cast<std::uint64_t>(rank) + 1;
+        std::vector<model::Finding> findings;
+        for (const std::string& signature : signatures) {
+            model::Finding finding;
+            finding.signature = signature;
+            finding.headline = "of rank " + std::to_string(rank);
+            finding.held_bytes = finding.largest_bytes = record.released_bytes;
+            finding.occurrences = 1;
+            findings.push_back(finding);
+        }
+        store.add(record, findings);
+    }
+    store.note("of any rank");
+    model::Stats stats;
+    stats.collections = collections;
+    stats.elapsed = static_cast<double>(collections);
+    stats.skipped = {{"a reason", 1}};
+    return store.snapshot(stats);
+}
+
+base::Result<Report> merged(const std::vector<Report>& reports) {
+    std::vector<const Report*> given;
+    for (const Report& report : reports) {
+        given.push_back(&report);
+    }
+    return merge_reports(given);
+}
+
+TEST(MergeReports, GivesBackASingleReport) {
+    const Report one = of_rank(3, {"a", "b"}, 4);
+    const auto whole = merged({one});
+    ASSERT_TRUE(whole.ok()) << whole.error();
+    EXPECT_EQ(whole.value(), one);
+}
+
+TEST(MergeReports, JoinsEqualFindingsOfSeveralRanks) {
+    const auto whole = merged({of_rank(2, {"a"}, 3), of_rank(0, {"a", "b"}, 2)});
+    ASSERT_TRUE(whole.ok()) << whole.error();
+    const Report& report = whole.value();
+    ASSERT_EQ(report.processes.size(), 2U);
+    EXPECT_EQ(report.processes[0].rank, 0);
+    EXPECT_EQ(report.processes[1].rank, 2);
+    ASSERT_EQ(report.findings.size(), 2U);
+    const model::Finding& finding = report.findings[0];
+    EXPECT_EQ(finding.signature, "a");
+    EXPECT_EQ(finding.held_bytes, 2U * 1 + 3U * 3);
+    EXPECT_EQ(finding.occurrences, 5U);
+    EXPECT_EQ(finding.byte_seconds, 2.0 * 11);
+    EXPECT_EQ(finding.headline, "of rank 2") << "the heaviest is shown";
+    EXPECT_EQ(finding.first_seen, 11) << "of rank 0, which met it soonest";
+    EXPECT_EQ(finding.last_seen, 33);
+    const std::vector<model::Sighting> expected{{0, 2, 2, 11, 5}, {1, 3, 9, 31, 5}};
+    EXPECT_EQ(finding.sightings, expected);
+    EXPECT_EQ(report.findings[1].sightings.size(), 1U);
+}
+
+TEST(MergeReports, AddsUpWhatReportsSayOfThemselves) {
+    const auto whole = merged({of_rank(0, {"a"}, 2), of_rank(1, {"b"}, 3)});
+    ASSERT_TRUE(whole.ok()) << whole.error();
+    const Report& report = whole.value();
+    EXPECT_EQ(report.held_bytes, 2U * 1 + 3U * 2);
+    EXPECT_EQ(report.stats.collections, 5U);
+    EXPECT_EQ(report.stats.elapsed, 5);
+    EXPECT_EQ(report.stats.findings, 2U);
+    EXPECT_EQ(report.stats.skipped.at("a reason"), 2U);
+    EXPECT_THAT(report.devices, ::testing::ElementsAre("cuda", "cpu"));
+    EXPECT_THAT(report.notes, ::testing::ElementsAre("of any rank"));
+    std::string lines;
+    for (const model::CollectionRecord& record : report.collections) {
+        lines += std::to_string(record.process) + ":" + std::to_string(record.number) + " ";
+    }
+    EXPECT_EQ(lines, "0:1 0:2 1:1 1:2 1:3 ");
+}
+
+TEST(MergeReports, SaysTheSameInWhateverOrderTheReportsCome) {
+    const Report a = of_rank(0, {"x", "y"}, 2);
+    const Report b = of_rank(1, {"y", "z"}, 5);
+    const Report c = of_rank(2, {"z", "x"}, 3);
+    const Report whole = merged({a, b, c}).value();
+    EXPECT_EQ(merged({c, b, a}).value(), whole);
+    EXPECT_EQ(merged({merged({a, b}).value(), c}).value(), whole);
+    EXPECT_EQ(merged({c, merged({b, a}).value()}).value(), whole);
+}
+
+TEST(MergeReports, CountsAProcessOnceInItsLatestState) {
+    const Report early = of_rank(0, {"a"}, 2);
+    const Report late = of_rank(0, {"a"}, 7);
+    const Report other = of_rank(1, {"a"}, 1);
+    const Report whole = merged({late, other}).value();
+    EXPECT_EQ(merged({late, other, late}).value(), whole) << "a file named twice";
+    EXPECT_EQ(merged({early, other, late}).value(), whole);
+    EXPECT_EQ(merged({late, early, other}).value(), whole);
+    const Report outdated = merged({early, other}).value();
+    EXPECT_EQ(merged({outdated, late, other}).value(), whole) << "an earlier merge lies beside";
+    EXPECT_EQ(merged({whole, other}).value(), whole);
+}
+
+TEST(MergeReports, RefusesWhatItCannotTakeApart) {
+    const Report a = of_rank(0, {"x"});
+    const Report b = of_rank(1, {"x"});
+    const Report c = of_rank(2, {"x"});
+    const Report ab = merged({a, b}).value();
+    const Report bc = merged({b, c}).value();
+    const auto whole = merged({ab, bc});
+    ASSERT_FALSE(whole.ok());
+    EXPECT_THAT(whole.error(), ::testing::HasSubstr("some of their processes in common"));
+    EXPECT_TRUE(merged({ab, bc, a, b, c}).ok()) << "those they were made from settle it";
+    EXPECT_THAT(merged({}).error(), ::testing::HasSubstr("no reports"));
+}
+
+TEST(MergeReports, TellsContainersApartThatGaveTheSameProcessId) {
+    Report one = of_rank(0, {"x"});
+    Report two = of_rank(1, {"x"});
+    one.processes[0].pid = two.processes[0].pid = 7;
+    EXPECT_EQ(merged({one, two}).value().processes.size(), 2U);
+}
+
+TEST(MergeReports, BoundsWhatItKeeps) {
+    std::vector<Report> reports;
+    for (int rank = 0; rank < 50; ++rank) {
+        reports.push_back(of_rank(rank, {"x", "only " + std::to_string(rank)}, 200));
+    }
+    reports.push_back(of_rank(50, {}));
+    for (std::size_t i = 0; i < kMaxFindings; ++i) {
+        reports.back().findings.emplace_back().signature = std::to_string(i);
+    }
+    const Report whole = merged(reports).value();
+    EXPECT_LE(whole.collections.size(), kMaxMergedRecords);
+    EXPECT_EQ(whole.collections.size() + whole.omitted_collections, 50U * 200 + 1);
+    EXPECT_EQ(whole.findings.size(), kMaxFindings);
+    EXPECT_EQ(whole.findings[0].signature, "x");
+    EXPECT_THAT(whole.notes, ::testing::Contains(::testing::StartsWith("51 further kinds")));
+}
+
+TEST(MergeReports, WeighsStandingsAndKeepsWhatReadersWrote) {
+    Report one = of_rank(0, {"x", "y"});
+    Report two = of_rank(1, {"x", "y"});
+    for (Report* report : {&one, &two}) {
+        for (model::Finding& finding : report->findings) {
+            finding.standing = model::Standing::ignored;
+            finding.standing_reason = "said so";
+        }
+    }
+    two.findings[0].standing = model::Standing::known;  // x
+    two.findings[0].standing_reason = "in the baseline";
+    two.findings[0].verdict = model::Verdict::bug;
+    two.findings[0].note = "ask Ada";
+    one.findings[1].verdict = model::Verdict::bug;  // y
+    one.findings[1].note = "ask Ada";
+    two.findings[1].verdict = model::Verdict::accepted;
+    two.findings[1].note = "ask Bob";
+    const Report whole = merged({one, two}).value();
+    const model::Finding& x = whole.findings[0];
+    EXPECT_EQ(x.standing, model::Standing::known);
+    EXPECT_EQ(x.standing_reason, "in the baseline");
+    EXPECT_EQ(x.verdict, model::Verdict::bug);
+    EXPECT_EQ(x.note, "ask Ada");
+    const model::Finding& y = whole.findings[1];
+    EXPECT_EQ(y.standing_reason, "said so");
+    EXPECT_EQ(y.verdict, model::Verdict::unclear);
+    EXPECT_EQ(y.note, "ask Ada\nask Bob");
+}
+
+}  // namespace
+}  // namespace cyclewatch::report

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reports as values: what they say of processes and steps, and how several become one."""
+
+import gc
+import json
+
+import pytest
+
+import cyclewatch
+
+
+class Block:
+    """Owns what the reader says, and may be part of a loop."""
+
+    __slots__ = ("__weakref__", "other", "size")
+
+    def __init__(self, size):
+        """Own `size` bytes of nothing."""
+        self.size = size
+        self.other = self
+
+
+@pytest.fixture(autouse=True)
+def block_is_an_owner():
+    """Let every watch know the class, and nothing else be condemned meanwhile."""
+    gc.collect()
+    cyclewatch.register_owner(
+        Block, lambda block: {"device": "cpu", "nbytes": block.size, "data_ptr": id(block)}
+    )
+    yield
+    cyclewatch.unregister_owner(Block)
+
+
+def report_of(*sizes, steps=()):
+    """What a watch says of one loop of each size, one collection each."""
+    with cyclewatch.watch(devices=("cpu",)) as watch:
+        for number, size in enumerate(sizes):
+            if steps:
+                watch.step(steps[number])
+            Block(size)
+            gc.collect()
+    return watch.report()
+
+
+def as_other_process(report, rank, tmp_path):
+    """The same report as another process would have written it."""
+    document = json.loads(report.to_json())
+    document["processes"][0].update(rank=rank, pid=4000 + rank)
+    path = tmp_path / f"rank{rank}.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return cyclewatch.Report.load(path)
+
+
+def test_finding_says_at_which_step_it_was_first_seen():
+    report = report_of(100, 50, steps=(7, 8))
+    assert [collection.step for collection in report.collections] == [7, 8]
+    [sighting] = report.findings[0].sightings
+    assert (sighting.process, sighting.occurrences, sighting.held_bytes) == (0, 2, 150)
+    assert sighting.first_step == 7
+    assert sighting.first_seen == report.findings[0].first_seen
+
+
+def test_step_is_unknown_until_the_program_tells_one():
+    report = report_of(100)
+    assert report.collections[0].step is None
+    assert report.findings[0].sightings[0].first_step is None
+
+
+@pytest.mark.parametrize(("step", "error"), [(-1, ValueError), ("7", TypeError), (1.5, TypeError)])
+def test_step_that_is_no_count_is_refused(step, error):
+    with cyclewatch.watch(devices=("cpu",)) as watch, pytest.raises(error):
+        watch.step(step)
+
+
+def test_byte_seconds_are_bytes_times_the_longest_wait():
+    report = report_of(1000)
+    finding = report.findings[0]
+    assert finding.byte_seconds == pytest.approx(1000 * finding.dead_for_at_most)
+    assert finding.byte_seconds > 0
+
+
+def test_live_report_is_of_one_process():
+    report = report_of(100)
+    [process] = report.processes
+    assert process.rank is None
+    assert report.collections[0].process == 0
+    assert report.findings[0].standing == "new"
+    assert report.findings[0].verdict == report.findings[0].note == ""
+
+
+def test_merged_report_has_a_sighting_for_each_process(tmp_path):
+    one = as_other_process(report_of(100, 200), 0, tmp_path)
+    two = as_other_process(report_of(1000), 1, tmp_path)
+    whole = cyclewatch.Report.merge([two, one])
+    assert [process.rank for process in whole.processes] == [0, 1]
+    [finding] = whole.findings
+    assert finding.held_bytes == whole.held_bytes == 1300
+    assert [sighting.held_bytes for sighting in finding.sightings] == [300, 1000]
+    assert "2 processes" in repr(whole)
+    assert "2 processes" in whole.to_text()
+    assert "ranks 0 to 1" in whole.to_html()
+
+
+def test_merging_needs_reports():
+    with pytest.raises(ValueError, match="no reports to merge"):
+        cyclewatch.Report.merge([])
+    with pytest.raises(TypeError):
+        cyclewatch.Report.merge([None])
+
+
+def test_standings_and_verdicts_are_given_to_a_copy(tmp_path):
+    report = report_of(100)
+    signature = report.findings[0].signature
+    known = report.with_standings({signature: ("known", "in the baseline"), "cw1-0": ("new", "")})
+    judged = known.with_verdicts({signature: ("bug", "ask Ada")})
+    judged.save(tmp_path / "judged.json")
+    finding = cyclewatch.Report.load(tmp_path / "judged.json").findings[0]
+    assert (finding.standing, finding.standing_reason) == ("known", "in the baseline")
+    assert (finding.verdict, finding.note) == ("bug", "ask Ada")
+    assert report.findings[0].standing == "new"
+    with pytest.raises(ValueError, match="'worse' is none of .*'library'"):
+        report.with_standings({signature: ("worse", "")})
+    with pytest.raises(ValueError, match="'worse' is none of .*'accepted'"):
+        report.with_verdicts({signature: ("worse", "")})
