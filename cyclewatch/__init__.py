@@ -11,12 +11,14 @@ from cyclewatch._native import (
     DeviceMemory,
     Finding,
     Owner,
+    Pattern,
     Program,
     Reference,
     Report,
     Sighting,
     Stats,
     __version__,
+    patterns,
 )
 from cyclewatch.errors import ReportFormatError, TensorCycleWarning
 from cyclewatch.watches import (
@@ -33,6 +35,7 @@ __all__ = [
     "DeviceMemory",
     "Finding",
     "Owner",
+    "Pattern",
     "Program",
     "Reference",
     "Report",
@@ -43,6 +46,7 @@ __all__ = [
     "Watch",
     "__version__",
     "observe_tensor_cycles",
+    "patterns",
     "register_owner",
     "unregister_owner",
     "warn_tensor_cycles",

@@ -69,7 +69,7 @@ class Search {
         for (std::size_t i = 0; i < loop.size(); ++i) {
             Candidate candidate;
             candidate.edges = {loop[i]};  // positions in the component until it is finished
-            candidate.pattern = &pattern_of(view, i);
+            candidate.evidence = &evidence_of(view, i);
             candidate.score = score_of(view, i);
             ranked.push_back(std::move(candidate));
         }
@@ -216,7 +216,7 @@ class Search {
         if (result.cut.size() == 1) {
             result.alternatives.insert(result.alternatives.begin(), result.cut.front());
         }
-        payload.pattern = &patterns::kPayloadOfCallable;
+        payload.evidence = &patterns::kPayloadOfCallable;
         result.cut = {std::move(payload)};
     }
 

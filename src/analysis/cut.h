@@ -13,7 +13,7 @@ namespace cyclewatch::analysis {
 
 struct Candidate {
     std::vector<std::uint32_t> edges;  // logical references that go together, the best first
-    const Pattern* pattern = nullptr;
+    const Evidence* evidence = nullptr;
     int score = 0;
     std::uint64_t alike = 1;   // references of this kind that must all go
     bool shared_cell = false;  // `edges` go through one variable

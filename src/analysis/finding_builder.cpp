@@ -105,7 +105,7 @@ void FindingBuilder::describe(const Component& component,
 }
 
 void FindingBuilder::list_cut(const Cut& cut) {
-    finding_.pattern = cut.cut.empty() ? "unknown" : std::string(cut.cut.front().pattern->id);
+    finding_.pattern = cut.cut.empty() ? "unknown" : std::string(cut.cut.front().evidence->pattern);
     for (const Candidate& candidate : cut.cut) {
         append_references(finding_.cut, graph_, candidate, cut.cut.size());
     }

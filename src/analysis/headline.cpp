@@ -3,6 +3,8 @@
 
 #include "analysis/names.h"
 #include "base/byte_size.h"
+#include "catalog/catalog.h"
+#include "catalog/words.h"
 
 namespace cyclewatch::analysis {
 namespace {
@@ -18,6 +20,19 @@ std::string named(const LogicalGraph& graph, std::uint32_t edge) {
         text += " (" + location.substr(location.find_last_of("/\\") + 1) + ")";
     }
     return text;
+}
+
+const catalog::Words& words_of(const Evidence& evidence) {
+    return catalog::Catalog::built_in().words(evidence.pattern, evidence.variant);
+}
+
+catalog::Slots slots_of(const LogicalGraph& graph, std::uint32_t edge) {
+    std::string label = label_of(graph, edge);
+    const std::string_view name = graph.label_name(edge);
+    return {short_name(graph, graph.edges[edge].holder),
+            short_name(graph, graph.targets[edge]),
+            label,
+            name.empty() ? label : std::string(name)};
 }
 
 std::string what_is_kept(std::uint64_t held_bytes, std::uint64_t shared_bytes) {
@@ -72,7 +87,8 @@ std::string reason_of(const LogicalGraph& graph,
                       const Candidate& candidate,
                       std::size_t i,
                       std::size_t set_size) {
-    std::string text = reason_text(graph, *candidate.pattern, candidate.edges[i]);
+    std::string text = catalog::fill(words_of(*candidate.evidence).explanation,
+                                     slots_of(graph, candidate.edges[i]));
     if (candidate.shared_cell) {
         text += "; " + std::to_string(candidate.alike) +
                 " references share this one variable: cutting one of them is not enough, empty "
@@ -89,6 +105,14 @@ std::string reason_of(const LogicalGraph& graph,
         text += "; this ends the shortest loop, but no small set of references ends them all";
     }
     return text;
+}
+
+std::string advice_of(const LogicalGraph& graph, const Cut& cut) {
+    if (cut.cut.empty()) {
+        return catalog::Catalog::built_in().words("unknown", "no-reference").advice;
+    }
+    const Candidate& first = cut.cut.front();
+    return catalog::fill(words_of(*first.evidence).advice, slots_of(graph, first.edges.front()));
 }
 
 }  // namespace cyclewatch::analysis

@@ -18,11 +18,14 @@ namespace cyclewatch::analysis {
                                       std::uint64_t held_bytes,
                                       std::uint64_t shared_bytes);
 
-// Why to cut reference number `i` of this candidate: its pattern's reason and, where one
+// Why to cut reference number `i` of this candidate: what its pattern says and, where one
 // reference is not enough, that.
 [[nodiscard]] std::string reason_of(const LogicalGraph& graph,
                                     const Candidate& candidate,
                                     std::size_t i,
                                     std::size_t set_size);
+
+// What to write instead, for the reference to cut.
+[[nodiscard]] std::string advice_of(const LogicalGraph& graph, const Cut& cut);
 
 }  // namespace cyclewatch::analysis

@@ -83,7 +83,7 @@ class Judge {
           target_(loop.target(i)),
           name_(graph_.label_name(edge_)) {}
 
-    const Pattern& pattern() const {
+    const Evidence& evidence() const {
         if (graph_.edges[edge_].structural) {
             return kStructural;
         }
@@ -150,9 +150,12 @@ class Judge {
     }
 
   private:
-    const Pattern& closure() const {
+    const Evidence& closure() const {
         if (graph_.is(target_, NodeKind::function)) {
-            return name_ == short_name(graph_, target_) ? kRecursiveClosure : kClosure;
+            if (name_ != short_name(graph_, target_)) {
+                return kClosure;
+            }
+            return target_ == holder_ ? kRecursiveClosure : kRecursivePair;
         }
         if (graph_.is(target_, NodeKind::bound_method)) {
             return kWrappedMethod;
@@ -166,7 +169,7 @@ class Judge {
         return is_container(graph_, target_) ? kClosureCapturesContainer : kClosure;
     }
 
-    const Pattern& local() const {
+    const Evidence& local() const {
         if (graph_.is(holder_, NodeKind::generator)) {
             return kGeneratorLocal;
         }
@@ -194,7 +197,7 @@ class Judge {
         return stores ? kExceptionHolderInFrame : kFrameLocal;
     }
 
-    const Pattern& attribute() const {
+    const Evidence& attribute() const {
         if (target_ == holder_) {
             return kSelfReference;
         }
@@ -224,7 +227,7 @@ class Judge {
         return object_attribute();
     }
 
-    const Pattern& object_attribute() const {
+    const Evidence& object_attribute() const {
         const std::string target_class = folded(short_name(graph_, target_));
         for (const std::string_view helper : kHelperClasses) {
             if (target_class.find(helper) != std::string::npos || name_.starts_with("_cached")) {
@@ -251,7 +254,7 @@ class Judge {
         return full_name(graph_, holder_) == full_name(graph_, target_) ? kMutualAlike : kMutual;
     }
 
-    const Pattern& member() const {
+    const Evidence& member() const {
         if (name_ == "__self__") {
             if (graph_.is(holder_, NodeKind::builtin_function)) {
                 return kBuiltinMethod;
@@ -275,11 +278,14 @@ class Judge {
         return contains(kLinks, name_) ? kMachinery : kMember;
     }
 
-    const Pattern& item() const {
+    const Evidence& item() const {
         const std::uint32_t after = loop_.edges[loop_.next(i_)];
         if (graph_.is(target_, NodeKind::function) && graph_.targets[after] == holder_ &&
             graph_.label_name(after) == "__globals__") {
             return kExecNamespace;
+        }
+        if (target_ == holder_) {
+            return kContainerInItself;
         }
         switch (graph_.node(target_).kind) {
             case NodeKind::exception:
@@ -360,35 +366,22 @@ class Judge {
     std::string_view name_;
 };
 
-void replace_all(std::string& text, std::string_view what, std::string_view by) {
-    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) {
-        text.replace(at, what.size(), by);
-        at += by.size();
-    }
-}
-
 }  // namespace
 
-const Pattern& pattern_of(const LoopView& loop, std::size_t i) {
-    return Judge(loop, i).pattern();
+const Evidence& evidence_of(const LoopView& loop, std::size_t i) {
+    return Judge(loop, i).evidence();
 }
 
 int score_of(const LoopView& loop, std::size_t i) {
     const Judge judge(loop, i);
-    return judge.pattern().weight + judge.adjustment();
+    return judge.evidence().weight + judge.adjustment();
 }
 
-std::string reason_text(const LogicalGraph& graph, const Pattern& pattern, std::uint32_t edge) {
-    std::string text(pattern.reason);
-    replace_all(text, "{holder}", short_name(graph, graph.edges[edge].holder));
-    replace_all(text, "{target}", short_name(graph, graph.targets[edge]));
-    const std::string_view name = graph.label_name(edge);
-    replace_all(text, "{name}", name.empty() ? label_of(graph, edge) : std::string(name));
-    return text;
-}
-
-const Pattern& payload_pattern_of(const LogicalGraph& graph, std::uint32_t edge) {
-    return graph.edges[edge].label.kind == EdgeKind::closure ? kPayloadClosure : kPayload;
+const Evidence& payload_evidence_of(const LogicalGraph& graph, std::uint32_t edge) {
+    if (graph.edges[edge].label.kind == EdgeKind::closure) {
+        return kPayloadClosure;
+    }
+    return graph.is(graph.edges[edge].holder, NodeKind::type) ? kPayloadOfClass : kPayload;
 }
 
 }  // namespace cyclewatch::analysis

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kind of mistake a reference on a loop looks like, how sure that is, and how to say so.
-// pattern_table.h holds the one table of all weights.
+// What kind of mistake a reference on a loop looks like, and how sure that is. pattern_table.h
+// holds the one table of all weights, the catalog all words.
 #pragma once
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "analysis/logical_graph.h"
 
 namespace cyclewatch::analysis {
 
-struct Pattern {
-    std::string_view id;      // Finding::pattern: "closure-captures-self"
-    int weight;               // the higher, the better a reference to cut; below 0: hardly one
-    std::string_view reason;  // {holder}, {name} and {target} are filled in
+struct Evidence {
+    std::string_view pattern;  // of the catalog, and Finding::pattern: "closure-captures-self"
+    std::string_view variant;  // of that pattern; "" for the pattern's own words
+    int weight;                // the higher, the better a reference to cut; below 0: hardly one
 };
 
 // A loop and what speaks for or against its references.
@@ -32,18 +31,13 @@ struct LoopView {
 };
 
 // What the loop's reference number `i` is.
-[[nodiscard]] const Pattern& pattern_of(const LoopView& loop, std::size_t i);
+[[nodiscard]] const Evidence& evidence_of(const LoopView& loop, std::size_t i);
 
-// The weight of that pattern, less what speaks against the reference: code that is not the
+// The weight of that evidence, less what speaks against the reference: code that is not the
 // user's, an attribute that is what the object is for.
 [[nodiscard]] int score_of(const LoopView& loop, std::size_t i);
 
-// The pattern's reason in words, for this reference.
-[[nodiscard]] std::string reason_text(const LogicalGraph& graph,
-                                      const Pattern& pattern,
-                                      std::uint32_t edge);
-
 // What a reference off the loop is, as the reason why it leads to memory.
-[[nodiscard]] const Pattern& payload_pattern_of(const LogicalGraph& graph, std::uint32_t edge);
+[[nodiscard]] const Evidence& payload_evidence_of(const LogicalGraph& graph, std::uint32_t edge);
 
 }  // namespace cyclewatch::analysis

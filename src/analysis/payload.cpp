@@ -50,8 +50,8 @@ bool leads_to_code(const LogicalGraph& graph, std::uint32_t edge) {
 Candidate to_candidate(const LogicalGraph& graph, std::uint32_t edge) {
     Candidate candidate;
     candidate.edges = {edge};
-    candidate.pattern = &payload_pattern_of(graph, edge);
-    candidate.score = candidate.pattern->weight;
+    candidate.evidence = &payload_evidence_of(graph, edge);
+    candidate.score = candidate.evidence->weight;
     candidate.payload = true;
     return candidate;
 }

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes of patterns.toml a C++ file that holds it as JSON: embed_patterns.py TOML CPP."""
+
+import json
+import sys
+import tomllib
+
+FORM = """\
+// Made from {source} by cmake/embed_patterns.py.
+#include "catalog/built_in.h"
+
+namespace cyclewatch::catalog {{
+
+const std::string_view kBuiltInJson = R"json({text})json";
+
+}}  // namespace cyclewatch::catalog
+"""
+
+source, target = sys.argv[1:]
+with open(source, "rb") as file:
+    patterns = tomllib.load(file)
+with open(target, "w", encoding="ascii") as file:
+    file.write(FORM.format(source=source, text=json.dumps(patterns, indent=1)))

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings/bind_catalog.h"
+
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "catalog/catalog.h"
+
+namespace py = pybind11;
+
+namespace cyclewatch::bindings {
+namespace {
+
+using catalog::Pattern;
+
+py::object library_of(const Pattern& pattern) {
+    return pattern.library.has_value()
+               ? py::object(py::str(pattern.library->package + " " + pattern.library->versions))
+               : py::object(py::none());
+}
+
+}  // namespace
+
+void bind_catalog(py::module_& module) {
+    py::class_<Pattern> added(module, "Pattern", "One kind of loop, and what is said about it.");
+    added.attr("__module__") = "cyclewatch";
+    added.def_readonly("id", &Pattern::id, "What Finding.pattern says.")
+        .def_readonly("title", &Pattern::title, "A few words.")
+        .def_readonly("shape", &Pattern::shape, "What such a loop looks like, in words.")
+        .def_property_readonly(
+            "explanation",
+            [](const Pattern& self) { return self.words.explanation; },
+            "Why it keeps memory; {holder}, {target}, {label} and {variable} stand for parts of "
+            "the reference to cut.")
+        .def_property_readonly(
+            "advice",
+            [](const Pattern& self) { return self.words.advice; },
+            "What to write instead; with the same slots.")
+        .def_readonly("before", &Pattern::before, "A few lines of code that leak.")
+        .def_readonly("after", &Pattern::after, "The same, mended.")
+        .def_readonly("links", &Pattern::links, "Public cases of this kind.")
+        .def_property_readonly(
+            "tags", &Pattern::tags, "'benign' for loops by design, 'library' for known leaks.")
+        .def_property_readonly(
+            "library", &library_of, "The package and its versions, such as 'torch >=2.1'; or None.")
+        .def("__repr__", [](const Pattern& self) { return "<Pattern " + self.id + ">"; });
+    module.def("patterns", [] { return catalog::Catalog::built_in().patterns(); });
+}
+
+}  // namespace cyclewatch::bindings

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "catalog/reader.h"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "catalog/words.h"
+
+namespace cyclewatch::catalog {
+namespace {
+
+using nlohmann::json;
+using Keys = std::initializer_list<std::string_view>;
+
+std::string listed(Keys words) {
+    std::string text;
+    for (const std::string_view word : words) {
+        text.append(text.empty() ? "" : ", ").append(word);
+    }
+    return text;
+}
+
+// Thrown and caught in this file only: one thing is wrong with one table of the file.
+struct Problem {
+    std::string sentence;
+};
+
+// One table of the file, and how to name it to the user.
+class Table {
+  public:
+    Table(const json& value, std::string name) : value_(value), name_(std::move(name)) {
+        if (!value_.is_object()) {
+            throw Problem{name_ + " is not a table; write it as key = value lines"};
+        }
+    }
+
+    void allow_only(Keys keys) const {
+        for (const auto& [key, value] : value_.items()) {
+            if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+                throw Problem{name_ + " has no key \"" + key + "\"; the keys are " + listed(keys)};
+            }
+        }
+    }
+    [[nodiscard]] bool has(const char* key) const { return value_.contains(key); }
+    [[nodiscard]] const json& at(const char* key) const { return value_.at(key); }
+    [[nodiscard]] std::string sub(const std::string& key) const { return name_ + "." + key; }
+
+    [[nodiscard]] std::string text(const char* key, std::string missing = {}) const {
+        if (!has(key)) {
+            return missing;
+        }
+        if (!at(key).is_string()) {
+            throw Problem{sub(key) + " is not a text; put it in quotes"};
+        }
+        return at(key).get<std::string>();
+    }
+    [[nodiscard]] std::string required(const char* key) const {
+        std::string value = text(key);
+        if (value.empty()) {
+            throw Problem{name_ + " needs " + key + " = \"...\""};
+        }
+        return value;
+    }
+    [[nodiscard]] const json& list(const char* key) const {
+        static const json none = json::array();
+        if (!has(key)) {
+            return none;
+        }
+        if (!at(key).is_array()) {
+            throw Problem{sub(key) + " is not a list; write it in square brackets"};
+        }
+        return at(key);
+    }
+    [[nodiscard]] std::vector<std::string> texts(const char* key) const {
+        std::vector<std::string> values;
+        for (const json& value : list(key)) {
+            if (!value.is_string()) {
+                throw Problem{sub(key) + " holds what is not a text; put each entry in quotes"};
+            }
+            values.push_back(value.get<std::string>());
+        }
+        return values;
+    }
+    // Text whose slots are known ones.
+    [[nodiscard]] std::string slotted(const char* key, std::string missing) const {
+        std::string value = text(key, std::move(missing));
+        if (const std::string slot = unknown_slot(value); !slot.empty()) {
+            throw Problem{sub(key) + " has the slot {" + slot + "}; the slots are " +
+                          std::string(kSlotNames)};
+        }
+        return value;
+    }
+
+  private:
+    const json& value_;
+    std::string name_;
+};
+
+Step read_step(const json& value, std::string name) {
+    const Table table(value, std::move(name));
+    table.allow_only({"holder", "label", "target"});
+    Step step;
+    step.holder = table.text("holder", "*");
+    step.label = table.text("label", "*");
+    step.target = table.text("target", "*");
+    return step;
+}
+
+Library read_library(const json& value, std::string name) {
+    const Table table(value, std::move(name));
+    table.allow_only({"package", "versions"});
+    Library library;
+    library.package = table.required("package");
+    library.versions = table.required("versions");
+    std::optional<VersionRange> range = VersionRange::parse(library.versions);
+    if (!range) {
+        throw Problem{table.sub("versions") + " is no range of versions; write one such as " +
+                      "\">=1.2,<1.4\""};
+    }
+    library.range = std::move(*range);
+    return library;
+}
+
+Pattern read_pattern(const json& value, std::string name) {
+    const Table table(value, std::move(name));
+    table.allow_only({"id",
+                      "title",
+                      "shape",
+                      "explanation",
+                      "advice",
+                      "variants",
+                      "before",
+                      "after",
+                      "links",
+                      "tags",
+                      "library",
+                      "steps",
+                      "suggests"});
+    Pattern pattern;
+    pattern.id = table.required("id");
+    pattern.title = table.required("title");
+    pattern.shape = table.text("shape");
+    (void)table.required("explanation");
+    pattern.words.explanation = table.slotted("explanation", "");
+    pattern.words.advice = table.slotted("advice", "");
+    pattern.before = table.text("before");
+    pattern.after = table.text("after");
+    pattern.links = table.texts("links");
+    for (const std::string& tag : table.texts("tags")) {
+        if (tag != "benign") {
+            throw Problem{table.sub("tags") + " holds \"" + tag +
+                          "\"; the only tag is \"benign\" (a known leak of a library has a key "
+                          "library)"};
+        }
+        pattern.benign = true;
+    }
+    if (table.has("library")) {
+        pattern.library = read_library(table.at("library"), table.sub("library"));
+    }
+    std::size_t number = 0;
+    for (const json& step : table.list("steps")) {
+        pattern.steps.push_back(
+            read_step(step, table.sub("steps") + "[" + std::to_string(number++) + "]"));
+    }
+    if (table.has("suggests")) {
+        pattern.suggests = read_step(table.at("suggests"), table.sub("suggests"));
+    }
+    if (table.has("variants")) {
+        for (const auto& [key, words] : table.at("variants").items()) {
+            const Table variant(words, table.sub("variants." + key));
+            variant.allow_only({"explanation", "advice"});
+            pattern.variants[key] = {variant.slotted("explanation", pattern.words.explanation),
+                                     variant.slotted("advice", pattern.words.advice)};
+        }
+    }
+    return pattern;
+}
+
+bool contains(const std::vector<std::string>& words, const std::string& word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+Suppression read_suppression(const json& value, std::string name) {
+    const Table table(value, std::move(name));
+    table.allow_only({"signature", "pattern", "reason"});
+    Suppression suppression;
+    suppression.signature = table.text("signature");
+    suppression.pattern = table.text("pattern");
+    suppression.reason = table.required("reason");
+    return suppression;
+}
+
+class Reader {
+  public:
+    explicit Reader(const std::vector<std::string>* known) : known_(known) {
+        if (known_ != nullptr) {
+            ids_ = *known_;
+        }
+    }
+
+    Contents run(std::string_view text) {
+        const json document = json::parse(text, nullptr, false);
+        try {
+            const Table table(document, "the file");
+            each(table, "pattern", [this](const json& value, const std::string& name) {
+                add_pattern(value, name);
+            });
+            each(table, "ignore", [this](const json& value, const std::string& name) {
+                add_suppression(value, name);
+            });
+        } catch (const Problem& problem) {
+            contents_.problems.push_back(problem.sentence);
+        }
+        return std::move(contents_);
+    }
+
+  private:
+    // A mistake in one table costs that table, not its neighbours.
+    void each(const Table& table, const char* key, auto&& add) {
+        std::size_t number = 0;
+        for (const json& value : table.list(key)) {
+            try {
+                add(value, std::string(key) + "[" + std::to_string(number++) + "]");
+            } catch (const Problem& problem) {
+                contents_.problems.push_back(problem.sentence);
+            }
+        }
+    }
+
+    void add_pattern(const json& value, const std::string& name) {
+        Pattern pattern = read_pattern(value, name);
+        if (contains(ids_, pattern.id)) {
+            throw Problem{name + ".id = \"" + pattern.id + "\" is taken; choose another"};
+        }
+        if (known_ != nullptr && !pattern.has_shape()) {
+            throw Problem{name + " says nothing of the loop; give it steps = [{holder = \"...\", " +
+                          "label = \"...\"}]"};
+        }
+        ids_.push_back(pattern.id);
+        contents_.patterns.push_back(std::move(pattern));
+    }
+
+    void add_suppression(const json& value, const std::string& name) {
+        Suppression suppression = read_suppression(value, name);
+        if (suppression.signature.empty() && suppression.pattern.empty()) {
+            throw Problem{name + " says not what to ignore; give it a signature or a pattern"};
+        }
+        if (!suppression.pattern.empty() && !contains(ids_, suppression.pattern)) {
+            throw Problem{name + ".pattern = \"" + suppression.pattern +
+                          "\" is no pattern; cyclewatch.patterns() lists them"};
+        }
+        contents_.suppressions.push_back(std::move(suppression));
+    }
+
+    const std::vector<std::string>* known_;
+    std::vector<std::string> ids_;
+    Contents contents_;
+};
+
+}  // namespace
+
+Contents read(std::string_view json, const std::vector<std::string>* known) {
+    return Reader(known).run(json);
+}
+
+}  // namespace cyclewatch::catalog
