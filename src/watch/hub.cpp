@@ -224,8 +224,11 @@ void Hub::conclude(collector::Miss miss) {
                         "ride-along off and goes on with trial deletion, which is slower.");
         }
     }
-    const model::CollectionRecord record = make_record(Clock::now());
+    const Clock::time_point now = Clock::now();
+    const double dead_for_at_most = seconds(current_.started - replace_last_reaching(now));
     if (current_.caught != nullptr) {
+        model::CollectionRecord record = make_record(now);
+        record.dead_for_at_most = dead_for_at_most;
         Pipeline::settle(*current_.caught);
         collector::change_young_count(-current_.caught->objects_left);
         share_out(*current_.caught, record);
@@ -233,7 +236,17 @@ void Hub::conclude(collector::Miss miss) {
     }
 }
 
-model::CollectionRecord Hub::make_record(Clock::time_point now) {
+// When a collection last ended that reached at least as far as this one, which ends `now`: what is
+// condemned now was alive then, or not yet made.
+Clock::time_point Hub::replace_last_reaching(Clock::time_point now) {
+    const auto generation = static_cast<std::size_t>(std::clamp(current_.generation, 0, 2));
+    const Clock::time_point last =
+        *std::max_element(last_of_generation_.begin() + generation, last_of_generation_.end());
+    last_of_generation_[generation] = now;
+    return last;
+}
+
+model::CollectionRecord Hub::make_record(Clock::time_point now) const {
     model::CollectionRecord record;
     record.number = collections_;
     record.generation = current_.generation;
@@ -243,15 +256,6 @@ model::CollectionRecord Hub::make_record(Clock::time_point now) {
     record.note = current_.depth == Depth::owners_only
                       ? "over budget: owners were counted, no graph was made"
                       : current_.dropped;
-    // What is condemned now was alive, or not yet made, when a collection that reached at least
-    // as far last ran.
-    const auto generation = static_cast<std::size_t>(std::clamp(current_.generation, 0, 2));
-    Clock::time_point earlier = last_of_generation_[generation];
-    for (std::size_t older = generation; older < last_of_generation_.size(); ++older) {
-        earlier = std::max(earlier, last_of_generation_[older]);
-    }
-    record.dead_for_at_most = seconds(current_.started - earlier);
-    last_of_generation_[generation] = now;
     return record;
 }
 

@@ -56,7 +56,8 @@ class Hub final : public collector::CollectionListener {
     void conclude(collector::Miss miss);
     void share_out(Catch& caught, const model::CollectionRecord& record);
     void share_with(Watch& watch, Catch& caught, model::CollectionRecord record);
-    [[nodiscard]] model::CollectionRecord make_record(Clock::time_point now);
+    [[nodiscard]] Clock::time_point replace_last_reaching(Clock::time_point now);
+    [[nodiscard]] model::CollectionRecord make_record(Clock::time_point now) const;
     void count_for_all(Clock::time_point now);
     void tell_failed_readers();
 
