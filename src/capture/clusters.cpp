@@ -68,56 +68,52 @@ DisjointSets mark_ways_to_owners(const Adjacency& reverse,
     return sets;
 }
 
-void number_clusters(DisjointSets& sets, Clusters& clusters) {
-    std::vector<std::uint32_t> number(sets.size(), kNoCluster);
-    for (std::uint32_t& cluster : clusters.of) {
-        if (cluster == kNoCluster) {
-            continue;
-        }
-        std::uint32_t& n = number[sets.find(cluster)];
-        if (n == kNoCluster) {
-            n = static_cast<std::uint32_t>(clusters.size.size());
-            clusters.size.push_back(0);
-        }
-        cluster = n;
-        ++clusters.size[n];
-    }
-}
-
 }  // namespace
 
-Clusters find_clusters(const Adjacency& graph,
+Clusters find_clusters(const RawGraph& graph,
                        const Adjacency& reverse,
-                       std::span<const std::uint32_t> owners,
-                       std::span<const std::uint64_t> kinds) {
+                       std::span<const std::uint32_t> owners) {
     Clusters clusters;
-    clusters.of.assign(graph.nodes(), kNoCluster);
+    const auto nodes = static_cast<std::uint32_t>(graph.references.nodes());
+    clusters.of.assign(nodes, kNoCluster);
     DisjointSets sets = mark_ways_to_owners(reverse, owners, clusters.of);
-    number_clusters(sets, clusters);
-    clusters.shape.assign(clusters.size.size(), 0);
-    for (std::uint32_t node = 0; node < graph.nodes(); ++node) {
-        const std::uint32_t cluster = clusters.of[node];
-        if (cluster == kNoCluster) {
+    std::vector<std::uint32_t> number(sets.size(), kNoCluster);
+    for (std::uint32_t node = 0; node < nodes; ++node) {
+        if (clusters.of[node] == kNoCluster) {
             continue;
         }
-        std::uint64_t& shape = clusters.shape[cluster];
-        shape += mix(kinds[node]);  // a sum: the order of the objects must not matter
-        for (const std::uint32_t target : graph.of(node)) {
-            if (clusters.of[target] == cluster) {
-                shape += mix(kinds[node] * 3 + mix(kinds[target]));
+        std::uint32_t& cluster = number[sets.find(clusters.of[node])];
+        if (cluster == kNoCluster) {
+            cluster = static_cast<std::uint32_t>(clusters.size.size());
+            clusters.size.push_back(0);
+            clusters.shape.push_back(0);
+        }
+        clusters.of[node] = cluster;
+        ++clusters.size[cluster];
+        // Sums: the order of the objects must not matter.
+        const std::uint64_t kind = graph.kinds[node];
+        std::uint64_t shape = mix(kind);
+        for (const std::uint32_t target : graph.references.of(node)) {
+            // What leads to an owner, through something that does, is in the same cluster.
+            if (clusters.of[target] != kNoCluster) {
+                shape += mix(kind << 32 | graph.kinds[target]);
             }
         }
+        clusters.shape[cluster] += shape;
     }
     return clusters;
 }
 
-std::vector<Verdict> choose_clusters(const Clusters& clusters, std::uint64_t max_objects) {
+std::vector<Verdict> choose_clusters(const Clusters& clusters,
+                                     std::uint64_t max_objects,
+                                     std::uint64_t max_repeated) {
     std::vector<Verdict> verdicts(clusters.size.size());
     std::unordered_map<std::uint64_t, std::uint32_t> named;  // shape -> first cluster of it
     std::uint64_t objects = 0;
     for (std::uint32_t cluster = 0; cluster < verdicts.size(); ++cluster) {
         const auto twin = named.find(clusters.shape[cluster]);
-        if (objects == 0 || objects + clusters.size[cluster] <= max_objects) {
+        const std::uint64_t limit = twin == named.end() ? max_objects : max_repeated;
+        if (objects == 0 || objects + clusters.size[cluster] <= limit) {
             objects += clusters.size[cluster];
             named.try_emplace(clusters.shape[cluster], cluster);
         } else if (twin != named.end()) {

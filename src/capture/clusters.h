@@ -23,26 +23,27 @@ struct Clusters {
                                        // refer to each other, independent of their order
 };
 
-// `kinds` is one hash per object that says what it is (its type, a function's code).
-[[nodiscard]] Clusters find_clusters(const Adjacency& graph,
+// `reverse` is the references of `graph` the other way round.
+[[nodiscard]] Clusters find_clusters(const RawGraph& graph,
                                      const Adjacency& reverse,
-                                     std::span<const std::uint32_t> owners,
-                                     std::span<const std::uint64_t> kinds);
+                                     std::span<const std::uint32_t> owners);
 
 // What becomes of one cluster.
 struct Verdict {
     enum class Fate : std::uint8_t {
         named,     // its objects go into the reference graph
         repeated,  // same shape as the named cluster `twin`: counted with it
-        omitted,   // over the limit, and of a shape no named cluster has
+        omitted,   // over the limit, and of a shape that no named cluster has
     };
     Fate fate = Fate::named;
     std::uint32_t twin = kNoCluster;
 };
 
-// Names clusters in order until `max_objects` is reached. At least one is always named, however
-// large; equal shapes beyond the limit are counted with the first of their shape.
+// Names clusters in order: while no more than `max_objects` are named in all if the shape is new,
+// and no more than `max_repeated` if a named cluster has it already. At least one is always
+// named, however large.
 [[nodiscard]] std::vector<Verdict> choose_clusters(const Clusters& clusters,
-                                                   std::uint64_t max_objects);
+                                                   std::uint64_t max_objects,
+                                                   std::uint64_t max_repeated);
 
 }  // namespace cyclewatch::capture

@@ -22,21 +22,6 @@ std::vector<PyObject*> concatenate(std::span<PyObject* const> first,
     return all;
 }
 
-// What an object is, for the shape of a cluster: its type and, for functions, their code. Read
-// from memory the collection keeps alive; the same for equal objects of one process.
-std::vector<std::uint64_t> kinds_of(std::span<PyObject* const> objects) {
-    std::vector<std::uint64_t> kinds;
-    kinds.reserve(objects.size());
-    for (PyObject* object : objects) {
-        auto kind = reinterpret_cast<std::uintptr_t>(Py_TYPE(object));
-        if (PyFunction_Check(object)) {
-            kind ^= reinterpret_cast<std::uintptr_t>(PyFunction_GET_CODE(object)) << 1;
-        }
-        kinds.push_back(kind);
-    }
-    return kinds;
-}
-
 std::vector<std::uint32_t> positions_of(std::span<PyObject* const> owners,
                                         const collector::PointerIndex& index) {
     std::vector<std::uint32_t> positions;
@@ -52,7 +37,7 @@ struct Selection {
     std::uint64_t omitted = 0;
 };
 
-Selection select(const Adjacency& graph,
+Selection select(const RawGraph& graph,
                  const Adjacency& reverse,
                  const Clusters& clusters,
                  const std::vector<Verdict>& verdicts,
@@ -62,7 +47,7 @@ Selection select(const Adjacency& graph,
     // The first cluster is always named; where it alone is over the limit, in part.
     const bool in_part = !clusters.size.empty() && clusters.size[0] > limits.max_objects;
     const std::vector<bool> region =
-        in_part ? choose_region(graph, reverse, clusters, 0, owners, limits.max_objects)
+        in_part ? choose_region(graph.references, reverse, clusters, 0, owners, limits.max_region())
                 : std::vector<bool>();
     for (std::uint32_t node = 0; node < clusters.of.size(); ++node) {
         const std::uint32_t cluster = clusters.of[node];
@@ -80,27 +65,28 @@ Selection select(const Adjacency& graph,
     return selection;
 }
 
-// Says for each owner where it went: a node, a repeated shape, or nowhere.
+// Says for each owner where it went: a node, a repeated shape, or nowhere. `nodes` and `positions`
+// are those of the owners.
 void place_owners(const Clusters& clusters,
                   const std::vector<Verdict>& verdicts,
-                  std::span<const std::uint32_t> owners,
-                  const std::vector<std::uint32_t>& node_of,
+                  std::span<const std::uint32_t> positions,
+                  std::span<const std::uint32_t> nodes,
                   CapturedGraph& captured) {
     std::unordered_map<std::uint32_t, model::NodeId> first_owner;     // of a named cluster
     std::unordered_map<std::uint32_t, std::uint32_t> repeat_of_twin;  // twin -> index
     std::vector<bool> counted(verdicts.size(), false);
-    captured.owners.reserve(owners.size());
-    for (const std::uint32_t owner : owners) {
-        if (node_of[owner] != kNotNamed) {
-            const auto node = static_cast<model::NodeId>(node_of[owner]);
-            first_owner.try_emplace(clusters.of[owner], node);
+    for (std::size_t owner = 0; owner < positions.size(); ++owner) {
+        if (nodes[owner] != kNotNamed) {
+            const auto node = static_cast<model::NodeId>(nodes[owner]);
+            first_owner.try_emplace(clusters.of[positions[owner]], node);
         }
     }
-    for (const std::uint32_t owner : owners) {
+    captured.owners.reserve(positions.size());
+    for (std::size_t owner = 0; owner < positions.size(); ++owner) {
         OwnerPlace& place = captured.owners.emplace_back();
-        const std::uint32_t cluster = clusters.of[owner];
-        if (node_of[owner] != kNotNamed) {
-            place = {OwnerPlace::Kind::node, static_cast<model::NodeId>(node_of[owner]), 0};
+        const std::uint32_t cluster = clusters.of[positions[owner]];
+        if (nodes[owner] != kNotNamed) {
+            place = {OwnerPlace::Kind::node, static_cast<model::NodeId>(nodes[owner]), 0};
         } else if (verdicts[cluster].fate == Verdict::Fate::repeated) {
             const std::uint32_t twin = verdicts[cluster].twin;
             const auto next = static_cast<std::uint32_t>(captured.repeats.size());
@@ -129,22 +115,26 @@ CapturedGraph capture_graph(std::span<PyObject* const> condemned,
     index.build(objects);
     const std::vector<std::uint32_t> owner_positions = positions_of(owners, index);
 
-    const Adjacency graph = references_among(objects, index);
+    const RawGraph graph = make_raw_graph(objects, index);
     std::vector<Verdict> verdicts;
     Clusters clusters;
     Selection selection;
     {
-        const Adjacency reverse = reversed(graph);
-        clusters = find_clusters(graph, reverse, owner_positions, kinds_of(objects));
-        verdicts = choose_clusters(clusters, limits.max_objects);
+        const Adjacency reverse = reversed(graph.references);
+        clusters = find_clusters(graph, reverse, owner_positions);
+        verdicts = choose_clusters(clusters, limits.max_objects, limits.max_repeated());
         selection = select(graph, reverse, clusters, verdicts, owner_positions, limits);
     }
 
     CapturedGraph captured;
     captured.omitted_objects = selection.omitted;
-    GraphNamer namer(objects, condemned.size(), index, graph, selection.objects, limits.values);
+    GraphNamer namer(objects, condemned.size(), graph.references, selection.objects, limits.values);
     captured.graph = namer.name_all();
-    place_owners(clusters, verdicts, owner_positions, namer.node_of(), captured);
+    std::vector<std::uint32_t> owner_nodes;
+    for (PyObject* const owner : owners) {
+        owner_nodes.push_back(namer.node_of(owner));
+    }
+    place_owners(clusters, verdicts, owner_positions, owner_nodes, captured);
     return captured;
 }
 

@@ -8,6 +8,7 @@
 
 #include <Python.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -18,9 +19,15 @@
 namespace cyclewatch::capture {
 
 struct CaptureLimits {
+    static constexpr std::uint64_t kRepeated = 5'000;
+    static constexpr std::uint64_t kRegion = 5'000;
+
     // Objects named in one collection. A cluster is named whole or not at all, except that of
     // the first at least a region is (capture/region.h).
     std::uint64_t max_objects = 50'000;
+    // Naming what is like something named, or far from every owner, tells little: less of both.
+    [[nodiscard]] std::uint64_t max_repeated() const { return std::min(max_objects, kRepeated); }
+    [[nodiscard]] std::uint64_t max_region() const { return std::min(max_objects, kRegion); }
     bool values = false;  // name dict keys that are no identifiers by their value
 };
 

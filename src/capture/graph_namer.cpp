@@ -32,7 +32,7 @@ struct GraphNamer::Parts final : PartSink {
     Parts(GraphNamer& namer, PyObject* whole) : namer_(namer), whole_(whole) {}
 
     void add(PyObject* part, model::PartRole role) override {
-        const std::uint32_t node = namer_.find(part);
+        const std::uint32_t node = namer_.node_of(part);
         if (node != kNotNamed && namer_.parts_[node].role == model::PartRole::none) {
             namer_.parts_[node] = {role, whole_};
             namer_.builder_.node(static_cast<model::NodeId>(node)).role = role;
@@ -55,7 +55,7 @@ struct GraphNamer::References final : ReferenceSink {
              model::EdgeKind kind,
              std::string_view name,
              std::uint32_t index) override {
-        const std::uint32_t to = namer_.find(target);
+        const std::uint32_t to = namer_.node_of(target);
         if (to == kNotNamed || namer_.unexplained_[to] == 0) {
             return;
         }
@@ -78,27 +78,21 @@ struct GraphNamer::References final : ReferenceSink {
 
 GraphNamer::GraphNamer(std::span<PyObject* const> objects,
                        std::size_t condemned,
-                       const collector::PointerIndex& index,
                        const Adjacency& graph,
                        std::span<const std::uint32_t> selected,
                        bool values)
     : objects_(objects),
       condemned_(condemned),
-      index_(index),
       graph_(graph),
       selected_(selected),
       values_(values),
-      node_of_(objects.size(), kNotNamed),
       parts_(selected.size()),
       unexplained_(selected.size(), 0) {
-    for (std::uint32_t node = 0; node < selected.size(); ++node) {
-        node_of_[selected[node]] = node;
+    named_.reserve(selected.size());
+    for (const std::uint32_t position : selected) {
+        named_.push_back(objects[position]);
     }
-}
-
-std::uint32_t GraphNamer::find(PyObject* object) const noexcept {
-    const std::uint32_t position = index_.find(object);
-    return position == collector::PointerIndex::kAbsent ? kNotNamed : node_of_[position];
+    index_.build(named_);
 }
 
 model::Node GraphNamer::describe(PyObject* object) {
@@ -118,43 +112,44 @@ model::Node GraphNamer::describe(PyObject* object) {
     return node;
 }
 
-void GraphNamer::add_node(std::uint32_t position) {
-    model::Node node = describe(objects_[position]);
-    node.condemned = position < condemned_;
-    builder_.add_node(node);
+void GraphNamer::add_node(std::uint32_t node) {
+    model::Node described = describe(named_[node]);
+    described.condemned = selected_[node] < condemned_;
+    builder_.add_node(described);
 }
 
-void GraphNamer::add_edges(std::uint32_t position) {
-    const std::uint32_t from = node_of_[position];
-    for (const std::uint32_t target : graph_.of(position)) {
-        if (node_of_[target] != kNotNamed) {
-            ++unexplained_[node_of_[target]];
+void GraphNamer::add_edges(std::uint32_t node) {
+    const std::span<const std::uint32_t> targets = graph_.of(selected_[node]);
+    for (const std::uint32_t target : targets) {
+        if (const std::uint32_t to = node_of(objects_[target]); to != kNotNamed) {
+            ++unexplained_[to];
         }
     }
-    References references(*this, from);
-    label_references(objects_[position], parts_[from].role, parts_[from].whole, references);
+    References references(*this, node);
+    label_references(named_[node], parts_[node].role, parts_[node].whole, references);
     if (references.out_of_memory()) {
         throw std::bad_alloc();
     }
-    for (const std::uint32_t target : graph_.of(position)) {
-        const std::uint32_t to = node_of_[target];
+    for (const std::uint32_t target : targets) {
+        const std::uint32_t to = node_of(objects_[target]);
         if (to != kNotNamed && unexplained_[to] > 0) {
             --unexplained_[to];
-            builder_.add_edge(static_cast<model::NodeId>(from), static_cast<model::NodeId>(to), {});
+            builder_.add_edge(static_cast<model::NodeId>(node), static_cast<model::NodeId>(to), {});
         }
     }
 }
 
 model::ReferenceGraph GraphNamer::name_all() {
-    for (const std::uint32_t position : selected_) {
-        add_node(position);
+    const auto nodes = static_cast<std::uint32_t>(named_.size());
+    for (std::uint32_t node = 0; node < nodes; ++node) {
+        add_node(node);
     }
-    for (const std::uint32_t position : selected_) {
-        Parts parts(*this, objects_[position]);
-        find_parts(objects_[position], parts);
+    for (PyObject* const object : named_) {
+        Parts parts(*this, object);
+        find_parts(object, parts);
     }
-    for (const std::uint32_t position : selected_) {
-        add_edges(position);
+    for (std::uint32_t node = 0; node < nodes; ++node) {
+        add_edges(node);
     }
     return builder_.finish();
 }

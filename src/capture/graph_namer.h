@@ -19,7 +19,7 @@
 
 namespace cyclewatch::capture {
 
-inline constexpr std::uint32_t kNotNamed = UINT32_MAX;
+inline constexpr std::uint32_t kNotNamed = collector::PointerIndex::kAbsent;
 
 class GraphNamer {
   public:
@@ -27,15 +27,16 @@ class GraphNamer {
     // condemned set, the rest its dependents. All arguments must outlive the namer.
     GraphNamer(std::span<PyObject* const> objects,
                std::size_t condemned,
-               const collector::PointerIndex& index,
                const Adjacency& graph,
                std::span<const std::uint32_t> selected,
                bool values);
 
     [[nodiscard]] model::ReferenceGraph name_all();
 
-    // Per position: its node, or kNotNamed.
-    [[nodiscard]] const std::vector<std::uint32_t>& node_of() const noexcept { return node_of_; }
+    // The node that `object` became, or kNotNamed.
+    [[nodiscard]] std::uint32_t node_of(PyObject* object) const noexcept {
+        return index_.find(object);
+    }
 
   private:
     struct Parts;
@@ -45,19 +46,17 @@ class GraphNamer {
         PyObject* whole = nullptr;
     };
 
-    // The node that `object` became, or kNotNamed.
-    [[nodiscard]] std::uint32_t find(PyObject* object) const noexcept;
-    void add_node(std::uint32_t position);
+    void add_node(std::uint32_t node);
     [[nodiscard]] model::Node describe(PyObject* object);
-    void add_edges(std::uint32_t position);
+    void add_edges(std::uint32_t node);
 
     std::span<PyObject* const> objects_;
     std::size_t condemned_;
-    const collector::PointerIndex& index_;
     const Adjacency& graph_;
     std::span<const std::uint32_t> selected_;
     bool values_;
-    std::vector<std::uint32_t> node_of_;
+    std::vector<PyObject*> named_;            // per node
+    collector::PointerIndex index_;           // of them: far fewer than `objects_`, as a rule
     std::vector<Part> parts_;                 // per node
     std::vector<std::uint32_t> unexplained_;  // per node: references to it not yet named
     std::unordered_map<PyTypeObject*, model::Node> described_;  // types that say all there is

@@ -1,72 +1,128 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/raw_graph.h"
 
+#include <algorithm>
+#include <array>
 #include <new>
+
+#include "python/type_traversal.h"
 
 namespace cyclewatch::capture {
 namespace {
 
-struct EdgeCollector {
-    const collector::PointerIndex& index;
-    std::vector<std::uint32_t>& targets;
-    bool out_of_memory = false;
+// Positions of what tp_traverse visits. Most references of garbage lead to the object made next,
+// or out of the set to one and the same class: neither needs a look-up.
+class EdgeCollector {
+  public:
+    EdgeCollector(std::span<PyObject* const> objects,
+                  const collector::PointerIndex& index,
+                  std::vector<std::uint32_t>& targets)
+        : objects_(objects), index_(index), targets_(targets) {}
 
+    void collect(std::uint32_t position, const python::TypeTraversal& type) {
+        next_ = position + 1;
+        neighbour_ = next_ < objects_.size() ? objects_[next_] : nullptr;
+        type.visit<visit>(objects_[position], this);
+        if (out_of_memory_) {
+            throw std::bad_alloc();
+        }
+    }
+
+  private:
     // Called from inside tp_traverse: an exception must not pass through its frames.
     static int visit(PyObject* target, void* context) noexcept {
         auto& self = *static_cast<EdgeCollector*>(context);
+        if (target == self.outsider_ || target == nullptr) {
+            return 0;
+        }
         const std::uint32_t position =
-            target == nullptr ? collector::PointerIndex::kAbsent : self.index.find(target);
+            target == self.neighbour_ ? self.next_ : self.index_.find(target);
         if (position == collector::PointerIndex::kAbsent) {
+            self.outsider_ = target;
             return 0;
         }
         try {
-            self.targets.push_back(position);
+            self.targets_.push_back(position);
             return 0;
         } catch (const std::bad_alloc&) {
-            self.out_of_memory = true;
+            self.out_of_memory_ = true;
             return 1;
         }
     }
+
+    const std::span<PyObject* const> objects_;
+    const collector::PointerIndex& index_;
+    std::vector<std::uint32_t>& targets_;
+    PyObject* outsider_ = nullptr;   // known not to be among the objects
+    PyObject* neighbour_ = nullptr;  // follows the one looked at
+    std::uint32_t next_ = 0;         // its position
+    bool out_of_memory_ = false;
+};
+
+std::uint32_t hash_of(const void* pointer) {
+    const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+    return static_cast<std::uint32_t>((address * 0x9e3779b97f4a7c15ULL) >> 32);
+}
+
+std::uint32_t kind_of(PyObject* object) {
+    const std::uint32_t type = hash_of(Py_TYPE(object));
+    return PyFunction_Check(object) ? type ^ hash_of(PyFunction_GET_CODE(object)) : type;
+}
+
+// The types met last: garbage is made of few.
+class Traversals {
+  public:
+    const python::TypeTraversal& of(PyTypeObject* type) {
+        python::TypeTraversal& known = known_[hash_of(type) % known_.size()];
+        if (known.type() != type) {
+            known = python::TypeTraversal(type);
+        }
+        return known;
+    }
+
+  private:
+    std::array<python::TypeTraversal, 64> known_;
 };
 
 }  // namespace
 
-Adjacency references_among(std::span<PyObject* const> objects,
-                           const collector::PointerIndex& index) {
-    Adjacency graph;
-    graph.first.reserve(objects.size() + 1);
-    graph.targets.reserve(objects.size() * 2);
-    EdgeCollector edges{index, graph.targets};
-    for (PyObject* object : objects) {
-        const traverseproc traverse = Py_TYPE(object)->tp_traverse;
-        if (traverse != nullptr && PyObject_IS_GC(object) != 0) {
-            traverse(object, EdgeCollector::visit, &edges);
-        }
-        if (edges.out_of_memory) {
-            throw std::bad_alloc();
-        }
-        graph.first.push_back(static_cast<std::uint32_t>(graph.targets.size()));
+RawGraph make_raw_graph(std::span<PyObject* const> objects, const collector::PointerIndex& index) {
+    RawGraph graph;
+    Adjacency& references = graph.references;
+    references.first.reserve(objects.size() + 1);
+    references.targets.reserve(objects.size() * 2);
+    graph.kinds.reserve(objects.size());
+    Traversals traversals;
+    EdgeCollector edges(objects, index, references.targets);
+    for (std::uint32_t position = 0; position < objects.size(); ++position) {
+        PyObject* const object = objects[position];
+        __builtin_prefetch(objects[std::min<std::size_t>(position + 8, objects.size() - 1)]);
+        graph.kinds.push_back(kind_of(object));
+        edges.collect(position, traversals.of(Py_TYPE(object)));
+        references.first.push_back(static_cast<std::uint32_t>(references.targets.size()));
     }
     return graph;
 }
 
 Adjacency reversed(const Adjacency& graph) {
+    // Rows are counted one place late, so that filling them moves each start to where it belongs.
     Adjacency reverse;
     const std::size_t nodes = graph.nodes();
-    reverse.first.assign(nodes + 1, 0);
+    std::vector<std::uint32_t>& first = reverse.first;
+    first.assign(nodes + 2, 0);
     for (const std::uint32_t target : graph.targets) {
-        ++reverse.first[target + 1];
+        ++first[target + 2];
     }
-    for (std::size_t n = 0; n < nodes; ++n) {
-        reverse.first[n + 1] += reverse.first[n];
+    for (std::size_t n = 2; n < first.size(); ++n) {
+        first[n] += first[n - 1];
     }
     reverse.targets.resize(graph.targets.size());
-    std::vector<std::uint32_t> next(reverse.first.begin(), reverse.first.end() - 1);
     for (std::uint32_t from = 0; from < nodes; ++from) {
         for (const std::uint32_t target : graph.of(from)) {
-            reverse.targets[next[target]++] = from;
+            reverse.targets[first[target + 1]++] = from;
         }
     }
+    first.pop_back();
     return reverse;
 }
 

@@ -26,10 +26,17 @@ struct Adjacency {
     [[nodiscard]] std::size_t nodes() const noexcept { return first.size() - 1; }
 };
 
-// References among `objects` by tp_traverse, one entry per reference; those that lead out of
-// the list are left out. May throw std::bad_alloc.
-[[nodiscard]] Adjacency references_among(std::span<PyObject* const> objects,
-                                         const collector::PointerIndex& index);
+struct RawGraph {
+    Adjacency references;              // by tp_traverse, one entry per reference; those that lead
+                                       // out of the list are left out
+    std::vector<std::uint32_t> kinds;  // per object: a hash of what it is, its type and, for
+                                       // functions, their code; the same for equal objects of
+                                       // one process
+};
+
+// One look at each of `objects`. May throw std::bad_alloc.
+[[nodiscard]] RawGraph make_raw_graph(std::span<PyObject* const> objects,
+                                      const collector::PointerIndex& index);
 
 // The same edges the other way round.
 [[nodiscard]] Adjacency reversed(const Adjacency& graph);

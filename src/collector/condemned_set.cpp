@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/condemned_set.h"
 
+#include <algorithm>
 #include <bit>
 #include <new>
-#include <utility>
 
 namespace cyclewatch::collector {
+
 void PointerIndex::build(std::span<PyObject* const> objects) {
     objects_ = objects;
     const std::size_t capacity = std::bit_ceil(objects.size() * 2 + 2);
@@ -39,27 +40,22 @@ std::uint32_t PointerIndex::find(PyObject* object) const noexcept {
 cw_walk_result CondemnedSet::walk(PyObject* canary) noexcept {
     clear();
     began_ = std::chrono::steady_clock::now();
-    std::size_t count = 0;
-    cw_walk_result result = cw_walk_condemned(canary, storage_.data(), storage_.size(), &count);
-    if (result == CW_WALK_TOO_MANY) {
-        try {
-            storage_.resize(count + count / 4);
-            result = cw_walk_condemned(canary, storage_.data(), storage_.size(), &count);
-        } catch (const std::bad_alloc&) {
-            return result;
-        }
-    }
-    if (result == CW_WALK_COMPLETE) {
-        count_ = count;
+    const cw_walk_result result = cw_walk_condemned(canary, &list_);
+    if (result != CW_WALK_COMPLETE) {
+        clear();
     }
     return result;
 }
 
-void CondemnedSet::assign(std::vector<PyObject*> objects) {
+void CondemnedSet::assign(std::span<PyObject* const> objects) {
+    clear();
     began_ = std::chrono::steady_clock::now();
-    storage_ = std::move(objects);
-    count_ = storage_.size();
-    index_.build(storage_);
+    if (!reserve(objects.size())) {
+        throw std::bad_alloc();
+    }
+    std::ranges::copy(objects, list_.objects);
+    list_.count = objects.size();
+    index_.build(this->objects());
     has_flags_ = false;
 }
 

@@ -36,8 +36,13 @@ class PointerIndex {
 
 class CondemnedSet {
   public:
+    CondemnedSet() = default;
+    CondemnedSet(const CondemnedSet&) = delete;
+    CondemnedSet& operator=(const CondemnedSet&) = delete;
+    ~CondemnedSet() { cw_free_objects(&list_); }
+
     [[nodiscard]] std::span<PyObject* const> objects() const noexcept {
-        return std::span(storage_).first(count_);
+        return {list_.objects, list_.count};
     }
 
     // REQUIRES: PyObject_IS_GC(object).
@@ -49,28 +54,25 @@ class CondemnedSet {
     // When the walk that filled the set began: what it took is the watch's time as well.
     [[nodiscard]] std::chrono::steady_clock::time_point began() const noexcept { return began_; }
 
-    // Room for `count` objects, so that the walk does not allocate. May throw std::bad_alloc.
-    void reserve(std::size_t count) {
-        if (storage_.size() < count) {
-            storage_.resize(count);
-        }
+    // Room for `count` objects, so that the walk does not allocate. False if there is no memory.
+    [[nodiscard]] bool reserve(std::size_t count) noexcept {
+        return cw_reserve_objects(&list_, count) != 0;
     }
     void clear() noexcept {
-        count_ = 0;
+        list_.count = 0;
         index_ = {};
         has_flags_ = true;
     }
 
     // Fills the set from the list that `canary` is linked into. Anything but CW_WALK_COMPLETE
-    // leaves it empty; CW_WALK_TOO_MANY means that there was no memory for so many.
+    // leaves it empty.
     [[nodiscard]] cw_walk_result walk(PyObject* canary) noexcept;
 
     // Fills the set from objects found by other means (trial deletion). May throw.
-    void assign(std::vector<PyObject*> objects);
+    void assign(std::span<PyObject* const> objects);
 
   private:
-    std::vector<PyObject*> storage_;  // room that is kept from one collection to the next
-    std::size_t count_ = 0;           // how much of it is filled
+    cw_object_list list_{};  // its room is kept from one collection to the next
     std::chrono::steady_clock::time_point began_;
     bool has_flags_ = true;  // the collecting flag can be asked; otherwise index_ is
     PointerIndex index_;

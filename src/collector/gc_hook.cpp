@@ -41,7 +41,7 @@ Miss miss_of(cw_walk_result result) {
             return Miss::not_listed;
         case CW_WALK_BROKEN:
             return Miss::broken_list;
-        case CW_WALK_TOO_MANY:
+        case CW_WALK_NO_MEMORY:
             return Miss::out_of_memory;
     }
     return Miss::broken_list;
@@ -80,11 +80,9 @@ void begin_collection(Hook& h, int generation) noexcept {
         begin_trial_deletion(h, generation);
         return;
     }
-    try {
-        // Room for what a young collection can condemn; a larger set grows the buffer once and
-        // keeps it.
-        h.condemned.reserve(4096);
-    } catch (...) {
+    // Room for what a young collection can condemn; a larger set grows the buffer once and keeps
+    // it.
+    if (!h.condemned.reserve(4096)) {
         h.miss = Miss::out_of_memory;
     }
     if (!h.canary.arm()) {

@@ -118,7 +118,7 @@ bool run(int generation, CondemnedSet& condemned) {
             garbage.push_back(trial.objects[i]);
         }
     }
-    condemned.assign(std::move(garbage));
+    condemned.assign(garbage);
     return true;
 }
 

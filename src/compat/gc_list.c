@@ -8,9 +8,12 @@
 #include <internal/pycore_interp.h>
 #include <internal/pycore_pystate.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 /* Bits of _gc_prev and _gc_next that are not part of the pointer (pycore_gc.h). */
 enum { kPointerMask = 3, kCollecting = 2 };
+
+enum { kFirstRoom = 1024 };
 
 static PyGC_Head* head_of(PyObject* object) {
     return (PyGC_Head*)object - 1;
@@ -28,13 +31,33 @@ static int is_collecting(const PyGC_Head* head) {
     return (head->_gc_prev & kCollecting) != 0;
 }
 
-cw_walk_result cw_walk_condemned(PyObject* canary, PyObject** objects, size_t room, size_t* count) {
+int cw_reserve_objects(cw_object_list* list, size_t room) {
+    if (room <= list->room) {
+        return 1;
+    }
+    PyObject** const larger = room <= SIZE_MAX / sizeof(PyObject*)
+                                  ? realloc(list->objects, room * sizeof(PyObject*))
+                                  : NULL;
+    if (larger == NULL) {
+        return 0;
+    }
+    list->objects = larger;
+    list->room = room;
+    return 1;
+}
+
+void cw_free_objects(cw_object_list* list) {
+    free(list->objects);
+    *list = (cw_object_list){NULL, 0, 0};
+}
+
+cw_walk_result cw_walk_condemned(PyObject* canary, cw_object_list* found) {
+    found->count = 0;
     PyGC_Head* const start = head_of(canary);
     if (start->_gc_next == 0 || !is_collecting(start)) {
         return CW_WALK_NOT_LISTED;
     }
     int list_heads = 0;
-    size_t found = 0;
     PyGC_Head* node = start;
     for (;;) {
         PyGC_Head* const next = next_of(node);
@@ -45,20 +68,17 @@ cw_walk_result cw_walk_condemned(PyObject* canary, PyObject** objects, size_t ro
             break;
         }
         if (is_collecting(next)) {
-            if (found < room) {
-                objects[found] = object_of(next);
+            if (found->count == found->room &&
+                !cw_reserve_objects(found, found->room * 2 + kFirstRoom)) {
+                return CW_WALK_NO_MEMORY;
             }
-            ++found;
+            found->objects[found->count++] = object_of(next);
         } else if (++list_heads > 1) {
             return CW_WALK_BROKEN;
         }
         node = next;
     }
-    *count = found;
-    if (list_heads != 1) {
-        return CW_WALK_BROKEN;
-    }
-    return found <= room ? CW_WALK_COMPLETE : CW_WALK_TOO_MANY;
+    return list_heads == 1 ? CW_WALK_COMPLETE : CW_WALK_BROKEN;
 }
 
 void cw_isolate(PyObject* object) {

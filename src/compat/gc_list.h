@@ -16,15 +16,26 @@ typedef enum {
     CW_WALK_COMPLETE = 0,
     CW_WALK_NOT_LISTED = 1, /* the canary is not in a list of condemned objects */
     CW_WALK_BROKEN = 2,     /* a link does not point back, or there is not exactly one head */
-    CW_WALK_TOO_MANY = 3,   /* complete, but there was not room for all of them */
+    CW_WALK_NO_MEMORY = 3,  /* not begun or not finished: there was no room for all of them */
 } cw_walk_result;
 
-/* Walks the list that `canary` is linked into, from the node after it round to itself, writes the
- * first `room` objects to `objects` and the number of all of them to `count`. Every
- * step checks that the next node points back and that exactly one node, the list's head, lacks
- * the collecting flag. Valid only inside a weakref callback of `canary` that the collector
- * itself made: then every condemned object is intact and linked. */
-cw_walk_result cw_walk_condemned(PyObject* canary, PyObject** objects, size_t room, size_t* count);
+/* A growing array of borrowed references; all zero is an empty one. Grown by realloc(), which
+ * moves the pages of a large one instead of its contents. */
+typedef struct {
+    PyObject** objects;
+    size_t count; /* how many of `objects` are there */
+    size_t room;  /* how many fit */
+} cw_object_list;
+
+/* Makes room for `room` objects in all; never shrinks. False if there is no memory. */
+int cw_reserve_objects(cw_object_list* list, size_t room);
+void cw_free_objects(cw_object_list* list);
+
+/* Walks the list that `canary` is linked into, from the node after it round to itself, and makes
+ * `found` the objects in it. Every step checks that the next node points back and that exactly one
+ * node, the list's head, lacks the collecting flag. Valid only inside a weakref callback of
+ * `canary` that the collector itself made: then every condemned object is intact and linked. */
+cw_walk_result cw_walk_condemned(PyObject* canary, cw_object_list* found);
 
 /* True if the running collection holds `object` for garbage. Meaningful at the same moment as
  * cw_walk_condemned(). Inline because the search for owners asks it once per reference.

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#ifndef Py_BUILD_CORE
 #define Py_BUILD_CORE 1
+#endif
 #include "compat/plain_instance.h"
+
+#include <structmember.h>
 
 #include "compat/features.h"
 #include "compat/layout_switches.h"
 
-#if CYCLEWATCH_LAYOUTS_KNOWN && CYCLEWATCH_HAS_VALUES_AND_DICT_POINTERS
+#if CYCLEWATCH_LAYOUTS_KNOWN
 
 #include <internal/pycore_dict.h>
 
@@ -15,18 +19,48 @@ void cw_learn_plain_instances(PyTypeObject* sample) {
     traverse_of_classes = sample->tp_traverse;
 }
 
-const Py_ssize_t* cw_plain_value_count(PyTypeObject* type) {
-    if (traverse_of_classes == NULL || !PyType_HasFeature(type, Py_TPFLAGS_MANAGED_DICT) ||
-        (cyclewatch_unreliable_layouts & CYCLEWATCH_LAYOUT_INLINE_VALUES) != 0) {
-        return NULL;
+/* Appends the slots that `type` itself declares; those of its bases are theirs. */
+static int add_slots(PyTypeObject* type, cw_plain_layout* layout) {
+    const PyMemberDef* const members = type->tp_members;
+    for (Py_ssize_t i = 0; i < Py_SIZE(type); ++i) {
+        if (members[i].type != T_OBJECT_EX) {
+            continue; /* holds no reference, as far as tp_traverse is concerned */
+        }
+        if (layout->slot_count == CW_MAX_PLAIN_SLOTS || members[i].offset <= 0 ||
+            members[i].offset > UINT16_MAX) {
+            return 0;
+        }
+        layout->slots[layout->slot_count++] = (uint16_t)members[i].offset;
+    }
+    return 1;
+}
+
+/* Where the number of values of an instance with a managed dict stands, or NULL. */
+static const Py_ssize_t* value_count_of(PyTypeObject* type) {
+#if CYCLEWATCH_HAS_VALUES_AND_DICT_POINTERS
+    PyDictKeysObject* const keys = ((PyHeapTypeObject*)type)->ht_cached_keys;
+    if (keys != NULL && (cyclewatch_unreliable_layouts & CYCLEWATCH_LAYOUT_INLINE_VALUES) == 0) {
+        return &keys->dk_nentries;
+    }
+#endif
+    (void)type;
+    return NULL;
+}
+
+int cw_plain_layout_of(PyTypeObject* type, cw_plain_layout* layout) {
+    const int has_values = PyType_HasFeature(type, Py_TPFLAGS_MANAGED_DICT);
+    layout->value_count = has_values ? value_count_of(type) : NULL;
+    layout->slot_count = 0;
+    if (traverse_of_classes == NULL || (has_values && layout->value_count == NULL) ||
+        (!has_values && type->tp_dictoffset != 0)) {
+        return 0;
     }
     for (PyTypeObject* base = type; base != &PyBaseObject_Type; base = base->tp_base) {
-        if (base == NULL || base->tp_traverse != traverse_of_classes || Py_SIZE(base) != 0) {
-            return NULL;
+        if (base == NULL || base->tp_traverse != traverse_of_classes || !add_slots(base, layout)) {
+            return 0;
         }
     }
-    PyDictKeysObject* const keys = ((PyHeapTypeObject*)type)->ht_cached_keys;
-    return keys == NULL ? NULL : &keys->dk_nentries;
+    return 1;
 }
 
 #else
@@ -35,9 +69,10 @@ void cw_learn_plain_instances(PyTypeObject* sample) {
     (void)sample;
 }
 
-const Py_ssize_t* cw_plain_value_count(PyTypeObject* type) {
+int cw_plain_layout_of(PyTypeObject* type, cw_plain_layout* layout) {
     (void)type;
-    return NULL;
+    (void)layout;
+    return 0;
 }
 
 #endif

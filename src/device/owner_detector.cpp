@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <new>
 
-#include "compat/plain_instance.h"
-
 namespace cyclewatch::device {
 namespace {
 
@@ -16,33 +14,25 @@ std::size_t hash_pointer(const void* pointer) noexcept {
 
 }  // namespace
 
-bool OwnerDetector::has_gc_header(PyObject* object, const TypeEntry& type) noexcept {
-    return type.plain_gc || (type.asks_instance && PyObject_IS_GC(object) != 0);
-}
-
 OwnerDetector::TypeEntry OwnerDetector::judge(PyTypeObject* type) const noexcept {
     TypeEntry entry;
-    entry.type = type;
+    entry.traversal = python::TypeTraversal(type);
     entry.round = round_;
     entry.reader = registry_->reader_for(type);
-    const bool may_have_gc_header = PyType_IS_GC(type) != 0;
-    entry.asks_instance = may_have_gc_header && type->tp_is_gc != nullptr;
-    entry.plain_gc = may_have_gc_header && !entry.asks_instance;
-    entry.value_count = cw_plain_value_count(type);
     if (entry.reader != nullptr) {
         entry.verdict = Verdict::owner;
-    } else if (may_have_gc_header) {
+    } else if (entry.traversal.may_have_gc_header()) {
         entry.verdict = Verdict::container;
     }
     return entry;
 }
 
 const OwnerDetector::TypeEntry& OwnerDetector::type_entry(PyTypeObject* type) noexcept {
-    if (latest_type_->type == type) {
+    if (latest_type_->traversal.type() == type) {
         return *latest_type_;
     }
     TypeEntry& entry = types_[hash_pointer(type) % types_.size()];
-    if (entry.type != type || entry.round != round_) {
+    if (entry.traversal.type() != type || entry.round != round_) {
         entry = judge(type);
     }
     latest_type_ = &entry;
@@ -98,7 +88,7 @@ void OwnerDetector::look_at(PyObject* target) {
     if (type.verdict == Verdict::inert) {
         return;
     }
-    if (has_gc_header(target, type) && condemned_->contains(target)) {
+    if (type.traversal.has_gc_header(target) && condemned_->contains(target)) {
         return;
     }
     OutsideEntry& entry = outside_entry(target);
@@ -122,7 +112,8 @@ int OwnerDetector::visit(PyObject* target, void* self) noexcept {
             return 0;
         }
         --detector.latest_entry_->references;
-    } else if (Py_TYPE(target) == detector.latest_type_->type && detector.latest_type_->plain_gc &&
+    } else if (const python::TypeTraversal& latest = detector.latest_type_->traversal;
+               Py_TYPE(target) == latest.type() && latest.has_gc_header() &&
                detector.condemned_->contains(target)) {
         return 0;
     }
@@ -139,28 +130,11 @@ int OwnerDetector::look_closer_at(PyObject* target) noexcept {
     }
 }
 
-// What tp_traverse of a plain instance would visit, without the way to it.
-void OwnerDetector::visit_plain(PyObject** values, const TypeEntry& type) noexcept {
-    PyTypeObject* const own_type = type.type;  // the entry may be overwritten by what is visited
-    const Py_ssize_t count = *type.value_count;
-    for (Py_ssize_t i = 0; i < count; ++i) {
-        visit(values[i], this);
+void OwnerDetector::visit_references(PyObject* object, const TypeEntry& type) {
+    type.traversal.visit<visit>(object, this);
+    if (out_of_memory_) {
+        throw std::bad_alloc();
     }
-    visit(reinterpret_cast<PyObject*>(own_type), this);
-}
-
-bool OwnerDetector::visit_references(PyObject* object, const TypeEntry& type) noexcept {
-    if (type.value_count != nullptr) {
-        if (PyObject** const values = cw_plain_values(object); values != nullptr) {
-            visit_plain(values, type);
-            return !out_of_memory_;
-        }
-    }
-    const traverseproc traverse = Py_TYPE(object)->tp_traverse;
-    if (traverse != nullptr && has_gc_header(object, type)) {
-        traverse(object, visit, this);
-    }
-    return !out_of_memory_;
 }
 
 // A parameter whose module keeps its own output is held by the output's autograd graph too, which
@@ -197,9 +171,7 @@ void OwnerDetector::detect(const collector::CondemnedSet& condemned,
         if (type.verdict == Verdict::owner) {
             detection.owners.push_back({object, type.reader});
         }
-        if (!visit_references(object, type)) {
-            throw std::bad_alloc();
-        }
+        visit_references(object, type);
     }
     // dying_ grows while it is walked: what a dying object alone holds dies as well.
     for (std::size_t i = 0; i < dying_.size(); ++i) {
@@ -207,9 +179,7 @@ void OwnerDetector::detect(const collector::CondemnedSet& condemned,
         if (type.verdict == Verdict::owner) {
             detection.owners.push_back({dying_[i], type.reader});
         }
-        if (!visit_references(dying_[i], type)) {
-            throw std::bad_alloc();
-        }
+        visit_references(dying_[i], type);
     }
     add_half_hidden_owners(detection);
     if (!detection.owners.empty()) {

@@ -13,6 +13,7 @@
 
 #include "collector/condemned_set.h"
 #include "device/owner_registry.h"
+#include "python/type_traversal.h"
 
 namespace cyclewatch::device {
 
@@ -46,13 +47,10 @@ class OwnerDetector {
 
     // What is known of one type, for the length of one collection: types may die between two.
     struct TypeEntry {
-        PyTypeObject* type = nullptr;
+        python::TypeTraversal traversal;
         OwnerReader* reader = nullptr;
-        const Py_ssize_t* value_count = nullptr;  // of plain instances (compat/plain_instance.h)
         std::uint32_t round = 0;
         Verdict verdict = Verdict::inert;
-        bool plain_gc = false;       // every object has a gc header
-        bool asks_instance = false;  // tp_is_gc decides per object (types do this)
     };
 
     // How many references from the dying objects reach one object outside the set.
@@ -68,9 +66,7 @@ class OwnerDetector {
     void grow_outside();
     void look_at(PyObject* target);
     void count_reference(OutsideEntry& entry);
-    bool visit_references(PyObject* object, const TypeEntry& type) noexcept;
-    static bool has_gc_header(PyObject* object, const TypeEntry& type) noexcept;
-    void visit_plain(PyObject** values, const TypeEntry& type) noexcept;
+    void visit_references(PyObject* object, const TypeEntry& type);
     static int visit(PyObject* target, void* self) noexcept;
     int look_closer_at(PyObject* target) noexcept;
     void add_half_hidden_owners(Detection& detection);

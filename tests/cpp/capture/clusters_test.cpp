@@ -25,10 +25,10 @@ Adjacency graph_of(std::uint32_t nodes, const Edges& edges) {
     return graph;
 }
 
-Clusters clusters_of(const Adjacency& graph,
+Clusters clusters_of(const Adjacency& references,
                      const std::vector<std::uint32_t>& owners,
-                     const std::vector<std::uint64_t>& kinds) {
-    return find_clusters(graph, reversed(graph), owners, kinds);
+                     const std::vector<std::uint32_t>& kinds) {
+    return find_clusters({references, kinds}, reversed(references), owners);
 }
 
 TEST(Reversed, TurnsEveryReferenceRound) {
@@ -78,22 +78,30 @@ Clusters of_sizes_and_shapes(std::initializer_list<std::pair<std::uint64_t, std:
 }
 
 TEST(ChooseClusters, NamesAllWithinTheLimit) {
-    const auto verdicts = choose_clusters(of_sizes_and_shapes({{10, 1}, {10, 1}, {10, 2}}), 30);
+    const auto verdicts = choose_clusters(of_sizes_and_shapes({{10, 1}, {10, 1}, {10, 2}}), 30, 30);
     for (const Verdict& verdict : verdicts) {
         EXPECT_EQ(verdict.fate, Verdict::Fate::named);
     }
 }
 
 TEST(ChooseClusters, CountsEqualShapesBeyondTheLimitAndOmitsUnknownOnes) {
-    const auto verdicts = choose_clusters(of_sizes_and_shapes({{10, 1}, {10, 1}, {10, 2}}), 10);
+    const auto verdicts = choose_clusters(of_sizes_and_shapes({{10, 1}, {10, 1}, {10, 2}}), 10, 10);
     EXPECT_EQ(verdicts[0].fate, Verdict::Fate::named);
     EXPECT_EQ(verdicts[1].fate, Verdict::Fate::repeated);
     EXPECT_EQ(verdicts[1].twin, 0U);
     EXPECT_EQ(verdicts[2].fate, Verdict::Fate::omitted);
 }
 
+TEST(ChooseClusters, CountsEqualShapesSoonerThanItOmitsNewOnes) {
+    const auto verdicts =
+        choose_clusters(of_sizes_and_shapes({{10, 1}, {10, 1}, {10, 1}, {10, 2}}), 40, 20);
+    EXPECT_EQ(verdicts[1].fate, Verdict::Fate::named);
+    EXPECT_EQ(verdicts[2].fate, Verdict::Fate::repeated);
+    EXPECT_EQ(verdicts[3].fate, Verdict::Fate::named);
+}
+
 TEST(ChooseClusters, TheFirstIsNamedHoweverLarge) {
-    const auto verdicts = choose_clusters(of_sizes_and_shapes({{1000, 1}}), 10);
+    const auto verdicts = choose_clusters(of_sizes_and_shapes({{1000, 1}}), 10, 10);
     EXPECT_EQ(verdicts[0].fate, Verdict::Fate::named);
 }
 
