@@ -67,6 +67,11 @@ class Watch:
         return self._native_watch.stats()
 
     @property
+    def report_paths(self) -> list[str]:
+        """The files of the report; none until something was found."""
+        return self._native_watch.report_paths()
+
+    @property
     def active(self) -> bool:
         """False once the watch has been stopped."""
         return self._native_watch.active
@@ -120,14 +125,15 @@ def warn_tensor_cycles(
     Raises:
         ValueError: An unknown device or format; the message lists the valid ones.
     """
-    return _start(
+    return start(
         devices,
         formats=_words(formats, "formats"),
         report_dir=os.fspath(report_dir) if report_dir is not None else os.curdir,
         min_bytes=min_bytes,
         budget=budget,
         capture_values=capture_values,
-        on_finding=_warn,
+        on_finding=warn,
+        on_log=log,
     )
 
 
@@ -154,12 +160,13 @@ def observe_tensor_cycles(
         except Exception:
             _logger().exception("the callback of observe_tensor_cycles raised; the watch goes on")
 
-    return _start(
+    return start(
         devices,
         min_bytes=min_bytes,
         budget=budget,
         capture_values=capture_values,
         on_report=deliver,
+        on_log=log,
     )
 
 
@@ -174,7 +181,9 @@ def watch(
 
     No warning, no file. See :func:`warn_tensor_cycles` for arguments and errors.
     """
-    return _start(devices, min_bytes=min_bytes, budget=budget, capture_values=capture_values)
+    return start(
+        devices, min_bytes=min_bytes, budget=budget, capture_values=capture_values, on_log=log
+    )
 
 
 def register_owner(owner_type: type, reader: Callable[[Any], Mapping[str, object] | None]) -> None:
@@ -205,17 +214,21 @@ def unregister_owner(owner_type: type) -> None:
         raise KeyError(owner_type)
 
 
-def _start(
+def start(
     devices: str | Iterable[str],
     *,
     formats: list[str] | None = None,
     report_dir: str | None = None,
+    report_name: str = "",
+    replace_report: bool = False,
     min_bytes: int,
     budget: float,
-    capture_values: bool,
+    capture_values: bool = False,
     on_finding: Callable[[Finding, str | None], None] | None = None,
     on_report: Callable[[Report], None] | None = None,
+    on_log: Callable[[int, str], None] | None,
 ) -> Watch:
+    """Check what the public functions have in common, and start the watch."""
     if not isinstance(min_bytes, int) or min_bytes >= 1 << 64:
         raise ValueError(f"min_bytes is a whole number of bytes below 2**64, not {min_bytes!r}")
     if not isinstance(budget, (int, float)):
@@ -229,12 +242,14 @@ def _start(
             devices=_words(devices, "devices"),
             formats=_known_formats(formats or []),
             report_dir=report_dir,
+            report_name=report_name,
+            replace_report=replace_report,
             min_bytes=min_bytes,
             budget=budget,
             capture_values=capture_values,
             on_finding=on_finding,
             on_report=on_report,
-            on_log=_log,
+            on_log=on_log,
         )
     )
 
@@ -257,10 +272,11 @@ def _known_formats(formats: list[str]) -> list[str]:
     return formats
 
 
-def _warn(finding: Finding, report_path: str | None) -> None:
+def warn(finding: Finding, report_path: str | None) -> None:
+    """Log the card and issue the warning of a new finding."""
     # Called from between two instructions of the main thread: nothing may be raised there, not
     # even where warnings are errors.
-    _finish_with_multiprocessing()
+    finish_with_multiprocessing(finding, report_path)
     try:
         _logger().warning("%s%s", finding.to_text(), _report_line(report_path))
         _issue_warning(finding, report_path)
@@ -268,7 +284,8 @@ def _warn(finding: Finding, report_path: str | None) -> None:
         _logger().error("%s: %s", type(error).__name__, error)
 
 
-def _finish_with_multiprocessing() -> None:
+def finish_with_multiprocessing(_finding: Finding, _report_path: str | None) -> None:
+    """Have the report finished where this is a worker of multiprocessing."""
     # A forked worker of multiprocessing, or of a DataLoader, leaves through os._exit(): atexit
     # never runs there, and the report file would not be finished.
     global _finisher_pid
@@ -294,7 +311,8 @@ def _issue_warning(finding: Finding, report_path: str | None) -> None:
     )
 
 
-def _log(level: int, message: str) -> None:
+def log(level: int, message: str) -> None:
+    """Pass on what a watch has to say about itself."""
     _logger().log(level, "%s", message)
 
 

@@ -235,9 +235,12 @@ void bind_finding(py::module_& module) {
             "collections", &Finding::collections, "Collections that condemned at least one.")
         .def(
             "to_text",
-            [](const Finding& self, std::size_t rank) { return render::render_card(self, rank); },
+            [](const Finding& self, std::size_t rank, std::size_t width) {
+                return render::render_card(self, rank, width);
+            },
             py::arg("rank") = 1,
-            "The card of this finding: at most 25 lines.")
+            py::arg("width") = render::kUsualWidth,
+            "The card of this finding: at most 25 lines of `width` columns.")
         .def("__repr__", [](const Finding& self) {
             return "<Finding " + self.signature + ": " + quoted(self.title) + ", " +
                    base::format_bytes(self.held_bytes) + ", seen " +

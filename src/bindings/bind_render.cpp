@@ -12,10 +12,13 @@
 #include <system_error>
 #include <utility>
 
+#include "base/byte_size.h"
 #include "base/result.h"
 #include "bindings/errors.h"
 #include "model/report.h"
+#include "render/labels.h"
 #include "render/renderer.h"
+#include "render/text_renderer.h"
 #include "watch/atomic_file.h"
 
 namespace py = pybind11;
@@ -59,6 +62,11 @@ void write_or_raise(const py::object& path, std::string_view contents, watch::Ex
     }
 }
 
+// As UTF-8; what is none (a lone surrogate) is passed on for clean_text() to replace.
+std::string utf8(const py::str& text) {
+    return py::bytes(text.attr("encode")("utf-8", "surrogatepass"));
+}
+
 void save(const model::Report& report, const py::object& path) {
     const std::string file = file_system_path(path);
     const std::optional<render::Format> format = render::format_from_path(file);
@@ -97,7 +105,13 @@ void bind_render(py::module_& module, ReportClass& report_class) {
         report_class.def(
             name, [format](const model::Report& self) { return rendered(self, format); }, doc);
     };
-    add("to_text", Format::text, "The cards of all findings, for a terminal.");
+    report_class.def(
+        "to_text",
+        [](const model::Report& self, std::size_t width) {
+            return render::render_text(self, width);
+        },
+        py::arg("width") = render::kUsualWidth,
+        "The cards of all findings, for a terminal of `width` columns.");
     add("to_json", Format::json, "The machine format; docs/formats/report_json.md describes it.");
     add("to_dot", Format::dot, "The loops in Graphviz's language. RuntimeError if Graphviz fails.");
     add("to_svg", Format::svg, "The loops as a picture. RuntimeError if Graphviz fails.");
@@ -136,6 +150,12 @@ void bind_render(py::module_& module, ReportClass& report_class) {
         "Writes the file in one step: a reader sees the old one or the new one, never half. "
         "FileExistsError if something stands there and `replace` is false; any other OSError if "
         "it cannot be written. A symbolic link is replaced, not followed.");
+    module.def(
+        "clean_text",
+        [](const py::str& text) { return render::clean_text(utf8(text)); },
+        py::arg("text"),
+        "One line that no terminal takes for an instruction.");
+    module.def("format_bytes", &base::format_bytes, py::arg("count"));
     module.def("format_names", &render::format_names, "The formats of reports.");
 }
 

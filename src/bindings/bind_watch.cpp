@@ -11,6 +11,7 @@
 
 #include "device/device_selection.h"
 #include "render/renderer.h"
+#include "watch/collect_timer.h"
 #include "watch/hub.h"
 
 namespace py = pybind11;
@@ -98,6 +99,8 @@ watch::Listeners listeners(py::object on_finding, py::object on_report, py::obje
 NativeWatch start_watch(const std::vector<std::string>& devices,
                         std::vector<std::string> formats,
                         const std::optional<std::string>& report_dir,
+                        std::string report_name,
+                        bool replace_report,
                         std::uint64_t min_bytes,
                         double budget,
                         bool capture_values,
@@ -112,6 +115,8 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
     settings.devices = std::move(selection).value();
     settings.formats = std::move(formats);
     settings.report_dir = report_dir.value_or("");
+    settings.report_name = std::move(report_name);
+    settings.replace_report = replace_report;
     settings.min_bytes = min_bytes;
     settings.budget = budget;
     settings.capture_values = capture_values;
@@ -179,6 +184,8 @@ void bind_watch(py::module_& module) {
                py::arg("devices"),
                py::arg("formats"),
                py::arg("report_dir"),
+               py::arg("report_name") = "",
+               py::arg("replace_report") = false,
                py::arg("min_bytes"),
                py::arg("budget"),
                py::arg("capture_values"),
@@ -188,10 +195,11 @@ void bind_watch(py::module_& module) {
     module.def(
         "shutdown",
         [] {
+            watch::stop_collecting();
             Hub::instance().stop_all();
             pass_on_interrupt();
         },
-        "Ends every watch; the package has it run at exit.");
+        "Ends every watch and the timer of collect_every(); the package has it run at exit.");
     module.def("register_owner", [](const py::type& type, const py::object& reader) {
         Hub::instance().registry().register_owner(reinterpret_cast<PyTypeObject*>(type.ptr()),
                                                   reader.ptr());

@@ -3,6 +3,7 @@
 #include <pybind11/pybind11.h>
 
 #include "bindings/bind_catalog.h"
+#include "bindings/bind_program.h"
 #include "bindings/bind_report.h"
 #include "bindings/bind_watch.h"
 
@@ -12,4 +13,5 @@ PYBIND11_MODULE(_native, module) {
     cyclewatch::bindings::bind_catalog(module);
     cyclewatch::bindings::bind_report(module);
     cyclewatch::bindings::bind_watch(module);
+    cyclewatch::bindings::bind_program(module);
 }

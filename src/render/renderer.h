@@ -27,10 +27,12 @@ enum class Format { text, json, dot, svg, html };
 // Fails only where Graphviz does; the error says what to do.
 [[nodiscard]] base::Result<std::string> render(const model::Report& report, Format format);
 
+inline constexpr std::size_t kUsualWidth = 100;  // columns
+
 // The card of one finding, at most 25 lines of at most `width` columns, no trailing newline.
 [[nodiscard]] std::string render_card(const model::Finding& finding,
                                       std::size_t rank = 1,
-                                      std::size_t width = 100);
+                                      std::size_t width = kUsualWidth);
 
 // Reads back what render() wrote as json, or the JSON inside an html report. The error names
 // what is wrong and where: not JSON (byte offset), foreign file, newer schema, missing field.

@@ -50,7 +50,7 @@ std::string absolute(std::string directory) {
 }  // namespace
 
 ReportWriter::ReportWriter(Plan plan)
-    : plan_(std::move(plan)), written_(plan_.formats.size(), false) {
+    : plan_(std::move(plan)), written_(plan_.formats.size(), plan_.replace) {
     choose_directory();
     choose_names();
 }
@@ -73,7 +73,7 @@ void ReportWriter::choose_names() {
     // An older process of the same id may have left its report here: that stays.
     std::string stem = plan_.directory + "/" + plan_.stem;
     const auto taken = [&](const std::string& candidate) {
-        return std::ranges::any_of(plan_.formats, [&](const std::string& format) {
+        return !plan_.replace && std::ranges::any_of(plan_.formats, [&](const std::string& format) {
             struct stat status {};
             return ::lstat((candidate + suffix_of(format)).c_str(), &status) == 0;
         });

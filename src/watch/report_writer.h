@@ -26,6 +26,7 @@ class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
         std::string directory;             // "" for the current one
         std::string stem;                  // "cyclewatch-train-1234"
         std::vector<std::string> formats;  // "html" ...
+        bool replace = false;              // a file that stands there already may be replaced
         Render render;
         Snapshot snapshot;  // thread-safe
     };

@@ -30,6 +30,8 @@ struct Settings {
     device::DeviceSelection devices;
     std::vector<std::string> formats;  // of the report file; empty: none is written
     std::string report_dir;            // "" for the current directory at the time of writing
+    std::string report_name;           // file name without suffix; "": cyclewatch-<script>-<pid>
+    bool replace_report = false;       // what stands under that name already may be replaced
     std::uint64_t min_bytes = 0;       // findings below it are counted, not kept
     double budget = 0.01;              // share of wall time
     bool capture_values = false;

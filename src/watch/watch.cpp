@@ -66,7 +66,9 @@ void Watch::open_writer() {
     }
     ReportWriter::Plan plan;
     plan.directory = settings_.report_dir;
-    plan.stem = report_stem(describe_program());
+    plan.stem =
+        settings_.report_name.empty() ? report_stem(describe_program()) : settings_.report_name;
+    plan.replace = settings_.replace_report;
     plan.formats = settings_.formats;
     plan.render = render_;
     plan.snapshot = [store = store_, ledger = ledger_] { return store->snapshot(ledger->stats()); };
@@ -189,6 +191,9 @@ void Watch::start_over() {
     static auto& abandoned = *new std::vector<std::shared_ptr<void>>;
     abandoned.insert(abandoned.end(), {store_, writer_, ledger_});
     open_store();
+    if (!settings_.report_name.empty()) {
+        settings_.report_name += "-" + std::to_string(program_.pid);
+    }
 }
 
 }  // namespace cyclewatch::watch

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``python -m cyclewatch``: the same as the command ``cyclewatch``."""
+
+import sys
+
+from cyclewatch.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

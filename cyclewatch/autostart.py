@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts the watch in a program that knows nothing of it, when CYCLEWATCH=1 is set.
+
+Run by ``cyclewatch-autostart.pth`` while the interpreter starts. Whatever goes wrong here, the
+program must start.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+_YES = ("1", "true", "yes", "on")
+_NO = ("", "0", "false", "no", "off")
+
+_tried = False
+
+
+def start() -> None:
+    """Watch this process, with CYCLEWATCH_* for options; one line on stderr if that fails."""
+    global _tried
+    script = _script_name()
+    # In a virtual environment the interpreter reads every .pth file twice.
+    if script is None or _tried:
+        return
+    _tried = True
+    try:
+        from cyclewatch import whole_program
+
+        settings = _settings()
+        if settings is not None:
+            whole_program.start(settings, script)
+    except Exception as error:
+        print(f"cyclewatch: the watch is off: {error}", file=sys.stderr)
+
+
+def _settings() -> dict[str, object] | None:
+    from cyclewatch.cli.table import WATCH_OPTIONS
+
+    if not _truth("CYCLEWATCH", os.environ["CYCLEWATCH"]):
+        return None
+    settings: dict[str, object] = {}
+    for option in WATCH_OPTIONS:
+        word = os.environ.get(option.environment)
+        if not option.metavar:
+            settings[option.name] = _truth(option.environment, word or "")
+        elif not word:
+            settings[option.name] = option.default
+        else:
+            try:
+                settings[option.name] = option.convert(word)
+            except ValueError as error:
+                raise ValueError(f"{option.environment} expects {error}") from None
+    return settings
+
+
+def _truth(name: str, word: str) -> bool:
+    if word.lower() not in _YES + _NO:
+        raise ValueError(f"{name} is 1 or 0, not {word!r}")
+    return word.lower() in _YES
+
+
+def _script_name() -> str | None:
+    """What to call the program; None for our own command, which has nothing to watch."""
+    # sys.argv[0] is still "-m" for a module at this time.
+    words = sys.orig_argv
+    module = words[words.index("-m") + 1] if sys.argv[:1] == ["-m"] and "-m" in words else ""
+    name = module or os.path.basename(sys.argv[0] if sys.argv else "").removesuffix(".py")
+    return None if name == "cyclewatch" else name or "python"

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the words on the command line to reports: files, folders, globs and standard input."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+from typing import NamedTuple
+
+import cyclewatch
+from cyclewatch import _native
+from cyclewatch.cli import terminal
+from cyclewatch.cli.failures import Failure
+
+# Files of a folder that may be reports; where one process left both, the first is read.
+_SUFFIXES = (".json", ".html", ".htm")
+
+
+class Input(NamedTuple):
+    """A report and what to call it."""
+
+    name: str
+    report: cyclewatch.Report
+
+
+def load(words: list[str]) -> list[Input]:
+    """Read every report that `words` name; there is at least one."""
+    named = _expand(words)
+    loaded = []
+    with terminal.working("reading reports", len(named)) as step:
+        for path, certain in named:
+            report = _read(path, certain)
+            if report is not None:
+                loaded.append(Input(path, report))
+            step()
+    if not loaded:
+        raise Failure(f"no report in {', '.join(words)}")
+    return loaded
+
+
+def load_one(word: str) -> cyclewatch.Report:
+    """Read the report that `word` names; several become one."""
+    return merged(load([word]))
+
+
+def merged(inputs: list[Input]) -> cyclewatch.Report:
+    """All of them as one report."""
+    if len(inputs) == 1:
+        return inputs[0].report
+    with terminal.working("merging reports"):
+        return cyclewatch.Report.merge([each.report for each in inputs])
+
+
+def _expand(words: list[str]) -> list[tuple[str, bool]]:
+    """Paths, each with whether it has to be a report."""
+    paths: list[tuple[str, bool]] = []
+    for word in words:
+        if word == "-" or not os.path.lexists(word):
+            matches = sorted(glob.glob(word, recursive=True)) if glob.has_magic(word) else []
+            paths += [(match, False) for match in matches] or [(word, True)]
+        elif os.path.isdir(word):
+            paths += [(path, False) for path in _reports_in(word)]
+        else:
+            paths.append((word, True))
+    return list(dict.fromkeys(paths))
+
+
+def _reports_in(folder: str) -> list[str]:
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError as error:
+        raise Failure(f"cannot read the folder {folder}: {error.strerror}") from None
+    chosen: dict[str, str] = {}
+    for suffix in _SUFFIXES:
+        for name in names:
+            if name.endswith(suffix):
+                chosen.setdefault(name.removesuffix(suffix), name)
+    return [os.path.join(folder, name) for name in sorted(chosen.values())]
+
+
+def _read(path: str, certain: bool) -> cyclewatch.Report | None:
+    try:
+        if path == "-":
+            return _native.load_report(sys.stdin.buffer.read(), "standard input")
+        return cyclewatch.Report.load(path)
+    except cyclewatch.ReportFormatError as error:
+        if certain:
+            raise Failure(str(error)) from None
+        terminal.note(f"skipped: {error}")
+        return None
+    except OSError as error:
+        raise Failure(f"cannot read {path}: {error.strerror}") from None

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where what a command makes goes: standard output, or a file that was not there before."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from cyclewatch import _native
+from cyclewatch.cli import terminal
+from cyclewatch.cli.failures import Failure
+
+
+def write(path: str, contents: str | bytes, force: bool) -> None:
+    """Write to `path`, "-" for standard output; replace a file only if `force` says so."""
+    if path == "-":
+        terminal.raw(contents)
+        return
+    data = contents.encode("utf-8") if isinstance(contents, str) else contents
+    try:
+        _native.write_file(path, data, replace=force or _is_device(path))
+    except FileExistsError:
+        raise Failure(f"{path} exists; --force replaces it") from None
+    except OSError as error:
+        raise Failure(f"cannot write {path}: {error.strerror}") from None
+
+
+def refuse_to_replace(path: str, force: bool) -> None:
+    """Fail early, before the work, where write() is going to."""
+    if path != "-" and not force and os.path.lexists(path) and not _is_device(path):
+        raise Failure(f"{path} exists; --force replaces it")
+
+
+def _is_device(path: str) -> bool:
+    # /dev/null, a terminal, a pipe: nothing is lost by writing to it.
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)

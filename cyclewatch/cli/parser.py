@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the command line's words to a command and its arguments."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NamedTuple, NoReturn
+
+import cyclewatch
+from cyclewatch.cli.failures import Failure, Status
+from cyclewatch.cli.options import Argument, Command, Option
+from cyclewatch.cli.table import COMMANDS, DESCRIPTION, PROGRAM, SUMMARY, command
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Program(NamedTuple):
+    """What ``run`` is to run."""
+
+    kind: str  # "script", "module" or "command"
+    name: str
+    words: list[str]
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise Failure(f"{message}; see {self.prog} --help", Status.USAGE)
+
+
+def parse(words: list[str]) -> tuple[Command, argparse.Namespace]:
+    """Understand the command line. Raises Failure, or SystemExit for --help and --version."""
+    parser = make_parser()
+    if words[:1] == ["run"]:
+        return command("run"), _parse_run(parser, words[1:])
+    arguments = parser.parse_args(words)
+    if arguments.command is None:
+        raise Failure(f"no command given\n{parser.format_help()}", Status.USAGE)
+    return command(arguments.command), arguments
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """All commands."""
+    parser = _Parser(
+        prog=PROGRAM,
+        description=f"{SUMMARY[0].upper()}{SUMMARY[1:]}. {DESCRIPTION}",
+        epilog=f"{PROGRAM} COMMAND --help explains a command.",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--version", action="version", version=f"{PROGRAM} {cyclewatch.__version__}"
+    )
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
+    for each in COMMANDS:
+        _add_command(subparsers, each)
+    return parser
+
+
+def _add_command(
+    subparsers: argparse._SubParsersAction[_Parser],
+    each: Command,
+) -> None:
+    usage = "\n       ".join(f"{PROGRAM} {each.name} {form}" for form in each.synopsis)
+    parser = subparsers.add_parser(
+        each.name,
+        help=each.summary,
+        description=each.description,
+        usage=usage or None,
+        allow_abbrev=False,
+    )
+    for option in each.options:
+        _add_option(parser, option)
+    for argument in each.arguments:
+        _add_argument(parser, argument)
+
+
+def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
+    if not option.metavar:
+        parser.add_argument(*option.flags, dest=option.name, action="store_true", help=option.help)
+        return
+    parser.add_argument(
+        *option.flags,
+        dest=option.name,
+        metavar=option.metavar,
+        choices=option.choices or None,
+        type=_checked(option),
+        default=option.default,
+        action="append" if option.repeated else "store",
+        help=option.help,
+    )
+
+
+def _checked(option: Option) -> Callable[[str], object]:
+    def convert(word: str) -> object:
+        try:
+            return option.convert(word)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(f"expects {error}") from None
+
+    return convert
+
+
+def _add_argument(parser: argparse.ArgumentParser, argument: Argument) -> None:
+    parser.add_argument(
+        argument.name,
+        metavar=argument.metavar,
+        nargs=argument.nargs,
+        choices=argument.choices or None,
+        help=argument.help,
+    )
+
+
+def _parse_run(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
+    # As python itself: our options end where the program begins, and what is after it is never
+    # looked at, however much it looks like an option of ours.
+    at = _program_begins_at(words)
+    ours, program = words[:at], words[at:]
+    # With -h, or without a program, this ends here.
+    arguments = parser.parse_args(["run", *ours, *(["--", "program"] if program else [])])
+    arguments.program = _split_program(program)
+    return arguments
+
+
+def _program_begins_at(words: list[str]) -> int:
+    takes_value = {
+        flag for option in command("run").options if option.metavar for flag in option.flags
+    }
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if word[:2] in ("-m", "-c") or word == "-" or not word.startswith("-") or word == "--":
+            break
+        at += 2 if word in takes_value else 1
+    return min(at, len(words))
+
+
+def _split_program(program: list[str]) -> Program:
+    first, rest = program[0], program[1:]
+    if first == "--" and rest:
+        return Program("script", rest[0], rest[1:])
+    if first[:2] not in ("-m", "-c"):
+        return Program("script", first, rest)
+    kind = "module" if first[1] == "m" else "command"
+    if len(first) > 2:
+        return Program(kind, first[2:], rest)
+    if not rest:
+        raise Failure(f"-{first[1]} needs a {kind}; see {PROGRAM} run --help", Status.USAGE)
+    return Program(kind, rest[0], rest[1:])

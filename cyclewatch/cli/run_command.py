@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``cyclewatch run``: somebody's program in this process, as python itself would run it."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import os
+import pkgutil
+import sys
+import types
+
+from cyclewatch import _native, whole_program
+from cyclewatch.cli import outputs
+from cyclewatch.cli.failures import Failure, Status
+from cyclewatch.cli.table import WATCH_OPTIONS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from cyclewatch.cli.parser import Program
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Run the program and return what python would have returned."""
+    program: Program = arguments.program
+    if program.kind == "script" and program.name != "-":
+        status = _why_not(program.name)
+        if status is not None:
+            return status
+    settings = {option.name: getattr(arguments, option.name) for option in WATCH_OPTIONS}
+    _prepare_interpreter(program)
+    try:
+        watch = whole_program.start(
+            settings, script=_script_name(program), replace=arguments.force, quiet=arguments.quiet
+        )
+    except ValueError as error:
+        raise Failure(str(error), Status.USAGE) from None
+    if watch.report_path is not None:
+        outputs.refuse_to_replace(watch.report_path, arguments.force)
+    ended_well = _run(program)
+    if not ended_well and getattr(sys, "last_type", None) is KeyboardInterrupt:
+        _native.end_by_interrupt()
+    return 0 if ended_well else 1
+
+
+def _why_not(path: str) -> int | None:
+    """Say as python does that there is no such script; its exit status, None if there is one."""
+    try:
+        with open(path, "rb"):
+            return None
+    except IsADirectoryError:
+        return None  # with a __main__.py it can be run; runpy complains where there is none
+    except OSError as error:
+        print(
+            f"{sys.executable}: can't open file {_absolute(path)!r}: "
+            f"[Errno {error.errno}] {error.strerror}",
+            file=sys.stderr,
+        )
+        return 2
+
+
+def _prepare_interpreter(program: Program) -> None:
+    """Leave the interpreter as python leaves it before the first line of the program."""
+    first = {"script": program.name, "module": "-m", "command": "-c"}[program.kind]
+    sys.argv[:] = [first, *program.words]
+    if not sys.flags.safe_path:
+        # What stands there was put there for us: the folder of our script, or the current one.
+        sys.path[0] = _search_folder(program)
+    main_module = types.ModuleType("__main__")
+    main_module.__dict__.update(
+        __loader__=importlib.machinery.BuiltinImporter,
+        __annotations__={},
+        __builtins__=sys.modules["builtins"],
+    )
+    sys.modules["__main__"] = main_module
+
+
+def _search_folder(program: Program) -> str:
+    if program.kind == "module":
+        return os.getcwd()
+    if program.kind == "command" or program.name == "-":
+        return ""
+    if _is_importable(program.name):
+        return _absolute(program.name)
+    return os.path.dirname(os.path.realpath(program.name))
+
+
+def _run(program: Program) -> bool:
+    if program.kind == "module":
+        return _native.run_module(program.name, set_argv=True)
+    if program.kind == "command":
+        return _native.run_command(program.name)
+    if program.name == "-":
+        return _native.run_standard_input()
+    if _is_importable(program.name):
+        return _native.run_module("__main__", set_argv=False)
+    return _native.run_file(os.fsencode(_absolute(program.name)))
+
+
+def _is_importable(path: str) -> bool:
+    """True for a folder or an archive, which python runs by its __main__ module."""
+    return pkgutil.get_importer(_absolute(path)) is not None
+
+
+def _absolute(path: str) -> str:
+    # Not os.path.abspath(): python leaves "a/../b" in tracebacks and in __file__ as it is.
+    return path if os.path.isabs(path) else f"{os.getcwd()}/{path}"
+
+
+def _script_name(program: Program) -> str:
+    if program.kind == "command" or program.name == "-":
+        return "python"
+    if program.kind == "module":
+        return program.name.removesuffix(".__main__")
+    return os.path.basename(program.name.rstrip("/")).removesuffix(".py")

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``cyclewatch show``: the cards of reports, in the terminal."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import cyclewatch
+from cyclewatch.cli import inputs, terminal
+from cyclewatch.cli.failures import Status
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+_HEADING = re.compile(r"#(\d+)\s")
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Print the cards that were asked for; NO if a signature is in none of the reports."""
+    loaded = inputs.load(arguments.files)
+    if arguments.json:
+        terminal.raw(json.dumps([_as_data(each, arguments) for each in loaded], indent=1) + "\n")
+    else:
+        columns = terminal.width(arguments.width)
+        for at, each in enumerate(loaded):
+            if len(loaded) > 1:
+                terminal.show(f"{'' if at == 0 else chr(10)}== {each.name}", arguments.color)
+            terminal.show(_as_text(each.report, arguments, columns), arguments.color)
+    wanted = set(arguments.signature or ())
+    for each in loaded:
+        wanted -= {finding.signature for finding in each.report.findings}
+    if wanted:
+        terminal.complain(f"no finding has the signature {', '.join(sorted(wanted))}")
+        return Status.NO
+    return Status.OK
+
+
+def _chosen(report: cyclewatch.Report, arguments: argparse.Namespace) -> list[int]:
+    """Ranks, from 1, of the findings to show."""
+    ranks = [
+        rank
+        for rank, finding in enumerate(report.findings, 1)
+        if not arguments.signature or finding.signature in arguments.signature
+    ]
+    return ranks[: arguments.top]
+
+
+def _as_text(report: cyclewatch.Report, arguments: argparse.Namespace, columns: int) -> str:
+    ranks = set(_chosen(report, arguments))
+    parts = []
+    for part in report.to_text(columns).rstrip("\n").split("\n\n"):
+        heading = _HEADING.match(part)
+        if heading is None or int(heading[1]) in ranks:
+            parts.append(part)
+    left_out = len(report.findings) - len(ranks)
+    if left_out:
+        parts.append(f"{left_out} more finding{'s' if left_out > 1 else ''} not shown")
+    return "\n\n".join(parts)
+
+
+def _as_data(each: inputs.Input, arguments: argparse.Namespace) -> dict[str, object]:
+    report = json.loads(each.report.to_json())
+    ranks = _chosen(each.report, arguments)
+    report["findings"] = [report["findings"][rank - 1] for rank in ranks]
+    return {"file": each.name, "report": report}

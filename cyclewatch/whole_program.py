@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A watch over a whole program that knows nothing of it.
+
+``cyclewatch run`` starts one before the program, and so does the environment (autostart.py). It
+prints nothing while the program runs, unless asked to.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import sys
+
+from cyclewatch import _native, watches
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from cyclewatch._native import Finding
+
+FAILED = 1  # exit status for a program that ended well and left findings
+
+
+class WholeProgram:
+    """A running watch and what is to be done when the program has ended."""
+
+    def __init__(self, settings: Mapping[str, Any], script: str, replace: bool, quiet: bool):
+        """Start watching; see :func:`start`."""
+        self._settings = settings
+        self._quiet = quiet
+        self._process = os.getpid()
+        folder, name, formats = _report_place(settings["output"], settings["format"], script)
+        self.report_path = f"{folder}/{name}.{_suffix(formats[0])}" if name else None
+        warn = settings["warn"]
+        self._watch = watches.start(
+            settings["devices"],
+            formats=formats,
+            report_dir=folder,
+            report_name=name,
+            replace_report=replace,
+            min_bytes=settings["min_bytes"],
+            budget=settings["budget"],
+            on_finding=watches.warn if warn else watches.finish_with_multiprocessing,
+            on_log=watches.log if warn else None,
+        )
+        if settings["fail"]:
+            _native.offer_failure()
+        if settings["collect_every"]:
+            _native.collect_every(settings["collect_every"])
+        os.register_at_fork(after_in_child=self._in_child)
+        # Handlers run last in, first out: the program's own are all before this one.
+        atexit.register(self._finish)
+
+    def _in_child(self) -> None:
+        if not self._settings["follow_fork"]:
+            self._watch.stop()
+        elif self._settings["collect_every"]:
+            _native.collect_every(self._settings["collect_every"])
+
+    def _finish(self) -> None:
+        """The program has ended, and its exit handlers too."""
+        _native.stop_collecting()
+        if self._settings["collect_at_exit"] and self._watch.active:
+            import gc
+
+            gc.collect()
+        self._watch.stop()
+        findings = [each for each in self._watch.report().findings if each.standing == "new"]
+        if not findings or (os.getpid() != self._process and not self._settings["follow_fork"]):
+            return
+        if self._settings["fail"]:
+            _native.fail(FAILED)
+        if not self._quiet:
+            self._tell(findings)
+
+    def _tell(self, findings: list[Finding]) -> None:
+        # Where standard error is read by a program, it gets what it would have got without us.
+        if self._settings["fail"]:
+            text = "\n\n".join(each.to_text(rank) for rank, each in enumerate(findings, 1))
+        elif sys.stderr is not None and sys.stderr.isatty():
+            text = findings[0].headline
+        else:
+            return
+        paths = self._watch.report_paths
+        print(text, *(f"report: {path}" for path in paths), sep="\n", file=sys.stderr)
+
+
+def start(
+    settings: Mapping[str, Any], script: str, replace: bool = False, quiet: bool = False
+) -> WholeProgram:
+    """Watch this process from now to its end.
+
+    Args:
+        settings: A value for each of ``cyclewatch.cli.table.WATCH_OPTIONS``, by its name.
+        script: What to call the program in the name of its report.
+        replace: A report of that name may be replaced.
+        quiet: Print nothing at the end.
+
+    Raises:
+        ValueError: A setting makes no sense; the message says which.
+    """
+    return WholeProgram(settings, script, replace, quiet)
+
+
+def _report_place(
+    output: str | None, formats: list[str] | None, script: str
+) -> tuple[str, str, list[str]]:
+    """Folder, name without suffix ("" for the usual one) and formats of the report."""
+    # Absolute: the program may change the current folder.
+    path = os.path.abspath(_filled_in(output, script) if output else os.curdir)
+    if not output or output.endswith("/") or os.path.isdir(path):
+        return path, "", formats or ["html"]
+    folder, name = os.path.split(path)
+    stem, dot, suffix = name.rpartition(".")
+    by_suffix = {_suffix(each): each for each in _native.format_names()}
+    if dot and stem and suffix in by_suffix:
+        formats = list(dict.fromkeys([by_suffix[suffix], *(formats or [])]))
+    elif formats:
+        stem = name
+    else:
+        known = ", ".join(f".{each}" for each in by_suffix)
+        raise ValueError(f"the format of {output!r} is unknown: end its name in one of {known}")
+    rank = os.environ.get("RANK")
+    if rank and "{rank}" not in (output or ""):
+        stem += f"-rank{rank}"
+    return folder, stem, formats
+
+
+def _filled_in(output: str, script: str) -> str:
+    values = {"script": script, "pid": os.getpid(), "rank": os.environ.get("RANK", "0")}
+    return re.sub(r"\{(script|pid|rank)\}", lambda match: str(values[match[1]]), output)
+
+
+def _suffix(name: str) -> str:
+    return "txt" if name == "text" else name

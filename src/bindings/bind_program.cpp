@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each run_* calls what the interpreter's own main() calls, so that compiling, tracebacks,
+// sys.excepthook, SystemExit and what becomes of __main__ need no imitation: no frame of ours is
+// below the program's. They return true if the program ended well and false if it raised, which
+// has been printed then. A program that raises SystemExit does not return: the interpreter is
+// finalised and the process ends, as always.
+#include "bindings/bind_program.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "watch/collect_timer.h"
+
+namespace py = pybind11;
+
+namespace cyclewatch::bindings {
+namespace {
+
+bool run_file(const py::bytes& path) {
+    const std::string name = path;
+    FILE* const file = std::fopen(name.c_str(), "rbe");
+    if (file == nullptr) {
+        PyErr_SetFromErrnoWithFilename(PyExc_OSError, name.c_str());
+        throw py::error_already_set();
+    }
+    PyCompilerFlags flags = _PyCompilerFlags_INIT;
+    return PyRun_SimpleFileExFlags(file, name.c_str(), /*closeit=*/1, &flags) == 0;
+}
+
+bool run_standard_input() {
+    PyCompilerFlags flags = _PyCompilerFlags_INIT;
+    return PyRun_AnyFileExFlags(stdin, "<stdin>", /*closeit=*/0, &flags) == 0;
+}
+
+bool run_command(const std::string& source) {
+    PyCompilerFlags flags = _PyCompilerFlags_INIT;
+    flags.cf_flags |= PyCF_IGNORE_COOKIE;
+    return PyRun_SimpleStringFlags(source.c_str(), &flags) == 0;
+}
+
+bool run_module(const std::string& name, bool set_argv) {
+    // runpy's frames stand in the traceback of `python -m` as well.
+    const py::object run = py::module_::import("runpy").attr("_run_module_as_main");
+    const auto result = py::reinterpret_steal<py::object>(
+        PyObject_CallFunction(run.ptr(), "sO", name.c_str(), set_argv ? Py_True : Py_False));
+    if (!result) {
+        PyErr_Print();
+    }
+    return static_cast<bool>(result);
+}
+
+// Ends the process as the interpreter ends it after a KeyboardInterrupt that nobody caught: by
+// the signal, so that a shell sees what happened.
+[[noreturn]] void end_by_interrupt() {
+    Py_FinalizeEx();
+    std::signal(SIGINT, SIG_DFL);
+    ::kill(::getpid(), SIGINT);
+    std::_Exit(128 + SIGINT);
+}
+
+std::atomic<int> least_status{0};
+
+// Runs after every other exit handler: it was registered before the program began.
+void raise_status(int status, void* /*unused*/) {
+    if (status == 0 && least_status != 0) {
+        std::fflush(nullptr);
+        ::_exit(least_status);
+    }
+}
+
+}  // namespace
+
+void bind_program(py::module_& module) {
+    module.def("run_file", &run_file, py::arg("path"));
+    module.def("run_standard_input", &run_standard_input);
+    module.def("run_command", &run_command, py::arg("source"));
+    module.def("run_module",
+               &run_module,
+               py::arg("name"),
+               py::arg("set_argv"),
+               "`set_argv`: sys.argv[0] becomes the module's file, as with -m.");
+    module.def("end_by_interrupt",
+               &end_by_interrupt,
+               "Finalises the interpreter and ends the process by SIGINT. Does not return.");
+    module.def(
+        "collect_every",
+        [](double seconds) { watch::collect_every(std::chrono::duration<double>(seconds)); },
+        py::arg("seconds"));
+    module.def("stop_collecting", &watch::stop_collecting);
+    module.def(
+        "offer_failure",
+        [] { ::on_exit(&raise_status, nullptr); },
+        "Makes fail() possible; to be called before the program begins.");
+    module.def(
+        "fail",
+        [](int status) { least_status = status; },
+        py::arg("status"),
+        "The process will end with this status instead of 0. REQUIRES: offer_failure().");
+}
+
+}  // namespace cyclewatch::bindings

@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`cyclewatch run` and CYCLEWATCH=1: the program must not be able to tell, save for its report."""
+
+import os
+import signal
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+import torch
+
+import cyclewatch
+
+ROOT = Path(__file__).resolve().parents[2]
+
+LEAK = """
+    import gc
+    import torch
+
+    class Node:
+        def __init__(self):
+            self.me = self
+            self.data = torch.ones(1000)
+
+    for _ in range(3):
+        Node()
+    gc.collect()
+    print("done")
+"""
+NAMESPACE = """
+    import atexit, sys
+    names = list(globals())
+    named = {name: repr(globals()[name]) for name in names}
+    print({**named, "__loader__": "", "__spec__": ""})
+    print(__spec__ and (__spec__.name, __spec__.origin))
+    print(type(__loader__).__name__, getattr(__loader__, "path", None))
+    print(sys.argv, sys.path[0], sys.modules["__main__"].__dict__ is globals())
+    atexit.register(lambda: print("exit", [n for n in globals() if n.startswith("__")]))
+"""
+FAILS = """
+    import sys
+    print("out")
+    print("err", file=sys.stderr)
+    def inner():
+        raise ValueError("no")
+    def outer():
+        try:
+            inner()
+        except ValueError as error:
+            raise RuntimeError("really") from error
+    outer()
+"""
+HOOKED = """
+    import sys
+    sys.excepthook = lambda kind, _, trace: print("hook", kind, trace.tb_frame.f_code.co_name)
+    1 / 0
+"""
+FORKS = """
+    import atexit, os, sys, warnings
+    atexit.register(lambda: print("exit of", "child" if child == 0 else "parent"))
+    child = os.fork()
+    if child == 0:
+        sys.exit(5)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.fixture
+def python(tmp_path):
+    """Run the interpreter with and without the watch; both outcomes have to be equal."""
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("CYCLEWATCH", "RANK")) and name != "PYTHONDEVMODE"
+    }
+    environment["PYTHONPATH"] = str(ROOT)
+
+    class Python:
+        executable = sys.executable
+
+        def start(self, *words, stdin=None, folder=tmp_path, **more):
+            return subprocess.run(
+                [self.executable, *map(str, words)],
+                capture_output=True,
+                timeout=300,
+                cwd=folder,
+                input=stdin,
+                env={**environment, **more},
+            )
+
+        def both(self, *words, options=(), stdin=None):
+            plain = self.start(*words, stdin=stdin)
+            watched = self.start("-m", "cyclewatch", "run", *options, *words, stdin=stdin)
+            assert watched.stdout == plain.stdout
+            assert watched.stderr == plain.stderr
+            assert watched.returncode == plain.returncode
+            return watched
+
+    return Python()
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Write a program under a name and return its path."""
+    import textwrap
+
+    def write(source, name="program.py"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(source))
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("source", [NAMESPACE, FAILS, HOOKED, FORKS, "raise SystemExit('why')"])
+def test_a_script_is_run_as_python_runs_it(python, program, interpreter, source):
+    python.executable = interpreter.path
+    program(source)
+    python.both("program.py", "--fail", "-m", "x", "--")
+
+
+@pytest.mark.parametrize("source", [NAMESPACE, FAILS])
+def test_modules_folders_archives_and_standard_input(
+    python, program, interpreter, tmp_path, source
+):
+    python.executable = interpreter.path
+    path = program(source)
+    program(source, "package/__main__.py")
+    with zipfile.ZipFile(tmp_path / "archive.pyz", "w") as archive:
+        archive.write(path, "__main__.py")
+    python.both("-m", "program", "-m", "x")
+    python.both("-m", "package")
+    python.both("package", "a")
+    python.both("archive.pyz", "a")
+    python.both("./program.py")
+    python.both("-", "a", stdin=path.read_bytes())
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["import sys; print(sys.argv, sys.path[0])", "raise SystemExit(7)", "x = (", "print(__name__)"],
+)
+def test_commands(python, interpreter, source):
+    python.executable = interpreter.path
+    python.both("-c", source, "a", "-c")
+
+
+def test_what_cannot_be_run(python, program, tmp_path):
+    program("x = (", "broken.py")
+    program("print('ä')", "latin.py").write_bytes(b"print('\xe4')")
+    (tmp_path / "empty").mkdir()
+    for words in (
+        ["missing.py"],
+        ["empty"],
+        ["-m", "nosuch"],
+        ["broken.py"],
+        ["latin.py"],
+        ["../missing"],
+    ):
+        assert python.both(*words).returncode != 0
+
+
+def test_an_interrupt_ends_it_by_the_signal(python, program):
+    source = "import os, signal; os.kill(os.getpid(), signal.SIGINT); import time; time.sleep(60)"
+    program(source)
+    assert python.both("program.py").returncode == -signal.SIGINT
+    assert python.both("-m", "program").returncode == -signal.SIGINT
+    program("import os, signal; os.kill(os.getpid(), signal.SIGTERM)")
+    assert python.both("program.py").returncode == -signal.SIGTERM
+
+
+@pytest.mark.parametrize("name", ["simple", "awaitable"])
+def test_the_examples(python, tmp_path, name):
+    example = ROOT / "examples" / f"{name}.py"
+    words = [example, "--no-watch", "--device", "cpu", "--size", "64"]
+    python.both(*words, options=["-o", "report.json", "--devices", "cpu"])
+    report = cyclewatch.Report.load(tmp_path / "report.json")
+    assert [finding.occurrences for finding in report.findings] == [20]
+
+
+def test_the_checkpoint_converter_of_torch(python, tmp_path):
+    """A command-line tool that is not ours, works on tensors and needs no network."""
+    torch.save({"weights": torch.ones(100)}, tmp_path / "saved.pt")
+    tool = ("-m", "torch.distributed.checkpoint.format_utils")
+    python.start(*tool, "torch_to_dcp", "saved.pt", "folder")
+    outcome = python.both(*tool, "dcp_to_torch", "folder", "back.pt")
+    assert b"Converting checkpoint" in outcome.stdout
+    assert torch.load(tmp_path / "back.pt")["weights"].sum() == 100
+    assert python.both(*tool, "nonsense", "folder", "back.pt").returncode == 2
+
+
+def test_a_program_that_forks_workers(python, program, tmp_path):
+    program("""
+        import gc, os, torch
+
+        class Node:
+            pass
+
+        def leak(size):
+            node = Node()
+            node.me, node.data = node, torch.ones(size)
+            del node
+            gc.collect()
+
+        for _ in range(2):
+            child = os.fork()
+            if child == 0:
+                leak(2000)
+                raise SystemExit(3)
+            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        leak(1000)
+    """)
+    python.both("program.py", options=["-o", "one.json"])
+    assert [path.name for path in tmp_path.glob("*.json")] == ["one.json"]
+    python.both("program.py", options=["-o", "all.json", "--follow-fork"])
+    held = sorted(cyclewatch.Report.load(path).held_bytes for path in tmp_path.glob("all*.json"))
+    assert held == [4000, 8000, 8000]
+
+
+def test_fail_says_why_and_keeps_other_statuses(python, program):
+    program(LEAK)
+    run = ("-m", "cyclewatch", "run", "--fail")
+    outcome = python.start(*run, "program.py")
+    assert (outcome.returncode, outcome.stdout) == (1, b"done\n")
+    assert b"cut   .me of __main__.Node" in outcome.stderr
+    assert b"report: " in outcome.stderr
+    quiet = python.start(*run, "--quiet", "program.py")
+    assert (quiet.returncode, quiet.stderr) == (1, b"")
+    assert python.start(*run, "--min-bytes", "1M", "program.py").returncode == 0
+    program(LEAK + "\n    raise SystemExit(9)")
+    assert python.start(*run, "program.py").returncode == 9
+
+
+def test_garbage_left_at_the_end_is_found_on_request(python, program, tmp_path):
+    program(LEAK.replace("gc.collect()", "gc.disable()"))
+    python.both("program.py", options=["-o", "without.json"])
+    assert not (tmp_path / "without.json").exists()
+    python.both("program.py", options=["-o", "with.json", "--collect-at-exit"])
+    assert cyclewatch.Report.load(tmp_path / "with.json").findings[0].occurrences == 3
+
+
+def test_garbage_is_collected_while_the_program_runs(python, program):
+    program("""
+        import gc, weakref
+
+        class Node:
+            pass
+
+        gc.disable()
+        node = Node()
+        node.me = node
+        reference = weakref.ref(node)
+        del node
+        while reference() is not None:
+            pass
+        print("collected")
+    """)
+    run = ("-m", "cyclewatch", "run", "--collect-every", "0.01")
+    assert python.start(*run, "program.py").stdout == b"collected\n"
+
+
+def test_an_existing_report_is_kept(python, program, tmp_path):
+    program(LEAK)
+    (tmp_path / "report.json").write_text("mine")
+    outcome = python.start("-m", "cyclewatch", "run", "-o", "report.json", "program.py")
+    assert (outcome.returncode, outcome.stdout) == (3, b"")
+    assert b"--force" in outcome.stderr
+    assert (tmp_path / "report.json").read_text() == "mine"
+    python.both("program.py", options=["-f", "-o", "report.json"])
+    assert cyclewatch.Report.load(tmp_path / "report.json").findings
+
+
+def test_the_environment_switches_the_watch_on(python, program, tmp_path):
+    program(LEAK)
+    start = "from cyclewatch import autostart; autostart.start(); autostart.start()"
+    (tmp_path / "sitecustomize.py").write_text(start)
+    paths = os.pathsep.join([str(tmp_path), str(ROOT)])
+    outcome = python.start(
+        "program.py", CYCLEWATCH="1", CYCLEWATCH_OUTPUT="{script}.json", PYTHONPATH=paths
+    )
+    assert (outcome.returncode, outcome.stdout, outcome.stderr) == (0, b"done\n", b"")
+    assert cyclewatch.Report.load(tmp_path / "program.json").findings[0].occurrences == 3
+    wrong = python.start("program.py", CYCLEWATCH="1", CYCLEWATCH_BUDGET="9", PYTHONPATH=paths)
+    assert (wrong.returncode, wrong.stdout) == (0, b"done\n")
+    assert wrong.stderr.count(b"CYCLEWATCH_BUDGET") == 1
+
+
+@pytest.mark.slow
+def test_every_rank_of_torchrun_leaves_a_report(python, program, tmp_path):
+    program(LEAK)
+    site = (ROOT / "cyclewatch" / "cyclewatch-autostart.pth").read_text()
+    (tmp_path / "sitecustomize.py").write_text(site)
+    outcome = python.start(
+        *("-m", "torch.distributed.run", "--nproc-per-node=2", "program.py"),
+        CYCLEWATCH="1",
+        CYCLEWATCH_FORMAT="json",
+        CYCLEWATCH_OUTPUT="reports/",
+        PYTHONPATH=os.pathsep.join([str(tmp_path), str(ROOT)]),
+    )
+    assert outcome.returncode == 0, outcome.stderr
+    reports = [cyclewatch.Report.load(path) for path in (tmp_path / "reports").iterdir()]
+    assert sorted(report.processes[0].rank for report in reports) == [0, 1]
