@@ -2,7 +2,6 @@
 #include "device/cuda_driver.h"
 
 #include <cstddef>
-#include <type_traits>
 #include <utility>
 
 namespace cyclewatch::device {
@@ -58,18 +57,15 @@ std::optional<CudaDriver> CudaDriver::find() {
         return std::nullopt;
     }
     Functions found{};
-    const auto take = [&library](auto& function, const char* name) {
-        function = library.function<std::remove_reference_t<decltype(function)>>(name);
-        return function != nullptr;
-    };
     // cuMemGetInfo without its suffix is an old function that counts in 32 bits.
-    const bool complete = take(found.context_get_current, "cuCtxGetCurrent") &&
-                          take(found.context_get_device, "cuCtxGetDevice") &&
-                          take(found.primary_context_state, "cuDevicePrimaryCtxGetState") &&
-                          take(found.device_get_count, "cuDeviceGetCount") &&
-                          take(found.pointer_get_attribute, "cuPointerGetAttribute") &&
-                          take(found.memory_get_info, "cuMemGetInfo_v2") &&
-                          take(found.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
+    const bool complete =
+        library.take(found.context_get_current, "cuCtxGetCurrent") &&
+        library.take(found.context_get_device, "cuCtxGetDevice") &&
+        library.take(found.primary_context_state, "cuDevicePrimaryCtxGetState") &&
+        library.take(found.device_get_count, "cuDeviceGetCount") &&
+        library.take(found.pointer_get_attribute, "cuPointerGetAttribute") &&
+        library.take(found.memory_get_info, "cuMemGetInfo_v2") &&
+        library.take(found.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
     if (!complete) {
         return std::nullopt;
     }

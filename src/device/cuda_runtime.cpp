@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <type_traits>
 #include <utility>
 
 namespace cyclewatch::device {
@@ -62,18 +61,14 @@ std::optional<CudaRuntime> CudaRuntime::find() {
         return std::nullopt;
     }
     Functions found{};
-    const auto take = [&library](auto& function, const char* name) {
-        function = library.function<std::remove_reference_t<decltype(function)>>(name);
-        return function != nullptr;
-    };
     const bool complete =
-        take(found.pointer_get_attributes, "cudaPointerGetAttributes") &&
-        take(found.memory_get_info, "cudaMemGetInfo") &&
-        take(found.get_device_count, "cudaGetDeviceCount") &&
-        take(found.get_last_error, "cudaGetLastError") &&
-        take(found.peek_at_last_error, "cudaPeekAtLastError") &&
-        take(found.exchange_capture_mode, "cudaThreadExchangeStreamCaptureMode") &&
-        take(found.runtime_get_version, "cudaRuntimeGetVersion");
+        library.take(found.pointer_get_attributes, "cudaPointerGetAttributes") &&
+        library.take(found.memory_get_info, "cudaMemGetInfo") &&
+        library.take(found.get_device_count, "cudaGetDeviceCount") &&
+        library.take(found.get_last_error, "cudaGetLastError") &&
+        library.take(found.peek_at_last_error, "cudaPeekAtLastError") &&
+        library.take(found.exchange_capture_mode, "cudaThreadExchangeStreamCaptureMode") &&
+        library.take(found.runtime_get_version, "cudaRuntimeGetVersion");
     // The version is a constant of the library: asking for it initialises nothing.
     int version = 0;
     if (!complete || found.runtime_get_version(&version) != cudaSuccess ||

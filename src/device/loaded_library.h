@@ -31,10 +31,12 @@ class LoadedLibrary {
 
     explicit operator bool() const noexcept { return handle_ != nullptr; }
 
-    // The function of that name as a pointer of type `Function`; null if it has none.
+    // Makes `function` point to the library's function of that name. False, and null, if it has
+    // none.
     template <typename Function>
-    [[nodiscard]] Function function(const char* name) const noexcept {
-        return reinterpret_cast<Function>(symbol(name));
+    [[nodiscard]] bool take(Function*& function, const char* name) const noexcept {
+        function = reinterpret_cast<Function*>(symbol(name));
+        return function != nullptr;
     }
 
   private:
