@@ -90,7 +90,8 @@ void bind_collection(py::module_& module) {
             [](const std::shared_ptr<CollectionRecord>& self) {
                 return views(self, self->device_memory);
             },
-            "Memory in use on the devices those owners were on, where it is known.")
+            "Memory in use on the devices those owners were on, where it is known and time allowed "
+            "to ask.")
         .def_readonly(
             "note", &CollectionRecord::note, "Why something was not captured; empty if all was.")
         .def("__repr__", [](const CollectionRecord& self) {

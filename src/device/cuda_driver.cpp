@@ -120,14 +120,14 @@ std::optional<PointerFacts> CudaDriver::pointer_facts(std::uint64_t address) con
     return PointerFacts{.kind = kind_of(type, managed != 0), .device = device};
 }
 
-std::optional<DeviceMemory> CudaDriver::memory(int device) const noexcept {
+std::optional<FreeMemory> CudaDriver::memory(int device) const noexcept {
     const RelaxedCapture relaxed(functions_.exchange_capture_mode);
     std::size_t free = 0;
     std::size_t total = 0;
     if (!relaxed || functions_.memory_get_info(&free, &total) != CUDA_SUCCESS) {
         return std::nullopt;
     }
-    return DeviceMemory{.device = device, .free = free, .total = total};
+    return FreeMemory{.device = device, .free = free, .total = total};
 }
 
 }  // namespace cyclewatch::device

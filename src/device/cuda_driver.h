@@ -33,7 +33,7 @@ class CudaDriver {
 
     // REQUIRES (both): context().current.
     [[nodiscard]] std::optional<PointerFacts> pointer_facts(std::uint64_t address) const noexcept;
-    [[nodiscard]] std::optional<DeviceMemory> memory(int device) const noexcept;
+    [[nodiscard]] std::optional<FreeMemory> memory(int device) const noexcept;
 
   private:
     struct Functions {

@@ -116,13 +116,13 @@ std::optional<PointerFacts> CudaRuntime::pointer_facts(std::uint64_t address) co
     return PointerFacts{.kind = kind_of(attributes.type), .device = attributes.device};
 }
 
-std::optional<DeviceMemory> CudaRuntime::memory(int device) const noexcept {
+std::optional<FreeMemory> CudaRuntime::memory(int device) const noexcept {
     std::size_t free = 0;
     std::size_t total = 0;
     if (!ask([&] { return functions_.memory_get_info(&free, &total); })) {
         return std::nullopt;
     }
-    return DeviceMemory{.device = device, .free = free, .total = total};
+    return FreeMemory{.device = device, .free = free, .total = total};
 }
 
 }  // namespace cyclewatch::device

@@ -27,7 +27,7 @@ class CudaRuntime {
 
     [[nodiscard]] std::optional<int> device_count() const noexcept;
     [[nodiscard]] std::optional<PointerFacts> pointer_facts(std::uint64_t address) const noexcept;
-    [[nodiscard]] std::optional<DeviceMemory> memory(int device) const noexcept;
+    [[nodiscard]] std::optional<FreeMemory> memory(int device) const noexcept;
 
   private:
     struct Functions {

@@ -18,10 +18,6 @@ namespace {
 // A child inherits CUDA's state in memory and nothing of the device behind it.
 const pid_t kLoadedIn = getpid();
 
-bool in_forked_child() noexcept {
-    return getpid() != kLoadedIn;
-}
-
 bool devices_hidden() noexcept {
     const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
     return visible != nullptr && (*visible == '\0' || std::string_view(visible).starts_with("-1"));
@@ -40,6 +36,10 @@ DeviceQueries* process_queries() noexcept {
 }
 
 }  // namespace
+
+bool in_forked_child() noexcept {
+    return getpid() != kLoadedIn;
+}
 
 struct DeviceQueries::Libraries {
     std::optional<CudaDriver> driver;
@@ -128,7 +128,7 @@ bool DeviceQueries::accelerator_usable() noexcept {
     return usable_;
 }
 
-std::optional<DeviceMemory> DeviceQueries::current_device_memory() noexcept {
+std::optional<FreeMemory> DeviceQueries::current_device_memory() noexcept {
     if (in_forked_child()) {
         return std::nullopt;
     }
@@ -150,7 +150,7 @@ bool accelerator_usable() noexcept {
     return queries != nullptr && queries->accelerator_usable();
 }
 
-std::optional<DeviceMemory> current_device_memory() noexcept {
+std::optional<FreeMemory> current_device_memory() noexcept {
     DeviceQueries* queries = process_queries();
     return queries == nullptr ? std::nullopt : queries->current_device_memory();
 }

@@ -15,11 +15,14 @@
 namespace cyclewatch::device {
 
 // A moment's memory of the device whose context is current, in bytes.
-struct DeviceMemory {
+struct FreeMemory {
     int device = 0;
     std::uint64_t free = 0;
     std::uint64_t total = 0;
 };
+
+// True in a child of fork(), which is to leave the device alone.
+[[nodiscard]] bool in_forked_child() noexcept;
 
 // What CUDA knows of an address.
 enum class MemoryKind : std::uint8_t {
@@ -43,7 +46,7 @@ class DeviceQueries {
     DeviceQueries& operator=(const DeviceQueries&) = delete;
 
     [[nodiscard]] bool accelerator_usable() noexcept;
-    [[nodiscard]] std::optional<DeviceMemory> current_device_memory() noexcept;
+    [[nodiscard]] std::optional<FreeMemory> current_device_memory() noexcept;
     [[nodiscard]] std::optional<PointerFacts> pointer_facts(std::uint64_t address) noexcept;
 
   private:
@@ -66,7 +69,7 @@ class DeviceQueries {
 [[nodiscard]] bool accelerator_usable() noexcept;
 
 // Nothing where the calling thread has no context, or where asking would do harm now.
-[[nodiscard]] std::optional<DeviceMemory> current_device_memory() noexcept;
+[[nodiscard]] std::optional<FreeMemory> current_device_memory() noexcept;
 
 // Nothing in the same cases.
 [[nodiscard]] std::optional<PointerFacts> pointer_facts(std::uint64_t address) noexcept;

@@ -229,7 +229,7 @@ void Hub::conclude(collector::Miss miss) {
     if (current_.caught != nullptr) {
         model::CollectionRecord record = make_record(now);
         record.dead_for_at_most = dead_for_at_most;
-        Pipeline::settle(*current_.caught);
+        pipeline_.settle(*current_.caught);
         collector::change_young_count(-current_.caught->objects_left);
         share_out(*current_.caught, record);
         tell_failed_readers();
@@ -274,6 +274,7 @@ void Hub::share_with(Watch& watch, Catch& caught, model::CollectionRecord record
     record.owners = observation.record.owners;
     record.released_bytes = observation.record.released_bytes;
     record.step = watch.step();
+    record.device_memory = std::move(observation.record.device_memory);
     observation.record = record;
     watch.skip("owners whose reader failed", caught.failed_readings);
     watch.skip("objects not captured: over the limit for one collection",

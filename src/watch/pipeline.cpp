@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watch/pipeline.h"
 
+#include <algorithm>
+#include <iterator>
 #include <unordered_map>
 #include <utility>
 
 #include "capture/object_summary.h"
+#include "device/memory_meter.h"
 
 namespace cyclewatch::watch {
 namespace {
@@ -146,6 +149,9 @@ std::unique_ptr<Catch> Pipeline::inspect(const collector::CondemnedSet& condemne
             owner.place = places[owner.object];
         }
     }
+    if (depth == Depth::full) {
+        caught->memory = meter_.before(caught->storages);
+    }
     return caught;
 }
 
@@ -166,12 +172,16 @@ void Pipeline::settle(Catch& caught) noexcept {
             caught.objects_left -= owner.reading.left_objects;
         }
     }
+    meter_.after(caught.memory);
 }
 
 model::Observation observation_of(Catch& caught, const Pipeline::Wanted& wanted) {
     model::Observation observation;
     observation.storages = caught.storages;
     observation.repeats = caught.captured.repeats;
+    std::ranges::copy_if(caught.memory,
+                         std::back_inserter(observation.record.device_memory),
+                         [&wanted](const auto& sample) { return wanted(sample.device); });
     observation.omitted_nodes = caught.captured.omitted_objects;
     std::vector<bool> counted(caught.storages.size(), false);
     for (const PendingOwner& owner : caught.owners) {

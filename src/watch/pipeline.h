@@ -13,6 +13,7 @@
 
 #include "capture/graph_capture.h"
 #include "collector/condemned_set.h"
+#include "device/memory_meter.h"
 #include "device/owner_detector.h"
 #include "device/owner_reader.h"
 #include "device/owner_registry.h"
@@ -45,6 +46,7 @@ struct PendingOwner {
 struct Catch {
     std::vector<PendingOwner> owners;
     std::vector<model::Storage> storages;
+    std::vector<model::DeviceMemory> memory;  // in use before the sweep; after settle(), after it
     capture::CapturedGraph captured;
     std::uint64_t failed_readings = 0;
     int objects_made = 0;  // by readers; each goes with its storage
@@ -65,13 +67,14 @@ class Pipeline {
                                                  Depth depth,
                                                  bool values);
 
-    // At "stop": asks the witnesses which owners and storages really went. Lowers
-    // `caught.objects_left` to what is still there.
-    static void settle(Catch& caught) noexcept;
+    // At "stop": asks the witnesses which owners and storages really went, and what memory is in
+    // use now. Lowers `caught.objects_left` to what is still there.
+    void settle(Catch& caught) noexcept;
 
   private:
     device::OwnerRegistry registry_;
     device::OwnerDetector detector_;
+    device::MemoryMeter meter_;
 };
 
 // What one watch sees of `caught`: its owners and storages, the totals in the record. Moves the

@@ -79,6 +79,13 @@ def test_byte_seconds_are_bytes_times_the_longest_wait():
     assert finding.byte_seconds > 0
 
 
+def test_collection_tells_the_memory_in_use_around_it():
+    [memory] = report_of(100).collections[0].device_memory
+    assert (memory.device, memory.source) == ("cpu", "process")
+    assert 0 < memory.used_after < memory.total
+    assert 0 < memory.used_before < memory.total
+
+
 def test_live_report_is_of_one_process():
     report = report_of(100)
     [process] = report.processes

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compat/gc_list.h"
+#include "device/imported_module.h"
 #include "python/references.h"
 
 namespace cyclewatch::device {
@@ -58,12 +59,6 @@ PyTypeObject* type_in(PyObject* module, const char* name) noexcept {
     PyObject* const value = PyDict_GetItemString(PyModule_GetDict(module), name);
     return value != nullptr && PyType_Check(value) ? reinterpret_cast<PyTypeObject*>(value)
                                                    : nullptr;
-}
-
-// A module of sys.modules, borrowed, without importing it.
-PyObject* imported(const char* name) noexcept {
-    PyObject* const module = PyDict_GetItemString(PyImport_GetModuleDict(), name);
-    return module != nullptr && PyModule_Check(module) ? module : nullptr;
 }
 
 bool fetch(TorchFunctions& torch) noexcept {

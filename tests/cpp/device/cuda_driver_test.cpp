@@ -71,7 +71,7 @@ TEST_F(CudaDriverTest, CountsFreeBytesIn64Bits) {
     const CudaDriver driver = found();
     library.start();
     void* memory = library.allocate(4096);
-    const DeviceMemory answer = driver.memory(0).value();
+    const FreeMemory answer = driver.memory(0).value();
     EXPECT_EQ(answer.total, 1U << 30);
     EXPECT_EQ(answer.free, answer.total - 4096);
     library.release(memory);

@@ -51,7 +51,7 @@ TEST_F(CudaRuntimeTest, TellsTheKindsOfMemoryApart) {
 
 TEST_F(CudaRuntimeTest, CountsFreeBytes) {
     const CudaRuntime runtime = found();
-    const DeviceMemory before = runtime.memory(3).value();
+    const FreeMemory before = runtime.memory(3).value();
     EXPECT_EQ(before.free, before.total);
     EXPECT_EQ(before.device, 3);
     void* memory = driver.allocate(4096);
