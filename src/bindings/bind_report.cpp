@@ -18,8 +18,6 @@
 #include "bindings/values.h"
 #include "report/merge_reports.h"
 
-namespace py = pybind11;
-
 namespace cyclewatch::bindings {
 namespace {
 
