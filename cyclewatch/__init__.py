@@ -6,49 +6,26 @@ collection that frees tensors tells which reference loop had kept them, how many
 and which one reference to cut so that they are freed at once.
 """
 
-from cyclewatch._native import (
-    Collection,
-    DeviceMemory,
-    Finding,
-    Owner,
-    Pattern,
-    Program,
-    Reference,
-    Report,
-    Sighting,
-    Stats,
-    __version__,
-    patterns,
-)
-from cyclewatch.errors import ReportFormatError, TensorCycleWarning
-from cyclewatch.watches import (
-    Watch,
-    observe_tensor_cycles,
-    register_owner,
-    unregister_owner,
-    warn_tensor_cycles,
-    watch,
-)
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cyclewatch.api import *
+    from cyclewatch.api import __all__ as __all__
+    from cyclewatch.api import __version__ as __version__
+else:
 
-__all__ = [
-    "Collection",
-    "DeviceMemory",
-    "Finding",
-    "Owner",
-    "Pattern",
-    "Program",
-    "Reference",
-    "Report",
-    "ReportFormatError",
-    "Sighting",
-    "Stats",
-    "TensorCycleWarning",
-    "Watch",
-    "__version__",
-    "observe_tensor_cycles",
-    "patterns",
-    "register_owner",
-    "unregister_owner",
-    "warn_tensor_cycles",
-    "watch",
-]
+    def __getattr__(name: str) -> object:
+        # Importing the package must cost nothing: pytest does in every run, for the plugin.
+        if name.startswith("_") and name not in ("__all__", "__version__"):
+            raise AttributeError(f"module 'cyclewatch' has no attribute {name!r}")
+        import cyclewatch.api as api
+
+        public = {"__all__": api.__all__, **{each: getattr(api, each) for each in api.__all__}}
+        globals().update(public)
+        if name not in public:
+            raise AttributeError(f"module 'cyclewatch' has no attribute {name!r}")
+        return public[name]
+
+    def __dir__() -> list[str]:
+        import cyclewatch.api as api
+
+        return sorted({*globals(), *api.__all__})

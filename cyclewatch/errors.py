@@ -1,6 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What cyclewatch raises and warns, with the help that belongs to each."""
 
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cyclewatch._native import Finding
+
 
 class TensorCycleWarning(UserWarning):
     """Device memory waited for the cycle collector, because a reference loop kept it.
@@ -22,3 +30,20 @@ class ReportFormatError(ValueError):
     of another tool, a field that is missing or of the wrong type, or a schema newer than this
     version knows. In the last case install a newer cyclewatch; older schemas stay readable.
     """
+
+
+class TensorCycleError(AssertionError):
+    """A block or a test that was to make no tensor cycles made some.
+
+    The message holds the cards of the loops: for each the reference to cut, its file and line,
+    and the bytes it kept. Cut that reference; or, if the loop is meant to be, accept it:
+    ``@pytest.mark.allow_tensor_cycles(reason=...)`` and the baseline file under pytest.
+
+    Attributes:
+        findings: The :class:`Finding` of each loop, heaviest first.
+    """
+
+    def __init__(self, message: str, findings: Sequence[Finding] = ()) -> None:
+        """Keep `findings` beside the `message` that shows them."""
+        super().__init__(message)
+        self.findings = list(findings)

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 # Where a warning stands if no line of code is known for the reference to cut.
 _NO_FILE = "<garbage collection>"
 
+# Types with a reader of the user's; _native keeps the readers.
+_registered_types: set[type] = set()
+
 # Process id in which multiprocessing was asked to finish the report, 0 for none.
 _finisher_pid = 0
 
@@ -203,6 +206,7 @@ def register_owner(owner_type: type, reader: Callable[[Any], Mapping[str, object
     if not callable(reader):
         raise TypeError(f"the reader must be callable, not {type(reader).__name__}")
     _native.register_owner(owner_type, reader)
+    _registered_types.add(owner_type)
 
 
 def unregister_owner(owner_type: type) -> None:
@@ -212,6 +216,12 @@ def unregister_owner(owner_type: type) -> None:
     """
     if not _native.unregister_owner(owner_type):
         raise KeyError(owner_type)
+    _registered_types.discard(owner_type)
+
+
+def registered_types() -> frozenset[type]:
+    """The types that :func:`register_owner` was told of and that were not taken back."""
+    return frozenset(_registered_types)
 
 
 def start(
@@ -279,7 +289,7 @@ def warn(finding: Finding, report_path: str | None) -> None:
     finish_with_multiprocessing(finding, report_path)
     try:
         _logger().warning("%s%s", finding.to_text(), _report_line(report_path))
-        _issue_warning(finding, report_path)
+        issue_warning(finding, report_path)
     except Exception as error:
         _logger().error("%s: %s", type(error).__name__, error)
 
@@ -295,7 +305,8 @@ def finish_with_multiprocessing(_finding: Finding, _report_path: str | None) -> 
         util.Finalize(None, _native.shutdown, exitpriority=0)
 
 
-def _issue_warning(finding: Finding, report_path: str | None) -> None:
+def issue_warning(finding: Finding, report_path: str | None) -> None:
+    """Issue the :class:`TensorCycleWarning` of `finding`. Raises it where warnings are errors."""
     import warnings
 
     location = finding.cut.location if finding.cut is not None else None

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that ``import cyclewatch`` offers; loaded when the first of it is used."""
+
+from cyclewatch._native import (
+    Collection,
+    DeviceMemory,
+    Finding,
+    Owner,
+    Pattern,
+    Program,
+    Reference,
+    Report,
+    Sighting,
+    Stats,
+    __version__,
+    patterns,
+)
+from cyclewatch.assertions import assert_no_tensor_cycles
+from cyclewatch.errors import ReportFormatError, TensorCycleError, TensorCycleWarning
+from cyclewatch.watches import (
+    Watch,
+    observe_tensor_cycles,
+    register_owner,
+    unregister_owner,
+    warn_tensor_cycles,
+    watch,
+)
+
+__all__ = [
+    "Collection",
+    "DeviceMemory",
+    "Finding",
+    "Owner",
+    "Pattern",
+    "Program",
+    "Reference",
+    "Report",
+    "ReportFormatError",
+    "Sighting",
+    "Stats",
+    "TensorCycleError",
+    "TensorCycleWarning",
+    "Watch",
+    "__version__",
+    "assert_no_tensor_cycles",
+    "observe_tensor_cycles",
+    "patterns",
+    "register_owner",
+    "unregister_owner",
+    "warn_tensor_cycles",
+    "watch",
+]

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the plugin keeps of a finding: plain data, because xdist sends it between processes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+if TYPE_CHECKING:
+    import pytest
+
+    from cyclewatch import Finding
+
+# Stands for the whole run in the folder of --cyclewatch-report.
+REPORT_NAME = "cyclewatch.html"
+
+# The attribute of a test report that carries the loops of its phase.
+CARRIER = "cyclewatch_loops"
+
+# What a loop may be, besides the standings that cyclewatch itself gives. Only NEW fails a test.
+NEW = "new"
+KNOWN = "known"
+ALLOWED = "allowed"
+
+
+class Loop(TypedDict):
+    """One finding in one phase of one test."""
+
+    signature: str
+    title: str
+    pattern: str
+    headline: str
+    card: str
+    held_bytes: int
+    occurrences: int
+    verdict: str
+    reason: str
+    # The test and its phase; an empty nodeid means that it could not be told.
+    nodeid: str
+    when: str
+    # Where to look: the reference to cut if that is the user's code, else the test.
+    path: str
+    line: int
+
+
+def loop_of(
+    finding: Finding, verdict: str, reason: str, item: pytest.Item | None, when: str, root: Path
+) -> Loop:
+    """`finding` as plain data."""
+    path, line = _place(finding, item, root)
+    return Loop(
+        signature=finding.signature,
+        title=finding.title,
+        pattern=finding.pattern,
+        headline=finding.headline,
+        card=finding.to_text(),
+        held_bytes=finding.held_bytes,
+        occurrences=finding.occurrences,
+        verdict=verdict,
+        reason=reason,
+        nodeid=item.nodeid if item is not None else "",
+        when=when,
+        path=path,
+        line=line,
+    )
+
+
+def _place(finding: Finding, item: pytest.Item | None, root: Path) -> tuple[str, int]:
+    references = [*finding.cuts, *finding.alternatives, *finding.loop]
+    for reference in references:
+        path, _, line = (reference.location or "").rpartition(":")
+        if path and line.isdigit() and _is_users(Path(path), root):
+            return Path(path).relative_to(root).as_posix(), int(line)
+    if item is None:
+        return "", 0
+    path, number, _ = item.location
+    return Path(path).as_posix(), (number or 0) + 1
+
+
+def _is_users(path: Path, root: Path) -> bool:
+    return path.is_relative_to(root) and not {"site-packages", "dist-packages"} & set(path.parts)

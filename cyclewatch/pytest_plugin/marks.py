@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The marks: what they mean, and which findings an ``allow_tensor_cycles`` lets pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from cyclewatch.pytest_plugin.options import parse_bytes
+
+if TYPE_CHECKING:
+    import pytest
+
+    from cyclewatch import Finding
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """One ``allow_tensor_cycles`` mark."""
+
+    reason: str
+    max_bytes: int | None = None
+    pattern: str | None = None
+
+    def covers(self, finding: Finding) -> bool:
+        """Whether the mark speaks of this kind of loop; its size is another question."""
+        return self.pattern is None or fnmatchcase(finding.pattern, self.pattern)
+
+    def allowed(self, findings: list[Finding]) -> list[Finding]:
+        """Those of `findings` that may pass: all that are covered, or none if they are too big."""
+        covered = [finding for finding in findings if self.covers(finding)]
+        total = sum(finding.held_bytes for finding in covered)
+        return covered if self.max_bytes is None or total <= self.max_bytes else []
+
+
+def mode_for(item: pytest.Item, mode: str) -> str:
+    """The mode of `item` in a run of `mode`: a marked test is checked whatever the run does."""
+    return "fail" if item.get_closest_marker("no_tensor_cycles") is not None else mode
+
+
+def allowances(item: pytest.Item) -> list[Allowance]:
+    """The ``allow_tensor_cycles`` marks of `item`, its class and its module, nearest first.
+
+    Raises ValueError for one without a reason, or with an argument that makes no sense.
+    """
+    return [_allowance(mark) for mark in item.iter_markers("allow_tensor_cycles")]
+
+
+def _allowance(mark: pytest.Mark) -> Allowance:
+    given = dict(mark.kwargs)
+    reason = given.pop("reason", None)
+    max_bytes = given.pop("max_bytes", None)
+    pattern = given.pop("pattern", None)
+    complaint = None
+    if mark.args or given:
+        strange = ", ".join([*map(repr, mark.args), *given])
+        complaint = f"does not take {strange}; it takes reason=, max_bytes= and pattern="
+    elif not isinstance(reason, str) or not reason.strip():
+        complaint = "needs a reason, such as reason='the cache is cleared at exit'"
+    elif not (pattern is None or isinstance(pattern, str)):
+        complaint = f"takes the id of a pattern such as 'closure-captures-self', not {pattern!r}"
+    elif max_bytes is not None:
+        try:
+            max_bytes = parse_bytes(max_bytes)
+        except ValueError as error:
+            complaint = str(error)
+    if complaint is not None:
+        raise ValueError(f"allow_tensor_cycles {complaint}")
+    assert isinstance(reason, str)
+    return Allowance(reason, max_bytes, pattern)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Holds a run against the baseline, and shrinks the baseline when asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from cyclewatch.pytest_plugin.baseline import Baseline, first_baseline
+from cyclewatch.pytest_plugin.loops import KNOWN, NEW, Loop
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+class Ratchet:
+    """The baseline of one run, in the process that sees all of it."""
+
+    def __init__(self, path: Path, baseline: Baseline, *, update: bool, strict: bool) -> None:
+        """`baseline` is what `path` said when the run began."""
+        self._path = path
+        self._baseline = baseline
+        self._update = update
+        self._strict = strict
+        self._is_first = not path.exists()
+        # Tests whose body ran.
+        self.ran: set[str] = set()
+        self.fails = False
+
+    def settle(self, loops: list[Loop], session: pytest.Session) -> list[str]:
+        """Judge the baseline by the `loops` of the run. What there is to say, line by line."""
+        if self._is_first:
+            return self._make_first(loops)
+        counts: Counter[str] = Counter()
+        for loop in loops:
+            if loop["verdict"] == KNOWN:
+                counts[loop["signature"]] += loop["occurrences"]
+        vanished = [
+            signature
+            for signature, entry in self._baseline.entries.items()
+            if not counts[signature] and self._can_tell(entry.test, session)
+        ]
+        if self._update:
+            return self._shrink(vanished, counts)
+        if not vanished:
+            return []
+        self.fails = self._strict
+        lines = [
+            f"vanished: {self._baseline.entries[signature].line(signature)}"
+            for signature in vanished
+        ]
+        return [
+            *lines,
+            f"{len(vanished)} of the baseline {self._path} are gone; "
+            "take them out with --cyclewatch-update-baseline",
+        ]
+
+    def _make_first(self, loops: list[Loop]) -> list[str]:
+        if not self._update:
+            return [
+                f"there is no baseline {self._path} yet; --cyclewatch-update-baseline writes it"
+            ]
+        first = first_baseline(loop for loop in loops if loop["verdict"] == NEW)
+        try:
+            first.write(self._path)
+        except OSError as error:
+            self.fails = True
+            return [f"the baseline cannot be written: {error}"]
+        return [f"wrote {len(first.entries)} loops to the new baseline {self._path}"]
+
+    def _shrink(self, vanished: list[str], counts: Counter[str]) -> list[str]:
+        shrunk = self._baseline.without(vanished, counts)
+        if shrunk.entries == self._baseline.entries:
+            return []
+        try:
+            shrunk.write(self._path)
+        except OSError as error:
+            self.fails = True
+            return [f"the baseline cannot be written: {error}"]
+        return [f"took {len(vanished)} vanished loops out of the baseline {self._path}"]
+
+    def _can_tell(self, test: str, session: pytest.Session) -> bool:
+        # Only a run of the example can tell that its loop is gone, or a run in which that test
+        # would have been: one that selected nothing.
+        if test in self.ran:
+            return True
+        option = session.config.option
+        narrowed = (
+            option.keyword
+            or option.markexpr
+            or getattr(option, "lf", False)
+            or getattr(option, "deselect", None)
+            or any("::" in argument for argument in session.config.args)
+            or session.shouldfail
+            or session.shouldstop
+        )
+        file = test.split("::")[0]
+        return not narrowed and any(node.startswith(f"{file}::") for node in self.ran)

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gathers the loops of all tests, from all processes, and tells of them when the run is over."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cyclewatch._native import format_bytes
+from cyclewatch.pytest_plugin import github, sarif
+from cyclewatch.pytest_plugin.loops import ALLOWED, CARRIER, KNOWN, NEW, Loop
+from cyclewatch.pytest_plugin.ratchet import Ratchet
+from cyclewatch.pytest_plugin.reports import write_report
+from cyclewatch.wording import short_title
+
+if TYPE_CHECKING:
+    from cyclewatch.pytest_plugin.ledger import Ledger
+    from cyclewatch.pytest_plugin.options import Settings
+
+# The summary is read in a terminal.
+_SHOWN = 20
+
+
+@dataclass
+class Group:
+    """All loops of one signature and one verdict."""
+
+    loops: list[Loop] = field(default_factory=list)
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes that all of them kept."""
+        return sum(loop["held_bytes"] for loop in self.loops)
+
+    @property
+    def occurrences(self) -> int:
+        """How often the loop was made."""
+        return sum(loop["occurrences"] for loop in self.loops)
+
+    def line(self) -> str:
+        """One line of the summary."""
+        first = self.loops[0]
+        tests = sorted({loop["nodeid"] for loop in self.loops if loop["nodeid"]})
+        where = tests[0] if tests else "no single test"
+        more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
+        times = f" in {self.occurrences} loops" if self.occurrences > 1 else ""
+        verdict = first["verdict"]
+        reason = f"  [{verdict}: {first['reason']}]" if verdict != NEW else ""
+        held = format_bytes(self.held_bytes)
+        return f"{held:>9}{times}  {short_title(first['title'])}  {where}{more}{reason}"
+
+
+class Summary:
+    """Listens to the reports; exists once, also under xdist."""
+
+    def __init__(self, settings: Settings, ledger: Ledger, ratchet: Ratchet | None) -> None:
+        """Nothing has run."""
+        self._settings = settings
+        self._ledger = ledger
+        self._ratchet = ratchet
+        self._loops: list[Loop] = []
+        self._problems: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take the loops off the report of a phase."""
+        self._loops += getattr(report, CARRIER, [])
+        if self._ratchet is not None and report.when == "call" and not report.skipped:
+            self._ratchet.ran.add(report.nodeid)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: object) -> None:
+        """Take over the ledger of an xdist worker that has finished."""
+        data = getattr(node, "workeroutput", {}).get("cyclewatch")
+        if data is not None:
+            self._ledger.add_data(data)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the files; fail a run that no test failed for what no test can answer."""
+        self._loops += self._ledger.loops
+        new = [loop for loop in self._loops if loop["verdict"] == NEW]
+        if self._ratchet is not None:
+            self._problems += self._ratchet.settle(self._loops, session)
+        if self._settings.report is not None:
+            self._problems += write_report(self._ledger.reports(), self._settings.report)
+        if self._settings.sarif is not None:
+            self._problems += sarif.write(new, self._settings.sarif)
+        orphans = [loop for loop in new if not loop["nodeid"]]
+        fails = bool(orphans) and self._settings.mode == "fail"
+        fails |= self._ratchet is not None and self._ratchet.fails
+        if fails and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Show the loops, heaviest first, and the line that counts them."""
+        groups = self._groups()
+        remarks = [*self._problems, *self._ledger.notes]
+        if groups or remarks:
+            terminalreporter.section("cyclewatch")
+        for group in groups[:_SHOWN]:
+            terminalreporter.write_line(group.line())
+        if len(groups) > _SHOWN:
+            terminalreporter.write_line(f"... and {len(groups) - _SHOWN} lighter ones")
+        for loop in self._loops:
+            if loop["verdict"] == NEW and not loop["nodeid"]:
+                terminalreporter.write_line(f"\nfound after the last test:\n{loop['card']}")
+        for remark in remarks:
+            terminalreporter.write_line(remark)
+        terminalreporter.write_line(self._count(groups))
+        if github.is_wanted(self._settings.github):
+            for line in github.workflow_commands(self._loops):
+                terminalreporter.write_line(line)
+
+    def _groups(self) -> list[Group]:
+        groups: dict[tuple[str, str], Group] = {}
+        for loop in self._loops:
+            groups.setdefault((loop["signature"], loop["verdict"]), Group()).loops.append(loop)
+        return sorted(groups.values(), key=lambda group: group.held_bytes, reverse=True)
+
+    def _count(self, groups: list[Group]) -> str:
+        verdicts = Counter(group.loops[0]["verdict"] for group in groups)
+        held = format_bytes(sum(group.held_bytes for group in groups))
+        words = [f"{len(groups)} loops" if len(groups) != 1 else "1 loop", held]
+        words += [f"{verdicts[KNOWN]} known (baseline)", f"{verdicts[ALLOWED]} allowed"]
+        others = sorted(set(verdicts) - {NEW, KNOWN, ALLOWED})
+        words += [f"{verdicts[verdict]} {verdict}" for verdict in others]
+        return "cyclewatch: " + ", ".join(words)

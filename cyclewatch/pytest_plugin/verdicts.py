@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Decides which findings a test has to answer for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cyclewatch.pytest_plugin.loops import ALLOWED, KNOWN, NEW, Loop, loop_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from cyclewatch import Finding
+    from cyclewatch.pytest_plugin.baseline import Baseline
+    from cyclewatch.pytest_plugin.marks import Allowance
+
+
+class TensorCycle(pytest.fail.Exception):  # type: ignore[misc, name-defined]
+    """Fails a phase with the cards for its text. Not for users: it never leaves pytest."""
+
+    # The name is printed in front of the one line that stands in the list of failures.
+    __module__ = "builtins"
+
+    def __init__(self, text: str) -> None:
+        """`text` is all that is shown; a traceback would only lead into the plugin."""
+        super().__init__(text, pytrace=False)
+
+
+class Judge:
+    """Knows the baseline and where the project is."""
+
+    def __init__(self, baseline: Baseline | None, root: Path) -> None:
+        """`root` is what paths are told relative to."""
+        self._baseline = baseline
+        self._root = root
+
+    def judge(
+        self,
+        findings: Sequence[Finding],
+        allowances: Sequence[Allowance],
+        item: pytest.Item | None,
+        when: str,
+    ) -> tuple[list[Finding], list[Loop]]:
+        """Those of `findings` that are new, and a record of each."""
+        verdicts: dict[str, tuple[str, str]] = {}
+        open_to_marks: list[Finding] = []
+        for finding in findings:
+            if finding.standing != NEW:
+                verdicts[finding.signature] = (finding.standing, finding.standing_reason)
+            elif self._baseline is not None and finding.signature in self._baseline.entries:
+                entry = self._baseline.entries[finding.signature]
+                verdicts[finding.signature] = (KNOWN, entry.reason)
+            else:
+                open_to_marks.append(finding)
+        for allowance in allowances:
+            for finding in allowance.allowed(open_to_marks):
+                verdicts.setdefault(finding.signature, (ALLOWED, allowance.reason))
+        new = [finding for finding in open_to_marks if finding.signature not in verdicts]
+        loops = [
+            loop_of(
+                finding,
+                *verdicts.get(finding.signature, (NEW, "")),
+                item=item,
+                when=when,
+                root=self._root,
+            )
+            for finding in findings
+        ]
+        return new, loops

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings in words, where a card alone is not enough: one line, or the text of a failure."""
+
+from __future__ import annotations
+
+from cyclewatch._native import format_bytes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cyclewatch._native import Finding
+
+# A failure is read in a terminal: the heaviest few, and how many more there are.
+_CARDS_SHOWN = 5
+
+
+def short_title(title: str) -> str:
+    """The beginning of a loop, short enough for one line: ``Engine._handlers[0] -> ...``."""
+    steps: list[str] = []
+    for step in title.split(" -> "):
+        if steps and step.startswith("["):
+            steps[-1] += step
+        else:
+            steps.append(step)
+    return " -> ".join(steps) if len(steps) <= 2 else f"{steps[0]} -> ..."
+
+
+def one_line(finding: Finding) -> str:
+    """What a list of failures shows of `finding`: ``Engine._handlers[0] -> ... keeps 4.0 MiB``."""
+    return f"{short_title(finding.title)} keeps {format_bytes(finding.held_bytes)}"
+
+
+def failure_text(findings: Sequence[Finding], report_path: str | None = None) -> str:
+    """Why a test failed: one line that stands alone, then the cards, heaviest first."""
+    heaviest = sorted(findings, key=lambda finding: finding.held_bytes, reverse=True)
+    first = one_line(heaviest[0])
+    if len(heaviest) > 1:
+        first += f" (and {len(heaviest) - 1} more)"
+    parts = [first]
+    parts += [
+        finding.to_text(rank).rstrip()
+        for rank, finding in enumerate(heaviest[:_CARDS_SHOWN], start=1)
+    ]
+    if len(heaviest) > _CARDS_SHOWN:
+        parts.append(f"... and {len(heaviest) - _CARDS_SHOWN} lighter loops")
+    if report_path is not None:
+        parts.append(f"report: {report_path}")
+    return "\n\n".join(parts)

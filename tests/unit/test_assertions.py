@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The context manager for any test framework."""
+
+import gc
+import unittest
+
+import pytest
+
+import cyclewatch
+
+
+class Buffer:
+    """Owns a hundred bytes."""
+
+
+class Engine:
+    """A reference loop."""
+
+    def __init__(self):
+        self.buffer = Buffer()
+        self.myself = self
+
+
+@pytest.fixture(autouse=True)
+def buffers_are_owners():
+    cyclewatch.register_owner(
+        Buffer, lambda buffer: {"device": "cpu", "nbytes": 100, "data_ptr": id(buffer)}
+    )
+    yield
+    cyclewatch.unregister_owner(Buffer)
+
+
+def test_block_that_leaves_a_loop_raises_with_its_card():
+    with (
+        pytest.raises(cyclewatch.TensorCycleError) as caught,
+        cyclewatch.assert_no_tensor_cycles(devices="cpu"),
+    ):
+        Engine()
+    assert str(caught.value).startswith("Engine.myself -> Engine keeps 100 B\n\n#1  100 B in ")
+    (finding,) = caught.value.findings
+    assert finding.held_bytes == 100
+    assert isinstance(caught.value, AssertionError)
+
+
+def test_block_without_loops_passes_and_older_garbage_does_not_count():
+    Engine()
+    with cyclewatch.assert_no_tensor_cycles(devices="cpu") as watch:
+        Buffer()
+    assert not watch.active
+
+
+def test_exception_of_the_block_goes_on():
+    with pytest.raises(KeyError), cyclewatch.assert_no_tensor_cycles(devices="cpu"):
+        Engine()
+        raise KeyError
+
+
+def test_small_loops_do_not_count():
+    with cyclewatch.assert_no_tensor_cycles(devices="cpu", min_bytes=101):
+        Engine()
+
+
+def test_collector_that_the_block_disturbed_is_as_it_left_it():
+    with (
+        pytest.raises(cyclewatch.TensorCycleError),
+        cyclewatch.assert_no_tensor_cycles(devices="cpu"),
+    ):
+        gc.disable()
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        hooks = gc.callbacks[:]
+        gc.callbacks.clear()
+        Engine()
+    try:
+        assert not gc.isenabled()
+        assert gc.get_debug() == gc.DEBUG_SAVEALL
+        assert gc.garbage == []
+    finally:
+        gc.set_debug(0)
+        gc.enable()
+        gc.callbacks[:] = [hook for hook in hooks if "cyclewatch" not in repr(hook)]
+
+
+def test_unittest_counts_it_as_a_failure():
+    class Case(unittest.TestCase):
+        def test_leak(self):
+            with cyclewatch.assert_no_tensor_cycles(devices="cpu"):
+                Engine()
+
+    result = unittest.TestResult()
+    Case("test_leak").run(result)
+    assert (len(result.failures), len(result.errors)) == (1, 0)
