@@ -13,9 +13,9 @@ from cyclewatch._native import (
     Sighting,
     Stats,
     __version__,
-    patterns,
 )
 from cyclewatch.assertions import assert_no_tensor_cycles
+from cyclewatch.configuration import ignore, patterns
 from cyclewatch.errors import ReportFormatError, TensorCycleError, TensorCycleWarning
 from cyclewatch.watches import (
     Watch,
@@ -43,6 +43,7 @@ __all__ = [
     "Watch",
     "__version__",
     "assert_no_tensor_cycles",
+    "ignore",
     "observe_tensor_cycles",
     "patterns",
     "register_owner",

@@ -8,6 +8,7 @@ import os
 import sys
 
 from cyclewatch import _native
+from cyclewatch.configuration import read_configuration
 from cyclewatch.errors import TensorCycleWarning
 
 # As typing.TYPE_CHECKING, whose module alone would cost more than the whole package.
@@ -247,6 +248,7 @@ def start(
         raise ValueError(f"min_bytes must not be negative, but is {min_bytes}")
     if not 0 < budget <= 1:
         raise ValueError(f"budget is a share of wall time above 0 and up to 1, but is {budget}")
+    read_configuration()
     return Watch(
         _native.start_watch(
             devices=_words(devices, "devices"),

@@ -94,6 +94,7 @@ void FindingBuilder::describe(const Component& component,
     finding_.loop = loop_references(graph_, loop_edges);
     const Cut cut = choose_cut(graph_, component, loop, held_);
     list_cut(cut);
+    finding_.advice = advice_of(graph_, cut);
     const std::uint64_t reached = walk.bytes();
     finding_.headline = headline_of(
         graph_, loop_edges, cut, held_bytes, reached > held_bytes ? reached - held_bytes : 0);

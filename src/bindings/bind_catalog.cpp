@@ -3,11 +3,12 @@
 
 #include <pybind11/stl.h>
 
-#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "catalog/catalog.h"
+#include "catalog/rules.h"
+#include "watch/hub.h"
 
 namespace py = pybind11;
 
@@ -20,6 +21,10 @@ py::object library_of(const Pattern& pattern) {
     return pattern.library.has_value()
                ? py::object(py::str(pattern.library->package + " " + pattern.library->versions))
                : py::object(py::none());
+}
+
+catalog::Rules& rules() {
+    return watch::Hub::instance().rules();
 }
 
 }  // namespace
@@ -47,7 +52,26 @@ void bind_catalog(py::module_& module) {
         .def_property_readonly(
             "library", &library_of, "The package and its versions, such as 'torch >=2.1'; or None.")
         .def("__repr__", [](const Pattern& self) { return "<Pattern " + self.id + ">"; });
-    module.def("patterns", [] { return catalog::Catalog::built_in().patterns(); });
+    module.def(
+        "patterns",
+        [] { return rules().patterns(); },
+        "The patterns of the configuration, then the built-in ones.");
+    module.def(
+        "configure",
+        [](const std::string& json) {
+            std::vector<std::string> problems = rules().configure(json);
+            watch::Hub::instance().judge_again();
+            return problems;
+        },
+        "Takes a configuration in place of the one before; returns a sentence for each problem.");
+    module.def("ignore", [](std::string signature, std::string pattern, std::string reason) {
+        const std::string problem =
+            rules().ignore({std::move(signature), std::move(pattern), std::move(reason)});
+        if (!problem.empty()) {
+            throw py::value_error(problem);
+        }
+        watch::Hub::instance().judge_again();
+    });
 }
 
 }  // namespace cyclewatch::bindings

@@ -189,7 +189,7 @@ Suppression read_suppression(const json& value, std::string name) {
     Suppression suppression;
     suppression.signature = table.text("signature");
     suppression.pattern = table.text("pattern");
-    suppression.reason = table.required("reason");
+    suppression.reason = table.text("reason");
     return suppression;
 }
 
@@ -239,18 +239,18 @@ class Reader {
             throw Problem{name + " says nothing of the loop; give it steps = [{holder = \"...\", " +
                           "label = \"...\"}]"};
         }
+        if (known_ != nullptr && !pattern.variants.empty()) {
+            throw Problem{name + " has variants, which only recognisers in code can tell apart; " +
+                          "write a pattern for each"};
+        }
         ids_.push_back(pattern.id);
         contents_.patterns.push_back(std::move(pattern));
     }
 
     void add_suppression(const json& value, const std::string& name) {
         Suppression suppression = read_suppression(value, name);
-        if (suppression.signature.empty() && suppression.pattern.empty()) {
-            throw Problem{name + " says not what to ignore; give it a signature or a pattern"};
-        }
-        if (!suppression.pattern.empty() && !contains(ids_, suppression.pattern)) {
-            throw Problem{name + ".pattern = \"" + suppression.pattern +
-                          "\" is no pattern; cyclewatch.patterns() lists them"};
+        if (const std::string problem = problem_of(suppression, ids_); !problem.empty()) {
+            throw Problem{name + ": " + problem};
         }
         contents_.suppressions.push_back(std::move(suppression));
     }
@@ -261,6 +261,32 @@ class Reader {
 };
 
 }  // namespace
+
+std::string problem_of(const Suppression& suppression, const std::vector<std::string>& ids) {
+    constexpr std::string_view kPrefix = "cw1-";
+    constexpr std::size_t kDigits = 16;
+    const std::string& signature = suppression.signature;
+    if (signature.empty() && suppression.pattern.empty()) {
+        return "nothing says what to ignore; give a signature or a pattern";
+    }
+    if (!signature.empty() &&
+        (!signature.starts_with(kPrefix) || signature.size() != kPrefix.size() + kDigits)) {
+        return "\"" + signature +
+               "\" is no signature; one is \"cw1-\" and 16 digits, as the card " +
+               "of the finding has it";
+    }
+    if (!suppression.pattern.empty() && !contains(ids, suppression.pattern)) {
+        std::string known;
+        for (const std::string& id : ids) {
+            known += (known.empty() ? "" : ", ") + id;
+        }
+        return "\"" + suppression.pattern + "\" is no pattern; the patterns are " + known;
+    }
+    if (suppression.reason.find_first_not_of(" \t\n") == std::string::npos) {
+        return "a reason is missing; say in a few words why this may stay";
+    }
+    return {};
+}
 
 Contents read(std::string_view json, const std::vector<std::string>* known) {
     return Reader(known).run(json);

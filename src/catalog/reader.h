@@ -18,6 +18,10 @@ struct Suppression {
     std::string reason;  // never empty
 };
 
+// What is wrong with it, where `ids` are the patterns there are; "" if nothing is.
+[[nodiscard]] std::string problem_of(const Suppression& suppression,
+                                     const std::vector<std::string>& ids);
+
 struct Contents {
     std::vector<Pattern> patterns;
     std::vector<Suppression> suppressions;
@@ -26,7 +30,7 @@ struct Contents {
 };
 
 // `json`: an object with the lists "pattern" and "ignore", both optional. With `known`, a pattern
-// must have a shape and an id that is not among them, and a suppression may name these ids.
+// must have a shape and an id that is not among them, and a suppression may name these ids too.
 [[nodiscard]] Contents read(std::string_view json, const std::vector<std::string>* known);
 
 }  // namespace cyclewatch::catalog

@@ -36,6 +36,10 @@ std::string heading(const Finding& finding, std::size_t rank) {
     if (!finding.pattern.empty() && finding.pattern != "unknown") {
         facts += element("span", "pill", shown_name(finding.pattern));
     }
+    if (finding.standing != model::Standing::fresh) {
+        facts += element("span", "pill", model::word_of(finding.standing));
+        facts += element("span", "", truncate_end(clean_text(finding.standing_reason), 400));
+    }
     const std::string number = std::to_string(rank);
     return "<header><h2 id=\"h" + number + "\"><span class=\"rank\">" + number + "</span> " +
            "<span class=\"title\">" + title_markup(finding.title) + "</span></h2>\n" +
@@ -91,6 +95,9 @@ std::string cut_section(const Finding& finding) {
     out += "</div>\n";
     if (shown < finding.cut.size()) {
         out += element("p", "more", "and " + counted(finding.cut.size() - shown, "more reference"));
+    }
+    if (!finding.advice.empty()) {
+        out += element("p", "why", truncate_end(clean_text(finding.advice), 600)) + "\n";
     }
     return out + "</section>\n";
 }

@@ -172,21 +172,30 @@ std::string summary_sentence(const model::Report& report) {
 }
 
 std::string remedy_sentence(const model::Report& report) {
-    if (report.findings.empty() || report.findings.front().cut.empty()) {
+    const auto is_news = [](const model::Finding& finding) {
+        return finding.standing == model::Standing::fresh;
+    };
+    const auto news = std::ranges::find_if(report.findings, is_news);
+    if (news == report.findings.end()) {
+        return report.findings.empty() ? "" : "None of it is news; the reasons stand below.";
+    }
+    const model::Finding& first = *news;
+    if (first.cut.empty()) {
         return {};
     }
-    const model::Finding& first = report.findings.front();
+    const auto kinds = static_cast<std::uint64_t>(std::ranges::count_if(report.findings, is_news));
     const std::string gain = format_bytes(first.held_bytes) + " at once (" +
                              format_percent(share_of(first.held_bytes, report.held_bytes)) + ")";
     const std::string verb = first.cut.front().payload ? "Dropping" : "Cutting";
     const bool several = first.cut.size() > 1;
-    if (report.findings.size() == 1) {
+    const bool all_news = kinds == report.findings.size();
+    if (kinds == 1) {
         return verb + " the reference" + (several ? "s" : "") + " named below frees " + gain + ".";
     }
     const std::string which =
         several ? "first " + format_count(first.cut.size()) + " references" : "first reference";
     return verb + " the " + which + " named below frees " + gain + "; there are " +
-           counted(report.findings.size(), "kind") + " of loop.";
+           counted(kinds, all_news ? "kind" : "new kind") + " of loop.";
 }
 
 std::string seen_sentence(const model::Finding& finding) {

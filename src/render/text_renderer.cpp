@@ -2,6 +2,7 @@
 #include "render/text_renderer.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <vector>
 
@@ -24,9 +25,11 @@ constexpr std::size_t kMargin = 10;  // indent and the column of words: cut, loo
 // Most lines of each part; together they stay within kMaxCardLines.
 constexpr std::size_t kTitleLines = 2;
 constexpr std::size_t kCutReferences = 3;
-constexpr std::size_t kReasonLines = 3;
+constexpr std::size_t kReasonLines = 3;  // one less on a tight card
+constexpr std::size_t kAdviceLines = 2;
+constexpr std::size_t kNoteLines = 2;  // instead of alternatives
 constexpr std::size_t kAlternatives = 2;
-constexpr std::size_t kLoopLines = 6;
+constexpr std::size_t kLoopLines = 6;  // one less on a tight card
 constexpr std::size_t kOwnerLines = 4;
 
 // The lines of one card.
@@ -74,6 +77,8 @@ class Card {
 
     [[nodiscard]] std::size_t width() const { return width_; }
     [[nodiscard]] bool fits() const { return lines_.size() <= kMaxCardLines; }
+    // `lines` where there is room, one less where there is not.
+    [[nodiscard]] std::size_t at_most(std::size_t lines) const { return lines - (roomy_ ? 0 : 1); }
     [[nodiscard]] std::size_t room() const { return width_ - kMargin; }
     [[nodiscard]] std::string text() const {
         std::string all;
@@ -122,7 +127,8 @@ void add_cut(Card& card, const Finding& finding) {
         card.add("", "and " + counted(finding.cut.size() - shown, "more reference"));
     }
     if (!finding.cut.front().reason.empty()) {
-        card.add_wrapped("", "why: " + clean_text(finding.cut.front().reason), kReasonLines);
+        card.add_wrapped(
+            "", "why: " + clean_text(finding.cut.front().reason), card.at_most(kReasonLines));
     }
 }
 
@@ -140,7 +146,8 @@ void add_alternatives(Card& card, const Finding& finding) {
 
 void add_loop(Card& card, const Finding& finding) {
     const std::size_t total = finding.loop.size();
-    const std::size_t shown = total > kLoopLines ? kLoopLines - 1 : total;
+    const std::size_t most = card.at_most(kLoopLines);
+    const std::size_t shown = total > most ? most - 1 : total;
     std::vector<const Reference*> unmarked;
     for (const Reference& reference : finding.cut) {
         unmarked.push_back(&reference);
@@ -195,6 +202,47 @@ void append_wrapped(std::string& out,
     }
 }
 
+// Every standing in the order of the sections; what is news has no heading.
+constexpr std::array kStandings{model::Standing::fresh,
+                                model::Standing::known,
+                                model::Standing::library,
+                                model::Standing::benign,
+                                model::Standing::ignored};
+
+std::string_view heading_of(model::Standing standing) {
+    switch (standing) {
+        case model::Standing::fresh:
+            break;
+        case model::Standing::known:
+            return "Known, as the baseline says:";
+        case model::Standing::library:
+            return "Known leaks of libraries, not of this program:";
+        case model::Standing::benign:
+            return "Loops by design:";
+        case model::Standing::ignored:
+            return "Ignored, as was asked:";
+    }
+    return "";
+}
+
+// The findings of that standing, under the numbers they have among all.
+void append_section(std::string& out,
+                    const model::Report& report,
+                    model::Standing standing,
+                    std::size_t width) {
+    std::string_view heading = heading_of(standing);
+    for (std::size_t i = 0; i < report.findings.size(); ++i) {
+        if (report.findings[i].standing != standing) {
+            continue;
+        }
+        if (!heading.empty()) {
+            out.append("\n").append(heading).append("\n");
+            heading = {};
+        }
+        out += "\n" + render_card(report.findings[i], i + 1, width) + "\n";
+    }
+}
+
 }  // namespace
 
 std::string render_card(const Finding& finding, std::size_t rank, std::size_t width) {
@@ -202,7 +250,14 @@ std::string render_card(const Finding& finding, std::size_t rank, std::size_t wi
         Card card(width, roomy);
         add_heading(card, finding, rank);
         add_cut(card, finding);
-        add_alternatives(card, finding);
+        if (!finding.advice.empty()) {
+            card.add_wrapped("fix", clean_text(finding.advice), kAdviceLines);
+        }
+        if (finding.standing == model::Standing::fresh) {
+            add_alternatives(card, finding);
+        } else {
+            card.add_wrapped("note", clean_text(finding.standing_reason), kNoteLines);
+        }
         add_loop(card, finding);
         add_owners(card, finding);
         card.add_wrapped("seen", seen_sentence(finding), 2);
@@ -221,8 +276,8 @@ std::string render_text(const model::Report& report, std::size_t width) {
         sentence += " " + remedy_sentence(report);
     }
     append_wrapped(out, sentence, width, "");
-    for (std::size_t i = 0; i < report.findings.size(); ++i) {
-        out += "\n" + render_card(report.findings[i], i + 1, width) + "\n";
+    for (const model::Standing standing : kStandings) {
+        append_section(out, report, standing, width);
     }
     out += "\n";
     append_wrapped(out, overhead_sentence(report.stats), width, "");

@@ -84,6 +84,13 @@ Added ReportStore::add(const model::CollectionRecord& record,
     return added;
 }
 
+void ReportStore::revise(const std::function<void(model::Finding&)>& change) {
+    const std::lock_guard lock(impl_->mutex);
+    for (model::Finding& finding : impl_->findings) {
+        change(finding);
+    }
+}
+
 void ReportStore::note(const std::string& sentence) {
     const std::lock_guard lock(impl_->mutex);
     const auto& notes = impl_->notes;

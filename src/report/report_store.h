@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -34,6 +35,10 @@ class ReportStore {
 
     // Merges the findings of one collection and keeps its record. `findings` may be empty.
     Added add(const model::CollectionRecord& record, std::vector<model::Finding> findings);
+
+    // Lets `change` have every finding, when what is thought of them has changed. It must leave
+    // their signatures and numbers as they are, and must not call the store.
+    void revise(const std::function<void(model::Finding&)>& change);
 
     // Sentences for the report's notes; each is kept once.
     void note(const std::string& sentence);

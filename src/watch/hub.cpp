@@ -8,10 +8,12 @@
 #include <utility>
 
 #include "analysis/analyze.h"
+#include "catalog/catalog.h"
 #include "collector/gc_hook.h"
 #include "compat/plain_instance.h"
 #include "device/device_memory.h"
 #include "python/layout_check.h"
+#include "watch/library_version.h"
 #include "watch/notices.h"
 
 namespace cyclewatch::watch {
@@ -72,6 +74,7 @@ base::Result<std::shared_ptr<Watch>> Hub::start(Settings settings, ReportWriter:
         // Before the hook: the check makes objects, and may be the first to do so.
         const python::LayoutCheck& layouts = python::check_layouts();
         learn_plain_instances();
+        (void)catalog::Catalog::built_in();  // read now and not in a collection
         const base::Result<collector::Installed> installed = collector::install(*this);
         if (!installed.ok()) {
             return base::Error{installed.error()};
@@ -129,6 +132,12 @@ void Hub::settle(const std::shared_ptr<Watch>& watch) {
     }
     watch->tell_problems();
     (void)deliver_notices();  // an interrupt stays pending for the binding to raise
+}
+
+void Hub::judge_again() {
+    for (const auto& watch : watches_) {
+        watch->revise([this](model::Finding& finding) { rules_.judge(finding, loaded_version); });
+    }
 }
 
 void Hub::look_after_fork() {
@@ -282,7 +291,11 @@ void Hub::share_with(Watch& watch, Catch& caught, model::CollectionRecord record
     watch.skip("collections without a graph: over budget",
                current_.depth == Depth::owners_only ? 1 : 0);
     if (record.owners > 0) {
-        watch.add(record, analysis::analyze(observation));
+        std::vector<model::Finding> findings = analysis::analyze(observation);
+        for (model::Finding& finding : findings) {
+            rules_.judge(finding, loaded_version);
+        }
+        watch.add(record, std::move(findings));
     }
     caught.captured.graph = std::move(observation.graph);
 }

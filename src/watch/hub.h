@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "catalog/rules.h"
 #include "collector/collection_listener.h"
 #include "watch/pipeline.h"
 #include "watch/watch.h"
@@ -32,6 +33,9 @@ class Hub final : public collector::CollectionListener {
     void settle(const std::shared_ptr<Watch>& watch);
 
     device::OwnerRegistry& registry() { return pipeline_.registry(); }
+    catalog::Rules& rules() { return rules_; }
+    // After the rules have changed: what active watches have found so far is judged again.
+    void judge_again();
 
     void on_start(int generation) noexcept override;
     void on_condemned(const collector::CondemnedSet& condemned) noexcept override;
@@ -63,6 +67,7 @@ class Hub final : public collector::CollectionListener {
 
     std::vector<std::shared_ptr<Watch>> watches_;
     Pipeline pipeline_;
+    catalog::Rules rules_;
     Current current_;
     bool accelerator_usable_ = false;
     std::uint64_t collections_ = 0;

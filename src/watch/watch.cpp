@@ -134,6 +134,9 @@ void Watch::tell_findings(const std::vector<model::Finding>& fresh) {
     }
     const std::string path = writer_ != nullptr ? writer_->path() : "";
     for (const model::Finding& finding : fresh) {
+        if (finding.standing != model::Standing::fresh) {
+            continue;
+        }
         say([self = shared_from_this(), finding, path] {
             self->settings_.listeners.on_finding(finding, path);
         });
@@ -146,6 +149,13 @@ void Watch::tell_report(const model::CollectionRecord& record,
     once.add(record, std::move(findings));
     auto report = std::make_shared<const model::Report>(once.snapshot(stats()));
     say([self = shared_from_this(), report] { self->settings_.listeners.on_report(report); });
+}
+
+void Watch::revise(const std::function<void(model::Finding&)>& change) {
+    store_->revise(change);
+    if (writer_ != nullptr) {
+        writer_->changed(false);
+    }
 }
 
 model::Report Watch::report() const {

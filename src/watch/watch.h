@@ -63,9 +63,12 @@ class Watch : public std::enable_shared_from_this<Watch> {
     void set_step(std::int64_t step) noexcept { step_ = step; }
     [[nodiscard]] std::int64_t step() const noexcept { return step_; }
 
-    // Takes in what one collection found and tells whoever listens. `findings` are those of
-    // `record`'s collection, already analysed.
+    // Takes in what one collection found and tells whoever listens; of findings that are no news
+    // on_finding is not told. `findings` are those of `record`'s collection, analysed and judged.
     void add(const model::CollectionRecord& record, std::vector<model::Finding> findings);
+
+    // Lets `change` have every finding so far (ReportStore::revise).
+    void revise(const std::function<void(model::Finding&)>& change);
 
     [[nodiscard]] model::Report report() const;
     [[nodiscard]] model::Stats stats() const { return ledger_->stats(); }

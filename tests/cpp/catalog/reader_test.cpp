@@ -26,12 +26,13 @@ std::string changed(const std::string& key, const std::string& value) {
 }
 
 TEST(Reader, ReadsAPattern) {
-    const Contents contents = with_pattern(
-        R"({"id": "mine", "title": "T", "shape": "S", "explanation": "E", "advice": "A",
+    const Contents contents = read(
+        R"({"pattern": [{"id": "mine", "title": "T", "shape": "S", "explanation": "E", "advice": "A",
             "variants": {"other": {"advice": "B"}}, "before": "x", "after": "y", "links": ["l"],
             "tags": ["benign"], "library": {"package": "torch", "versions": ">=2"},
             "steps": [{"holder": "h", "label": "l", "target": "t"}],
-            "suggests": {"label": "closure:*"}})");
+            "suggests": {"label": "closure:*"}}]})",
+        nullptr);
     ASSERT_THAT(contents.problems, IsEmpty());
     const Pattern& pattern = contents.patterns.at(0);
     EXPECT_EQ(pattern.variants.at("other").explanation, "E") << "what it leaves out it inherits";
@@ -70,6 +71,8 @@ TEST(Reader, SaysWhatIsWrongAndReadsTheRest) {
          "pattern[0].library.versions is no range of versions"},
         {R"({"id": "a", "title": "T", "explanation": "E", "variants": {"v": 1}, "steps": [{}]})",
          "pattern[0].variants.v is not a table"},
+        {R"({"id": "a", "title": "T", "explanation": "E", "variants": {"v": {}}, "steps": [{}]})",
+         "pattern[0] has variants"},
     };
     for (const auto& one : cases) {
         const Contents contents = with_pattern(one.pattern + sound);
@@ -88,17 +91,20 @@ TEST(Reader, TakesAnIdOnce) {
 
 TEST(Reader, ReadsSuppressions) {
     const Contents contents = read(R"({"pattern": [)" + std::string(kSound) + R"(], "ignore": [
-            {"signature": "cw1-0", "reason": "r"},
+            {"signature": "cw1-0123456789abcdef", "reason": "r"},
             {"pattern": "mine", "reason": "r"},
             {"pattern": "back-pointer"},
             {"pattern": "back-pionter", "reason": "r"},
+            {"signature": "cw1-0123", "reason": "r"},
             {"reason": "r"}]})",
                                    &kKnown);
     EXPECT_EQ(contents.suppressions.size(), 2U);
     EXPECT_THAT(contents.problems,
-                ElementsAre(HasSubstr("ignore[2] needs reason"),
-                            HasSubstr("ignore[3].pattern = \"back-pionter\" is no pattern"),
-                            HasSubstr("ignore[4] says not what to ignore")));
+                ElementsAre(HasSubstr("ignore[2]: a reason is missing"),
+                            HasSubstr("ignore[3]: \"back-pionter\" is no pattern; the patterns are "
+                                      "back-pointer, unknown, mine"),
+                            HasSubstr("ignore[4]: \"cw1-0123\" is no signature"),
+                            HasSubstr("ignore[5]: nothing says what to ignore")));
 }
 
 TEST(Reader, SurvivesWhatIsNoDocument) {

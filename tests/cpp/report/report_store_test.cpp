@@ -47,6 +47,19 @@ ReportStore make_store() {
     return ReportStore(program("train.py"), {"cuda"});
 }
 
+TEST(ReportStore, LetsWhatIsThoughtOfItsFindingsChange) {
+    ReportStore store({}, {});
+    (void)store.add({}, {finding("a", 1), finding("b", 2)});
+    store.revise([](model::Finding& stored) {
+        if (stored.signature == "a") {
+            stored.standing = model::Standing::ignored;
+        }
+    });
+    const model::Report report = store.snapshot({});
+    EXPECT_EQ(report.findings[0].standing, model::Standing::fresh);
+    EXPECT_EQ(report.findings[1].standing, model::Standing::ignored);
+}
+
 TEST(ReportStore, TellsNewSignaturesFromKnownOnes) {
     ReportStore store = make_store();
     const Added first = store.add(record(1), {finding("a", 8), finding("b", 4)});

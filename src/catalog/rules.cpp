@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "catalog/rules.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "catalog/catalog.h"
+#include "catalog/shape.h"
+#include "catalog/words.h"
+
+namespace cyclewatch::catalog {
+namespace {
+
+bool concerns(const Suppression& suppression, const model::Finding& finding) {
+    return (suppression.signature.empty() || suppression.signature == finding.signature) &&
+           (suppression.pattern.empty() || suppression.pattern == finding.pattern);
+}
+
+std::string with_link(const std::string& text, const Pattern& pattern) {
+    return pattern.links.empty() ? text : text + "; see " + pattern.links.front();
+}
+
+// Puts the pattern's words in place of the analysis's own.
+void adopt(model::Finding& finding, const Pattern& pattern) {
+    finding.pattern = pattern.id;
+    const Slots slots = finding.cut.empty() ? Slots{} : slots_of(finding.cut.front());
+    if (!pattern.words.advice.empty()) {
+        finding.advice = fill(pattern.words.advice, slots);
+    }
+    const std::string explanation = fill(pattern.words.explanation, slots);
+    if (!finding.cut.empty()) {
+        finding.cut.front().reason = explanation;
+    }
+    if (pattern.benign) {
+        finding.standing = model::Standing::benign;
+        finding.standing_reason = with_link("a loop by design", pattern);
+    }
+}
+
+// True if the finding has that shape, and is of an affected version where that matters.
+bool adopt_if_it_fits(model::Finding& finding,
+                      const Pattern& pattern,
+                      const VersionOf& version_of) {
+    if (!shape_matches(pattern, finding)) {
+        return false;
+    }
+    if (!pattern.library) {
+        adopt(finding, pattern);
+        return true;
+    }
+    const std::string text = version_of(pattern.library->package);
+    const std::optional<Version> version = parse_version(text);
+    if (!version || !pattern.library->range.contains(*version)) {
+        return false;
+    }
+    adopt(finding, pattern);
+    finding.standing = model::Standing::library;
+    finding.standing_reason = with_link("a known leak of " + pattern.library->package + " " +
+                                            pattern.library->versions + " (here " + text + ")",
+                                        pattern);
+    return true;
+}
+
+}  // namespace
+
+std::vector<std::string> Rules::configure(std::string_view json) {
+    const std::vector<std::string> known = Catalog::built_in().ids();
+    Contents contents = read(json, &known);
+    own_ = std::move(contents.patterns);
+    configured_ = std::move(contents.suppressions);
+    return std::move(contents.problems);
+}
+
+std::string Rules::ignore(Suppression suppression) {
+    std::string problem = problem_of(suppression, ids());
+    if (problem.empty()) {
+        asked_.push_back(std::move(suppression));
+    }
+    return problem;
+}
+
+std::vector<Pattern> Rules::patterns() const {
+    std::vector<Pattern> all = own_;
+    const std::vector<Pattern>& built_in = Catalog::built_in().patterns();
+    all.insert(all.end(), built_in.begin(), built_in.end());
+    return all;
+}
+
+std::vector<std::string> Rules::ids() const {
+    std::vector<std::string> ids = Catalog::built_in().ids();
+    for (const Pattern& pattern : own_) {
+        ids.push_back(pattern.id);
+    }
+    return ids;
+}
+
+void Rules::judge(model::Finding& finding, const VersionOf& version_of) const {
+    const auto fits = [&](const Pattern& pattern) {
+        return adopt_if_it_fits(finding, pattern, version_of);
+    };
+    // The user knows the program: the user's patterns come first.
+    if (std::ranges::none_of(own_, fits)) {
+        (void)std::ranges::any_of(Catalog::built_in().patterns(), fits);
+    }
+    if (const Suppression* const suppression = suppression_of(finding); suppression != nullptr) {
+        finding.standing = model::Standing::ignored;
+        finding.standing_reason = suppression->reason;
+    }
+}
+
+const Suppression* Rules::suppression_of(const model::Finding& finding) const {
+    for (const std::vector<Suppression>* list : {&asked_, &configured_}) {
+        for (const Suppression& suppression : *list) {
+            if (concerns(suppression, finding)) {
+                return &suppression;
+            }
+        }
+    }
+    return nullptr;
+}
+
+}  // namespace cyclewatch::catalog

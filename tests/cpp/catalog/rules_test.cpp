@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "catalog/rules.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "catalog/catalog.h"
+
+namespace cyclewatch::catalog {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr const char* kSignature = "cw1-0123456789abcdef";
+
+// The loop of torch.fx.wrap(), as the analysis describes it.
+model::Finding wrap_frame() {
+    model::Finding finding;
+    finding.signature = kSignature;
+    finding.pattern = "frame-in-own-local";
+    finding.advice = "the analysis's own";
+    model::Reference own;
+    own.holder = own.target = "frame of torch.fx._symbolic_trace.wrap";
+    own.label = "local:currentframe";
+    own.reason = "the analysis's own";
+    finding.loop = {own};
+    finding.cut = {own};
+    return finding;
+}
+
+VersionOf version(std::string text) {
+    return [text = std::move(text)](const std::string& package) {
+        return package == "torch" ? text : std::string();
+    };
+}
+
+model::Finding judged(const Rules& rules, const VersionOf& version_of) {
+    model::Finding finding = wrap_frame();
+    rules.judge(finding, version_of);
+    return finding;
+}
+
+TEST(Rules, KnowsTheLeaksOfALibraryInTheVersionsThatHaveThem) {
+    const model::Finding finding = judged(Rules(), version("2.13.0+cpu"));
+    EXPECT_EQ(finding.standing, model::Standing::library);
+    EXPECT_EQ(finding.pattern, "torch-fx-wrap-frame");
+    EXPECT_THAT(finding.standing_reason, HasSubstr("torch >=2.1 (here 2.13.0+cpu); see https://"));
+    EXPECT_THAT(finding.advice, HasSubstr("torch._dynamo"));
+    EXPECT_THAT(finding.cut[0].reason, HasSubstr("`currentframe`"));
+}
+
+TEST(Rules, LeavesOtherVersionsAndUnknownOnesAlone) {
+    for (const char* other : {"2.0.1", "1.9", "", "unknown"}) {
+        EXPECT_EQ(judged(Rules(), version(other)), wrap_frame()) << other;
+    }
+}
+
+TEST(Rules, JudgesTwiceAsOnce) {
+    const Rules rules;
+    model::Finding finding = judged(rules, version("2.13.0"));
+    const model::Finding once = finding;
+    rules.judge(finding, version("2.13.0"));
+    EXPECT_EQ(finding, once);
+}
+
+TEST(Rules, TakesTheUsersPatternFirst) {
+    Rules rules;
+    EXPECT_THAT(rules.configure(R"({"pattern": [{"id": "mine", "title": "T",
+        "explanation": "{holder} again", "advice": "Ask Ann about {variable}.",
+        "steps": [{"holder": "frame of torch.*"}]}]})"),
+                IsEmpty());
+    const model::Finding finding = judged(rules, version("2.13.0"));
+    EXPECT_EQ(finding.pattern, "mine");
+    EXPECT_EQ(finding.standing, model::Standing::fresh) << "a pattern alone silences nothing";
+    EXPECT_EQ(finding.advice, "Ask Ann about currentframe.");
+    EXPECT_EQ(finding.cut[0].reason, "wrap again");
+    EXPECT_EQ(rules.patterns().front().id, "mine");
+    EXPECT_EQ(rules.patterns().size(), Catalog::built_in().patterns().size() + 1);
+}
+
+TEST(Rules, TellsLoopsByDesign) {
+    Rules rules;
+    EXPECT_THAT(rules.configure(R"({"pattern": [{"id": "mine", "title": "T", "explanation": "E",
+        "tags": ["benign"], "links": ["https://example.org/1"], "steps": [{}]}]})"),
+                IsEmpty());
+    const model::Finding finding = judged(rules, version(""));
+    EXPECT_EQ(finding.standing, model::Standing::benign);
+    EXPECT_EQ(finding.standing_reason, "a loop by design; see https://example.org/1");
+    EXPECT_EQ(finding.advice, "the analysis's own") << "the pattern gives none";
+}
+
+TEST(Rules, IgnoresBySignatureAndByPattern) {
+    const struct {
+        Suppression suppression;
+        bool concerned;
+    } cases[] = {
+        {{kSignature, "", "r"}, true},
+        {{"cw1-0000000000000000", "", "r"}, false},
+        {{"", "frame-in-own-local", "r"}, true},
+        {{"", "back-pointer", "r"}, false},
+        {{kSignature, "back-pointer", "r"}, false},
+        {{kSignature, "frame-in-own-local", "r"}, true},
+    };
+    for (const auto& one : cases) {
+        Rules rules;
+        EXPECT_EQ(rules.ignore(one.suppression), "");
+        const model::Finding finding = judged(rules, version(""));
+        EXPECT_EQ(finding.standing == model::Standing::ignored, one.concerned);
+        EXPECT_EQ(finding.standing_reason, one.concerned ? "r" : "");
+        EXPECT_EQ(finding.advice, "the analysis's own");
+    }
+}
+
+TEST(Rules, RefusesWhatIgnoresNothing) {
+    Rules rules;
+    EXPECT_THAT(rules.ignore({kSignature, "", " "}), HasSubstr("a reason is missing"));
+    EXPECT_THAT(rules.ignore({"", "", "r"}), HasSubstr("nothing says what to ignore"));
+    EXPECT_THAT(rules.ignore({"cw1-12", "", "r"}), HasSubstr("is no signature"));
+    EXPECT_THAT(rules.ignore({"", "back-pionter", "r"}),
+                HasSubstr("the patterns are frame-in-own-local, "));
+    EXPECT_EQ(judged(rules, version("")).standing, model::Standing::fresh);
+}
+
+TEST(Rules, ForgetsTheConfigurationBefore) {
+    Rules rules;
+    EXPECT_EQ(rules.ignore({"", "back-pointer", "asked"}), "");
+    EXPECT_THAT(
+        rules.configure(R"({"ignore": [{"pattern": "frame-in-own-local", "reason": "r"}]})"),
+        IsEmpty());
+    EXPECT_EQ(judged(rules, version("")).standing, model::Standing::ignored);
+    EXPECT_THAT(rules.configure("{}"), IsEmpty());
+    EXPECT_EQ(judged(rules, version("")).standing, model::Standing::fresh);
+    EXPECT_THAT(rules.configure(R"({"ignore": [{}]})"), ElementsAre(HasSubstr("ignore[0]: ")));
+}
+
+}  // namespace
+}  // namespace cyclewatch::catalog
