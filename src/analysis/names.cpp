@@ -138,7 +138,26 @@ std::string location_of_node(const LogicalGraph& graph, std::uint32_t node) {
     return place(graph, graph.node(named_node(graph, node)).location);
 }
 
+// Where the code of the holder's class, or that of a neighbour, stores the attribute; or "".
+std::string store_of(const LogicalGraph& graph, std::uint32_t edge) {
+    const model::EdgeLabel& label = graph.edges[edge].label;
+    if (label.kind != EdgeKind::attribute && label.kind != EdgeKind::slot) {
+        return {};
+    }
+    const std::uint32_t holder = graph.edges[edge].holder;
+    for (const model::AttributeSite& site : graph.raw->attribute_sites) {
+        if (site.holder == graph.node(holder).name && site.attribute == label.name &&
+            site.on_class == graph.is(holder, NodeKind::type)) {
+            return place(graph, site.location);
+        }
+    }
+    return {};
+}
+
 std::string location_of(const LogicalGraph& graph, std::uint32_t edge) {
+    if (std::string store = store_of(graph, edge); !store.empty()) {
+        return store;
+    }
     const std::uint32_t holder = graph.edges[edge].holder;
     const std::string location = location_of_node(graph, holder);
     // A bound method whose function is alive: the class of its instance is where it was written.

@@ -29,8 +29,9 @@ namespace cyclewatch::analysis {
 // left out. `loop`: edges in order, the target of the last is the holder of the first.
 [[nodiscard]] std::string loop_text(const LogicalGraph& graph, std::span<const std::uint32_t> loop);
 
-// "path:line" of the code in which the reference is made: the def of the function that captures,
-// the frame whose local it is, else the class of the holder; "" if not known.
+// "path:line" of the code in which the reference is made: the line that stores the attribute, the
+// def of the function that captures, the frame whose local it is, else the class of the holder; ""
+// if not known.
 [[nodiscard]] std::string location_of(const LogicalGraph& graph, std::uint32_t edge);
 
 // Where the code or class of `node` stands: "path:line", or "".

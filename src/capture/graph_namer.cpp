@@ -3,6 +3,7 @@
 
 #include <new>
 
+#include "capture/attribute_sites.h"
 #include "capture/object_summary.h"
 
 namespace cyclewatch::capture {
@@ -24,6 +25,12 @@ bool differs_per_object(model::NodeKind kind) {
         default:
             return false;
     }
+}
+
+// Of the process, like the classes. Under the GIL.
+AttributeSites& known_sites() {
+    static AttributeSites& sites = *new AttributeSites;  // never destroyed: collections go on
+    return sites;
 }
 
 }  // namespace
@@ -61,9 +68,13 @@ struct GraphNamer::References final : ReferenceSink {
         }
         --namer_.unexplained_[to];
         try {
+            const model::StringId label = namer_.builder_.intern(name);
             namer_.builder_.add_edge(static_cast<model::NodeId>(from_),
                                      static_cast<model::NodeId>(to),
-                                     {kind, namer_.builder_.intern(name), index});
+                                     {kind, label, index});
+            if (kind == model::EdgeKind::attribute || kind == model::EdgeKind::slot) {
+                namer_.find_site(from_, to, label);
+            }
         } catch (const std::bad_alloc&) {
             out_of_memory_ = true;  // the labeler that calls us is noexcept
         }
@@ -136,6 +147,29 @@ void GraphNamer::add_edges(std::uint32_t node) {
             --unexplained_[to];
             builder_.add_edge(static_cast<model::NodeId>(node), static_cast<model::NodeId>(to), {});
         }
+    }
+}
+
+void GraphNamer::find_site(std::uint32_t from, std::uint32_t to, model::StringId attribute) {
+    PyObject* const whole = parts_[from].whole != nullptr ? parts_[from].whole : named_[from];
+    const bool on_class = PyType_Check(whole) != 0;
+    auto* const type = on_class ? reinterpret_cast<PyTypeObject*>(whole) : Py_TYPE(whole);
+    const std::uint32_t holder = node_of(whole);
+    if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || holder == kNotNamed) {
+        return;
+    }
+    const model::StringId name = builder_.node(static_cast<model::NodeId>(holder)).name;
+    const std::uint64_t key = (std::uint64_t{on_class} << 63) |
+                              (std::uint64_t{index_of(name)} << 32) | index_of(attribute);
+    if (!looked_for_.insert(key).second) {
+        return;
+    }
+    PyTypeObject* const target = Py_TYPE(named_[to]);
+    const AttributeSite& site =
+        known_sites().find(type, builder_.text(attribute), target, on_class);
+    if (site.line != 0) {
+        builder_.add_attribute_site(
+            {name, attribute, on_class, {builder_.intern(site.path), site.line}});
     }
 }
 

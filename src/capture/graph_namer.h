@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "capture/edge_labeler.h"
@@ -49,6 +50,8 @@ class GraphNamer {
     void add_node(std::uint32_t node);
     [[nodiscard]] model::Node describe(PyObject* object);
     void add_edges(std::uint32_t node);
+    // Finds out where the attribute that was just named is stored, once per class and attribute.
+    void find_site(std::uint32_t from, std::uint32_t to, model::StringId attribute);
 
     std::span<PyObject* const> objects_;
     std::size_t condemned_;
@@ -60,6 +63,7 @@ class GraphNamer {
     std::vector<Part> parts_;                 // per node
     std::vector<std::uint32_t> unexplained_;  // per node: references to it not yet named
     std::unordered_map<PyTypeObject*, model::Node> described_;  // types that say all there is
+    std::unordered_set<std::uint64_t> looked_for_;              // class and attribute
     model::ReferenceGraphBuilder builder_;
 };
 

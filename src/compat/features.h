@@ -64,3 +64,17 @@
 // Integers keep their digit count in a tag instead of ob_size.
 // https://github.com/python/cpython/issues/101291
 #define CYCLEWATCH_INT_SIZE_IS_TAGGED (PY_VERSION_HEX >= 0x030C0000)
+
+// The tables of instructions stand in pycore_opcode_metadata.h, before in pycore_opcode.h.
+#define CYCLEWATCH_HAS_OPCODE_METADATA_HEADER (PY_VERSION_HEX >= 0x030D0000)
+
+// The compiler itself puts two neighbouring loads and stores of variables into one instruction.
+// Before, only the specialising interpreter does, which a look at what was specialised undoes.
+#define CYCLEWATCH_COMPILER_PAIRS_VARIABLES (PY_VERSION_HEX >= 0x030D0000)
+
+// Conditional jumps say their direction in their names, and some keep the value.
+// https://github.com/python/cpython/issues/102859
+#define CYCLEWATCH_CONDITIONAL_JUMPS_HAVE_DIRECTIONS (PY_VERSION_HEX < 0x030C0000)
+
+// The version of a type counts only while a flag says so; later 0 means that there is none.
+#define CYCLEWATCH_TYPE_VERSION_HAS_FLAG (PY_VERSION_HEX < 0x030D0000)

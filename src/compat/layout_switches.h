@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which internal layouts must not be trusted in this process. Written once, by
-// python::check_layouts(); read by object_layout.c and frame_access.c before they look at anything.
+// python::check_layouts(); read by object_layout.c, frame_access.c and attribute_stores.c before
+// they look at anything.
 #pragma once
 
 #ifdef __cplusplus
@@ -12,6 +13,7 @@ enum cyclewatch_layout {
     CYCLEWATCH_LAYOUT_INSTANCE_DICT = 2,  // where an instance keeps its __dict__
     CYCLEWATCH_LAYOUT_FRAMES = 4,         // frame objects
     CYCLEWATCH_LAYOUT_GENERATORS = 8,     // generators, coroutines, asynchronous generators
+    CYCLEWATCH_LAYOUT_INSTRUCTIONS = 16,  // the instructions of code objects
 };
 
 // The layouts to leave alone; 0: all may be used. Never null, may be written under the GIL only.

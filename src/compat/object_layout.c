@@ -172,6 +172,12 @@ int cyclewatch_dict_borrows_values(PyObject* dict) {
 
 #endif
 
+unsigned cyclewatch_type_version(PyTypeObject* type) {
+    const int valid =
+        !CYCLEWATCH_TYPE_VERSION_HAS_FLAG || PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG);
+    return valid ? type->tp_version_tag : 0;
+}
+
 int cyclewatch_type_has_slots(PyTypeObject* type) {
     return PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
            ((PyHeapTypeObject*)type)->ht_slots != NULL;

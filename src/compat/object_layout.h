@@ -35,6 +35,9 @@ PyObject* cyclewatch_existing_dict(PyObject* object);
 // refers to its keys only.
 int cyclewatch_dict_borrows_values(PyObject* dict);
 
+// A number that no other type has or had, and that changes with the type; 0 where it has none yet.
+unsigned cyclewatch_type_version(PyTypeObject* type);
+
 // True if `type` was made by a class statement (or type()): its members are `__slots__`.
 int cyclewatch_type_has_slots(PyTypeObject* type);
 

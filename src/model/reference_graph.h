@@ -73,11 +73,20 @@ struct Edge {
     EdgeLabel label;
 };
 
+// Where instances of a class, or the class itself, get an attribute or slot.
+struct AttributeSite {
+    StringId holder = kEmptyString;  // name of the class, as its nodes carry it
+    StringId attribute = kEmptyString;
+    bool on_class = false;  // the class itself holds it
+    SourceLocation location;
+};
+
 // Adjacency in compressed rows: the edges of node n are edges[first_edge[n] .. first_edge[n+1]).
 struct ReferenceGraph {
     std::vector<Node> nodes;
     std::vector<std::uint32_t> first_edge{0};  // size nodes.size() + 1
     std::vector<Edge> edges;
+    std::vector<AttributeSite> attribute_sites;  // those that are known, one per attribute
     StringTable strings;
 
     [[nodiscard]] std::span<const Edge> edges_of(NodeId node) const {
@@ -95,6 +104,8 @@ class ReferenceGraphBuilder {
     NodeId add_node(const Node& node);
     // REQUIRES: `from` >= the `from` of every earlier call.
     void add_edge(NodeId from, NodeId to, EdgeLabel label);
+    void add_attribute_site(const AttributeSite& site) { graph_.attribute_sites.push_back(site); }
+    [[nodiscard]] std::string_view text(StringId id) const { return graph_.text(id); }
     StringId intern(std::string_view text) { return graph_.strings.intern(text); }
     Node& node(NodeId id) { return graph_.nodes[index_of(id)]; }
     // Closes the last row and hands the graph over; the builder is empty afterwards.

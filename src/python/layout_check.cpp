@@ -5,6 +5,8 @@
 
 #include <string_view>
 
+#include "compat/attribute_stores.h"
+#include "compat/code_names.h"
 #include "compat/features.h"
 #include "compat/frame_access.h"
 #include "compat/layout_switches.h"
@@ -42,6 +44,11 @@ def steps(held):
 
 def delegates(inner):
     yield from inner
+
+def keep(self, held):
+    self.empty = None
+    self.kept = held
+keep_line = keep.__code__.co_firstlineno + 2
 
 waiting = steps(one)
 next(waiting)
@@ -151,6 +158,34 @@ bool generators_work(const Samples& samples) {
                samples.line("waiting_line");
 }
 
+struct Stores {
+    PyCodeObject* code;
+    int constant = 0;
+    int line = 0;  // of what is stored from variable 0 and is no constant
+};
+
+int note_store(const cyclewatch_store* store, void* arg) {
+    auto* stores = static_cast<Stores*>(arg);
+    stores->constant += store->constant;
+    if (store->constant == 0 && store->variable == 0) {
+        stores->line = cyclewatch_line_at(stores->code, store->offset);
+    }
+    return 0;
+}
+
+// Names are numbered as they come: `empty` is 0, `kept` is 1.
+bool instructions_work(const Samples& samples) {
+    PyObject* const keep = samples.get("keep");
+    if (keep == nullptr || !PyFunction_Check(keep)) {
+        return false;
+    }
+    Stores stores{reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(keep))};
+    cyclewatch_visit_stores(stores.code, 0, note_store, &stores);
+    const bool constant_alone = stores.constant == 1 && stores.line == 0;
+    cyclewatch_visit_stores(stores.code, 1, note_store, &stores);
+    return constant_alone && stores.constant == 1 && stores.line == samples.line("keep_line");
+}
+
 struct Proof {
     unsigned layout;
     const char* name;
@@ -162,10 +197,12 @@ constexpr Proof kProofs[] = {
     {CYCLEWATCH_LAYOUT_INLINE_VALUES, "attribute values", attribute_values_work},
     {CYCLEWATCH_LAYOUT_FRAMES, "frames", frames_work},
     {CYCLEWATCH_LAYOUT_GENERATORS, "generators", generators_work},
+    {CYCLEWATCH_LAYOUT_INSTRUCTIONS, "instructions", instructions_work},
 };
 
 constexpr unsigned kAllLayouts = CYCLEWATCH_LAYOUT_INSTANCE_DICT | CYCLEWATCH_LAYOUT_INLINE_VALUES |
-                                 CYCLEWATCH_LAYOUT_FRAMES | CYCLEWATCH_LAYOUT_GENERATORS;
+                                 CYCLEWATCH_LAYOUT_FRAMES | CYCLEWATCH_LAYOUT_GENERATORS |
+                                 CYCLEWATCH_LAYOUT_INSTRUCTIONS;
 
 std::string version_text() {
     return std::string(Py_GetVersion(), std::string_view(Py_GetVersion()).find(' '));

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The line that makes an attribute refer to something: found in the instructions of the class, of
+// the target's class and of the module, without running any. docs/design/labels.md says in which
+// order, and when the answer is "not known".
+//
+// REQUIRES: GIL held, inside CollectionListener::on_condemned(). RUNS PYTHON: never. Creates no
+// Python object at all. May throw std::bad_alloc.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+namespace cyclewatch::capture {
+
+struct AttributeSite {
+    std::string path;  // "": not known
+    std::uint32_t line = 0;
+};
+
+// Remembers what it found, across collections: bounded, and no more than names and numbers.
+class AttributeSites {
+  public:
+    // Where `type`'s instances get the attribute or slot `name` that refers to a `target`. With
+    // `on_class` the class itself has the attribute. The result lives until the next call.
+    [[nodiscard]] const AttributeSite& find(PyTypeObject* type,
+                                            std::string_view name,
+                                            PyTypeObject* target,
+                                            bool on_class);
+
+  private:
+    // Versions of types are never given out twice: a class that was changed, or another one at the
+    // same address, has a version of its own.
+    using Key = std::tuple<unsigned, unsigned, bool, std::string>;
+
+    std::map<Key, AttributeSite> known_;
+    AttributeSite latest_;  // of a type without a version
+};
+
+}  // namespace cyclewatch::capture

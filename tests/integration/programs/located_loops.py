@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes loops through attributes and prints where cyclewatch says that each of them is stored.
+
+The line that has to be named ends in a comment: an arrow and the attributes. A double arrow marks
+the line of a class, which is named where no store is found and classes know their line. Usage:
+located_loops.py [trace], to run it all under a trace function, as debuggers and coverage tools do.
+"""
+
+import contextlib
+import dataclasses
+import functools
+import gc
+import json
+import sys
+
+import cyclewatch
+
+
+class Tensor:
+    """Stands for a tensor."""
+
+
+def read(tensor):
+    return {"device": "cuda:0", "nbytes": 1 << 20, "data_ptr": id(tensor)}
+
+
+class Part:
+    def __init__(self, whole=None):
+        self.whole = None
+        self.tensor = Tensor()
+        if whole is not None:
+            self.whole = whole  # <- whole
+
+    def forget(self):
+        self.whole = self.other = None
+
+
+class InMethod:
+    def reset(self):
+        self.by_reset = None
+
+    def attach(self, other):
+        self.by_method = other or None  # <- by_method
+
+    def adopt(self, part):
+        part.adopted_by = self  # <- adopted_by
+
+
+class Slotted:
+    __slots__ = ("parent", "tensor")
+
+    def __init__(self, parent):
+        self.tensor, self.parent = Tensor(), parent  # <- parent
+
+
+class WithProperty:
+    @property
+    def target(self):
+        return self._target
+
+    @target.setter
+    def target(self, value):
+        self._target = value  # <- _target
+
+    @functools.cached_property
+    def cached(self):
+        self.by_cached_property = self  # <- by_cached_property
+        return 1
+
+
+def logged(function):
+    @functools.wraps(function)
+    def wrapper(*args):
+        return function(*args)
+
+    return wrapper
+
+
+class Decorated:
+    @logged
+    def run(self):
+        self.by_decorated = self  # <- by_decorated
+
+    @classmethod
+    def register(cls, thing):
+        cls.by_class_method = thing  # <- by_class_method
+
+
+class WithInner:
+    def start(self):
+        class Unrelated:
+            def __init__(self):
+                self.by_inner = []
+
+        def later():
+            self.by_inner = self  # <- by_inner
+
+        later()
+        return Unrelated
+
+
+class Nothing:  # <= by_setattr twice
+    def method(self):  # <- by_setattr twice
+        pass
+
+
+def patch(thing):
+    thing.by_function = thing  # <- by_function
+
+
+def once(thing):
+    thing.twice = thing
+
+
+def again(thing):
+    thing.twice = [thing]
+
+
+@dataclasses.dataclass  # <= record
+class Record:
+    record: object = None
+
+    def method(self):  # <- record
+        pass
+
+
+def attach():
+    one = InMethod()
+    one.attach(one)
+    return one
+
+
+def adopt():
+    one = InMethod()
+    one.adopt(one)
+    return one
+
+
+def linked(cls):
+    one = cls.__new__(cls)
+    cls.__init__(one, one)
+    return one
+
+
+def with_property():
+    one = WithProperty()
+    one.target = one
+    return one
+
+
+def with_cached_property():
+    one = WithProperty()
+    assert one.cached
+    return one
+
+
+def decorated():
+    one = Decorated()
+    one.run()
+    return one
+
+
+def with_inner():
+    one = WithInner()
+    one.start()
+    return one
+
+
+def done_by(function):
+    one = Nothing()
+    function(one)
+    return one
+
+
+def by_setattr():
+    one = Nothing()
+    setattr(one, "by_setattr", one)  # noqa: B010
+    return one
+
+
+def record():
+    one = Record()
+    one.__dict__["record"] = one
+    return one
+
+
+def of_class():
+    class Temporary(Decorated):
+        pass
+
+    Temporary.register(Temporary())
+    return Temporary.by_class_method
+
+
+def wide():
+    """Its method knows more names than fit into one byte before the one that counts."""
+    lines = ["class Wide:", "    def __init__(self):", *(f"        a{i}()" for i in range(300))]
+    source = "\n".join([*lines[:2], "        if self is None:", *(f"    {x}" for x in lines[2:])])
+    namespace = {}
+    exec(compile(f"{source}\n        self.wide = self\n", "wide.py", "exec"), namespace)
+    return namespace["Wide"]()
+
+
+MAKERS = {
+    "whole": lambda: linked(Part),
+    "by_method": attach,
+    "adopted_by": adopt,
+    "parent": lambda: linked(Slotted),
+    "_target": with_property,
+    "by_cached_property": with_cached_property,
+    "by_decorated": decorated,
+    "by_inner": with_inner,
+    "by_function": lambda: done_by(patch),
+    "twice": lambda: done_by(once),
+    "by_setattr": by_setattr,
+    "record": record,
+    "by_class_method": of_class,
+    "wide": wide,
+}
+
+
+def locations_of(attribute, make):
+    with cyclewatch.watch(devices="all") as watch:
+        holder = make()
+        with contextlib.suppress(AttributeError):  # slots
+            holder.tensor = Tensor()
+        del holder
+        gc.collect()
+    references = [r for finding in watch.report().findings for r in finding.loop]
+    labels = {f".{attribute}", f"slot:{attribute}"}
+    return sorted({r.location for r in references if r.label in labels})
+
+
+def main():
+    gc.disable()
+    cyclewatch.register_owner(Tensor, read)
+    found = {}
+    for attribute, make in MAKERS.items():
+        for _ in range(40):  # the interpreter specialises what it runs often
+            make()
+        gc.collect()
+        found[attribute] = locations_of(attribute, make)
+    print(
+        json.dumps(
+            {"located": found, "classes_know_their_line": hasattr(Nothing, "__firstlineno__")}
+        )
+    )
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["trace"]:
+        sys.settrace(lambda *_: sys.gettrace())
+    main()
