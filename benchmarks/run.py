@@ -13,6 +13,7 @@ from pathlib import Path
 
 import bench_against_torch
 import bench_garbage
+import bench_growth
 import bench_import
 import bench_large_garbage
 import bench_training
@@ -22,6 +23,7 @@ QUESTIONS = [
     ("Garbage without tensors", bench_garbage),
     ("A small training loop", bench_training),
     ("A million condemned objects, a thousand owners", bench_large_garbage),
+    ("Growth, and a crowded component", bench_growth),
     ("Against torch's detector", bench_against_torch),
     ("Import", bench_import),
 ]

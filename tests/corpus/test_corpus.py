@@ -18,9 +18,9 @@ TABLE = FOLDER.parents[1] / "docs" / "accuracy.md"
 
 
 @functools.cache
-def outcome(interpreter, *variants, seed="0"):
+def outcome(interpreter, *variants, seed="0", rank="0"):
     """What run_cases.py prints; each interpreter runs the variants once."""
-    done = interpreter.run(FOLDER / "run_cases.py", *variants, PYTHONHASHSEED=seed)
+    done = interpreter.run(FOLDER / "run_cases.py", *variants, PYTHONHASHSEED=seed, RANK=rank)
     return json.loads(done.stdout)
 
 
@@ -77,9 +77,10 @@ def test_names_change_no_answer(said):
         assert only_names_tell == (rank != plain[name]), f"{name}: rank {rank}"
 
 
-@pytest.mark.parametrize("seed", ["1", "20261121"])
-def test_hash_seed_changes_nothing(interpreter, said, seed):
-    assert outcome(interpreter, "plain", seed=seed)["cases"]["plain"] == said["cases"]["plain"]
+@pytest.mark.parametrize(("seed", "rank"), [("1", "0"), ("20261121", "3")])
+def test_hash_seed_and_rank_change_nothing(interpreter, said, seed, rank):
+    other = outcome(interpreter, "plain", seed=seed, rank=rank)
+    assert other["cases"]["plain"] == said["cases"]["plain"]
 
 
 def test_signatures_are_the_same_on_every_interpreter(said, main_interpreter):

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How capture and analysis grow with the garbage, and what a crowded component costs.
+
+The growth is the slope of log(seconds) over log(objects) between two sizes: 1 is linear, 2 would be
+quadratic. The crowded component has 10,000 objects with five references each, at random.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import math
+import random
+
+from measure import Figure, in_child, main
+from workloads import Block, drop_rings, read_block
+
+import cyclewatch
+
+
+class Crowded:
+    """One of many objects that refer to each other."""
+
+    __slots__ = ("__weakref__", "a", "b", "c", "d", "e", "payload")
+
+
+def drop_crowd(size: int) -> None:
+    pick = random.Random(1)
+    crowd = [Crowded() for _ in range(size)]
+    for one, other in zip(crowd, crowd[1:] + crowd[:1], strict=True):
+        one.a = other
+        for name in "bcde":
+            setattr(one, name, pick.choice(crowd))
+    crowd[0].payload = Block(4096)
+
+
+def child(objects: int, crowded: bool) -> dict[str, float | list[float]]:
+    """Seconds that the watch spent in one collection of so many condemned objects."""
+    gc.disable()
+    logging.getLogger("cyclewatch").setLevel(logging.CRITICAL)
+    cyclewatch.register_owner(Block, read_block)
+    gc.collect()
+    with cyclewatch.watch(devices=("cpu",), budget=1.0) as watch:
+        if crowded:
+            drop_crowd(objects)
+        else:
+            drop_rings(objects // 1000, 1000, lambda number: Block(4096 * number), tied=False)
+        gc.collect()
+        if not watch.report().findings:
+            raise AssertionError("nothing was found")
+        return {"seconds": watch.stats.seconds}
+
+
+def seconds(objects: int, crowded: bool = False) -> float:
+    answer = in_child(__file__, objects=objects, crowded=crowded)["seconds"]
+    assert isinstance(answer, float)
+    return answer
+
+
+def measure(quick: bool) -> list[Figure]:
+    sizes = [2_000, 4_000, 8_000] if quick else [10_000, 100_000, 1_000_000]
+    rounds = 2 if quick else 5
+    times = {size: [seconds(size) for _ in range(rounds)] for size in sizes}
+    figures = [
+        Figure(f"{size:,} condemned objects: capture and analysis", "ms", [1e3 * t for t in taken])
+        for size, taken in times.items()
+    ]
+    for small, large in zip(sizes, sizes[1:], strict=False):
+        slopes = [
+            math.log(after / before) / math.log(large / small)
+            for before, after in zip(times[small], times[large], strict=True)
+        ]
+        figures.append(Figure(f"growth from {small:,} to {large:,}", "slope", slopes, 1.2))
+    size = 1_000 if quick else 10_000
+    crowd = [1e3 * seconds(size, crowded=True) for _ in range(rounds)]
+    what = f"one component, {size:,} objects, {5 * size:,} references: capture and analysis"
+    return [*figures, Figure(what, "ms", crowd, None if quick else 50)]
+
+
+if __name__ == "__main__":
+    main(measure, child)
