@@ -183,6 +183,11 @@ std::string remedy_sentence(const model::Report& report) {
     if (first.cut.empty()) {
         return {};
     }
+    if (first.held_bytes == 0) {
+        return first.shared_bytes == 0
+                   ? ""
+                   : "Several loops share it: only when none of them is made is it freed at once.";
+    }
     const auto kinds = static_cast<std::uint64_t>(std::ranges::count_if(report.findings, is_news));
     const std::string gain = format_bytes(first.held_bytes) + " at once (" +
                              format_percent(share_of(first.held_bytes, report.held_bytes)) + ")";

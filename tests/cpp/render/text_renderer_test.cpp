@@ -32,6 +32,7 @@ TEST(Card, NamesTheReferenceItsPlaceAndWhy) {
     EXPECT_THAT(card, HasSubstr("closure:self of function"));
     EXPECT_THAT(card, HasSubstr("examples/awaitable.py:44"));
     EXPECT_THAT(card, HasSubstr("why: the lambda is stored"));
+    EXPECT_THAT(card, HasSubstr("fix   Read self._view_dim into a local"));
     EXPECT_THAT(card, HasSubstr("keeps the loop, drops the tensor"));
     EXPECT_THAT(card, HasSubstr("cw1-3f0a9c1be27d4458"));
     EXPECT_FALSE(card.ends_with("\n"));
@@ -62,7 +63,7 @@ model::Finding overfull_finding() {
     for (int i = 0; i < 400; ++i) {
         prose += "word ";
     }
-    finding.title = finding.headline = prose;
+    finding.title = finding.headline = finding.advice = finding.standing_reason = prose;
     finding.shared_bytes = 1;
     finding.cut.assign(9, finding.cut.front());
     finding.cut.front().reason = prose;
@@ -74,8 +75,10 @@ model::Finding overfull_finding() {
 }
 
 TEST(Card, KeepsToItsLinesAndColumns) {
-    for (const std::size_t width : {1U, 40U, 60U, 100U, 200U}) {
-        const auto lines = lines_of(render_card(overfull_finding(), 12345, width));
+    for (const std::size_t width : {1U, 40U, 60U, 100U, 200U, 101U}) {
+        model::Finding finding = overfull_finding();
+        finding.standing = width == 101 ? model::Standing::ignored : model::Standing::fresh;
+        const auto lines = lines_of(render_card(finding, 12345, width));
         EXPECT_LE(lines.size(), kMaxCardLines);
         for (const std::string& line : lines) {
             EXPECT_LE(text_width(line), std::max<std::size_t>(width, 40)) << line;
@@ -91,6 +94,32 @@ TEST(Card, OfAnEmptyFindingIsStillACard) {
 TEST(Text, BeginsWithOneSentence) {
     const std::string text = render_text(testing::make_sample_report());
     EXPECT_TRUE(text.starts_with("165 reference loops kept 342 MiB of cuda:0 memory")) << text;
+}
+
+TEST(Text, PutsWhatIsNoNewsIntoSectionsOfItsOwn) {
+    model::Report report = testing::make_sample_report();
+    report.findings.resize(2);
+    report.findings[0].standing = model::Standing::ignored;
+    report.findings[0].standing_reason = "ticket 12";
+    const std::string text = render_text(report);
+    const std::size_t heading = text.find("\nIgnored, as was asked:\n");
+    EXPECT_LT(text.find("#2"), heading);
+    EXPECT_LT(heading, text.find("#1"));
+    EXPECT_LT(heading, text.find("note  ticket 12"));
+    EXPECT_EQ(text.find("Loops by design"), std::string::npos) << "nothing stands there";
+    EXPECT_THAT(text, HasSubstr("frees 50.0 MiB at once")) << "of the one that is news";
+    report.findings.resize(1);
+    EXPECT_THAT(render_text(report, 200), HasSubstr("None of it is news"));
+}
+
+TEST(Text, PromisesNothingOfMemoryThatLoopsShare) {
+    model::Report report = testing::make_sample_report();
+    report.findings.resize(1);
+    report.findings[0].held_bytes = 0;
+    report.findings[0].shared_bytes = 4096;
+    EXPECT_THAT(render_text(report, 200), HasSubstr("Several loops share it"));
+    report.findings[0].shared_bytes = 0;
+    EXPECT_EQ(render_text(report).find("frees"), std::string::npos);
 }
 
 TEST(Text, SaysWhatWasWatchedWhenNothingWasFound) {
