@@ -33,7 +33,10 @@ class WholeProgram:
         self._quiet = quiet
         self._process = os.getpid()
         folder, name, formats = _report_place(settings["output"], settings["format"], script)
-        self.report_path = f"{folder}/{name}.{_suffix(formats[0])}" if name else None
+        self._replace = replace
+        # Format -> file, if the name of the report was asked for.
+        self._named = {each: f"{folder}/{name}.{_suffix(each)}" for each in formats if name}
+        self.report_path = next(iter(self._named.values()), None)
         warn = settings["warn"]
         self._watch = watches.start(
             settings["devices"],
@@ -68,6 +71,7 @@ class WholeProgram:
 
             gc.collect()
         self._watch.stop()
+        self._leave_empty_report()
         findings = [each for each in self._watch.report().findings if each.standing == "new"]
         if not findings or (os.getpid() != self._process and not self._settings["follow_fork"]):
             return
@@ -75,6 +79,18 @@ class WholeProgram:
             _native.fail(FAILED)
         if not self._quiet:
             self._tell(findings)
+
+    def _leave_empty_report(self) -> None:
+        # A file that was asked for by name is there afterwards, to be compared with others.
+        if not self._named or self._watch.report_paths or os.getpid() != self._process:
+            return
+        report = self._watch.report()
+        try:
+            for name, path in self._named.items():
+                contents = getattr(report, f"to_{name}")().encode()
+                _native.write_file(path, contents, replace=self._replace)
+        except OSError as error:
+            print(f"cyclewatch could not write {path}: {error.strerror}", file=sys.stderr)
 
     def _tell(self, findings: list[Finding]) -> None:
         # Where standard error is read by a program, it gets what it would have got without us.

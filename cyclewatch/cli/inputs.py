@@ -89,5 +89,7 @@ def _read(path: str, certain: bool) -> cyclewatch.Report | None:
             raise Failure(str(error)) from None
         terminal.note(f"skipped: {error}")
         return None
+    except UnicodeError:
+        raise Failure(f"cannot read {path}: no file can have that name") from None
     except OSError as error:
         raise Failure(f"cannot read {path}: {error.strerror}") from None

@@ -77,7 +77,9 @@ def _add_command(
 
 def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
     if not option.metavar:
-        parser.add_argument(*option.flags, dest=option.name, action="store_true", help=option.help)
+        parser.add_argument(
+            *option.flags, dest=option.name, action="store_true", help=_escaped(option.help)
+        )
         return
     parser.add_argument(
         *option.flags,
@@ -87,8 +89,12 @@ def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
         type=_checked(option),
         default=option.default,
         action="append" if option.repeated else "store",
-        help=option.help,
+        help=_escaped(option.help),
     )
+
+
+def _escaped(text: str) -> str:
+    return text.replace("%", "%%")  # argparse formats help with the % operator
 
 
 def _checked(option: Option) -> Callable[[str], object]:

@@ -54,6 +54,12 @@ def _as_text(report: cyclewatch.Report, arguments: argparse.Namespace, columns: 
         heading = _HEADING.match(part)
         if heading is None or int(heading[1]) in ranks:
             parts.append(part)
+    # The heading of a section none of whose cards is wanted.
+    parts = [
+        part
+        for part, following in zip(parts, [*parts[1:], ""], strict=True)
+        if not part.endswith(":") or _HEADING.match(following)
+    ]
     left_out = len(report.findings) - len(ranks)
     if left_out:
         parts.append(f"{left_out} more finding{'s' if left_out > 1 else ''} not shown")

@@ -51,7 +51,7 @@ WATCH_OPTIONS = (
     ),
     Option(
         ("--budget",),
-        "share of wall time the watch may use, such as 0.01 or 1%%; beyond it equal findings are "
+        "share of wall time the watch may use, such as 0.01 or 1%; beyond it equal findings are "
         "only counted (default: 0.01)",
         "SHARE",
         convert=kinds.share,

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from typing import Any, TextIO
 
 # Words in the margin of a card, as src/render/text_renderer.cpp writes them.
-_MARGIN_WORDS = frozenset({"cut", "and", "or", "loop", "holds", "seen", "id", "fix", "why:"})
+_MARGIN_WORDS = frozenset(
+    {"cut", "and", "or", "loop", "holds", "seen", "id", "fix", "note", "why:"}
+)
 _MARGIN = 10
 _CUT_MARK = "  <- cut"
 # Where it is not known how wide the reader's window is: what the text format takes.

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``cyclewatch convert``: reports in another format."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from cyclewatch.cli import inputs, outputs, terminal
+from cyclewatch.cli.failures import Failure, Status
+from cyclewatch.cli.table import CONVERSIONS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    import cyclewatch
+
+_SUFFIXES = {"text": "txt"} | {name: name for name in CONVERSIONS if name != "text"}
+_OTHER_SUFFIXES = {"gv": "dot", "htm": "html"}
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Write each report and print where."""
+    to = arguments.to or _format_of(arguments.output)
+    loaded = inputs.load(arguments.files)
+    targets = [_target(each.name, arguments.output, to) for each in loaded]
+    if len(set(targets)) < len(targets):
+        raise Failure(
+            f"{len(targets)} reports do not fit into {targets[0]}: name a folder with --output, "
+            "or merge them first",
+            Status.USAGE,
+        )
+    for target in targets:
+        outputs.refuse_to_replace(target, arguments.force)
+    with terminal.working("converting", len(loaded)) as step:
+        for each, target in zip(loaded, targets, strict=True):
+            outputs.write(target, rendered(each.report, to), arguments.force)
+            step()
+    written = [target for target in targets if target != "-"]
+    if arguments.json and written:
+        terminal.raw(json.dumps({"written": written}, indent=1) + "\n")
+    elif written:
+        terminal.show("\n".join(written))
+    return Status.OK
+
+
+def rendered(report: cyclewatch.Report, to: str) -> str | bytes:
+    """`report` in the format `to`."""
+    if to == "heapsnapshot":
+        from cyclewatch.cli import heap_snapshot
+
+        return heap_snapshot.render(report)
+    if to == "png":
+        from cyclewatch.cli import png_picture
+
+        return png_picture.render(report)
+    text: str = getattr(report, f"to_{to}")()
+    return text
+
+
+def format_or_json(output: str | None) -> str:
+    """The format that the name of `output` says; JSON for standard output."""
+    return "json" if output in (None, "-") else _format_of(output)
+
+
+def _format_of(output: str | None) -> str:
+    suffix = (output or "").rpartition(".")[2].lower()
+    for name, known in _SUFFIXES.items():
+        if suffix in (known, *(other for other, to in _OTHER_SUFFIXES.items() if to == name)):
+            return name
+    raise Failure(
+        f"which format? Say --to, or end the name of --output in one of "
+        f"{', '.join('.' + suffix for suffix in _SUFFIXES.values())}",
+        Status.USAGE,
+    )
+
+
+def _target(name: str, output: str | None, to: str) -> str:
+    if output is not None and not os.path.isdir(output) and not output.endswith("/"):
+        return output
+    if output is None and name == "-":
+        return "-"
+    stem = "cyclewatch" if name == "-" else os.path.splitext(name)[0]
+    beside = f"{stem}.{_SUFFIXES[to]}"
+    if output is None:
+        return beside
+    os.makedirs(output, exist_ok=True)
+    return os.path.join(output, os.path.basename(beside))

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``cyclewatch explain``: what kind of loop it is, and what to write instead."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+import textwrap
+
+import cyclewatch
+from cyclewatch.cli import inputs, terminal
+from cyclewatch.cli.failures import Failure, Status
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+_SIGNATURE = "cw1-"
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")  # in the text of a pattern: what a finding fills in
+_FIELDS = ("id", "title", "shape", "explanation", "advice", "before", "after", "links", "tags")
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Print the pattern; NO if a signature has none."""
+    subject = arguments.subject
+    if not subject.startswith(_SIGNATURE):
+        return _explain(_pattern(subject), None, arguments)
+    loaded = inputs.load(arguments.files or [os.curdir])
+    found = [
+        finding
+        for each in loaded
+        for finding in each.report.findings
+        if finding.signature == subject
+    ]
+    if not found:
+        raise Failure(
+            f"{subject} is in none of the {len(loaded)} reports read; name the one that has it",
+            Status.NO,
+        )
+    known = {pattern.id: pattern for pattern in cyclewatch.patterns()}
+    return _explain(known.get(found[0].pattern), found[0], arguments)
+
+
+def _pattern(name: str) -> cyclewatch.Pattern:
+    known = {pattern.id: pattern for pattern in cyclewatch.patterns()}
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise Failure(f"no pattern is named {name}{hint}", Status.USAGE)
+    return known[name]
+
+
+def _explain(
+    pattern: cyclewatch.Pattern | None,
+    finding: cyclewatch.Finding | None,
+    arguments: argparse.Namespace,
+) -> int:
+    columns = terminal.width(arguments.width)
+    if arguments.json:
+        data = {field: getattr(pattern, field) for field in _FIELDS} if pattern else None
+        signature = finding.signature if finding else None
+        terminal.raw(json.dumps({"signature": signature, "pattern": data}, indent=1) + "\n")
+    else:
+        parts = [finding.to_text(width=columns)] if finding else []
+        if pattern:
+            parts.append(_as_text(pattern, min(columns, 100)))
+        terminal.show("\n\n".join(parts), arguments.color)
+    if pattern is None:
+        terminal.complain("no pattern is known for this loop; its card says what to cut")
+        return Status.NO
+    return Status.OK
+
+
+def _in_words(placeholder: re.Match[str]) -> str:
+    return placeholder[1].upper()
+
+
+def _as_text(pattern: cyclewatch.Pattern, columns: int) -> str:
+    parts = [f"{pattern.id}: {pattern.title}"]
+    why = f"{pattern.explanation[:1].upper()}{pattern.explanation[1:]}. {pattern.advice}"
+    for text in (f"Shape: {pattern.shape}.", _PLACEHOLDER.sub(_in_words, why)):
+        parts.append(textwrap.fill(text, columns))
+    for heading, code in (("before", pattern.before), ("after", pattern.after)):
+        if code:
+            parts.append(f"{heading}:\n{textwrap.indent(code.rstrip(), '    ')}")
+    if pattern.links:
+        parts.append("\n".join(["see also:", *(f"    {link}" for link in pattern.links)]))
+    return "\n\n".join(part for part in parts if part)

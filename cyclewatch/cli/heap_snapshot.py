@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A report in the format of V8's heap snapshots, which the memory panel of DevTools loads.
+
+Each finding hangs off the root; below it the objects and references of its picture, the tensors
+with the bytes of their storage. Everything is in flat arrays of numbers: a node is seven of them,
+an edge three, and names are positions in the list of strings.
+"""
+
+from __future__ import annotations
+
+import json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    import cyclewatch
+
+_NODE_FIELDS = (
+    "type",
+    "name",
+    "id",
+    "self_size",
+    "edge_count",
+    "trace_node_id",
+    "detachedness",
+)
+_NODE_TYPES = (
+    "hidden",
+    "array",
+    "string",
+    "object",
+    "code",
+    "closure",
+    "regexp",
+    "number",
+    "native",
+    "synthetic",
+    "concatenated string",
+    "sliced string",
+    "symbol",
+    "bigint",
+    "object shape",
+)
+_EDGE_FIELDS = ("type", "name_or_index", "to_node")
+_EDGE_TYPES = ("context", "element", "property", "internal", "hidden", "shortcut", "weak")
+_LARGEST = (1 << 32) - 1  # DevTools keeps sizes in 32 bits
+
+
+def render(report: cyclewatch.Report) -> str:
+    """The report as a heap snapshot."""
+    graph = _Graph()
+    root = graph.add_node("synthetic", "")
+    for finding in json.loads(report.to_json())["findings"]:
+        top = graph.add_node("synthetic", f"{finding['signature']} {finding['title']}")
+        graph.add_edge("element", len(graph.edges[root]) + 1, root, top)
+        _add_picture(graph, top, finding["picture"])
+    return graph.as_json()
+
+
+def _add_picture(graph: _Graph, top: int, picture: dict[str, Any]) -> None:
+    nodes = []
+    for item in picture["items"]:
+        size = item["bytes"] if item["owner"] else 0
+        node = graph.add_node("native" if item["owner"] else "object", item["detail"], size)
+        nodes.append(node)
+        if item["on_loop"]:
+            graph.add_edge("property", item["text"], top, node)
+        # A tensor beyond what DevTools can hold in one node has the rest below it.
+        for part in range(1, -(-size // _LARGEST)):
+            rest = graph.add_node("native", "rest of the storage", size - part * _LARGEST)
+            graph.add_edge("element", part, node, rest)
+    for arrow in picture["arrows"]:
+        label = f"{arrow['label']} (cut)" if arrow["cut"] else arrow["label"]
+        graph.add_edge("property", label, nodes[arrow["from"]], nodes[arrow["to"]])
+
+
+class _Graph:
+    def __init__(self) -> None:
+        self.nodes: list[tuple[str, str, int]] = []
+        self.edges: list[list[tuple[str, str | int, int]]] = []
+
+    def add_node(self, kind: str, name: str, size: int = 0) -> int:
+        self.nodes.append((kind, name, min(size, _LARGEST)))
+        self.edges.append([])
+        return len(self.nodes) - 1
+
+    def add_edge(self, kind: str, name: str | int, source: int, target: int) -> None:
+        self.edges[source].append((kind, name, target))
+
+    def as_json(self) -> str:
+        strings: dict[str, int] = {}
+
+        def position(text: str) -> int:
+            return strings.setdefault(text, len(strings))
+
+        nodes: list[int] = []
+        edges: list[int] = []
+        for number, (kind, name, size) in enumerate(self.nodes):
+            # Odd ids are V8's mark for objects of the heap; 0 is none.
+            nodes += [_NODE_TYPES.index(kind), position(name), 2 * number + 1, size]
+            nodes += [len(self.edges[number]), 0, 0]
+            for edge_kind, label, target in self.edges[number]:
+                edges.append(_EDGE_TYPES.index(edge_kind))
+                edges.append(label if isinstance(label, int) else position(label))
+                edges.append(target * len(_NODE_FIELDS))
+        return json.dumps(
+            {
+                "snapshot": {
+                    "meta": _META,
+                    "node_count": len(self.nodes),
+                    "edge_count": len(edges) // len(_EDGE_FIELDS),
+                    "trace_function_count": 0,
+                },
+                "nodes": nodes,
+                "edges": edges,
+                "trace_function_infos": [],
+                "trace_tree": [],
+                "samples": [],
+                "locations": [],
+                "strings": list(strings),
+            },
+            separators=(",", ":"),
+        )
+
+
+_META = {
+    "node_fields": _NODE_FIELDS,
+    "node_types": [_NODE_TYPES, "string", *["number"] * 5],
+    "edge_fields": _EDGE_FIELDS,
+    "edge_types": [_EDGE_TYPES, "string_or_number", "node"],
+    "trace_function_info_fields": [
+        "function_id",
+        "name",
+        "script_name",
+        "script_id",
+        "line",
+        "column",
+    ],
+    "trace_node_fields": ["id", "function_info_index", "count", "size", "children"],
+    "sample_fields": ["timestamp_us", "last_assigned_id"],
+    "location_fields": ["object_index", "script_id", "line", "column"],
+}

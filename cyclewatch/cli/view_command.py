@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``cyclewatch view``: reports as one page, in the browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import webbrowser
+from pathlib import Path
+
+from cyclewatch.cli import inputs, outputs, terminal
+from cyclewatch.cli.failures import Status
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+_PAGES = (".html", ".htm")
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Make the page, print its path and open it."""
+    loaded = inputs.load(arguments.files)
+    page = loaded[0].name
+    if len(loaded) > 1 or arguments.output or not page.endswith(_PAGES):
+        page = arguments.output or _page_beside([each.name for each in loaded])
+        outputs.refuse_to_replace(page, arguments.force)
+        report = inputs.merged(loaded)
+        with terminal.working("making the page"):
+            contents = report.to_html()
+        outputs.write(page, contents, arguments.force)
+    if page == "-":
+        return Status.OK
+    opened = not arguments.no_open and _open(page)
+    if arguments.json:
+        terminal.raw(json.dumps({"page": page, "opened": opened}) + "\n")
+    else:
+        terminal.show(page)
+    return Status.OK
+
+
+def _page_beside(names: list[str]) -> str:
+    if len(names) == 1 and names[0] != "-":
+        return os.path.splitext(names[0])[0] + ".html"
+    return "cyclewatch.html" if names == ["-"] else "cyclewatch-merged.html"
+
+
+def _open(page: str) -> bool:
+    # Where there is no screen, webbrowser would start one that takes over the terminal.
+    has_screen = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
+    if not has_screen or not webbrowser.open(Path(page).resolve().as_uri()):
+        terminal.note("no browser to open it with; the file can be opened in any")
+        return False
+    return True

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each command prints, writes and returns."""
+
+import io
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+import cyclewatch
+
+GOLDEN = Path(__file__).resolve().parents[2] / "golden"
+
+LAMBDA, NODES, ERROR = "cw1-3f0a9c1be27d4458", "cw1-00ff13d7a6c2e981", "cw1-a41c5ee0920bd677"
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_show_fills_the_width(command, report, width):
+    outcome = command("show", "--width", width, report)
+    golden = GOLDEN / f"show_{width}.txt"
+    if "CYCLEWATCH_UPDATE_GOLDEN" in os.environ:  # as the golden files of the C++ tests
+        golden.write_text(outcome.out)
+    assert outcome.out == golden.read_text()
+    assert max(map(len, outcome.out.splitlines())) <= width
+
+
+def test_show_chooses_findings(command, report):
+    top = command("show", report, "--top", 1)
+    assert (top.status, LAMBDA in top.out, NODES in top.out) == (0, True, False)
+    assert "2 more findings not shown" in top.out
+    assert "Known, as" not in top.out
+    assert "Known, as" in command("show", report, "-s", ERROR).out
+    one = command("show", report, "-s", NODES)
+    assert (one.status, LAMBDA in one.out, NODES in one.out) == (0, False, True)
+    none = command("show", report, "-s", "cw1-0000000000000000")
+    assert none.status == 1
+    assert "cw1-0000000000000000" in none.err
+    data = json.loads(command("show", report, "--json", "-s", ERROR).out)
+    assert [each["signature"] for each in data[0]["report"]["findings"]] == [ERROR]
+
+
+def test_inputs_are_files_folders_globs_and_standard_input(command, report, tmp_path, monkeypatch):
+    shutil.copy(report, tmp_path / "other.json")
+    (tmp_path / "other.html").write_text(cyclewatch.Report.load(report).to_html())
+    (tmp_path / "package.json").write_text("{}")
+    folder = command("show", tmp_path)
+    assert folder.out.count("== ") == 2  # other.html is other.json once more
+    assert "package.json" in folder.err
+    assert command("show", "*port.json").out.startswith("165 reference loops")
+    assert command("show", "o*.html", "report.json").out.count("== ") == 2
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(report.read_bytes())))
+    assert command("show", "-").out == command("show", report).out
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "sentence"),
+    [
+        (["show", "missing.json"], 3, "cannot read missing.json"),
+        (["show", "*.nothing"], 3, "cannot read *.nothing"),
+        (["show", "text.json"], 3, "text.json"),
+        (["show", "empty"], 3, "no report in empty"),
+        (["show"], 2, "FILE"),
+        (["shwo"], 2, "shwo"),
+        ([], 2, "no command given"),
+        (["show", "--width", "3", "x"], 2, "columns"),
+        (["convert", "report.json"], 2, "--to"),
+        (["convert", "report.json", "-o", "x.doc"], 2, ".heapsnapshot"),
+        (["verify", "report.json", "report.json"], 2, "--expect"),
+        (["strip", "report.json"], 2, "--paths"),
+        (["explain", "closure-captures-slef"], 2, "closure-captures-self"),
+        (["run"], 2, "PROGRAM"),
+        (["run", "-m"], 2, "module"),
+        (["run", "--budget", "7", "x.py"], 2, "share"),
+    ],
+)
+def test_mistakes_are_named(command, report, tmp_path, words, status, sentence):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text.json").write_text("no")
+    outcome = command(*words)
+    assert (outcome.status, outcome.out) == (status, "")
+    assert sentence in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+@pytest.mark.parametrize("to", ["text", "json", "dot", "svg", "html"])
+def test_convert_writes_what_the_library_writes(command, report, to):
+    expected = getattr(cyclewatch.Report.load(report), f"to_{to}")()
+    assert command("convert", report, "--to", to, "-o", "-").out == expected
+
+
+def test_convert_names_files_and_replaces_none(command, report, tmp_path):
+    shutil.copy(report, tmp_path / "other.json")
+    outcome = command("convert", "report.json", "other.json", "--to", "dot", "-o", "made/")
+    assert outcome.out.split() == ["made/report.dot", "made/other.dot"]
+    assert command("convert", "report.json", "-o", "new.txt").status == 0
+    before = (tmp_path / "new.txt").read_text()
+    refused = command("convert", "report.json", "-o", "new.txt", "--to", "dot")
+    assert (refused.status, (tmp_path / "new.txt").read_text()) == (3, before)
+    assert "--force" in refused.err
+    assert command("convert", "report.json", "-o", "new.txt", "-t", "dot", "-f").status == 0
+    assert (tmp_path / "new.txt").read_text().startswith("digraph")
+    assert command("convert", "report.json", "other.json", "-o", "both.svg").status == 2
+    assert command("convert", "report.json", "-t", "dot", "-o", "/dev/null").status == 0
+
+
+def test_convert_makes_a_heap_snapshot_as_v8_writes_it(command, report):
+    snapshot = json.loads(command("convert", report, "-t", "heapsnapshot", "-o", "-").out)
+    meta = snapshot["snapshot"]["meta"]
+    node_size, edge_size = len(meta["node_fields"]), len(meta["edge_fields"])
+    assert len(meta["node_types"]) == node_size
+    assert len(meta["edge_types"]) == edge_size
+    nodes, edges, strings = snapshot["nodes"], snapshot["edges"], snapshot["strings"]
+    assert len(nodes) == snapshot["snapshot"]["node_count"] * node_size
+    assert len(edges) == snapshot["snapshot"]["edge_count"] * edge_size
+    at = {name: position for position, name in enumerate(meta["node_fields"])}
+    rows = [nodes[start : start + node_size] for start in range(0, len(nodes), node_size)]
+    assert sum(row[at["edge_count"]] for row in rows) == snapshot["snapshot"]["edge_count"]
+    assert len({row[at["id"]] for row in rows}) == len(rows)
+    assert all(0 <= row[at["name"]] < len(strings) for row in rows)
+    assert max(row[at["self_size"]] for row in rows) < 1 << 32
+    for kind, name, target in zip(edges[::3], edges[1::3], edges[2::3], strict=True):
+        assert target % node_size == 0
+        assert target < len(nodes)
+        if meta["edge_types"][0][kind] != "element":
+            assert 0 <= name < len(strings)
+    assert any("(cut)" in text for text in strings)
+
+
+def test_a_storage_beyond_four_gibibytes_is_split(command, changed):
+    def grow(data):
+        next(i for i in data["findings"][0]["picture"]["items"] if i["owner"])["bytes"] = 10 << 30
+
+    path = changed("large.json", grow)
+    snapshot = json.loads(command("convert", path, "-t", "heapsnapshot", "-o", "-").out)
+    assert sum(size for size in snapshot["nodes"][3::7] if size > 1 << 29) == 10 << 30
+
+
+def test_convert_makes_a_png(command, report, tmp_path):
+    outcome = command("convert", report, "-t", "png")
+    if shutil.which("rsvg-convert"):
+        assert (tmp_path / "report.png").read_bytes().startswith(b"\x89PNG\r\n")
+    else:
+        assert (outcome.status, "librsvg2-bin" in outcome.err) == (3, True)
+
+
+def test_diff_sorts_by_what_became_of_it(command, report, changed):
+    def change(data):
+        gone, grown, shrunk = data["findings"]
+        data["findings"] = [grown, shrunk, dict(gone, signature="cw1-1111111111111111")]
+        grown["held_bytes"] *= 2
+        shrunk["held_bytes"] //= 2
+
+    after = changed("after.json", change)
+    kinds = {
+        kind: [each["signature"] for each in found]
+        for kind, found in json.loads(command("diff", report, after, "--json").out).items()
+    }
+    assert kinds == {
+        "new": ["cw1-1111111111111111"],
+        "grown": [NODES],
+        "shrunk": [ERROR],
+        "gone": [LAMBDA],
+        "same": [],
+    }
+    text = command("diff", report, after)
+    assert text.status == 0
+    assert text.out.startswith("1 new, 1 grown, 1 shrunk, 1 gone, 0 same\n")
+    assert f"grown  50.0 MiB in 100 loops -> 100 MiB in 100 loops   {NODES}" in text.out
+    assert command("diff", report, after, "--fail").status == 1
+    assert command("diff", report, report, "--fail").status == 0
+
+
+def test_verify_wants_it_gone_and_fewer_bytes(command, report, changed):
+    fixed = changed("fixed.json", lambda data: data["findings"].pop(0))
+    assert command("verify", report, fixed, "-e", LAMBDA).status == 0
+    assert command("verify", report, fixed, "-e", LAMBDA, "-e", NODES).status == 1
+    assert command("verify", report, fixed, "-e", "cw1-0000000000000000").status == 1
+    assert command("verify", report, report, "-e", LAMBDA).status == 1
+
+    def worse(data):
+        data["findings"].pop(0)
+        data["findings"][0]["held_bytes"] = 1 << 40
+
+    outcome = command("verify", report, changed("worse.json", worse), "-e", LAMBDA, "--json")
+    assert outcome.status == 1
+    assert json.loads(outcome.out)["signatures"] == {LAMBDA: "gone"}
+
+
+def test_merge_adds_up_processes(command, report, changed):
+    def other_rank(data):
+        data["processes"][0].update(pid=9, rank=1)
+
+    other = changed("other.json", other_rank)
+    assert command("merge", report, other, "-o", "merged.json").status == 0
+    merged = cyclewatch.Report.load("merged.json")
+    assert [process.rank for process in merged.processes] == [0, 1]
+    assert merged.findings[0].occurrences == 128
+    assert command("merge", report, other).out == merged.to_json()
+    assert command("merge", report, "-o", "merged.json").status == 3
+
+
+def test_view_makes_one_page(command, report, tmp_path):
+    shutil.copy(report, tmp_path / "other.json")
+    assert command("view", report).out == f"{tmp_path}/report.html\n"
+    several = command("view", "--no-open", "report.json", "other.json")
+    assert several.out == "cyclewatch-merged.html\n"
+    assert cyclewatch.Report.load("cyclewatch-merged.html").findings
+    # A page that is there already is opened, not made again.
+    assert command("view", "--no-open", "report.html").status == 0
+    assert command("view", "--no-open", "report.json").status == 3
+
+
+def test_view_opens_the_browser(command, report, tmp_path, monkeypatch):
+    opened = []
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or True)
+    assert json.loads(command("view", report, "--json").out)["opened"] is True
+    assert opened == [f"file://{tmp_path}/report.html"]
+
+
+def test_strip_removes_paths_and_names(command, report, changed):
+    def name_things(data):
+        data["findings"][0]["cut"][0]["location"] = "/home/me/secret project/train.py:30"
+        data["findings"][0]["headline"] = "see /home/me/work/train.py:30"
+
+    path = changed("full.json", name_things)
+    paths = command("strip", "--paths", path).out
+    assert "/home" not in paths
+    assert "train.py:30" in paths
+    assert "AwaitableTensorWithViewCallback" in paths
+    names = command("strip", "--names", path).out
+    for secret in ("/home", "train", "AwaitableTensor", "_view_dim", "load_shard", "ShardError"):
+        assert secret not in names
+    assert "closure:self" in names
+    assert "torch.Tensor" in names
+    stripped = json.loads(names)
+    signatures = [each["signature"] for each in stripped["findings"]]
+    assert signatures == [LAMBDA, NODES, ERROR]
+    assert stripped["held_bytes"] == json.loads(report.read_text())["held_bytes"]
+
+
+def test_explain_tells_the_pattern_of_a_signature(command, report, changed):
+    by_name = command("explain", "closure-captures-self")
+    assert by_name.status == 0
+    assert "before:" in by_name.out
+    assert "{" not in by_name.out
+    by_signature = command("explain", LAMBDA, report)
+    assert by_signature.out.endswith(by_name.out)
+    assert f"id    {LAMBDA}" in by_signature.out
+    assert command("explain", LAMBDA).out == by_signature.out  # of this folder
+    unknown = changed("unknown.json", lambda data: data["findings"][1].update(pattern="own"))
+    assert command("explain", NODES, unknown).status == 1
+    assert command("explain", "cw1-0000000000000000", report).status == 1
+    data = json.loads(command("explain", LAMBDA, report, "--json").out)
+    assert data["pattern"]["id"] == "closure-captures-self"

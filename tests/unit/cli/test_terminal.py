@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What reaches a terminal: nothing it would obey, colour where it is wanted, no broken pipes."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+HOSTILE = [
+    "\x1b[2J\x1b]0;title\x07",
+    "\x9b31m",
+    "a\r\n\x08b\x00",
+    "\u202egnp.exe\u2066",
+    "\ud800lone\udfff",
+    "</script><img src=x onerror=alert(1)>",
+    "#1  1 GiB in 1 loop",
+    "A" * 10_000,
+]
+SIGNATURE = "cw1-3f0a9c1be27d4458"
+
+
+def poison(value, name):
+    if isinstance(value, dict):
+        return {key: each if key in KEPT else poison(each, name) for key, each in value.items()}
+    if isinstance(value, list):
+        return [poison(each, name) for each in value]
+    return f"{value}{name}" if isinstance(value, str) else value
+
+
+KEPT = ("schema", "signature", "pattern", "standing", "verdict", "source")
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=lambda name: ascii(name[:12]))
+def test_hostile_names_do_nothing_in_any_command(command, report, tmp_path, name):
+    data = poison(json.loads(report.read_text()), name)
+    hostile = tmp_path / "hostile.json"
+    hostile.write_text(json.dumps(data))
+    ways = [
+        ("show", hostile),
+        ("show", hostile, "--json"),
+        ("diff", report, hostile),
+        ("diff", hostile, report, "--json"),
+        ("verify", report, hostile, "-e", SIGNATURE),
+        ("explain", SIGNATURE, hostile),
+        ("merge", hostile),
+        ("strip", "--names", "--paths", hostile),
+        *(
+            ("convert", hostile, "-o", "-", "-t", to)
+            for to in ("text", "dot", "svg", "heapsnapshot")
+        ),
+        ("show", hostile, "-s", f"cw1-{name}"),
+        ("explain", name),
+        ("show", f"missing{name}".replace("\x00", "")),
+    ]
+    for words in ways:
+        outcome = command(*words)
+        for text in (outcome.out, outcome.err):
+            obeyed = {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
+            assert obeyed <= {"\n", "\t"}, words  # Graphviz indents with tabs
+            if words[-1] == "svg":
+                assert "<img" not in text
+
+
+def in_terminal(words, tmp_path, **environment):
+    """What a terminal receives."""
+    receiver, terminal = pty.openpty()
+    variables = {**os.environ, "TERM": "xterm-256color", "PYTHONPATH": str(ROOT), **environment}
+    variables = {name: value for name, value in variables.items() if value is not None}
+    with subprocess.Popen(
+        [sys.executable, "-m", "cyclewatch", *map(str, words)],
+        stdout=terminal,
+        stderr=terminal,
+        cwd=tmp_path,
+        env=variables,
+    ) as process:
+        os.close(terminal)
+        received = b""
+        # At the end of the other side Linux reports an error instead of an end of file.
+        try:
+            while part := os.read(receiver, 4096):
+                received += part
+        except OSError:
+            pass
+        os.close(receiver)
+    assert process.returncode == 0
+    return received.decode().replace("\r\n", "\n")
+
+
+def test_colour_is_for_terminals_and_changes_no_character(command, report, tmp_path):
+    plain = command("show", report, "--width", 100).out
+    coloured = in_terminal(["show", report, "--width", 100], tmp_path, NO_COLOR=None)
+    assert "\x1b[1;31mcut\x1b[0m" in coloured
+    assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == plain
+    assert in_terminal(["show", report, "--width", 100], tmp_path, NO_COLOR="1") == plain
+    assert in_terminal(["show", report, "--width", 100, "--color", "never"], tmp_path) == plain
+
+
+def test_without_rich_the_same_text_comes_plain(report, tmp_path, command):
+    (tmp_path / "rich.py").write_text("raise ImportError")
+    paths = os.pathsep.join([str(tmp_path), str(ROOT)])
+    plain = command("show", report, "--width", 100).out
+    assert in_terminal(["show", report, "--width", 100], tmp_path, PYTHONPATH=paths) == plain
+
+
+def test_a_terminal_says_how_wide_it_is(report, tmp_path):
+    text = in_terminal(["show", report, "--color", "never"], tmp_path, COLUMNS="60")
+    assert max(map(len, text.splitlines())) <= 60
+
+
+def test_a_pager_that_has_seen_enough_ends_it_quietly(report, tmp_path):
+    receiver, sender = os.pipe()
+    os.close(receiver)
+    try:
+        outcome = subprocess.run(
+            [sys.executable, "-m", "cyclewatch", "show", report],
+            stdout=sender,
+            stderr=subprocess.PIPE,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+    finally:
+        os.close(sender)
+    assert (outcome.returncode, outcome.stderr) == (0, b"")
+
+
+BAR = """
+import threading
+import rich.progress
+from cyclewatch.cli import terminal
+
+# The body waits until the bar has been drawn, so that no time has to be guessed.
+terminal._PATIENCE = 0.0
+drawn = threading.Event()
+start = rich.progress.Progress.start
+
+def start_and_tell(bar):
+    start(bar)
+    drawn.set()
+
+rich.progress.Progress.start = start_and_tell
+with terminal.working("reading \x1b[2J reports", 2) as step:
+    step()
+    drawn.wait()
+"""
+
+
+def test_a_bar_shows_on_a_terminal_while_something_takes_long(tmp_path):
+    (tmp_path / "bar.py").write_text(BAR)
+    text = in_terminal(["run", "bar.py"], tmp_path)
+    assert "reading" in text
+    assert "\x1b[2J" not in text
+
+
+def test_there_is_no_bar_where_there_is_no_terminal(command, report, monkeypatch):
+    monkeypatch.setattr("cyclewatch.cli.terminal._PATIENCE", 0.0)
+    assert command("show", report).err == ""
