@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 from typing import NamedTuple, NoReturn
 
-import cyclewatch
+from cyclewatch import _native
 from cyclewatch.cli.failures import Failure, Status
 from cyclewatch.cli.options import Argument, Command, Option
 from cyclewatch.cli.table import COMMANDS, DESCRIPTION, PROGRAM, SUMMARY, command
@@ -48,9 +48,7 @@ def make_parser() -> argparse.ArgumentParser:
         epilog=f"{PROGRAM} COMMAND --help explains a command.",
         allow_abbrev=False,
     )
-    parser.add_argument(
-        "--version", action="version", version=f"{PROGRAM} {cyclewatch.__version__}"
-    )
+    parser.add_argument("--version", action="version", version=f"{PROGRAM} {_native.__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
     for each in COMMANDS:
         _add_command(subparsers, each)

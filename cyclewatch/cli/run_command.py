@@ -90,12 +90,22 @@ def _run(program: Program) -> bool:
     if program.kind == "module":
         return _native.run_module(program.name, set_argv=True)
     if program.kind == "command":
+        _register_source(program.name)
         return _native.run_command(program.name)
     if program.name == "-":
         return _native.run_standard_input()
     if _is_importable(program.name):
         return _native.run_module("__main__", set_argv=False)
     return _native.run_file(os.fsencode(_absolute(program.name)))
+
+
+def _register_source(source: str) -> None:
+    # From 3.13 on tracebacks quote the source of -c; what tells them is no public function.
+    if sys.version_info >= (3, 13):
+        import linecache
+
+        lines = [f"{line}\n" for line in source.splitlines()]
+        linecache.cache["<string>"] = (len(source), None, lines, "<string>")
 
 
 def _is_importable(path: str) -> bool:

@@ -141,7 +141,13 @@ def test_modules_folders_archives_and_standard_input(
 
 @pytest.mark.parametrize(
     "source",
-    ["import sys; print(sys.argv, sys.path[0])", "raise SystemExit(7)", "x = (", "print(__name__)"],
+    [
+        "import sys; print(sys.argv, sys.path[0])",
+        "raise SystemExit(7)",
+        "x = (",
+        "1/0",
+        "print(__name__)",
+    ],
 )
 def test_commands(python, interpreter, source):
     python.executable = interpreter.path
