@@ -116,8 +116,8 @@ class Analysis {
         }
         for (FindingBuilder& builder : builders_) {
             for (const std::uint32_t storage : builder.shared()) {
-                const bool unkept =
-                    held_.keeper_of(static_cast<model::StorageId>(storage)) == kNone;
+                const auto id = static_cast<model::StorageId>(storage);
+                const bool unkept = held_.keeper_of(id) == kNone && !held_.hangs_off_unheld(id);
                 if (unkept && findings[storage] == 1) {
                     builder.keep(storage);
                 }

@@ -61,11 +61,24 @@ Component ComponentCutter::cut_out(std::uint32_t component) {
     return result;
 }
 
-bool still_holds(const Component& component, std::span<const char> dead) {
-    const StrongComponents parts = strong_components(component.view(), dead);
-    std::vector<char> leads(parts.count(), 0);
+namespace {
+
+// What is left of a component without the references marked in `dead`.
+struct Remainder {
+    StrongComponents parts;
+    std::vector<char> leads;  // per part: to an owner
+
+    [[nodiscard]] bool holds(std::uint32_t part) const {
+        return parts.cyclic[part] && leads[part] != 0;
+    }
+};
+
+Remainder remainder_of(const Component& component, std::span<const char> dead) {
+    Remainder rest{strong_components(component.view(), dead), {}};
+    const StrongComponents& parts = rest.parts;
+    rest.leads.assign(parts.count(), 0);
     for (std::uint32_t n = 0; n < component.size(); ++n) {
-        leads[parts.of[n]] |= component.leads_out[n];
+        rest.leads[parts.of[n]] |= component.leads_out[n];
     }
     // Parts are numbered against the references, so one pass over them in rising order is enough.
     std::vector<std::uint32_t> by_part(component.size());
@@ -80,16 +93,34 @@ bool still_holds(const Component& component, std::span<const char> dead) {
     for (const std::uint32_t n : by_part) {
         for (std::uint32_t e = component.first[n]; e < component.first[n + 1]; ++e) {
             if (dead.empty() || dead[e] == 0) {
-                leads[parts.of[n]] |= leads[parts.of[component.targets[e]]];
+                rest.leads[parts.of[n]] |= rest.leads[parts.of[component.targets[e]]];
             }
         }
     }
-    for (std::uint32_t part = 0; part < parts.count(); ++part) {
-        if (parts.cyclic[part] && leads[part] != 0) {
+    return rest;
+}
+
+}  // namespace
+
+bool still_holds(const Component& component, std::span<const char> dead) {
+    const Remainder rest = remainder_of(component, dead);
+    for (std::uint32_t part = 0; part < rest.parts.count(); ++part) {
+        if (rest.holds(part)) {
             return true;
         }
     }
     return false;
+}
+
+std::vector<char> without_harmless(const Component& component, std::span<const char> dead) {
+    const Remainder rest = remainder_of(component, dead);
+    std::vector<char> harmless(dead.begin(), dead.end());
+    for (std::uint32_t n = 0; n < component.size(); ++n) {
+        for (std::uint32_t e = component.first[n]; e < component.first[n + 1]; ++e) {
+            harmless[e] |= rest.holds(rest.parts.of[n]) ? 0 : 1;
+        }
+    }
+    return harmless;
 }
 
 }  // namespace cyclewatch::analysis

@@ -143,47 +143,53 @@ class Search {
         candidate.alike = candidate.edges.size();
     }
 
-    // Loop after loop, the best reference of each, until no loop is left.
+    // The smallest set; only asked for where no single item is enough.
     std::vector<Candidate> smallest_set(const Loop& first) {
         std::vector<Candidate> set;
-        Loop loop = first;
-        bool ended = false;
-        while (!ended && set.size() < kMostInSet && !loop.empty()) {
-            Candidate best = rank(loop).front();
-            if (best.score < patterns::kWorthCutting) {
-                break;
-            }
-            all_alike(best);
-            mark(best, 1);
-            set.push_back(std::move(best));
-            ended = !holds_still();
-            if (!ended) {
-                loop = choose_loop(graph_, component_, dead_);
-            }
+        for (std::size_t size = 2; size <= kMostInSet && set.empty(); ++size) {
+            complete(set, first, size);
         }
-        if (ended) {
-            drop_needless(set);
-        } else if (!set.empty()) {
-            set.resize(1);
-            set.front().enough = false;
+        if (set.empty()) {
+            set = rank(first);
+            set.resize(set.front().score < patterns::kWorthCutting ? 0 : 1);
+            for (Candidate& best : set) {
+                all_alike(best);
+                best.enough = false;
+            }
         }
         for (Candidate& candidate : set) {
             candidate = finish(std::move(candidate));
         }
-        std::fill(dead_.begin(), dead_.end(), 0);
         return set;
     }
 
-    void drop_needless(std::vector<Candidate>& set) {
-        for (std::size_t i = 0; i + 1 < set.size();) {
-            mark(set[i], 0);
-            if (holds_still()) {
-                mark(set[i], 1);
-                ++i;
-            } else {
-                set.erase(set.begin() + static_cast<std::ptrdiff_t>(i));
+    // Adds up to `room` candidates to `set` such that no loop is left; false, and nothing added, if
+    // there are none. A set that ends all loops has a reference of each loop: so those of one loop
+    // are tried in turn, each with the best for what it leaves.
+    bool complete(std::vector<Candidate>& set, const Loop& loop, std::size_t room) {
+        for (Candidate& candidate : rank(loop)) {
+            if (candidate.score < patterns::kWorthCutting) {
+                break;
             }
+            const std::vector<char> before = dead_;
+            all_alike(candidate);
+            mark(candidate, 1);
+            set.push_back(std::move(candidate));
+            const bool ended = !holds_still();
+            const bool completed =
+                ended || (room > 1 && checks_left_ > 0 && complete(set, loop_left(), room - 1));
+            dead_ = before;
+            if (completed) {
+                return true;
+            }
+            set.pop_back();
         }
+        return false;
+    }
+
+    // A loop through which an owner is still held.
+    [[nodiscard]] Loop loop_left() const {
+        return choose_loop(graph_, component_, without_harmless(component_, dead_));
     }
 
     // "Cut the class's own __mro__" helps nobody: then the memory is what can be taken away.

@@ -49,6 +49,7 @@ HeldBytes::HeldBytes(const LogicalGraph& graph,
     number(graph, components);
     tree_ = build_tree(graph, components, observation);
     mark_ways(graph, observation);
+    mark_unheld(graph, components, observation);
     add_up(components, observation);
 }
 
@@ -109,6 +110,30 @@ void HeldBytes::mark_ways(const LogicalGraph& graph, const model::Observation& o
             if (leads_to_owner_[component_of_[target]]) {
                 leads_to_owner_[component_of_[*node]] = true;
             }
+        }
+    }
+}
+
+void HeldBytes::mark_unheld(const LogicalGraph& graph,
+                            const StrongComponents& components,
+                            const model::Observation& observation) {
+    std::vector<bool> held(graph.nodes(), false);
+    std::vector<bool> off_unheld(graph.nodes(), false);
+    for (const std::uint32_t node : holders_first(component_of_, components.count())) {
+        if (components.cyclic[component_of_[node]]) {
+            off_unheld[node] = false;
+        } else if (!held[node]) {
+            off_unheld[node] = true;
+        }
+        for (const std::uint32_t target : graph.view().of(node)) {
+            held[target] = true;
+            off_unheld[target] = off_unheld[target] || off_unheld[node];
+        }
+    }
+    hangs_off_unheld_.assign(observation.storages.size(), false);
+    for (const model::DeviceOwner& owner : observation.owners) {
+        if (off_unheld[graph.logical_of[index_of(owner.node)]]) {
+            hangs_off_unheld_[index_of(owner.storage)] = true;
         }
     }
 }

@@ -46,12 +46,21 @@ class HeldBytes {
         return keeper_[index_of(storage)];
     }
 
+    // True if a way leads to `storage` from an object that nobody in the graph holds and that is on
+    // no loop, other than through a loop: whatever holds that object keeps the storage too.
+    [[nodiscard]] bool hangs_off_unheld(model::StorageId storage) const {
+        return hangs_off_unheld_[index_of(storage)];
+    }
+
   private:
     void number(const LogicalGraph& graph, const StrongComponents& components);
     [[nodiscard]] DominatorTree build_tree(const LogicalGraph& graph,
                                            const StrongComponents& components,
                                            const model::Observation& observation) const;
     void mark_ways(const LogicalGraph& graph, const model::Observation& observation);
+    void mark_unheld(const LogicalGraph& graph,
+                     const StrongComponents& components,
+                     const model::Observation& observation);
     void add_up(const StrongComponents& components, const model::Observation& observation);
 
     std::vector<std::uint32_t> component_of_;           // per node
@@ -59,10 +68,11 @@ class HeldBytes {
     std::vector<std::uint32_t> position_of_component_;  // of a trivial one: its node's
     std::uint32_t first_storage_ = 0;                   // position
     DominatorTree tree_;
-    std::vector<std::uint64_t> kept_;    // per position
-    std::vector<std::uint64_t> held_;    // per component
-    std::vector<std::uint32_t> keeper_;  // per storage
-    std::vector<bool> leads_to_owner_;   // per component
+    std::vector<std::uint64_t> kept_;     // per position
+    std::vector<std::uint64_t> held_;     // per component
+    std::vector<std::uint32_t> keeper_;   // per storage
+    std::vector<bool> leads_to_owner_;    // per component
+    std::vector<bool> hangs_off_unheld_;  // per storage
 };
 
 }  // namespace cyclewatch::analysis

@@ -103,6 +103,12 @@ TEST(Bytes, UnderTwoInnerLoopsBelongToTheOuterOne) {
     EXPECT_EQ(findings[0].held_bytes, 64U);
 }
 
+TEST(Bytes, ThatAnObjectOfUnseenHoldersKeepsTooAreShared) {
+    const model::Finding finding = only("A.b->B B.a->A A.x->t:owner(64) X.x->t");
+    EXPECT_EQ(finding.held_bytes, 0U);
+    EXPECT_EQ(finding.shared_bytes, 64U);
+}
+
 TEST(Bytes, StillHeldBySomethingAliveAreNotCountedButListed) {
     const model::Finding finding = only("A.b->B B.a->A A.x->t:owner(64,s,held)");
     EXPECT_EQ(finding.held_bytes, 0U);

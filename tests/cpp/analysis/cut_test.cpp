@@ -47,6 +47,15 @@ TEST(Cut, NamesASetWhereEveryReferenceClosesALoopOfItsOwn) {
     EXPECT_FALSE(finding.tie);
 }
 
+TEST(Cut, NamesTheSmallestSetAlthoughABetterReferenceIsInNone) {
+    // The loop that is looked at has three ways back; its way there ends all of them.
+    const model::Finding finding =
+        only("A.me->A A.w->t:owner(8) A.first->B B.one->A B.two->A B.three->A");
+    ASSERT_EQ(finding.cut.size(), 2U);
+    EXPECT_EQ(finding.cut[0].label, ".me");
+    EXPECT_EQ(finding.cut[1].label, ".first");
+}
+
 TEST(Cut, CountsAKindOfReferenceThatOneLineMakesAgainAndAgain) {
     const model::Finding finding = only(
         "P=m.Tree a=m.Leaf b=m.Leaf P.kids->l:list l[0]->a l[1]->b a.parent->P b.parent->P "
