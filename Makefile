@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Each target sets up what it needs by itself and repeats nothing that is already done.
 .DEFAULT_GOAL := help
-.PHONY: help build demo test bench lint format clean
+.PHONY: help build demo test bench regrtest fuzz lint format clean
 
 export JOBS ?= 2
 
@@ -26,6 +26,16 @@ bench: ## Measure, and print ratios taken in this run
 	@scripts/bootstrap bench
 	@scripts/build bench _native benchmarks
 	@scripts/bench
+
+regrtest: ## Run CPython's own tests with and without a watch in every process; compare
+	@scripts/bootstrap
+	@scripts/build dev
+	@.venv/bin/python tests/regrtest/run.py
+
+fuzz: ## Run the fuzz targets, each for SECONDS (default 60); needs clang
+	@scripts/bootstrap fuzz
+	@scripts/build fuzz fuzzers
+	@scripts/fuzz $(SECONDS)
 
 lint: ## Check formatting, clang-tidy, ruff and mypy; change nothing
 	@scripts/bootstrap lint
