@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs CPython's own test suite with a watch in every process and compares every outcome.
+
+For each interpreter found: a virtual environment whose .pth file starts a watch in each process; the
+modules of modules.txt without the watch and with it; and a part of them once more in both ways with
+a collection at nearly every allocation.
+
+A test whose outcome differs is run again, alone, a few times in both ways: what differs without a
+watch from one run to the next says nothing of ours. Neither does what comes out the same with an
+entry in gc.callbacks that does nothing: the dict that CPython makes for any such entry moves
+allocation counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+WORK = ROOT / ".build" / "regrtest"
+RETRIES = 3
+
+
+@dataclass(frozen=True)
+class Case:
+    """One test of one module."""
+
+    module: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Round:
+    """One way to run the modules."""
+
+    mode: str  # of watch_everywhere.py
+    threshold: str = ""
+
+
+def wanted_modules() -> tuple[list[str], list[str]]:
+    """All modules, and those to be run with a threshold of 1 as well."""
+    lines = [line.split() for line in (HERE / "modules.txt").read_text().splitlines()]
+    rows = [words for words in lines if words and not words[0].startswith("#")]
+    return [words[0] for words in rows], [words[0] for words in rows if words[1:] == ["*"]]
+
+
+def interpreters() -> list[str]:
+    """Every interpreter the extension was built for."""
+    built = ROOT / ".build" / "dev" / "interpreters.txt"
+    return [sys.executable, *(built.read_text().split() if built.exists() else [])]
+
+
+def prepared(python: str) -> Path:
+    """The interpreter of an environment in which every process starts a watch."""
+    version = subprocess.run(
+        [python, "-c", "import sys; print('%d.%d' % sys.version_info[:2], sys.base_prefix)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split(maxsplit=1)
+    home = WORK / version[0]
+    if not home.exists():
+        base = Path(version[1].strip()) / "bin" / f"python{version[0]}"
+        subprocess.run([base, "-m", "venv", "--without-pip", home], check=True)
+    site = home / "lib" / f"python{version[0]}" / "site-packages"
+    (site / "watch_everywhere.pth").write_text(f"{ROOT}\n{HERE}\nimport watch_everywhere\n")
+    return home / "bin" / "python"
+
+
+def require_watch(python: Path) -> None:
+    """Ends the run if a process would not be watched: every comparison would come out equal."""
+    program = "import gc; print(sum('cyclewatch' in repr(entry) for entry in gc.callbacks))"
+    for mode, entries in (("off", "0"), ("idle", "0"), ("walk", "1"), ("watch", "1")):
+        done = subprocess.run(
+            [python, "-c", program],
+            env={**os.environ, "CYCLEWATCH_REGRTEST": mode},
+            capture_output=True,
+            text=True,
+        )
+        if done.stdout.strip() != entries or done.stderr:
+            sys.exit(f"{python} cannot start a watch (is the build current?):\n{done.stderr}")
+
+
+def run(python: Path, modules: list[str], way: Round, jobs: int) -> dict[Case, str]:
+    """The outcome of every test, and of every module as a whole under the name ""."""
+    environment = {
+        **os.environ,
+        "CYCLEWATCH_REGRTEST": way.mode,
+        "CYCLEWATCH_REGRTEST_THRESHOLD": way.threshold,
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        results = Path(folder) / "results.xml"
+        arguments = ["-m", "test", f"-j{jobs}", "--timeout", "900", "--junit-xml", str(results)]
+        done = subprocess.run(
+            [python, *arguments, *modules],
+            env=environment,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            errors="replace",
+        )
+        if not results.exists():
+            sys.exit(f"{python} -m test wrote no results:\n{done.stdout[-4000:]}{done.stderr}")
+        return outcomes_of(results)
+
+
+def outcomes_of(results: Path) -> dict[Case, str]:
+    """What a JUnit file says of each test."""
+    outcomes: dict[Case, str] = {}
+    for case in ElementTree.parse(results).iter("testcase"):
+        name = case.get("name", "")
+        words = name.split(".")
+        module = next((w for w in words if w.startswith("test_")), name)
+        children = {child.tag for child in case}
+        outcome = next(
+            (tag for tag in ("error", "failure", "skipped") if tag in children), "passed"
+        )
+        # A test with several subtests has several entries: the worst counts.
+        previous = outcomes.get(Case(module, name), "passed")
+        order = ("passed", "skipped", "failure", "error")
+        outcomes[Case(module, name)] = max(previous, outcome, key=order.index)
+    return outcomes
+
+
+def known_modules(python: Path, modules: list[str]) -> list[str]:
+    """Those of `modules` that the interpreter has."""
+    program = (
+        "import importlib.util, sys\n"
+        "def there(name):\n"
+        "    try: return importlib.util.find_spec('test.' + name) is not None\n"
+        "    except ImportError: return False\n"
+        "print(*filter(there, sys.argv[1:]))"
+    )
+    command = [python, "-c", program, *modules]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+
+def differing(before: dict[Case, str], after: dict[Case, str]) -> list[Case]:
+    """Tests whose outcome is not the same, or that one of the two runs does not have."""
+    cases = sorted(before.keys() | after.keys(), key=lambda case: (case.module, case.name))
+    return [case for case in cases if before.get(case) != after.get(case)]
+
+
+def confirmed(python: Path, cases: list[Case], way: Round) -> tuple[list[str], int]:
+    """Of tests that differed once, those that never came out alike, in words.
+
+    Second, how many of them an idle entry in gc.callbacks, with no watch, changes in the same way.
+    """
+    modules = sorted({case.module for case in cases})
+    modes = ("off", way.mode, "idle")
+    seen: dict[tuple[Case, str], set[str]] = {
+        (case, mode): set() for case in cases for mode in modes
+    }
+    for _ in range(RETRIES):
+        for mode in modes:
+            outcomes = run(python, modules, Round(mode, way.threshold), jobs=1)
+            for case in cases:
+                seen[case, mode].add(outcomes.get(case, "missing"))
+    ours, inherent = [], 0
+    for case in cases:
+        off, on, idle = (seen[case, mode] for mode in modes)
+        if off & on:
+            continue
+        if on & idle:
+            inherent += 1
+        else:
+            words = ("/".join(sorted(outcomes)) for outcomes in (off, on))
+            ours.append("{}: {} without, {} with a watch".format(case.name, *words))
+    return ours, inherent
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of the table."""
+
+    interpreter: str
+    way: str
+    modules: int
+    tests: int
+    differences: list[str]
+    inherent: int
+
+
+def compare(python: Path, interpreter: str, modules: list[str], way: Round, jobs: int) -> Line:
+    """Runs `modules` without and with the watch."""
+    before = run(python, modules, Round("off", way.threshold), jobs)
+    after = run(python, modules, way, jobs)
+    suspects = differing(before, after)
+    differences, inherent = confirmed(python, suspects, way) if suspects else ([], 0)
+    name = way.mode + (f", threshold {way.threshold}" if way.threshold else "")
+    return Line(interpreter, name, len(modules), len(before), differences, inherent)
+
+
+def main() -> int:
+    """0 if no outcome differs."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jobs", type=int, default=int(os.environ.get("JOBS", "2")))
+    parser.add_argument("--python", help="only the interpreter of this version, such as 3.12")
+    parser.add_argument("modules", nargs="*", help="only these; default: modules.txt")
+    options = parser.parse_args()
+    everything, often = wanted_modules()
+    chosen = options.modules or everything
+    failed = False
+    print("| Python | watch | modules | tests | different | as with any gc callback |")
+    print("|---|---|---|---|---|---|", flush=True)
+    for path in interpreters():
+        python = prepared(path)
+        version = python.parents[1].name
+        if options.python not in (None, version):
+            continue
+        require_watch(python)
+        modules = known_modules(python, chosen)
+        frequent = [name for name in modules if name in often]
+        rounds = [(modules, Round("walk")), (modules, Round("watch"))]
+        rounds += [(frequent, Round(mode, "1")) for mode in ("walk", "watch") if frequent]
+        for names, way in rounds:
+            line = compare(python, version, names, way, options.jobs)
+            failed |= bool(line.differences)
+            print(
+                f"| {version} | {line.way} | {line.modules} | {line.tests} "
+                f"| {len(line.differences)} | {line.inherent} |",
+                *line.differences,
+                sep="\n    ",
+                flush=True,
+            )
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
