@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests that pull the ground from under the plugin: each has an outcome that is stated here.
+
+Every run is a process of its own, since these change what belongs to the whole process.
+"""
+
+import pytest
+
+INNOCENT = """
+
+def test_innocent():
+    pass
+"""
+
+
+@pytest.fixture
+def outcomes(project):
+    """The outcomes of a test file under the plugin: by name of the test, and of the phase."""
+
+    def run(source, *arguments, after=INNOCENT):
+        project.makepyfile(test_it=source + after)
+        result = project.runpytest_subprocess(
+            "--cyclewatch=fail", "-pno:cacheprovider", "-pno:hypothesispytest", *arguments
+        )
+        return result
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        "gc.disable()",
+        "gc.set_debug(gc.DEBUG_SAVEALL)",
+        "gc.set_debug(gc.DEBUG_STATS | gc.DEBUG_COLLECTABLE)",
+        "gc.callbacks.clear()",
+        "gc.freeze()",
+        "gc.unfreeze()",
+        "gc.set_threshold(1)",
+        "gc.collect = gc.get_objects = gc.freeze = gc.unfreeze = None",
+    ],
+)
+def test_loop_is_found_whatever_the_test_did_to_the_collector(outcomes, act):
+    # The loop is there before the act: gc.freeze() freezes it.
+    result = outcomes(
+        f"""
+import gc
+import loops
+
+def test_leak():
+    engine = loops.Engine()
+    {act}
+
+def test_leaks_too():
+    loops.Trainer()
+"""
+    )
+    result.assert_outcomes(failed=2, passed=1)
+    result.stdout.fnmatch_lines(
+        ["FAILED *::test_leak - Engine*", "FAILED *::test_leaks_too - Tra*"]
+    )
+
+
+def test_what_the_test_set_stays_set(outcomes):
+    result = outcomes(
+        """
+import gc
+
+def test_sets():
+    gc.disable()
+    gc.set_debug(gc.DEBUG_UNCOLLECTABLE)
+
+def test_still_set():
+    assert not gc.isenabled()
+    assert gc.get_debug() == gc.DEBUG_UNCOLLECTABLE
+"""
+    )
+    result.assert_outcomes(passed=3)
+
+
+def test_hook_that_was_taken_out_is_told(outcomes):
+    result = outcomes(
+        """
+import gc
+
+def test_clears():
+    gc.callbacks.clear()
+"""
+    )
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(
+        ["test_it.py::test_clears: times the hook was taken out of gc.*(1)"]
+    )
+
+
+def test_test_that_collects_is_found_out(outcomes):
+    result = outcomes(
+        """
+import gc
+import loops
+
+def test_collects():
+    loops.Engine()
+    assert gc.collect() > 0
+"""
+    )
+    result.assert_outcomes(failed=1, passed=1)
+
+
+def test_child_that_leaves_and_child_that_comes_back_do_no_harm(outcomes):
+    result = outcomes(
+        """
+import os
+import loops
+
+def test_forks():
+    loops.Engine()
+    child = os.fork()
+    if child == 0:
+        loops.Engine()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+"""
+    )
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(["#1  4.0 MiB in 1 loop *"])
+
+
+def test_loop_of_a_thread_that_outlives_its_test_counts_where_it_was_made(outcomes):
+    result = outcomes(
+        """
+import threading
+import loops
+
+GO, MADE, END = threading.Event(), threading.Event(), threading.Event()
+THREADS = []
+
+def work():
+    engine = loops.Engine()
+    MADE.set()
+    END.wait()
+
+def test_starts_a_thread():
+    THREADS.append(threading.Thread(target=work))
+    THREADS[0].start()
+    MADE.wait()
+
+def test_ends_it():
+    END.set()
+    THREADS[0].join()
+"""
+    )
+    result.assert_outcomes(passed=3, errors=1)
+    result.stdout.fnmatch_lines(["ERROR test_it.py::test_starts_a_thread - Engine*"])
+
+
+def test_warnings_that_were_replaced_do_no_harm(outcomes):
+    result = outcomes(
+        """
+import warnings
+import loops
+
+def test_replaces():
+    loops.Engine()
+    warnings.warn_explicit = warnings.showwarning = warnings.warn = None
+""",
+        "--cyclewatch=warn",
+        "-pno:warnings",
+    )
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["*4.0 MiB  Engine._handlers*::test_replaces"])
+
+
+def test_program_that_froze_its_objects_is_left_alone(outcomes, project):
+    project.makeconftest("import gc\ngc.freeze()\nFROZEN = gc.get_freeze_count()")
+    result = outcomes(
+        """
+import gc
+import loops
+
+def test_leak():
+    loops.Engine()
+
+def test_frozen_as_before():
+    import conftest
+    assert 0 < gc.get_freeze_count() <= conftest.FROZEN
+"""
+    )
+    result.assert_outcomes(failed=1, passed=2)
+    result.stdout.fnmatch_lines(["the program had frozen objects before*"])
+
+
+def test_heap_is_thawed_at_the_end(outcomes, project):
+    project.makeconftest(
+        """
+import gc
+
+def pytest_unconfigure():
+    print("frozen at the end:", gc.get_freeze_count())
+"""
+    )
+    outcomes("").stdout.fnmatch_lines(["frozen at the end: 0"])
+
+
+def test_freezing_can_be_switched_off(outcomes):
+    result = outcomes(
+        """
+import gc
+import loops
+
+def test_leak():
+    assert gc.get_freeze_count() == 0
+    loops.Engine()
+""",
+        "--cyclewatch-freeze=off",
+    )
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(["FAILED *::test_leak - Engine*"])
+
+
+def test_interrupt_ends_the_run_as_ever(outcomes):
+    result = outcomes("def test_interrupted():\n    raise KeyboardInterrupt")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
