@@ -68,7 +68,7 @@ class Ratchet:
         except OSError as error:
             self.fails = True
             return [f"the baseline cannot be written: {error}"]
-        return [f"wrote {len(first.entries)} loops to the new baseline {self._path}"]
+        return [f"wrote the baseline {self._path}, loops: {len(first.entries)}"]
 
     def _shrink(self, vanished: list[str], counts: Counter[str]) -> list[str]:
         shrunk = self._baseline.without(vanished, counts)
@@ -79,7 +79,7 @@ class Ratchet:
         except OSError as error:
             self.fails = True
             return [f"the baseline cannot be written: {error}"]
-        return [f"took {len(vanished)} vanished loops out of the baseline {self._path}"]
+        return [f"took out of the baseline {self._path}, vanished loops: {len(vanished)}"]
 
     def _can_tell(self, test: str, session: pytest.Session) -> bool:
         # Only a run of the example can tell that its loop is gone, or a run in which that test

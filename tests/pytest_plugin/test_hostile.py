@@ -19,10 +19,9 @@ def outcomes(project):
 
     def run(source, *arguments, after=INNOCENT):
         project.makepyfile(test_it=source + after)
-        result = project.runpytest_subprocess(
+        return project.runpytest_subprocess(
             "--cyclewatch=fail", "-pno:cacheprovider", "-pno:hypothesispytest", *arguments
         )
-        return result
 
     return run
 

@@ -220,7 +220,7 @@ def test_allowed():
         [
             f"*{'7.8' if times == 2 else '3.9'} KiB in {4 * times} loops  Engine*and 3 more",
             "*Trainer.loss -> ...  test_it.py::test_allowed  [[]allowed: by design]",
-            "wrote 2 loops to the new baseline *known.json",
+            "wrote the baseline *known.json, loops: 2",
             "report: *cyclewatch.html",
             "cyclewatch: 3 loops, *, 0 known (baseline), 1 allowed",
         ]

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An engine with a loop nobody meant, a trainer with an old one, and a loader without any."""
+
+from __future__ import annotations
+
+import torch
+
+SIDE = 512
+
+
+class Engine:
+    """Registers a handler that captures the engine: the loop that is new."""
+
+    def __init__(self) -> None:
+        self.weight = torch.zeros(SIDE, SIDE)
+        self._handlers = [lambda batch: self.weight @ batch]
+
+    def forward(self, batch: torch.Tensor) -> torch.Tensor:
+        return self._handlers[0](batch)
+
+
+class Trainer:
+    """Keeps a bound method of its own: the loop that has been there for years."""
+
+    def __init__(self) -> None:
+        self.state = torch.zeros(SIDE)
+        self.on_step = self.step
+
+    def step(self) -> int:
+        return len(self.state)
+
+
+class Loader:
+    """Makes no loop."""
+
+    def batch(self) -> torch.Tensor:
+        return torch.ones(SIDE, 1)
