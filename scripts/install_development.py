@@ -5,6 +5,7 @@ What ``pip install`` would do, without building anything: a .pth file for import
 CYCLEWATCH=1, a dist-info folder for the entry points of pyproject.toml, and the console scripts.
 """
 
+import os
 import stat
 import sys
 import sysconfig
@@ -37,8 +38,15 @@ def main():
     for group, entries in groups.items():
         lines += [f"[{group}]", *(f"{name} = {target}" for name, target in entries.items()), ""]
     (folder / "entry_points.txt").write_text("\n".join(lines))
+    scripts = Path(sysconfig.get_path("scripts"))
     for name, target in groups["console_scripts"].items():
-        write_script(Path(sysconfig.get_path("scripts")) / name, target)
+        write_script(scripts / name, target)
+    # So that pip can take it away again, as it must to install the package itself.
+    owned = [site / "cyclewatch-development.pth", folder / "METADATA"]
+    owned += [folder / "entry_points.txt", folder / "RECORD"]
+    owned += [scripts / name for name in groups["console_scripts"]]
+    record = "".join(f"{os.path.relpath(path, site)},,\n" for path in owned)
+    (folder / "RECORD").write_text(record)
 
 
 def write_script(path, target):
