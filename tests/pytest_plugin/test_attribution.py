@@ -131,8 +131,10 @@ def test_innocent():
 """
 
 
-def test_what_an_exception_keeps_is_not_held_against_anyone(run):
-    result = run("--cyclewatch", test_it=PINNED)
+def test_what_an_exception_keeps_is_not_held_against_anyone(project):
+    project.makepyfile(test_it=PINNED)
+    # In a process of its own: in this one pytester keeps the exception.
+    result = project.runpytest_subprocess("--cyclewatch")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["cyclewatch: 0 loops,*"])
 

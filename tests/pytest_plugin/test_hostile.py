@@ -106,7 +106,7 @@ def test_collects():
     result.assert_outcomes(failed=1, passed=1)
 
 
-def test_child_that_leaves_and_child_that_comes_back_do_no_harm(outcomes):
+def test_child_that_leaves_does_no_harm(outcomes):
     result = outcomes(
         """
 import os
@@ -123,6 +123,35 @@ def test_forks():
     )
     result.assert_outcomes(failed=1, passed=1)
     result.stdout.fnmatch_lines(["#1  4.0 MiB in 1 loop *"])
+
+
+def test_child_that_comes_back_into_pytest_says_nothing(outcomes, project):
+    # The child leaves with 1 if its copy of the test has failed.
+    project.makeconftest(
+        """
+import os
+
+PARENT = os.getpid()
+
+def pytest_runtest_makereport(call):
+    if os.getpid() != PARENT:
+        os._exit(call.excinfo is not None)
+"""
+    )
+    result = outcomes(
+        """
+import os
+import loops
+
+def test_forks():
+    child = os.fork()
+    if child == 0:
+        loops.Engine()
+    else:
+        assert os.waitpid(child, 0)[1] == 0
+"""
+    )
+    result.assert_outcomes(passed=2)
 
 
 def test_loop_of_a_thread_that_outlives_its_test_counts_where_it_was_made(outcomes):
