@@ -133,8 +133,8 @@ def test_innocent():
 
 def test_what_an_exception_keeps_is_not_held_against_anyone(project):
     project.makepyfile(test_it=PINNED)
-    # In a process of its own: in this one pytester keeps the exception.
-    result = project.runpytest_subprocess("--cyclewatch")
+    # In a process of its own, and without reruns: pytester and that plugin keep the exception.
+    result = project.runpytest_subprocess("--cyclewatch", "-pno:rerunfailures")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["cyclewatch: 0 loops,*"])
 
