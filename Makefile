@@ -13,8 +13,8 @@ demo: ## Run two leaking programs under a watch; print the cards and the reports
 	@scripts/build dev _native
 	@scripts/demo
 
-test: ## Run every test, on every supported interpreter found
-	@scripts/bootstrap
+test: ## Run every test, on every supported interpreter found and in a browser
+	@scripts/bootstrap test
 	@scripts/build dev
 	@scripts/test
 
@@ -37,7 +37,7 @@ fuzz: ## Run the fuzz targets, each for SECONDS (default 60); needs clang
 	@scripts/build fuzz fuzzers
 	@scripts/fuzz $(SECONDS)
 
-lint: ## Check formatting, clang-tidy, ruff and mypy; change nothing
+lint: ## Check formatting, clang-tidy, ruff, mypy and the viewer; change nothing
 	@scripts/bootstrap lint
 	@scripts/build dev _native
 	@scripts/lint

@@ -5,6 +5,7 @@ from cyclewatch._native import (
     Collection,
     DeviceMemory,
     Finding,
+    FindingPart,
     Owner,
     Pattern,
     Program,
@@ -29,6 +30,7 @@ from cyclewatch.watches import (
 __all__ = [
     "Collection",
     "DeviceMemory",
+    "FindingPart",
     "Finding",
     "Owner",
     "Pattern",

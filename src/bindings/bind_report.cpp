@@ -56,6 +56,20 @@ void bind_device_memory(py::module_& module) {
         });
 }
 
+void bind_finding_part(py::module_& module) {
+    using model::FindingPart;
+    py::class_<FindingPart, std::shared_ptr<FindingPart>> added(
+        module, "FindingPart", "What one collection condemned of one finding.");
+    of_package(added)
+        .def_readonly("signature", &FindingPart::signature, "Of the finding.")
+        .def_readonly("occurrences", &FindingPart::occurrences, "Loops of it that were condemned.")
+        .def_readonly("held_bytes", &FindingPart::held_bytes, "Device bytes that only they kept.")
+        .def("__repr__", [](const FindingPart& self) {
+            return "<FindingPart of " + quoted(self.signature) + ": " +
+                   base::format_bytes(self.held_bytes) + ">";
+        });
+}
+
 void bind_collection(py::module_& module) {
     using model::CollectionRecord;
     CollectionClass added(module, "Collection", "One collection that condemned an owner.");
@@ -90,6 +104,12 @@ void bind_collection(py::module_& module) {
             },
             "Memory in use on the devices those owners were on, where it is known and time allowed "
             "to ask.")
+        .def_property_readonly(
+            "findings",
+            [](const std::shared_ptr<CollectionRecord>& self) {
+                return views(self, self->findings);
+            },
+            "What it condemned of each finding, heaviest first, at most 16 of them.")
         .def_readonly(
             "note", &CollectionRecord::note, "Why something was not captured; empty if all was.")
         .def("__repr__", [](const CollectionRecord& self) {
@@ -225,6 +245,7 @@ std::shared_ptr<model::Report> with_opinions(
 
 void bind_report(py::module_& module) {
     bind_device_memory(module);
+    bind_finding_part(module);
     bind_collection(module);
     bind_program(module);
     bind_stats(module);

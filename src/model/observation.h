@@ -53,6 +53,16 @@ struct DeviceMemory {
     friend bool operator==(const DeviceMemory&, const DeviceMemory&) = default;
 };
 
+// What one collection condemned of one finding.
+struct FindingPart {
+    std::string signature;
+    std::uint64_t occurrences = 0;
+    std::uint64_t held_bytes = 0;
+
+    friend bool operator==(const FindingPart&, const FindingPart&) = default;
+};
+inline constexpr std::size_t kMaxPartsPerCollection = 16;
+
 struct CollectionRecord {
     std::uint32_t process = 0;         // index into Report::processes
     std::uint64_t number = 0;          // counts the collections this watch saw, from 1
@@ -66,6 +76,7 @@ struct CollectionRecord {
     std::uint64_t released_bytes = 0;  // device bytes of their storages, each once
     std::int64_t step = -1;            // the program's own step then; -1: it named none
     std::vector<DeviceMemory> device_memory;  // of the devices those owners were on
+    std::vector<FindingPart> findings;        // heaviest first, at most kMaxPartsPerCollection
     std::string note;                         // why something was not captured; "" if all was
 
     friend bool operator==(const CollectionRecord&, const CollectionRecord&) = default;

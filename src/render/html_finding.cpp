@@ -15,12 +15,19 @@ namespace {
 using base::format_bytes;
 using model::Finding;
 using model::Reference;
+using model::Standing;
 
 constexpr std::size_t kMostSteps = 100;  // of a loop, in its table
 constexpr std::size_t kMostAlternatives = 6;
 constexpr std::size_t kMostCuts = 12;
 constexpr std::size_t kMostOwners = 40;
 constexpr std::size_t kMostRawReferences = 20;  // of one step
+constexpr std::size_t kMostProse = 600;         // columns of a sentence
+
+// Sentences of the report: longer than a name may be, but not endless.
+std::string prose(std::string_view sentence) {
+    return truncate_end(clean_text(sentence), kMostProse);
+}
 
 std::string heading(const Finding& finding, std::size_t rank) {
     std::string facts = element("span", "bytes", format_bytes(finding.held_bytes));
@@ -33,20 +40,28 @@ std::string heading(const Finding& finding, std::size_t rank) {
         facts += element(
             "span", "", "+ " + format_bytes(finding.shared_bytes) + " shared with other loops");
     }
+    if (finding.sightings.size() > 1) {
+        facts +=
+            element("span", "", "on " + counted(finding.sightings.size(), "process", "processes"));
+    }
+    if (finding.standing != Standing::fresh) {
+        facts += element("span", "pill standing", model::word_of(finding.standing));
+    }
     if (!finding.pattern.empty() && finding.pattern != "unknown") {
         facts += element("span", "pill", shown_name(finding.pattern));
-    }
-    if (finding.standing != model::Standing::fresh) {
-        facts += element("span", "pill", model::word_of(finding.standing));
-        facts += element("span", "", truncate_end(clean_text(finding.standing_reason), 400));
     }
     const std::string number = std::to_string(rank);
     return "<header><h2 id=\"h" + number + "\"><span class=\"rank\">" + number + "</span> " +
            "<span class=\"title\">" + title_markup(finding.title) + "</span></h2>\n" +
            wrap_markup("p", "facts", facts) + "\n" +
-           (finding.headline.empty()
+           (finding.headline.empty() ? std::string()
+                                     : element("p", "headline", prose(finding.headline))) +
+           (finding.standing_reason.empty()
                 ? std::string()
-                : element("p", "headline", truncate_end(clean_text(finding.headline), 400))) +
+                : element("p",
+                          "standing-reason",
+                          "Set apart as " + std::string(word_of(finding.standing)) + ": " +
+                              prose(finding.standing_reason))) +
            "</header>\n";
 }
 
@@ -57,9 +72,8 @@ std::string where(const Reference& reference) {
 }
 
 std::string why(const Reference& reference) {
-    return reference.reason.empty()
-               ? std::string()
-               : element("p", "why", truncate_end(clean_text(reference.reason), 600)) + "\n";
+    return reference.reason.empty() ? std::string()
+                                    : element("p", "why", prose(reference.reason)) + "\n";
 }
 
 // The reference by its name and place first: that is what a reader goes and changes.
@@ -71,6 +85,12 @@ std::string choice(const Reference& reference, std::string_view style) {
                            "<p class=\"ends\"><span>from</span> " + code(reference.holder) +
                            "<br><span>to</span> " + code(reference.target) + "</p>\n") +
            "\n";
+}
+
+std::string instead(const Finding& finding) {
+    return finding.advice.empty() ? std::string()
+                                  : "<p class=\"instead\"><b>To end it:</b> " +
+                                        escape_markup(prose(finding.advice)) + "</p>\n";
 }
 
 std::string cut_section(const Finding& finding) {
@@ -96,10 +116,7 @@ std::string cut_section(const Finding& finding) {
     if (shown < finding.cut.size()) {
         out += element("p", "more", "and " + counted(finding.cut.size() - shown, "more reference"));
     }
-    if (!finding.advice.empty()) {
-        out += element("p", "why", truncate_end(clean_text(finding.advice), 600)) + "\n";
-    }
-    return out + "</section>\n";
+    return out + instead(finding) + "</section>\n";
 }
 
 std::string alternative_list(const std::vector<const Reference*>& references,
@@ -128,10 +145,11 @@ std::string alternatives(const Finding& finding) {
            alternative_list(payload, "Or keep the loop and drop the tensor");
 }
 
-std::string figure(const Finding& finding, std::string_view picture) {
+std::string figure(const Finding& finding, std::size_t rank, std::string_view picture) {
     std::string out =
-        "<figure>\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" "
-        "aria-label=\"Picture of the loop\">";
+        "<figure class=\"picture\">\n<div class=\"frame\" role=\"region\" tabindex=\"0\" "
+        "aria-label=\"Picture of loop " +
+        std::to_string(rank) + "\">";
     out.append(picture).append("</div>\n<figcaption>");
     out +=
         "<span class=\"key loop\">the loop</span> <span class=\"key cut\">cut here</span> "
@@ -216,6 +234,33 @@ std::string loop_details(const Finding& finding) {
     return out + "</details>\n";
 }
 
+std::string at_step(std::int64_t step) {
+    return step < 0 ? std::string() : " at step " + format_count(static_cast<std::uint64_t>(step));
+}
+
+std::string when_section(const Finding& finding) {
+    std::string sentence = "First seen " + format_duration(finding.first_seen) +
+                           " into the run, in collection " + format_count(finding.first_collection);
+    if (!finding.sightings.empty()) {
+        sentence += at_step(finding.sightings.front().first_step);
+    }
+    if (finding.last_seen > finding.first_seen) {
+        sentence += "; last after " + format_duration(finding.last_seen);
+    }
+    return "<section class=\"when\"><h3>When it held memory</h3>\n" +
+           element("p", "quiet", sentence + ".") + "</section>\n";
+}
+
+// Shown where the reader left something; the script puts a form in its place.
+std::string opinion(const Finding& finding) {
+    const bool none = finding.verdict == model::Verdict::none && finding.note.empty();
+    const std::string verdict(none ? "none" : word_of(finding.verdict));
+    return std::string("<dl class=\"opinion\"") + (none ? " hidden=\"\"" : "") +
+           "><dt>Your verdict</dt><dd data-verdict=\"\">" + verdict +
+           "</dd><dt>Your note</dt><dd data-note=\"\">" + escape_markup(prose(finding.note)) +
+           "</dd></dl>\n";
+}
+
 }  // namespace
 
 std::string finding_card(const Finding& finding,
@@ -224,13 +269,15 @@ std::string finding_card(const Finding& finding,
                          bool wide) {
     const std::string number = std::to_string(rank);
     const std::string columns = wide ? "columns wide" : "columns";
-    return "<article class=\"card\" id=\"finding-" + number + "\" aria-labelledby=\"h" + number +
-           "\">\n" + heading(finding, rank) + "<div class=\"" + columns +
-           "\">\n<div class=\"advice\">\n" + cut_section(finding) + alternatives(finding) +
-           "</div>\n" + figure(finding, picture) + "</div>\n" + owner_table(finding) +
-           loop_details(finding) + "<p class=\"signature\">Signature " + code(finding.signature) +
-           " <span class=\"hint\">the same on every run, rank and machine</span></p>\n"
-           "</article>\n";
+    return "<article class=\"card\" id=\"finding-" + number + "\" data-finding=\"" +
+           std::to_string(rank - 1) + "\" aria-labelledby=\"h" + number + "\">\n" +
+           heading(finding, rank) + "<div class=\"" + columns + "\">\n<div class=\"advice\">\n" +
+           cut_section(finding) + alternatives(finding) + "</div>\n" +
+           figure(finding, rank, picture) + "</div>\n" + owner_table(finding) +
+           when_section(finding) + loop_details(finding) + "<p class=\"signature\">Signature " +
+           code(finding.signature) +
+           " <span class=\"hint\">the same on every run, rank and machine</span></p>\n" +
+           opinion(finding) + "</article>\n";
 }
 
 }  // namespace cyclewatch::render

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's charts and its end: bytes by finding, bytes over time, what the watch cost.
+// The page's bars and its end: bytes by finding, what the watch cost, the collections.
 #pragma once
 
 #include <string>
@@ -11,10 +11,7 @@ namespace cyclewatch::render {
 // One bar per finding: bytes of its own, and bytes that other loops kept too.
 [[nodiscard]] std::string finding_bars(const model::Report& report);
 
-// Released bytes over time, and the collections behind them as a table.
-[[nodiscard]] std::string collection_section(const model::Report& report);
-
-// Overhead, what was skipped, notes, and which program this was.
+// Overhead, what was skipped, notes, the collections as a table, and which program this was.
 [[nodiscard]] std::string closing_section(const model::Report& report);
 
 }  // namespace cyclewatch::render

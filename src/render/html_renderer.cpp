@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/html_renderer.h"
 
-#include "render/assets/page_style.h"
+#include <algorithm>
+
+#include "render/html_data.h"
 #include "render/html_finding.h"
 #include "render/html_overview.h"
-#include "render/html_reader.h"
+#include "render/html_ranks.h"
 #include "render/html_writer.h"
-#include "render/json_renderer.h"
 #include "render/labels.h"
 #include "render/ring_picture.h"
 #include "render/summary.h"
@@ -16,17 +17,20 @@
 namespace cyclewatch::render {
 namespace {
 
-// Cards beyond these would only make the page slow; they are in its JSON all the same.
-constexpr std::size_t kMostCards = 100;
-
-// Nothing may be loaded and nothing may run, even if an escape were ever forgotten.
-constexpr std::string_view kSecurityPolicy =
-    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+// A page stays below this, if its data leaves the room: first pictures go, then the cards of the
+// lightest findings, which are then in the data only.
+constexpr std::size_t kMostPageBytes = 4'700'000;
+constexpr std::size_t kRoomForCards = 600'000;  // there is always so much
+constexpr double kShareWithPictures = 0.8;
 
 // A drawing wider than this would be unreadable beside the advice.
 constexpr double kWidestBeside = 740;
 
-std::string card_of(const model::Finding& finding, std::size_t rank) {
+std::string card_of(const model::Finding& finding, std::size_t rank, bool with_picture) {
+    if (!with_picture) {
+        const auto none = element("p", "quiet", "Not drawn, to keep this file small.");
+        return finding_card(finding, rank, none, false);
+    }
     const RingDrawing ring = draw_ring(finding, rank);
     if (!ring.svg.empty()) {
         return finding_card(finding, rank, ring.svg, ring.width > kWidestBeside);
@@ -51,37 +55,31 @@ std::string card_of(const model::Finding& finding, std::size_t rank) {
     return finding_card(finding, rank, svg, drawn.width > kWidestBeside);
 }
 
-std::string head(const model::Report& report) {
-    const std::string named = report.processes.empty() ? "" : report.processes.front().script;
-    const std::string script = named.empty() ? "cyclewatch" : shown_name(named);
-    std::string out =
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"";
-    out.append(kSecurityPolicy);
-    out +=
-        "\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-        "<meta name=\"color-scheme\" content=\"light dark\">\n"
-        "<meta name=\"referrer\" content=\"no-referrer\">\n<title>" +
-        escape_markup(script) + ": reference loops that kept device memory</title>\n<style>\n";
-    return out.append(kPageStyle).append("</style>\n</head>\n");
+std::string page_title(const model::Report& report) {
+    const std::string script =
+        report.processes.empty() ? "" : shown_name(report.processes.front().script);
+    return escape_markup((script.empty() ? "cyclewatch" : script) +
+                         ": reference loops that kept device memory");
 }
 
 std::string program_facts(const model::Report& report) {
     std::string facts = element("b", "", "cyclewatch");
+    const auto add = [&facts](const std::string& fact) {
+        if (!fact.empty()) {
+            facts += " " + element("span", "", fact);
+        }
+    };
     if (report.processes.size() != 1) {
-        return facts + " " + element("span", "", shown_name(program_line(report.processes)));
+        add(shown_name(program_line(report.processes)));
+        return facts;
     }
     const model::ProgramInfo& program = report.processes.front();
-    if (!program.script.empty()) {
-        facts += " " + element("span", "", shown_name(program.script));
-    }
+    add(shown_name(program.script));
     if (program.rank >= 0) {
-        facts += " " + element("span", "", "rank " + std::to_string(program.rank));
+        add("rank " + std::to_string(program.rank));
     }
-    facts += " " + element("span", "", "process " + std::to_string(program.pid));
-    if (!program.started_at.empty()) {
-        facts += " " + element("span", "", shown_name(program.started_at));
-    }
+    add("process " + std::to_string(program.pid));
+    add(shown_name(program.started_at));
     return facts;
 }
 
@@ -96,29 +94,74 @@ std::string opening(const model::Report& report) {
     return out + finding_bars(report) + "</header>\n";
 }
 
-std::string cards(const model::Report& report) {
-    std::string out;
-    const std::size_t shown = std::min(report.findings.size(), kMostCards);
-    for (std::size_t i = 0; i < shown; ++i) {
-        out += card_of(report.findings[i], i + 1);
+// Cards in two groups: what is news, and what somebody or something set apart.
+class Cards {
+  public:
+    // `room`: bytes that the cards may fill.
+    Cards(const model::Report& report, std::size_t room) : report_(report), room_(room) {}
+
+    std::string render() {
+        std::string out = group(false, "<section class=\"news\" aria-label=\"Findings\">\n");
+        out += group(true,
+                     "<section class=\"apart\" data-foldable=\"\" aria-labelledby=\"apart\">"
+                     "<h2 id=\"apart\">Set apart</h2>\n<p>Known before, a library's own, benign or "
+                     "ignored: none of these warns or fails a run.</p>\n");
+        if (left_out_ > 0) {
+            out += element("p",
+                           "more",
+                           counted(left_out_, "lighter finding") +
+                               " not shown here; the report as JSON holds all of them.");
+        }
+        return out;
     }
-    if (shown < report.findings.size()) {
-        out += element("p",
-                       "more",
-                       counted(report.findings.size() - shown, "lighter finding") +
-                           " not shown here; the report as JSON holds all of them.");
+
+  private:
+    std::string group(bool apart, std::string_view start) {
+        std::string cards;
+        for (std::size_t i = 0; i < report_.findings.size(); ++i) {
+            const model::Finding& finding = report_.findings[i];
+            if ((finding.standing != model::Standing::fresh) != apart) {
+                continue;
+            }
+            if (size_ > room_) {
+                ++left_out_;
+                continue;
+            }
+            const bool with_picture =
+                static_cast<double>(size_) < kShareWithPictures * static_cast<double>(room_);
+            const std::string card = card_of(finding, i + 1, with_picture);
+            size_ += card.size();
+            cards += card;
+        }
+        return cards.empty() ? std::string()
+                             : std::string(start) + "<div data-findings=\"\">\n" + cards +
+                                   "</div>\n</section>\n";
     }
-    return out;
-}
+
+    const model::Report& report_;
+    std::size_t room_;
+    std::size_t size_ = 0;
+    std::size_t left_out_ = 0;
+};
 
 }  // namespace
 
+PageParts page_parts(const model::Report& report) {
+    PageParts parts;
+    parts.title = page_title(report);
+    parts.opening = opening(report);
+    parts.ranks = ranks_section(report);
+    parts.closing = closing_section(report);
+    parts.report = report_element(report);
+    const std::size_t used = page_shell().size() + parts.opening.size() + parts.ranks.size() +
+                             parts.closing.size() + parts.report.size();
+    const std::size_t room = kMostPageBytes - std::min(kMostPageBytes, used);
+    parts.findings = Cards(report, std::max(room, kRoomForCards)).render();
+    return parts;
+}
+
 std::string render_html(const model::Report& report) {
-    std::string page = head(report) + "<body>\n<main>\n" + opening(report) + cards(report) +
-                       collection_section(report) + closing_section(report) + "</main>\n";
-    page.append(kReportScriptStart).append(render_script_safe_json(report));
-    page.append(kReportScriptEnd).append("\n</body>\n</html>\n");
-    return page;
+    return fill_shell(page_shell(), page_parts(report));
 }
 
 }  // namespace cyclewatch::render

@@ -36,9 +36,14 @@ template <model::Worded E>
 Json to_json(const E& value) {
     return model::word_of(value);
 }
-// JSON has no infinity; a time that is not a number says nothing anyway.
+// JSON has no infinity; a time that is not a number says nothing anyway. Clocks have no more than
+// microseconds to say, and further digits would be half of a large report.
 Json to_json(double value) {
-    return std::isfinite(value) ? value : 0.0;
+    constexpr double kExact = 1e9;  // beyond it, rounding would lose digits
+    if (!std::isfinite(value)) {
+        return 0.0;
+    }
+    return std::abs(value) < kExact ? std::round(value * 1e6) / 1e6 : value;
 }
 Json to_json(const std::map<std::string, std::uint64_t>& counts) {
     Json object = Json::object();

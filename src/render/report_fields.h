@@ -88,6 +88,8 @@ CYCLEWATCH_FIELDS(Finding,
 
 CYCLEWATCH_FIELDS(DeviceMemory, device, used_before, used_after, total, source);
 
+CYCLEWATCH_FIELDS(FindingPart, signature, occurrences, held_bytes);
+
 CYCLEWATCH_FIELDS(CollectionRecord,
                   process,
                   number,
@@ -101,6 +103,7 @@ CYCLEWATCH_FIELDS(CollectionRecord,
                   released_bytes,
                   step,
                   device_memory,
+                  findings,
                   note);
 
 CYCLEWATCH_FIELDS(Report,

@@ -2,6 +2,7 @@
 #include "report/report_store.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -9,6 +10,31 @@
 #include "report/timeline.h"
 
 namespace cyclewatch::report {
+
+namespace {
+
+// What one collection condemned, by finding, heaviest first.
+std::vector<model::FindingPart> parts_of(const std::vector<model::Finding>& findings) {
+    std::map<std::string, model::FindingPart> by_signature;
+    for (const model::Finding& finding : findings) {
+        model::FindingPart& part = by_signature[finding.signature];
+        part.signature = finding.signature;
+        part.occurrences += finding.occurrences;
+        part.held_bytes += finding.held_bytes;
+    }
+    std::vector<model::FindingPart> parts;
+    parts.reserve(by_signature.size());
+    for (auto& [signature, part] : by_signature) {
+        parts.push_back(std::move(part));
+    }
+    std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
+        return a.held_bytes > b.held_bytes;
+    });
+    parts.resize(std::min(parts.size(), model::kMaxPartsPerCollection));
+    return parts;
+}
+
+}  // namespace
 
 struct ReportStore::Impl {
     mutable std::mutex mutex;
@@ -23,9 +49,10 @@ struct ReportStore::Impl {
     Timeline collections;
     std::vector<std::string> notes;
 
-    void keep_record(const model::CollectionRecord& record) {
+    void keep_record(model::CollectionRecord record, const std::vector<model::Finding>& found) {
         held_bytes += record.released_bytes;
         if (record.owners > 0) {
+            record.findings = parts_of(found);
             collections.add(record);
         }
     }
@@ -64,7 +91,7 @@ ReportStore::ReportStore(model::ProgramInfo program, std::vector<std::string> de
 Added ReportStore::add(const model::CollectionRecord& record,
                        std::vector<model::Finding> findings) {
     const std::lock_guard lock(impl_->mutex);
-    impl_->keep_record(record);
+    impl_->keep_record(record, findings);
     Added added;
     for (model::Finding& finding : findings) {
         stamp(finding, record);

@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <array>
 
-#include "render/html_reader.h"
+#include "render/html_data.h"
+#include "render/renderer.h"
 #include "support/hostile_names.h"
 #include "support/markup_check.h"
 #include "support/sample_report.h"
@@ -19,12 +20,18 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 // What a page of ours is made of; anything else came from the program.
-constexpr std::array kTags{
-    "html",   "head",       "meta", "title",   "style",   "body",    "main",    "header", "p",
-    "b",      "span",       "h1",   "h2",      "h3",      "nav",     "ol",      "ul",     "li",
-    "a",      "svg",        "rect", "article", "div",     "section", "code",    "wbr",    "br",
-    "figure", "figcaption", "g",    "path",    "polygon", "text",    "desc",    "table",  "caption",
-    "thead",  "tbody",      "tr",   "th",      "td",      "details", "summary", "footer", "script"};
+constexpr std::array kTags{"html",    "head", "meta", "title",   "style",      "body",   "main",
+                           "header",  "p",    "b",    "span",    "h1",         "h2",     "h3",
+                           "nav",     "ol",   "ul",   "li",      "dl",         "dt",     "dd",
+                           "pre",     "a",    "svg",  "rect",    "article",    "div",    "section",
+                           "code",    "wbr",  "br",   "figure",  "figcaption", "g",      "path",
+                           "polygon", "text", "desc", "table",   "caption",    "thead",  "tbody",
+                           "tr",      "th",   "td",   "details", "summary",    "footer", "script"};
+
+// What is filled into the shell, without the shell.
+constexpr std::string_view kAllParts =
+    "<!--fill:title--><!--fill:opening--><!--fill:ranks--><!--fill:findings--><!--fill:closing-->"
+    "<!--fill:report-->";
 
 void expect_harmless(const std::string& page) {
     const testing::Markup markup = testing::parse_markup(page);
@@ -38,10 +45,10 @@ void expect_harmless(const std::string& page) {
                 << tag.name << " " << attribute;
         }
     }
-    EXPECT_EQ(scripts, 1);  // the JSON, which nothing runs
+    EXPECT_EQ(scripts, 2);  // the JSON, which nothing runs, and the shell's own
 }
 
-TEST(Html, IsWellFormedAndRunsNothing) {
+TEST(Html, IsWellFormedAndRunsNothingButItsShell) {
     expect_harmless(render_html(testing::make_sample_report()));
     expect_harmless(render_html(testing::make_quiet_report()));
     expect_harmless(render_html(model::Report{}));
@@ -49,18 +56,20 @@ TEST(Html, IsWellFormedAndRunsNothing) {
 
 TEST(Html, TakesNothingFromTheProgramForMarkup) {
     for (const std::string& name : testing::hostile_names()) {
-        const std::string page = render_html(testing::make_hostile_report(name));
-        expect_harmless(page);
-        for (const char c : page) {
+        const model::Report report = testing::make_hostile_report(name);
+        expect_harmless(render_html(report));
+        const std::string filled = fill_shell(kAllParts, page_parts(report));
+        for (const char c : filled) {
             EXPECT_TRUE(static_cast<unsigned char>(c) >= 0x20 || c == '\n') << static_cast<int>(c);
         }
-        EXPECT_EQ(page.find("\xE2\x80\xAE"), std::string::npos);
+        EXPECT_EQ(filled.find("\xE2\x80\xAE"), std::string::npos);
     }
 }
 
 TEST(Html, RefersToNothingOutsideItself) {
-    const std::string page = render_html(testing::make_sample_report());
-    EXPECT_THAT(page, HasSubstr("content=\"default-src 'none'"));
+    EXPECT_THAT(std::string(page_shell()), HasSubstr("content=\"default-src 'none'"));
+    EXPECT_THAT(std::string(page_shell()), Not(HasSubstr("unsafe-inline")));
+    const std::string page = fill_shell(kAllParts, page_parts(testing::make_sample_report()));
     for (const char* outside : {"http://", "https://", "url(", "@import", "//cdn"}) {
         EXPECT_THAT(page, Not(HasSubstr(outside)));
     }
@@ -118,14 +127,31 @@ TEST(Html, SurvivesAPictureThatContradictsItself) {
     expect_harmless(render_html(report));
 }
 
-TEST(Html, ShowsTheHeaviestOfManyFindingsAndKeepsAllInTheJson) {
+TEST(Html, SetsApartWhatIsNoNews) {
+    const std::string page = render_html(testing::make_sample_report());
+    const std::size_t apart = page.find("<h2 id=\"apart\">Set apart</h2>");
+    EXPECT_LT(page.find("id=\"finding-2\""), apart);
+    EXPECT_GT(page.find("id=\"finding-3\""), apart);
+    EXPECT_THAT(page, HasSubstr("Set apart as known: in baseline.json since 2026-01-12"));
+}
+
+TEST(Html, SaysWhichProcessSawAFindingFirst) {
+    EXPECT_EQ(page_parts(testing::make_sample_report()).ranks, "");
+    const std::string ranks = page_parts(testing::make_merged_report()).ranks;
+    EXPECT_THAT(ranks, HasSubstr("<td class=\"number\">2 of 2</td><td>rank 0</td>"));
+    EXPECT_THAT(ranks, HasSubstr("<td class=\"number\">1 of 2</td><td>rank 1</td>"));
+}
+
+TEST(Html, StaysLightAndKeepsEveryFindingInItsData) {
     model::Report report = testing::make_sample_report();
     report.findings.resize(2500, report.findings.front());
     const std::string page = render_html(report);
-    EXPECT_THAT(page, HasSubstr("2,400 lighter findings not shown here"));
-    EXPECT_THAT(page, Not(HasSubstr("id=\"finding-101\"")));
-    const auto embedded = find_embedded_report(page);
-    ASSERT_TRUE(embedded.ok());
+    EXPECT_LT(page.size(), 5'000'000U);
+    EXPECT_THAT(page, HasSubstr("Not drawn, to keep this file small."));
+    EXPECT_THAT(page, HasSubstr("lighter findings not shown here"));
+    const auto loaded = load_report(page);
+    ASSERT_TRUE(loaded.ok()) << loaded.error();
+    EXPECT_EQ(loaded.value(), report);
 }
 
 }  // namespace

@@ -93,11 +93,19 @@ TEST(LoadReport, KeepsTheLargestNumbers) {
     model::Report report = testing::make_sample_report();
     report.held_bytes = std::numeric_limits<std::uint64_t>::max();
     report.processes.front().pid = std::numeric_limits<std::int64_t>::min();
-    report.stats.elapsed = std::numeric_limits<double>::denorm_min();
+    report.stats.elapsed = 1e-6;
     report.stats.seconds = std::numeric_limits<double>::max();
     const auto loaded = load_report(render_json(report));
     ASSERT_TRUE(loaded.ok()) << loaded.error();
     EXPECT_EQ(loaded.value(), report);
+}
+
+TEST(LoadReport, GivesBackTimesToTheMicrosecond) {
+    model::Report report = testing::make_sample_report();
+    report.stats.elapsed = 1.0 / 3;
+    const auto loaded = load_report(render_json(report));
+    ASSERT_TRUE(loaded.ok()) << loaded.error();
+    EXPECT_EQ(loaded.value().stats.elapsed, 0.333333);
 }
 
 TEST(LoadReport, TurnsTimesThatAreNoNumbersIntoZero) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "render/html_renderer.h"
 #include "support/golden.h"
 #include "support/sample_report.h"
 
@@ -52,14 +53,24 @@ TEST(Golden, Dot) {
                            render(testing::make_sample_report(), Format::dot).value());
 }
 
+// What is made here, without the style and script of the shell: those have tests of their own.
+std::string page_without_shell(const model::Report& report) {
+    return fill_shell(
+        "<title><!--fill:title--></title>\n<!--fill:opening--><!--fill:ranks--><!--fill:findings-->"
+        "<!--fill:closing--><!--fill:report-->",
+        page_parts(report));
+}
+
 TEST(Golden, Html) {
-    testing::expect_golden("report.html",
-                           render(testing::make_sample_report(), Format::html).value());
+    testing::expect_golden("report.html", page_without_shell(testing::make_sample_report()));
+}
+
+TEST(Golden, HtmlOfAMergedReport) {
+    testing::expect_golden("merged.html", page_without_shell(testing::make_merged_report()));
 }
 
 TEST(Golden, HtmlOfAQuietReport) {
-    testing::expect_golden("quiet.html",
-                           render(testing::make_quiet_report(), Format::html).value());
+    testing::expect_golden("quiet.html", page_without_shell(testing::make_quiet_report()));
 }
 
 }  // namespace

@@ -141,6 +141,21 @@ TEST(ReportStore, HoldsWhatAllCollectionsReleasedEvenWithoutAFinding) {
     EXPECT_EQ(store.snapshot({}).held_bytes, 107U);
 }
 
+TEST(ReportStore, SaysOfEachRecordWhichFindingsItReleased) {
+    ReportStore store = make_store();
+    std::vector<model::Finding> many{finding("b", 5), finding("a", 9), finding("b", 7)};
+    for (std::size_t i = 0; i < model::kMaxPartsPerCollection; ++i) {
+        many.push_back(finding("light" + std::to_string(i), 1));
+    }
+    store.add(record(1), std::move(many));
+    const model::Report report = store.snapshot({});
+    const auto& parts = report.collections.at(0).findings;
+    ASSERT_EQ(parts.size(), model::kMaxPartsPerCollection);
+    EXPECT_EQ(parts[0], (model::FindingPart{"b", 2, 12}));
+    EXPECT_EQ(parts[1], (model::FindingPart{"a", 1, 9}));
+    EXPECT_EQ(parts[2].held_bytes, 1U);
+}
+
 TEST(ReportStore, KeepsRecordsOfTheWholeRunOfCollectionsWithOwners) {
     ReportStore store = make_store();
     for (std::uint64_t i = 1; i <= model::kMaxCollectionRecords + 5; ++i) {

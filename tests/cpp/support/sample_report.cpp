@@ -92,7 +92,7 @@ Finding awaitable_finding() {
         {2, 3, "._result", false, false},
     };
     finding.first_seen = 0.5;
-    finding.last_seen = 11.75;
+    finding.last_seen = 20.5;
     finding.dead_for_at_most = 2.25;
     finding.first_collection = 3;
     finding.collections = 9;
@@ -111,7 +111,7 @@ Finding tie_finding() {
     finding.occurrences = 100;
     finding.largest_bytes = 512 * kKiB;
     finding.byte_seconds = 37.5 * kMiB;
-    finding.sightings = {{0, 100, 50 * kMiB, 1.5, 140}};
+    finding.sightings = {{0, 100, 50 * kMiB, 3, 140}};
     finding.verdict = model::Verdict::accepted;
     finding.note = "Goes with the rewrite of the tree.";
     Reference other{"examples.simple.Node",
@@ -155,8 +155,8 @@ Finding tie_finding() {
         {1, 3, ".payload", false, false},
         {0, 4, ".head.weight", false, false},
     };
-    finding.first_seen = 1.5;
-    finding.last_seen = 30;
+    finding.first_seen = 3;
+    finding.last_seen = 28;
     finding.dead_for_at_most = 0.75;
     finding.first_collection = 5;
     finding.collections = 4;
@@ -178,7 +178,7 @@ Finding traceback_finding() {
     finding.byte_seconds = 732.0 * kMiB;
     finding.standing = model::Standing::known;
     finding.standing_reason = "in baseline.json since 2026-01-12";
-    finding.sightings = {{0, 1, 24 * kMiB, 20, -1}};
+    finding.sightings = {{0, 1, 24 * kMiB, 20.5, -1}};
     const std::string error = "train.io.ShardError";
     const std::string frame = "frame train.io.load_shard";
     finding.loop = {
@@ -236,15 +236,34 @@ Finding traceback_finding() {
         {2, 4, "local:extra", false, false},
     };
     finding.picture.omitted_items = 3;
-    finding.first_seen = 20;
-    finding.last_seen = 20;
+    finding.first_seen = 20.5;
+    finding.last_seen = 20.5;
     finding.dead_for_at_most = 30.5;
-    finding.first_collection = 11;
+    finding.first_collection = 19;
     finding.collections = 1;
     return finding;
 }
 
+// The findings of the sample, as twelve collections came upon them: the parts add up.
+std::vector<model::FindingPart> parts_of_collection(const model::Report& report, std::uint64_t i) {
+    const auto& findings = report.findings;
+    std::vector<model::FindingPart> parts;
+    if (i < 9) {
+        const std::uint64_t loops = i == 8 ? 8 : 7;
+        parts.push_back({findings[0].signature, loops, loops * 4 * kMiB});
+    }
+    if (i == 8) {
+        parts.push_back({findings[2].signature, 1, 24 * kMiB});
+    }
+    if (i % 3 == 1) {
+        parts.push_back({findings[1].signature, 25, 25 * 512 * kKiB});
+    }
+    return parts;
+}
+
+// Memory in use rises between the collections and falls with each.
 void add_collections(model::Report& report) {
+    std::uint64_t used = 640 * kMiB;
     for (std::uint64_t i = 0; i < 12; ++i) {
         model::CollectionRecord record;
         record.number = 3 + 2 * i;
@@ -255,14 +274,20 @@ void add_collections(model::Report& report) {
         record.dead_for_at_most = 2.25;
         record.condemned = 120 + 1000 * (i % 4);
         record.owners = 1 + i % 5;
-        record.released_bytes = (8 + 17 * (i % 5)) * kMiB;
         record.step = 100 + 40 * static_cast<std::int64_t>(i);
-        const std::uint64_t used = (900 + 60 * (i % 4)) * kMiB;
+        record.findings = parts_of_collection(report, i);
+        record.released_bytes = i == 10 ? 12 * kMiB : 0;  // what two kinds of loop share
+        for (const model::FindingPart& part : record.findings) {
+            record.released_bytes += part.held_bytes;
+        }
+        used += record.released_bytes;
         record.device_memory = {{"cuda:0",
                                  used,
                                  used - record.released_bytes,
                                  80 * 1024 * kMiB,
                                  model::MemorySource::torch}};
+        used += i % 2 == 0 ? 6 * kMiB : 0;
+        used -= record.released_bytes;
         record.note = i == 7 ? "graph over the time budget: equal findings counted only" : "";
         report.collections.push_back(record);
     }
@@ -345,6 +370,9 @@ model::Report make_hostile_report(const std::string& text) {
     }
     for (model::CollectionRecord& record : report.collections) {
         record.note = text;
+        for (model::FindingPart& part : record.findings) {
+            part.signature = text;
+        }
         for (model::DeviceMemory& memory : record.device_memory) {
             memory.device = text;
         }

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/packing.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+
+namespace cyclewatch::render {
+namespace {
+
+constexpr std::string_view kDigits =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr int kGzip = 16 + MAX_WBITS;
+constexpr int kMemoryLevel = 8;
+constexpr std::size_t kChunk = std::size_t{64} * 1024;
+
+// zlib takes a non-const pointer to what it only reads, and counts in 32 bits.
+void give(z_stream& stream, std::string_view& rest) {
+    const std::size_t size = std::min<std::size_t>(rest.size(), 1U << 30U);
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(rest.data()));
+    stream.avail_in = static_cast<uInt>(size);
+    rest.remove_prefix(size);
+}
+
+std::string to_base64(std::string_view bytes) {
+    std::string out;
+    out.reserve((bytes.size() + 2) / 3 * 4);
+    for (std::size_t at = 0; at < bytes.size(); at += 3) {
+        std::uint32_t group = 0;
+        for (std::size_t i = 0; i < 3; ++i) {
+            const bool there = at + i < bytes.size();
+            group = group << 8U | (there ? static_cast<unsigned char>(bytes[at + i]) : 0U);
+        }
+        const std::size_t digits = std::min<std::size_t>(bytes.size() - at, 3) + 1;
+        for (std::size_t i = 0; i < 4; ++i) {
+            out += i < digits ? kDigits[group >> (18 - 6 * i) & 63U] : '=';
+        }
+    }
+    return out;
+}
+
+std::optional<std::string> from_base64(std::string_view text) {
+    std::array<std::int8_t, 256> values{};
+    values.fill(-1);
+    for (std::size_t i = 0; i < kDigits.size(); ++i) {
+        values[static_cast<unsigned char>(kDigits[i])] = static_cast<std::int8_t>(i);
+    }
+    while (text.ends_with('=')) {
+        text.remove_suffix(1);
+    }
+    std::string out;
+    out.reserve(text.size() / 4 * 3 + 2);
+    std::uint32_t group = 0;
+    unsigned bits = 0;
+    for (const char c : text) {
+        const std::int8_t value = values[static_cast<unsigned char>(c)];
+        if (value < 0) {
+            return std::nullopt;
+        }
+        group = group << 6U | static_cast<std::uint32_t>(value);
+        bits += 6;
+        if (bits >= 8) {
+            bits -= 8;
+            out += static_cast<char>(group >> bits & 0xFFU);
+        }
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string pack(std::string_view text) {
+    z_stream stream{};
+    if (deflateInit2(
+            &stream, Z_BEST_COMPRESSION, Z_DEFLATED, kGzip, kMemoryLevel, Z_DEFAULT_STRATEGY) !=
+        Z_OK) {
+        return {};
+    }
+    std::string packed;
+    std::array<char, kChunk> chunk{};
+    int status = Z_OK;
+    while (status == Z_OK || status == Z_BUF_ERROR) {
+        if (stream.avail_in == 0 && !text.empty()) {
+            give(stream, text);
+        }
+        stream.next_out = reinterpret_cast<Bytef*>(chunk.data());
+        stream.avail_out = chunk.size();
+        status = deflate(&stream, text.empty() ? Z_FINISH : Z_NO_FLUSH);
+        packed.append(chunk.data(), chunk.size() - stream.avail_out);
+    }
+    deflateEnd(&stream);
+    return to_base64(packed);
+}
+
+base::Result<std::string> unpack(std::string_view packed, std::size_t most) {
+    const auto bytes = from_base64(packed);
+    z_stream stream{};
+    if (!bytes || inflateInit2(&stream, kGzip) != Z_OK) {
+        return base::Error{"the packed report is not base64 text"};
+    }
+    std::string_view rest = *bytes;
+    std::string text;
+    std::array<char, kChunk> chunk{};
+    int status = Z_OK;
+    while (status == Z_OK && text.size() <= most) {
+        if (stream.avail_in == 0 && !rest.empty()) {
+            give(stream, rest);
+        }
+        stream.next_out = reinterpret_cast<Bytef*>(chunk.data());
+        stream.avail_out = chunk.size();
+        status = inflate(&stream, Z_NO_FLUSH);
+        text.append(chunk.data(), chunk.size() - stream.avail_out);
+    }
+    inflateEnd(&stream);
+    if (text.size() > most) {
+        return base::Error{"the packed report unpacks to more than " + std::to_string(most) +
+                           " bytes: no report is that long"};
+    }
+    if (status != Z_STREAM_END) {
+        return base::Error{"the packed report is damaged or was cut short"};
+    }
+    return text;
+}
+
+}  // namespace cyclewatch::render

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which findings a reader asked to see, and in which order. Pure: the page shows the answer.
+import type { Finding, Report } from "../report/schema";
+
+export const SORTS = {
+    bytes: "bytes held",
+    occurrences: "number of loops",
+    byte_seconds: "bytes × time",
+    first_seen: "first seen",
+} as const;
+export type Sort = keyof typeof SORTS;
+
+export const FACETS = ["device", "rank", "pattern", "file", "standing"] as const;
+export type Facet = (typeof FACETS)[number];
+
+export interface Choice {
+    search: string;
+    sort: Sort;
+    facets: Partial<Record<Facet, string>>;
+    collection?: { index: number; findings: ReadonlySet<number> };
+}
+
+export const EVERYTHING: Choice = { search: "", sort: "bytes", facets: {} };
+
+export function isNarrowed(choice: Choice): boolean {
+    return (
+        choice.search.trim() !== "" ||
+        choice.collection !== undefined ||
+        Object.keys(choice.facets).length > 0
+    );
+}
+
+export function fileOf(location: string): string {
+    return location.replace(/:\d+$/, "");
+}
+
+export function rankName(rank: number): string {
+    return rank < 0 ? "none" : String(rank);
+}
+
+// Everything that the facet can be of this finding.
+export function facetValues(report: Report, finding: Finding, facet: Facet): string[] {
+    switch (facet) {
+        case "device":
+            return finding.owners.map((owner) => owner.device);
+        case "rank":
+            return finding.sightings.map((sighting) =>
+                rankName(report.processes[sighting.process]?.rank ?? -1),
+            );
+        case "pattern":
+            return [finding.pattern];
+        case "file":
+            return [...finding.cut, ...finding.loop].map((step) => fileOf(step.location));
+        case "standing":
+            return [finding.standing];
+    }
+}
+
+// The values to choose from, each with the number of findings that have it.
+export function facetCounts(report: Report, facet: Facet): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const finding of report.findings) {
+        for (const value of new Set(facetValues(report, finding, facet))) {
+            if (value !== "") {
+                counts.set(value, (counts.get(value) ?? 0) + 1);
+            }
+        }
+    }
+    return counts;
+}
+
+// Where a search looks: what the card shows. Lower case.
+export function searchText(finding: Finding): string {
+    const references = [...finding.cut, ...finding.loop, ...finding.alternatives];
+    return [
+        finding.title,
+        finding.headline,
+        finding.signature,
+        finding.pattern,
+        finding.note,
+        ...references.flatMap((step) => [step.holder, step.label, step.target, step.location]),
+        ...finding.owners.flatMap((owner) => [owner.type, owner.device, owner.path, owner.allocated_at]),
+    ]
+        .join("\n")
+        .toLowerCase();
+}
+
+const ORDER: Record<Sort, (a: Finding, b: Finding) => number> = {
+    bytes: (a, b) => b.held_bytes - a.held_bytes,
+    occurrences: (a, b) => b.occurrences - a.occurrences,
+    byte_seconds: (a, b) => b.byte_seconds - a.byte_seconds,
+    first_seen: (a, b) => a.first_seen - b.first_seen,
+};
+
+// Indexes into report.findings. Every word of the search must occur.
+export function choose(report: Report, texts: readonly string[], choice: Choice): number[] {
+    const words = choice.search.toLowerCase().split(/\s+/).filter(Boolean);
+    const wanted = Object.entries(choice.facets) as [Facet, string][];
+    const fits = (finding: Finding, index: number): boolean =>
+        (choice.collection?.findings.has(index) ?? true) &&
+        words.every((word) => texts[index]?.includes(word)) &&
+        wanted.every(([facet, value]) => facetValues(report, finding, facet).includes(value));
+    const order = ORDER[choice.sort];
+    return report.findings
+        .map((finding, index) => ({ finding, index }))
+        .filter(({ finding, index }) => fits(finding, index))
+        .sort((a, b) => order(a.finding, b.finding) || a.index - b.index)
+        .map(({ index }) => index);
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Beside every place in the code: a button that copies it and, where the reader asked for them,
+// a link that opens it in an editor.
+import { all, announce, button, make } from "../page/dom";
+import { editorLink, onEditorChange } from "./editors";
+
+const COPIED_FOR = 1500; // milliseconds
+
+// The clipboard wants a secure page and a permission; a file has neither in some browsers.
+async function copy(text: string): Promise<boolean> {
+    try {
+        await navigator.clipboard.writeText(text);
+        return true;
+    } catch {
+        return copyFromField(text);
+    }
+}
+
+function copyFromField(text: string): boolean {
+    const field = make("textarea", { class: "unseen", "aria-hidden": true, readonly: true });
+    field.value = text;
+    document.body.append(field);
+    field.select();
+    // eslint-disable-next-line @typescript-eslint/no-deprecated -- works where the new way may not
+    const done = document.execCommand("copy");
+    field.remove();
+    return done;
+}
+
+function copyButton(what: string, text: string): HTMLButtonElement {
+    const made = button(
+        "Copy",
+        () => {
+            void copy(text).then((done) => {
+                made.textContent = done ? "Copied" : "Not allowed";
+                announce(done ? `Copied ${what}` : "The browser does not allow copying");
+                made.focus();
+                setTimeout(() => (made.textContent = "Copy"), COPIED_FOR);
+            });
+        },
+        { class: "copy", "aria-label": `Copy ${what} ${text}` },
+    );
+    return made;
+}
+
+export function addPlaceButtons(): void {
+    for (const place of all(".where > code")) {
+        const location = place.textContent;
+        place.after(copyButton("place", location));
+        let link: HTMLAnchorElement | undefined;
+        onEditorChange(() => {
+            link?.remove();
+            const href = editorLink(location);
+            if (href !== undefined) {
+                link = make("a", { class: "open", href, "aria-label": `Open ${location}` }, "Open");
+                place.after(link);
+            }
+        });
+    }
+    for (const signature of all(".signature > code")) {
+        signature.after(copyButton("signature", signature.textContent));
+    }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reader's own verdict and note on each finding, and the way to keep them.
+import { all, announce, button, field, make } from "../page/dom";
+import { counted } from "../page/format";
+import { download, fileName, type PageCopy } from "../report/save";
+import { VERDICTS, type Finding, type Report, type Verdict } from "../report/schema";
+
+const NAMES: Record<Verdict, string> = {
+    "": "none",
+    bug: "bug",
+    accepted: "accepted",
+    unclear: "unclear",
+};
+
+class Unsaved {
+    readonly #changed = new Set<Finding>();
+    readonly #text = make("span");
+    readonly #bar: HTMLElement;
+
+    constructor(report: Report, copy: PageCopy) {
+        const save = (): void => {
+            void copy.with(report).then((page) => {
+                download(fileName(), page);
+                this.#changed.clear();
+                this.#show();
+                announce("A copy of the report with your verdicts was saved");
+            });
+        };
+        this.#bar = make(
+            "section",
+            { class: "unsaved", "aria-label": "Unsaved verdicts", hidden: true },
+            this.#text,
+            button("Save a copy…", save, { class: "strong" }),
+        );
+        document.body.append(this.#bar);
+        window.addEventListener("beforeunload", (event) => {
+            if (this.#changed.size > 0) {
+                event.preventDefault();
+            }
+        });
+    }
+
+    add(finding: Finding): void {
+        this.#changed.add(finding);
+        this.#show();
+    }
+
+    #show(): void {
+        this.#bar.hidden = this.#changed.size === 0;
+        const findings = counted(this.#changed.size, "finding");
+        this.#text.textContent = `What you wrote on ${findings} is not in the file yet.`;
+    }
+}
+
+function verdictChoice(finding: Finding, number: number, changed: () => void): HTMLElement {
+    const choice = make("fieldset", { class: "verdict" }, make("legend", {}, "Your verdict"));
+    for (const verdict of VERDICTS) {
+        const input = make("input", { type: "radio", name: `verdict-${number}`, value: verdict });
+        input.checked = finding.verdict === verdict;
+        input.addEventListener("change", () => {
+            finding.verdict = verdict;
+            changed();
+        });
+        choice.append(make("label", {}, input, make("span", {}, NAMES[verdict])));
+    }
+    return choice;
+}
+
+function noteField(finding: Finding, changed: () => void): HTMLElement {
+    const text = make("textarea", { rows: 1, placeholder: "why, and who looks after it" });
+    text.value = finding.note;
+    text.addEventListener("input", () => {
+        finding.note = text.value;
+        changed();
+    });
+    return field("Your note", text, "note");
+}
+
+export function addVerdicts(report: Report, copy: PageCopy): void {
+    const unsaved = new Unsaved(report, copy);
+    for (const card of all(".card[data-finding]")) {
+        const number = Number(card.dataset.finding);
+        const finding = report.findings[number];
+        const shown = card.querySelector<HTMLElement>(".opinion");
+        if (finding === undefined || shown === null) {
+            continue;
+        }
+        const changed = (): void => {
+            card.dataset.verdict = finding.verdict;
+            unsaved.add(finding);
+        };
+        card.dataset.verdict = finding.verdict;
+        shown.replaceWith(
+            make(
+                "form",
+                { class: "opinion", "aria-label": `Your opinion of finding ${number + 1}` },
+                verdictChoice(finding, number, changed),
+                noteField(finding, changed),
+            ),
+        );
+    }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes elements. Text goes in as text nodes and nothing else does: whatever a report says, it
+// is never markup.
+
+type Attributes = Record<string, string | number | boolean>;
+type Child = Node | string;
+
+function fill(element: Element, attributes: Attributes, children: readonly Child[]): void {
+    for (const [name, value] of Object.entries(attributes)) {
+        if (value !== false) {
+            element.setAttribute(name, value === true ? "" : String(value));
+        }
+    }
+    element.append(...children);
+}
+
+export function make<K extends keyof HTMLElementTagNameMap>(
+    tag: K,
+    attributes: Attributes = {},
+    ...children: readonly Child[]
+): HTMLElementTagNameMap[K] {
+    const element = document.createElement(tag);
+    fill(element, attributes, children);
+    return element;
+}
+
+export function makeSvg<K extends keyof SVGElementTagNameMap>(
+    tag: K,
+    attributes: Attributes = {},
+    ...children: readonly Child[]
+): SVGElementTagNameMap[K] {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    fill(element, attributes, children);
+    return element;
+}
+
+export function button(text: string, act: () => void, attributes: Attributes = {}): HTMLButtonElement {
+    const made = make("button", { type: "button", ...attributes }, text);
+    made.addEventListener("click", act);
+    return made;
+}
+
+let fields = 0;
+
+// A control with its name above it. The name is no part of the label's element: a list's options
+// would be read as part of it.
+export function field(name: string, control: HTMLElement, style = ""): HTMLElement {
+    fields += 1;
+    control.id = `field-${fields}`;
+    return make("div", { class: `field ${style}`.trim() }, make("label", { for: control.id }, name), control);
+}
+
+// The element is part of the shell or of what C++ fills in: a page without it is broken.
+export function byId(id: string): HTMLElement {
+    const element = document.getElementById(id);
+    if (element === null) {
+        throw new Error(`the page has no element #${id}`);
+    }
+    return element;
+}
+
+export function all<E extends HTMLElement | SVGElement = HTMLElement>(
+    selector: string,
+    within: ParentNode = document,
+): E[] {
+    return [...within.querySelectorAll<E>(selector)];
+}
+
+// Read out by a screen reader when it changes; there is one for the whole page.
+export function announce(text: string): void {
+    let region = document.getElementById("announcer");
+    if (region === null) {
+        region = make("p", { id: "announcer", class: "unseen", role: "status" });
+        document.body.append(region);
+    }
+    region.textContent = text;
+}

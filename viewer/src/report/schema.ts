@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report as docs/formats/report.schema.json describes it: what the page reads of it.
+
+export interface Process {
+    script: string;
+    pid: number;
+    rank: number; // -1: not set
+    started_at: string;
+}
+
+export interface Reference {
+    holder: string;
+    label: string;
+    target: string;
+    location: string; // "path:line", or ""
+    reason: string;
+    payload: boolean;
+}
+
+export interface Owner {
+    type: string;
+    device: string;
+    bytes: number;
+    path: string;
+    count: number;
+    allocated_at: string;
+}
+
+export interface Sighting {
+    process: number; // index into processes
+    occurrences: number;
+    held_bytes: number;
+    first_seen: number;
+    first_step: number; // -1: not known
+}
+
+export const STANDINGS = ["new", "known", "library", "benign", "ignored"] as const;
+export type Standing = (typeof STANDINGS)[number];
+
+export const VERDICTS = ["", "bug", "accepted", "unclear"] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+export interface Finding {
+    signature: string;
+    pattern: string;
+    title: string;
+    headline: string;
+    held_bytes: number;
+    shared_bytes: number;
+    occurrences: number;
+    byte_seconds: number;
+    loop: Reference[];
+    cut: Reference[];
+    alternatives: Reference[];
+    owners: Owner[];
+    first_seen: number;
+    last_seen: number;
+    first_collection: number;
+    standing: Standing;
+    sightings: Sighting[];
+    verdict: Verdict;
+    note: string;
+}
+
+export interface DeviceMemory {
+    device: string;
+    used_before: number;
+    used_after: number;
+    total: number;
+}
+
+// What a collection condemned of one finding.
+export interface Part {
+    signature: string;
+    occurrences: number;
+    held_bytes: number;
+}
+
+export interface Collection {
+    process: number; // index into processes
+    number: number;
+    generation: number;
+    started_at: number;
+    duration: number;
+    condemned: number;
+    owners: number;
+    released_bytes: number;
+    device_memory: DeviceMemory[];
+    findings: Part[];
+    note: string;
+}
+
+export interface Report {
+    schema: "cyclewatch-report";
+    schema_version: number;
+    processes: Process[];
+    devices: string[];
+    findings: Finding[];
+    held_bytes: number;
+    collections: Collection[];
+    stats: { elapsed: number };
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws one series as wide as there is room, and lets a reader walk over its collections with
+// a pointer or the arrow keys.
+import { make, makeSvg } from "../page/dom";
+import { formatBytes, formatDuration } from "../page/format";
+import { byteRange, byteTicks, place, timeTicks, type Scale } from "./scale";
+import type { Series, Tooth } from "./series";
+
+const HEIGHT = 210;
+const TOP = 12;
+const BOTTOM = 26; // the time axis
+const LEFT = 74; // the byte axis
+const RIGHT = 14;
+const CHARACTER = 7; // pixels of a label
+
+interface Actions {
+    // What to say about the collection under the pointer; undefined: none.
+    point: (tooth: Tooth | undefined) => string;
+    pick: (tooth: Tooth) => void;
+}
+
+interface Frame {
+    x: Scale;
+    y: Scale;
+}
+
+function outline(series: Series, { x, y }: Frame): string {
+    const points = series.teeth.flatMap((tooth) => {
+        const at = place(x, tooth.at).toFixed(1);
+        const steps = [tooth.before, tooth.after].map((used) => place(y, used).toFixed(1));
+        return steps.map((used) => `${at} ${used}`);
+    });
+    return `M${points.join("L")}`;
+}
+
+function area(series: Series, frame: Frame): string {
+    const floor = frame.y.start.toFixed(1);
+    const first = place(frame.x, series.teeth[0]?.at ?? 0).toFixed(1);
+    const last = place(frame.x, series.teeth.at(-1)?.at ?? 0).toFixed(1);
+    return `${outline(series, frame)}L${last} ${floor}L${first} ${floor}Z`;
+}
+
+function axes({ x, y }: Frame): SVGGElement {
+    const group = makeSvg("g", { class: "axes", "aria-hidden": "true" });
+    for (const tick of byteTicks(y.from, y.to, 4)) {
+        const at = place(y, tick);
+        group.append(
+            makeSvg("line", { x1: x.start, x2: x.end, y1: at, y2: at }),
+            makeSvg("text", { x: LEFT - 10, y: at + 4, "text-anchor": "end" }, formatBytes(tick)),
+        );
+    }
+    for (const tick of timeTicks(x.from, x.to, Math.max(2, (x.end - x.start) / 110))) {
+        const text = formatDuration(tick);
+        const at = Math.min(place(x, tick), x.end - (text.length * CHARACTER) / 2);
+        group.append(makeSvg("text", { x: at, y: HEIGHT - 6, "text-anchor": "middle" }, text));
+    }
+    return group;
+}
+
+function drop(tooth: Tooth, series: Series, { x, y }: Frame): SVGLineElement {
+    const at = place(x, tooth.at);
+    const top = series.measured ? tooth.after + tooth.released : tooth.released;
+    const bottom = series.measured ? tooth.after : 0;
+    return makeSvg("line", {
+        class: "drop",
+        "data-collection": tooth.collection,
+        x1: at,
+        x2: at,
+        y1: place(y, top),
+        y2: Math.max(place(y, bottom), place(y, top) + 1),
+    });
+}
+
+export class Chart {
+    readonly element = make("div", {
+        class: "chart",
+        tabindex: 0,
+        role: "slider",
+        "aria-label": "Collections",
+    });
+    readonly #actions: Actions;
+    #series: Series | undefined;
+    #elapsed = 0;
+    #at = -1; // index of the tooth under the pointer
+    #marked: number | undefined;
+    #frame: Frame | undefined;
+
+    constructor(actions: Actions) {
+        this.#actions = actions;
+        new ResizeObserver(() => this.#draw()).observe(this.element);
+        this.element.addEventListener("pointermove", (event) => this.#pointAt(this.#nearest(event)));
+        this.element.addEventListener("pointerleave", () => this.#pointAt(-1));
+        this.element.addEventListener("blur", () => this.#pointAt(-1));
+        this.element.addEventListener("click", (event) => this.#pick(this.#nearest(event)));
+        this.element.addEventListener("keydown", (event) => this.#press(event));
+    }
+
+    show(series: Series, elapsed: number): void {
+        this.#series = series;
+        this.#elapsed = elapsed;
+        this.#at = -1;
+        this.element.setAttribute("aria-valuemin", "1");
+        this.element.setAttribute("aria-valuemax", String(series.teeth.length));
+        this.element.setAttribute("aria-valuenow", "1");
+        this.element.setAttribute("aria-valuetext", this.#actions.point(undefined));
+        this.#draw();
+    }
+
+    // The collection whose findings are shown.
+    mark(collection: number | undefined): void {
+        this.#marked = collection;
+        this.#highlight();
+    }
+
+    #draw(): void {
+        const series = this.#series;
+        const width = this.element.clientWidth;
+        if (series === undefined || width < LEFT + RIGHT + 50) {
+            return;
+        }
+        const lowest = series.measured ? Math.min(...series.teeth.map((tooth) => tooth.after)) : 0;
+        const highest = Math.max(1, ...series.teeth.map((t) => Math.max(t.before, t.after)));
+        const [from, to] = byteRange(lowest, highest);
+        const until = Math.max(this.#elapsed, series.teeth.at(-1)?.at ?? 0);
+        this.#frame = {
+            x: { from: 0, to: until, start: LEFT, end: width - RIGHT },
+            y: { from, to, start: HEIGHT - BOTTOM, end: TOP },
+        };
+        const frame = this.#frame;
+        const svg = makeSvg("svg", { width, height: HEIGHT, "aria-hidden": "true" }, axes(frame));
+        if (series.measured) {
+            svg.append(
+                makeSvg("path", { class: "area", d: area(series, frame) }),
+                makeSvg("path", { class: "used", d: outline(series, frame) }),
+            );
+        }
+        svg.append(...series.teeth.map((tooth) => drop(tooth, series, frame)));
+        this.element.replaceChildren(svg);
+        this.#highlight();
+    }
+
+    #highlight(): void {
+        const at = this.#series?.teeth[this.#at]?.collection;
+        for (const line of this.element.querySelectorAll<SVGElement>(".drop")) {
+            const collection = Number(line.dataset.collection);
+            line.classList.toggle("pointed", collection === at);
+            line.classList.toggle("marked", collection === this.#marked);
+        }
+    }
+
+    #nearest(event: MouseEvent): number {
+        const frame = this.#frame;
+        if (this.#series === undefined || frame === undefined) {
+            return -1;
+        }
+        const x = event.clientX - this.element.getBoundingClientRect().left;
+        const distances = this.#series.teeth.map((tooth) => Math.abs(place(frame.x, tooth.at) - x));
+        return distances.indexOf(Math.min(...distances));
+    }
+
+    #pointAt(at: number): void {
+        if (at === this.#at) {
+            return;
+        }
+        this.#at = at;
+        const text = this.#actions.point(this.#series?.teeth[at]);
+        this.element.setAttribute("aria-valuenow", String(Math.max(0, at) + 1));
+        this.element.setAttribute("aria-valuetext", text);
+        this.#highlight();
+    }
+
+    #pick(at: number): void {
+        const tooth = this.#series?.teeth[at];
+        if (tooth !== undefined) {
+            this.#actions.pick(tooth);
+        }
+    }
+
+    #press(event: KeyboardEvent): void {
+        const last = (this.#series?.teeth.length ?? 0) - 1;
+        const moves: Record<string, number> = {
+            ArrowLeft: Math.max(0, this.#at - 1),
+            ArrowDown: Math.max(0, this.#at - 1),
+            ArrowRight: Math.min(last, this.#at + 1),
+            ArrowUp: Math.min(last, this.#at + 1),
+            Home: 0,
+            End: last,
+        };
+        const to = moves[event.key];
+        if (to !== undefined) {
+            event.preventDefault();
+            this.#pointAt(to);
+        } else if (event.key === "Enter" || event.key === " ") {
+            event.preventDefault();
+            this.#pick(this.#at);
+        }
+    }
+}

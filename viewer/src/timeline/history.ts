@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// On each card: what the finding's loops released, over the run.
+import { all, make, makeSvg } from "../page/dom";
+import { formatBytes, formatDuration } from "../page/format";
+import { onFirstSight } from "../page/sight";
+import type { Report } from "../report/schema";
+
+const SLICES = 120;
+
+function bytesBySlice(report: Report, until: number): Map<string, number[]> {
+    const found = new Map<string, number[]>();
+    for (const record of report.collections) {
+        const at = Math.min(SLICES - 1, Math.floor((record.started_at / until) * SLICES));
+        for (const part of record.findings) {
+            let slices = found.get(part.signature);
+            if (slices === undefined) {
+                slices = new Array<number>(SLICES).fill(0);
+                found.set(part.signature, slices);
+            }
+            slices[at] = (slices[at] ?? 0) + part.held_bytes;
+        }
+    }
+    return found;
+}
+
+function strip(slices: readonly number[], until: number): HTMLElement {
+    const most = Math.max(...slices);
+    const label = `Bytes released over the run, at most ${formatBytes(most)} at once`;
+    const svg = makeSvg("svg", {
+        class: "history",
+        role: "img",
+        "aria-label": label,
+        viewBox: `0 0 ${SLICES} 100`,
+        preserveAspectRatio: "none",
+    });
+    for (const [i, bytes] of slices.entries()) {
+        if (bytes > 0) {
+            const height = Math.max(4, (bytes / most) * 100);
+            svg.append(makeSvg("rect", { x: i + 0.1, y: 100 - height, width: 0.8, height }));
+        }
+    }
+    const ends = make(
+        "p",
+        { class: "history-ends" },
+        make("span", {}, "start"),
+        make("span", {}, `highest ${formatBytes(most)}`),
+        make("span", {}, formatDuration(until)),
+    );
+    return make("div", {}, svg, ends);
+}
+
+export function drawHistories(report: Report): void {
+    const last = Math.max(0, ...report.collections.map((record) => record.started_at));
+    const until = Math.max(report.stats.elapsed, last);
+    if (until <= 0) {
+        return;
+    }
+    const histories = bytesBySlice(report, until);
+    for (const card of all(".card[data-finding]")) {
+        const finding = report.findings[Number(card.dataset.finding)];
+        const slices = finding && histories.get(finding.signature);
+        const when = card.querySelector(".when");
+        if (slices?.some((bytes) => bytes > 0) && when !== null) {
+            onFirstSight(when, () => when.append(strip(slices, until)));
+        }
+    }
+}

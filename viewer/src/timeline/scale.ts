@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// From seconds and bytes to pixels, and the round values worth a line.
+
+export interface Scale {
+    from: number;
+    to: number;
+    // Pixels at `from` and at `to`.
+    start: number;
+    end: number;
+}
+
+export function place(scale: Scale, value: number): number {
+    const span = scale.to - scale.from;
+    const share = span > 0 ? (value - scale.from) / span : 0;
+    return scale.start + Math.min(1, Math.max(0, share)) * (scale.end - scale.start);
+}
+
+const TIME_STEPS = [
+    1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400,
+] as const;
+
+function decimalStep(least: number): number {
+    const power = 10 ** Math.floor(Math.log10(least));
+    return power * ([1, 2, 5, 10].find((factor) => factor * power >= least) ?? 10);
+}
+
+function binaryStep(least: number): number {
+    const unit = 1024 ** Math.floor(Math.log2(Math.max(1, least)) / 10);
+    const step = decimalStep(least / unit);
+    // 1000 MiB is no round figure; 1 GiB is.
+    return step >= 1000 ? unit * 1024 : step * unit;
+}
+
+function timeStep(least: number): number {
+    return least < 1 || least > 86400
+        ? decimalStep(least)
+        : (TIME_STEPS.find((step) => step >= least) ?? 86400);
+}
+
+function multiples(step: number, from: number, to: number): number[] {
+    const ticks: number[] = [];
+    for (let i = Math.ceil(from / step); i * step <= to * (1 + 1e-9); i += 1) {
+        ticks.push(i * step);
+    }
+    return ticks;
+}
+
+export function timeTicks(from: number, to: number, most: number): number[] {
+    return to > from ? multiples(timeStep((to - from) / most), from, to) : [];
+}
+
+export function byteTicks(from: number, to: number, most: number): number[] {
+    return to > from ? multiples(binaryStep((to - from) / most), from, to) : [];
+}
+
+// From zero, unless the teeth would be too small to see: then from a round figure below them.
+export function byteRange(lowest: number, highest: number): [number, number] {
+    const span = highest - lowest;
+    if (span <= 0 || span > highest * 0.25) {
+        return [0, highest];
+    }
+    const step = binaryStep(span / 2);
+    return [Math.max(0, Math.floor((lowest - span * 0.15) / step) * step), highest];
+}

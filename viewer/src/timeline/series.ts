@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one process held on one device over its run, as its collections saw it.
+import type { Collection, Report } from "../report/schema";
+
+// One collection: memory rose to `before`, and fell to `after` when it was over.
+export interface Tooth {
+    collection: number; // index into report.collections
+    at: number; // seconds since the watch began
+    before: number;
+    after: number;
+    released: number; // bytes that loops had kept
+}
+
+export interface Series {
+    process: number;
+    device: string;
+    // False: nobody could say how much memory was in use, so `before` is what was released.
+    measured: boolean;
+    teeth: Tooth[];
+    released: number;
+}
+
+function tooth(record: Collection, collection: number, device: string): Tooth | undefined {
+    const memory = record.device_memory.find((sample) => sample.device === device);
+    return (
+        memory && {
+            collection,
+            at: record.started_at,
+            before: memory.used_before,
+            after: memory.used_after,
+            released: record.released_bytes,
+        }
+    );
+}
+
+function unmeasured(record: Collection, collection: number): Tooth {
+    const released = record.released_bytes;
+    return { collection, at: record.started_at, before: released, after: 0, released };
+}
+
+// Those that released most first.
+export function allSeries(report: Report): Series[] {
+    const found = new Map<string, Series>();
+    const add = (record: Collection, device: string, measured: boolean, made: Tooth): void => {
+        const key = `${record.process} ${device}`;
+        let series = found.get(key);
+        if (series === undefined) {
+            series = { process: record.process, device, measured, teeth: [], released: 0 };
+            found.set(key, series);
+        }
+        series.teeth.push(made);
+        series.released += record.released_bytes;
+    };
+    for (const [index, record] of report.collections.entries()) {
+        for (const { device } of record.device_memory) {
+            const made = tooth(record, index, device);
+            if (made !== undefined) {
+                add(record, device, true, made);
+            }
+        }
+        if (record.device_memory.length === 0) {
+            add(record, "", false, unmeasured(record, index));
+        }
+    }
+    for (const series of found.values()) {
+        series.teeth.sort((a, b) => a.at - b.at);
+    }
+    return [...found.values()].sort((a, b) => b.released - a.released);
+}
+
+// Which findings the collection condemned.
+export function findingsOf(report: Report, collection: number): Set<number> {
+    const signatures = new Set(report.collections[collection]?.findings.map((part) => part.signature));
+    const found = new Set<number>();
+    for (const [index, finding] of report.findings.entries()) {
+        if (signatures.has(finding.signature)) {
+            found.add(index);
+        }
+    }
+    return found;
+}

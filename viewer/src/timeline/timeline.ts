@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// The saw-tooth: memory in use over the run, and what each collection gave back.
+import { announce, byId, field, make } from "../page/dom";
+import { counted, formatBytes, formatCount, formatDuration } from "../page/format";
+import { processName } from "../page/names";
+import type { State } from "../findings/state";
+import { Chart } from "./chart";
+import { allSeries, findingsOf, type Series, type Tooth } from "./series";
+
+const MOST_SERIES = 200; // to choose from
+
+function describe(state: State, series: Series, tooth: Tooth): string {
+    const record = state.report.collections[tooth.collection];
+    if (record === undefined) {
+        return "";
+    }
+    const memory = series.measured
+        ? `, ${series.device} ${formatBytes(tooth.before)} → ${formatBytes(tooth.after)}`
+        : "";
+    return (
+        `Collection ${formatCount(record.number)} (generation ${record.generation}) at ` +
+        `${formatDuration(record.started_at)}: released ${formatBytes(tooth.released)} of ` +
+        `${counted(record.owners, "owner")}${memory}; took ${formatDuration(record.duration)}`
+    );
+}
+
+function overview(series: Series): string {
+    return (
+        `${counted(series.teeth.length, "collection")} gave back ` +
+        `${formatBytes(series.released)} that loops had kept. Point at one, or use the arrow keys; ` +
+        "click or press Enter for its findings."
+    );
+}
+
+function seriesName(state: State, series: Series): string {
+    const process = processName(state.report.processes[series.process]);
+    return series.device === "" ? process : `${process}, ${series.device}`;
+}
+
+function chooser(state: State, series: readonly Series[], act: (chosen: Series) => void): HTMLElement {
+    const select = make("select");
+    series.slice(0, MOST_SERIES).forEach((one, i) => {
+        select.append(make("option", { value: i }, seriesName(state, one)));
+    });
+    select.addEventListener("change", () => {
+        const chosen = series[Number(select.value)];
+        if (chosen !== undefined) {
+            act(chosen);
+        }
+    });
+    // Who narrows to a rank wants to see that rank's memory.
+    let rank = "";
+    state.watch((_, choice) => {
+        const wanted = choice.facets.rank ?? "";
+        if (wanted !== rank && wanted !== "") {
+            const found = series.findIndex(
+                (one) => String(state.report.processes[one.process]?.rank) === wanted,
+            );
+            const chosen = series[found];
+            if (chosen !== undefined && found < MOST_SERIES) {
+                select.value = String(found);
+                act(chosen);
+            }
+        }
+        rank = wanted;
+    });
+    return field("Memory of", select);
+}
+
+function toggleCollection(state: State, collection: number): void {
+    const same = state.choice.collection?.index === collection;
+    state.narrowToCollection(
+        same ? undefined : { index: collection, findings: findingsOf(state.report, collection) },
+    );
+}
+
+export function drawTimeline(state: State): void {
+    const series = allSeries(state.report);
+    const [first] = series;
+    if (first === undefined) {
+        return;
+    }
+    let shown = first;
+    const section = byId("timeline");
+    const title = make("h2", { id: "timeline-title" });
+    const head = make("header", {}, title);
+    const readout = make("p", { class: "readout" });
+    const chart = new Chart({
+        point: (tooth) => {
+            readout.textContent = tooth ? describe(state, shown, tooth) : overview(shown);
+            return readout.textContent;
+        },
+        pick: (tooth) => {
+            toggleCollection(state, tooth.collection);
+            announce(describe(state, shown, tooth));
+        },
+    });
+    const show = (chosen: Series): void => {
+        shown = chosen;
+        title.textContent = chosen.measured
+            ? `${chosen.device} memory over the run`
+            : "Memory that collections gave back";
+        readout.textContent = overview(chosen);
+        chart.show(chosen, state.report.stats.elapsed);
+    };
+    if (series.length > 1) {
+        head.append(chooser(state, series, show));
+    }
+    section.append(head, chart.element, readout);
+    section.hidden = false;
+    show(shown);
+    state.watch((_, choice) => chart.mark(choice.collection?.index));
+}

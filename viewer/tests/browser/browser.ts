@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// A real Chromium, and a page that notes everything a report must never do.
+import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, expect } from "vitest";
+import { FOLDER } from "./reports";
+
+const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+let browser: Browser;
+let faults: string[] = [];
+const open: Page[] = [];
+
+export function useBrowser(): void {
+    beforeAll(async () => {
+        browser = await chromium.launch({
+            executablePath: CHROMIUM,
+            args: [
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-quic",
+                "--no-first-run",
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--disable-sync",
+            ],
+        });
+    });
+    afterAll(() => browser.close());
+    // What went wrong in any page fails the test that opened it, whatever that was about.
+    afterEach(async () => {
+        for (const page of open.splice(0)) {
+            faults.push(...(await violations(page)));
+            await page.context().close({ reason: "the test is over" });
+        }
+        const found = faults;
+        faults = [];
+        expect(found).toEqual([]);
+    });
+}
+
+async function violations(page: Page): Promise<string[]> {
+    return page.evaluate(
+        () => (window as unknown as { violations?: string[] }).violations ?? [],
+    );
+}
+
+function listen(page: Page): void {
+    page.on("console", (message) => {
+        if (message.type() === "error" || message.type() === "warning") {
+            faults.push(`console: ${message.text()}`);
+        }
+    });
+    page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
+    page.on("dialog", (dialog) => {
+        faults.push(`dialog: ${dialog.message()}`);
+        void dialog.accept();
+    });
+    page.on("request", (request) => {
+        if (!/^(file:|blob:)/.test(request.url())) {
+            faults.push(`request: ${request.url()}`);
+        }
+    });
+}
+
+export function pathOf(report: string): string {
+    return report.includes("/") ? report : `${FOLDER}/${report}.html`;
+}
+
+// The named report, its script done.
+export async function openReport(report: string, options: BrowserContextOptions = {}): Promise<Page> {
+    const context = await browser.newContext({
+        viewport: { width: 1280, height: 900 },
+        reducedMotion: "reduce",
+        ...options,
+    });
+    const page = await context.newPage();
+    open.push(page);
+    listen(page);
+    await page.addInitScript(() => {
+        const kept: string[] = [];
+        (window as unknown as { violations: string[] }).violations = kept;
+        document.addEventListener("securitypolicyviolation", (event) => {
+            kept.push(`policy: ${event.violatedDirective} ${event.blockedURI}`);
+        });
+    });
+    await page.goto(`file://${pathOf(report)}`);
+    if (options.javaScriptEnabled !== false) {
+        await page.locator("html[data-ready]").waitFor({ state: "attached" });
+    }
+    return page;
+}
+
+// A control of the tools above the cards.
+export function facet(page: Page, name: string): Locator {
+    return page.locator("#tools").getByLabel(name, { exact: true });
+}
+
+// Titles of the cards that are shown, in order.
+export async function shownCards(page: Page): Promise<string[]> {
+    return page.locator(".card:visible .title").allTextContents();
+}

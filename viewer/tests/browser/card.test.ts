@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, test } from "vitest";
+import { openReport, useBrowser } from "./browser";
+
+useBrowser();
+
+test("says what to cut, where, why, and what to write instead", async () => {
+    const page = await openReport("golden");
+    const cut = page.locator("#finding-1 section.cut");
+    expect(await cut.locator(".name").textContent()).toBe("closure:self");
+    expect(await cut.locator(".where code").textContent()).toBe("examples/awaitable.py:44");
+    expect(await cut.locator(".why").textContent()).toContain("stored on the very object");
+    expect(await cut.locator(".instead").textContent()).toContain("_view_dim into a local");
+    expect(await page.locator("#finding-1 .other").count()).toBe(2);
+});
+
+test("draws the loop with the cut in its own colour and the tensors as bars", async () => {
+    const page = await openReport("golden");
+    const ring = page.locator("#finding-1 svg.ring");
+    const stroke = (which: string): Promise<string> =>
+        ring.locator(which).first().evaluate((line) => getComputedStyle(line).stroke);
+    expect(await stroke(".arrow.cut .line")).not.toBe(await stroke(".arrow.loop .line"));
+    expect(await ring.locator(".owner .weight").count()).toBe(1);
+    const weights = page.locator("#finding-3 svg.ring .weight");
+    const [heavy, light] = await weights.evaluateAll((bars) =>
+        bars.map((bar) => Number(bar.getAttribute("width"))),
+    );
+    expect(heavy).toBeCloseTo(2 * (light ?? 0), 0);
+});
+
+test("copies a place", async () => {
+    const page = await openReport("golden", { permissions: ["clipboard-read", "clipboard-write"] });
+    const button = page.locator("#finding-1 section.cut .copy");
+    await button.click();
+    await page.getByText("Copied", { exact: true }).waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe("examples/awaitable.py:44");
+});
+
+test("links to an editor only when asked to, and remembers", async () => {
+    const page = await openReport("golden");
+    expect(await page.locator("a.open").count()).toBe(0);
+    await page.getByLabel("Open places in").selectOption("vscode");
+    expect(await page.locator("a.open").count()).toBe(0); // the paths are relative
+    await page.getByLabel("Folder of relative paths").fill("/home/me/my project/");
+    const link = page.locator("#finding-1 section.cut a.open");
+    const href = "vscode://file/home/me/my%20project/examples/awaitable.py:44";
+    expect(await link.getAttribute("href")).toBe(href);
+    await page.reload();
+    await page.locator("html[data-ready]").waitFor({ state: "attached" });
+    expect(await link.getAttribute("href")).toBe(href);
+    await page.getByLabel("Open places in").selectOption("");
+    expect(await page.locator("a.open").count()).toBe(0);
+});
+
+test("keeps raw paths and every step folded until asked", async () => {
+    const page = await openReport("golden");
+    const raw = page.locator("#finding-1").getByText("cell_contents");
+    expect(await raw.isVisible()).toBe(false);
+    await page.locator("#finding-1").getByText("Every reference of the loop").click();
+    expect(await raw.isVisible()).toBe(true);
+});
+
+test("lists the tensors with shape, dtype, device and where they were made", async () => {
+    const page = await openReport("golden");
+    const row = page.getByRole("region", { name: "What the loop held" }).first().locator("tbody tr");
+    const cells = await row.first().locator("td").allTextContents();
+    expect(cells).toEqual([
+        "64",
+        "4.0 MiB",
+        "torch.Tensor",
+        "[1024, 1024]",
+        "float32",
+        "cuda:0",
+        "AwaitableTensorWithViewCallback._inner._result",
+        "examples/awaitable.py:26",
+    ]);
+});
+
+test("shows when the memory was held", async () => {
+    const page = await openReport("golden");
+    const when = page.locator("#finding-2 .when");
+    expect(await when.textContent()).toContain("First seen 3.0 s into the run, in collection 5");
+    await when.scrollIntoViewIfNeeded();
+    await when.locator(".history").waitFor();
+    expect(await when.locator(".history rect").count()).toBe(4); // it was in four collections
+});
+
+test("zooms and pans by button, key and wheel, and goes back", async () => {
+    const page = await openReport("golden");
+    const card = page.locator("#finding-1");
+    const frame = card.locator(".frame");
+    await frame.scrollIntoViewIfNeeded();
+    const view = card.locator("svg.ring > g").first();
+    const scale = async (): Promise<number> =>
+        Number(/scale\(([\d.]+)/.exec((await view.getAttribute("transform")) ?? "")?.[1] ?? 1);
+    await card.getByRole("button", { name: "Larger" }).click();
+    expect(await scale()).toBeCloseTo(1.4);
+    await frame.focus();
+    await page.keyboard.press("+");
+    expect(await scale()).toBeCloseTo(1.96);
+    await page.keyboard.press("0");
+    expect(await scale()).toBe(1);
+    await frame.hover();
+    const before = await page.evaluate(() => scrollY);
+    await page.keyboard.down("Control");
+    await page.mouse.wheel(0, -400);
+    await page.keyboard.up("Control");
+    await expect.poll(scale).toBeGreaterThan(1);
+    expect(await page.evaluate(() => scrollY)).toBe(before);
+});

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// What holds for every report at every size: the harness fails a test on a console message, a
+// request or a violation of the policy; here are overflow, accessibility, print and no scripts.
+import { createRequire } from "node:module";
+import { readFileSync } from "node:fs";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { openReport, useBrowser } from "./browser";
+
+useBrowser();
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface Fault {
+    id: string;
+    impact: string;
+    nodes: { html: string; failureSummary: string }[];
+}
+
+async function seriousFaults(page: Page): Promise<string[]> {
+    await page.evaluate(axe);
+    const faults = await page.evaluate(async () => {
+        const tool = (window as unknown as { axe: { run: () => Promise<{ violations: Fault[] }> } }).axe;
+        return (await tool.run()).violations;
+    });
+    return faults
+        .filter(({ impact }) => impact === "serious" || impact === "critical")
+        .map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ""} ${nodes[0]?.failureSummary ?? ""}`);
+}
+
+async function overflow(page: Page): Promise<number> {
+    return page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+}
+
+for (const report of ["golden", "merged", "quiet", "real", "hostile"]) {
+    test.each([360, 1280, 2560])(`${report} fits into %i pixels`, async (width) => {
+        const page = await openReport(report, { viewport: { width, height: 900 } });
+        expect(await overflow(page)).toBeLessThanOrEqual(0);
+        for (const fold of await page.locator("summary:visible").all()) {
+            await fold.click();
+        }
+        expect(await overflow(page)).toBeLessThanOrEqual(0);
+    });
+}
+
+for (const report of ["golden", "merged", "quiet"]) {
+    test.each(["light", "dark"] as const)(`axe finds no serious fault in ${report}, %s`, async (colorScheme) => {
+        const page = await openReport(report, { colorScheme });
+        await page.addStyleTag({ content: "" }).catch(() => undefined);
+        expect(await seriousFaults(page)).toEqual([]);
+    });
+}
+
+test("the keyboard reaches everything that a pointer can use", async () => {
+    const page = await openReport("merged");
+    const reached = new Set<string>();
+    for (let i = 0; i < 150; i += 1) {
+        await page.keyboard.press("Tab");
+        reached.add(
+            await page.evaluate(() => {
+                const at = document.activeElement;
+                return `${at?.localName ?? ""}.${at?.className ?? ""}`;
+            }),
+        );
+    }
+    for (const stop of ["a.", "div.chart", "canvas.", "input.", "select.", "div.frame", "button.copy", "button.", "summary.", "textarea."]) {
+        expect([...reached]).toContain(stop);
+    }
+});
+
+test("reads as plain text with scripts off", async () => {
+    const page = await openReport("merged", { javaScriptEnabled: false });
+    const text = await page.locator("main").innerText();
+    for (const part of [
+        "165 reference loops kept 342 MiB",
+        "Cut this reference",
+        "examples/awaitable.py:44",
+        "To end it:",
+        "Which processes saw it",
+        "Overhead: 123 collections",
+    ]) {
+        expect(text).toContain(part);
+    }
+    expect(await page.locator("svg.ring:visible").count()).toBe(3);
+    expect(await page.locator("button, select, input").count()).toBe(0);
+});
+
+test("prints everything, and only what paper can use", async () => {
+    const page = await openReport("golden");
+    await page.emulateMedia({ media: "print" });
+    expect(await page.locator(".card:visible").count()).toBe(3);
+    expect(await page.locator("#tools").isVisible()).toBe(false);
+    expect(await page.locator(".copy:visible, .zoom:visible").count()).toBe(0);
+    const pdf = await page.pdf({ format: "A4" });
+    expect(pdf.length).toBeGreaterThan(10_000);
+});
+
+test("hostile data changes nothing and runs nothing", async () => {
+    const page = await openReport("hostile");
+    for (const fold of await page.locator("summary:visible").all()) {
+        await fold.click();
+    }
+    await page.getByLabel("Open places in").selectOption("vscode");
+    await page.getByLabel("Folder of relative paths").fill("/x");
+    for (const facet of await page.locator("#tools select").all()) {
+        const values = await facet.locator("option").evaluateAll((all) => all.map((one) => (one as HTMLOptionElement).value));
+        await facet.selectOption(values.at(-1) ?? "");
+        await facet.selectOption(values[0] ?? "");
+    }
+    expect(await page.evaluate(() => "hurt" in window)).toBe(false);
+    expect(await page.locator("main img, main script, main iframe, main object").count()).toBe(0);
+    const links = await page.locator("a").evaluateAll((all) => all.map((a) => (a as HTMLAnchorElement).protocol));
+    expect(new Set(links.filter((protocol) => !/^(file|https|vscode):$/.test(protocol)))).toEqual(new Set());
+    expect(await page.locator(".card").count()).toBe(13);
+});
+
+test("names that are no text reach the page as harmless text", async () => {
+    const page = await openReport("real");
+    expect(await page.evaluate(() => "hurt" in window)).toBe(false);
+    expect(await page.locator("main").innerText()).toContain("</script><img src=x");
+});

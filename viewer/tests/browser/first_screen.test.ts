@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, test } from "vitest";
+import { openReport, shownCards, useBrowser } from "./browser";
+
+useBrowser();
+
+test("says first what was kept for how long, and what cutting returns", async () => {
+    const page = await openReport("golden");
+    expect(await page.locator("h1").textContent()).toMatch(
+        /^165 reference loops kept 342 MiB of cuda:0 memory for up to 30\.5 s/,
+    );
+    expect(await page.locator(".lead").textContent()).toContain("75 %");
+    const box = await page.locator("h1").boundingBox();
+    expect(box?.y).toBeLessThan(200);
+});
+
+test("has a bar for each finding that leads to its card", async () => {
+    const page = await openReport("golden");
+    const bars = page.locator(".bars li");
+    expect(await bars.count()).toBe(3);
+    // The second one shares memory: both parts are drawn.
+    expect(await bars.nth(1).locator("rect.shared").getAttribute("width")).not.toBe("0");
+    await bars.nth(1).locator("a").click();
+    expect(page.url()).toMatch(/#finding-2$/);
+    expect(await page.locator("#finding-2").boundingBox()).toMatchObject({
+        y: expect.closeTo(84, -1.5) as number,
+    });
+});
+
+test("orders the cards by bytes and sets apart what is no news", async () => {
+    const page = await openReport("golden");
+    const titles = await shownCards(page);
+    expect(titles[0]).toContain("AwaitableTensorWithViewCallback");
+    expect(titles[2]).toContain("ShardError");
+    expect(await page.locator(".apart .card .title").allTextContents()).toHaveLength(1);
+    expect(await page.locator(".apart .standing-reason").textContent()).toContain("baseline.json");
+});
+
+test("tells of a run without findings in words", async () => {
+    const page = await openReport("quiet");
+    expect(await page.locator("h1").textContent()).toMatch(
+        /^No reference loop kept cuda memory: 123 collections in 34\.5 s/,
+    );
+    expect(await page.locator(".card").count()).toBe(0);
+    expect(await page.locator("#tools").isVisible()).toBe(false);
+    expect(await page.locator("#timeline").isVisible()).toBe(false);
+});
+
+test("ends with what the watch cost and what it left out", async () => {
+    const page = await openReport("golden");
+    const overhead = await page.locator(".overhead").textContent();
+    expect(overhead).toMatch(/123 collections seen in 34\.5 s, 12 ms of it .* \(0\.04 % of the run/);
+    expect(await page.locator(".notes").textContent()).toContain("graph over the time budget");
+});
+
+test("shows what a program really leaked", async () => {
+    const page = await openReport("real");
+    expect(await page.locator("h1").textContent()).toMatch(/^10 reference loops kept .* of cpu memory/);
+    expect((await shownCards(page))[0]).toContain("Node.me");
+    expect(await page.locator(".card .where").first().textContent()).toContain("make_reports.py:");
+});

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+import { statSync } from "node:fs";
+import { expect, test } from "vitest";
+import { openReport, pathOf, shownCards, useBrowser } from "./browser";
+
+useBrowser();
+
+const MOST_BYTES = 5_000_000;
+// A reader's machine does it in two seconds; the tests share theirs with others. What is
+// measured is printed.
+const MOST_SECONDS = 10;
+
+test.each(["many", "large"])("%s stays light and opens at once", async (name) => {
+    const size = statSync(pathOf(name)).size;
+    expect(size).toBeLessThan(MOST_BYTES);
+    const start = performance.now();
+    const page = await openReport(name);
+    const seconds = (performance.now() - start) / 1000;
+    console.log(`${name}: ${(size / 1e6).toFixed(2)} MB, open in ${seconds.toFixed(2)} s`);
+    expect(seconds).toBeLessThan(MOST_SECONDS);
+    expect(await page.locator("h1").isVisible()).toBe(true);
+});
+
+test("a thousand ranks by two hundred findings can be chosen from", async () => {
+    const page = await openReport("many");
+    expect(await page.locator(".card").count()).toBe(200);
+    expect(await page.locator("#ranks canvas").count()).toBe(200);
+    await page.getByLabel("Search").fill("layer199");
+    expect(await shownCards(page)).toEqual([expect.stringContaining("Layer199.")]);
+});
+
+test("scrolling stays smooth: no frame takes long", async () => {
+    const page = await openReport("many");
+    const longest = await page.evaluate(async () => {
+        let worst = 0;
+        let before = performance.now();
+        for (let i = 0; i < 60; i += 1) {
+            window.scrollBy(0, 400);
+            await new Promise(requestAnimationFrame);
+            const now = performance.now();
+            worst = Math.max(worst, now - before);
+            before = now;
+        }
+        return worst;
+    });
+    console.log(`many: the longest of 60 frames took ${longest.toFixed(0)} ms`);
+    expect(longest).toBeLessThan(1500);
+});

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the reports that the browser tests open: made by the extension, as users get them.
+
+`python make_reports.py FOLDER`. What they show comes from the golden report, which a person has
+read, and from one program that really leaks.
+"""
+
+import copy
+import gc
+import json
+import sys
+from pathlib import Path
+
+import cyclewatch
+
+ROOT = Path(__file__).resolve().parents[2]
+
+HOSTILE = [
+    "</script><img src=x onerror=window.hurt=1>",
+    "<!--<script>window.hurt=1</script>",
+    '" onload="window.hurt=1" x=\'',
+    "' onmouseover='window.hurt=1",
+    "javascript:window.hurt=1//",
+    "{{window.hurt=1}} ${window.hurt=1} `",
+    "\u202egnp.exe\u2066\u200f\u00ad",
+    "\x1b[2J\x1b]0;title\x07\r\n\b\0",
+    "lone \ufffd surrogate",
+    "A" * 10_000,
+    "e" + "\u0301" * 3_000,
+    "__proto__",
+    "]]>&lt;&#60;%3Cscript%3E",
+]
+# What the format allows only certain words in.
+WORDS = {"schema", "standing", "verdict", "source"}
+
+RANKS, SIGNATURES = 1000, 200
+NODES = 5000
+
+
+def golden():
+    """The report that the golden files show."""
+    return json.loads((ROOT / "tests/golden/report.json").read_text(encoding="utf-8"))
+
+
+def quiet():
+    """A run without findings."""
+    report = golden()
+    report.update(findings=[], collections=[], held_bytes=0, notes=[], omitted_collections=0)
+    report["stats"].update(owners=0, findings=0, skipped={})
+    return report
+
+
+def merged():
+    """Eight ranks of which some saw each finding."""
+    report = golden()
+    first = report["processes"][0]
+    report["processes"] = [first | {"rank": rank, "pid": 4242 + rank} for rank in range(8)]
+    for place, finding in enumerate(report["findings"]):
+        seen = finding["sightings"][0]
+        finding["sightings"] = [
+            seen
+            | {
+                "process": rank,
+                "held_bytes": seen["held_bytes"] // (rank + 1),
+                "first_step": 100 + 7 * rank,
+            }
+            for rank in range(8)
+            if (rank + place) % 3 or place == 0
+        ]
+    for place, collection in enumerate(report["collections"]):
+        collection["process"] = place % 8
+    return report
+
+
+def spoiled(value, text, name=""):
+    """`value` with every text in it replaced."""
+    if isinstance(value, str):
+        return value if name in WORDS else text
+    if isinstance(value, list):
+        return [spoiled(item, text, name) for item in value]
+    if isinstance(value, dict):
+        return {key: spoiled(item, text, key) for key, item in value.items()}
+    return value
+
+
+def hostile():
+    """A finding, a process and a collection for each of the names."""
+    report = merged()
+    template = report["findings"][0]
+    report["findings"] = []
+    for place, text in enumerate(HOSTILE):
+        finding = spoiled(copy.deepcopy(template), text)
+        finding["signature"] = text if place % 2 else f"cw1-{place:016x}"
+        report["findings"].append(finding)
+    for place, process in enumerate(report["processes"]):
+        process.update(spoiled(process, HOSTILE[place]))
+    for place, collection in enumerate(report["collections"]):
+        report["collections"][place] = spoiled(collection, HOSTILE[place % len(HOSTILE)])
+    report["notes"] = list(HOSTILE)
+    report["devices"] = list(HOSTILE)
+    report["stats"]["skipped"] = dict.fromkeys(HOSTILE, 1)
+    return report
+
+
+def many():
+    """A thousand ranks, two hundred signatures, each seen by most of the ranks."""
+    report = golden()
+    first, templates = report["processes"][0], report["findings"]
+    report["processes"] = [first | {"rank": rank, "pid": 5000 + rank} for rank in range(RANKS)]
+    report["findings"] = []
+    for place in range(SIGNATURES):
+        finding = copy.deepcopy(templates[place % len(templates)])
+        finding["signature"] = f"cw1-{place:016x}"
+        finding["title"] = f"Layer{place}.{finding['title']}"
+        finding["held_bytes"] = (SIGNATURES - place) * 2**24
+        # Ranks do the same work: most see the same loops at the same step, at times of their own;
+        # one in thirteen is an odd one.
+        finding["sightings"] = [
+            {
+                "process": rank,
+                "occurrences": 16 if rank % 13 else 1 + (rank * 31 + place * 17) % 97,
+                "held_bytes": (SIGNATURES - place)
+                * 2**14
+                * (16 if rank % 13 else 1 + (rank * 31 + place * 17) % 97),
+                "first_seen": place + (rank * 7919 * (place + 3)) % 1_000_003 / 1e6,
+                "first_step": 20 + place * 3 + (0 if rank % 13 else rank % 40),
+            }
+            for rank in range(RANKS)
+            if (rank * 13 + place * 7) % 10
+        ]
+        report["findings"].append(finding)
+    template = report["collections"][0]
+    report["collections"] = [
+        template
+        | {
+            "process": rank,
+            "number": turn + 1,
+            "started_at": turn * 7.5,
+            "findings": [
+                {
+                    "signature": f"cw1-{rank % SIGNATURES:016x}",
+                    "occurrences": 2,
+                    "held_bytes": 2**20,
+                }
+            ],
+        }
+        for rank in range(RANKS)
+        for turn in range(4)
+    ]
+    report["held_bytes"] = sum(finding["held_bytes"] for finding in report["findings"])
+    return report
+
+
+def large():
+    """One finding whose graph has five thousand nodes."""
+    report = golden()
+    finding = report["findings"][0]
+    picture = finding["picture"]
+    while len(picture["items"]) < NODES:
+        here = len(picture["items"])
+        owner = here % 10 == 0
+        picture["items"].append(
+            {
+                "text": "torch.Tensor" if owner else f"Part{here}",
+                "detail": f"app.model.Part{here} at app/model.py:{here}",
+                "on_loop": False,
+                "owner": owner,
+                "bytes": 4096 * here if owner else 0,
+            }
+        )
+        # Twenty at the loop itself, the rest a tree of threes: no owner has children.
+        parent = here % 2 if here < 24 else 4 + (here - 24) // 3
+        while picture["items"][parent]["owner"]:
+            parent -= 1
+        picture["arrows"].append(
+            {"from": parent, "to": here, "label": f".part{here}", "on_loop": False, "cut": False}
+        )
+    report["findings"] = [finding]
+    return report
+
+
+class Node:
+    """Refers to itself, and to a tensor."""
+
+    def __init__(self, tensor):
+        self.me, self.tensor = self, tensor
+
+
+class Hostile:
+    """Refers to itself by a name that is no text, and to a tensor."""
+
+    def __init__(self, tensor):
+        setattr(self, "lone \ud800 <img src=x onerror=window.hurt=1>", self)
+        self.tensor = tensor
+
+
+Hostile.__qualname__ = Hostile.__name__ = HOSTILE[0]
+
+
+def real(path):
+    """What a watch writes of a program that leaks."""
+    import torch
+
+    with cyclewatch.watch(devices=("cpu",)) as watch:
+        for _ in range(5):
+            Node(torch.ones(256, 256))
+            Hostile(torch.ones(128, 128))
+            gc.collect()
+    watch.report().save(path)
+
+
+def main():
+    """Write them all."""
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for make in (golden, quiet, merged, hostile, many, large):
+        source = folder / f"{make.__name__}.json"
+        source.write_text(json.dumps(make()), encoding="ascii")
+        page = folder / f"{make.__name__}.html"
+        page.unlink(missing_ok=True)
+        cyclewatch.Report.load(source).save(page)
+    page = folder / "real.html"
+    page.unlink(missing_ok=True)
+    real(page)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, test } from "vitest";
+import { counted, formatBytes, formatCount, formatDuration } from "../../src/page/format";
+
+// The same pairs as tests/cpp: one number must not read in two ways.
+test.each([
+    [0, "0 B"],
+    [1023, "1023 B"],
+    [1024, "1.0 KiB"],
+    [1023.4 * 1024, "1023 KiB"],
+    [1023.6 * 1024, "1.0 MiB"],
+    [99.96 * 1024, "100 KiB"],
+    [342 * 2 ** 20, "342 MiB"],
+    [2 ** 64, "16.0 EiB"],
+    [NaN, "0 B"],
+])("%d bytes", (bytes, text) => expect(formatBytes(bytes)).toBe(text));
+
+test.each([
+    [0, "0 s"],
+    [-1, "0 s"],
+    [0.0004, "0.4 ms"],
+    [0.035, "35 ms"],
+    [2.3, "2.3 s"],
+    [720, "12 min"],
+    [12240, "3.4 h"],
+    [86400 * 9, "9 days"],
+    [1e15, "ages"],
+    [Infinity, "0 s"],
+])("%d seconds", (seconds, text) => expect(formatDuration(seconds)).toBe(text));
+
+test("counts", () => {
+    expect(formatCount(12345678)).toBe("12,345,678");
+    expect(counted(1, "loop")).toBe("1 loop");
+    expect(counted(1000, "process", "processes")).toBe("1,000 processes");
+});
