@@ -10,7 +10,7 @@ export default defineConfig(
     {
         languageOptions: {
             parserOptions: {
-                projectService: { allowDefaultProject: ["eslint.config.js"] },
+                projectService: { allowDefaultProject: ["eslint.config.js", "tests/take_pictures.mjs"] },
                 tsconfigRootDir: fileURLToPath(new URL(".", import.meta.url)),
             },
         },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Findings by ranks: puts a strip into each row of the table that the page has already, a column
-// of pixels for each process, the darker the more it held.
+// of pixels for each process, the stronger the more it held.
 import { all, make } from "../page/dom";
 import { counted, formatBytes, formatDuration } from "../page/format";
 import { processName } from "../page/names";
@@ -58,7 +58,7 @@ export function drawRanks(state: State): void {
         return; // one process
     }
     addHeadings(report, rows);
-    const readout = make("p", { class: "readout" }, "Darker: more bytes. Point at a cell, or use the arrow keys.");
+    const readout = make("p", { class: "readout" }, "Stronger colour: more bytes. Point at a cell, or use the arrow keys.");
     section.append(readout);
     const most = heaviest(report);
     const strips: Strip[] = [];
