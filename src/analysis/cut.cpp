@@ -14,8 +14,9 @@ namespace {
 
 constexpr std::size_t kMostAlternatives = 3;
 constexpr std::size_t kMostInSet = 3;
-constexpr std::size_t kMostCandidates = 32;      // of one loop
-constexpr std::uint64_t kMostWork = 20'000'000;  // nodes and references looked at, all checks
+constexpr std::size_t kMostCandidates = 32;     // of one loop
+constexpr std::uint64_t kMostWork = 2'000'000;  // nodes and references looked at, all checks
+constexpr std::uint64_t kChecksForLoop = 4;     // what choosing a loop costs, in checks
 
 // What makes two references one item to whoever has to change the code: the same label between
 // the same kinds of objects. Of containers, the same container.
@@ -188,7 +189,8 @@ class Search {
     }
 
     // A loop through which an owner is still held.
-    [[nodiscard]] Loop loop_left() const {
+    [[nodiscard]] Loop loop_left() {
+        checks_left_ -= std::min(checks_left_, kChecksForLoop);
         return choose_loop(graph_, component_, without_harmless(component_, dead_));
     }
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs CPython's own test suite with a watch in every process and compares every outcome.
 
-For each interpreter found: a virtual environment whose .pth file starts a watch in each process; the
-modules of modules.txt without the watch and with it; and a part of them once more in both ways with
-a collection at nearly every allocation.
+For each interpreter found: a virtual environment whose .pth file starts a watch in each process;
+the modules of modules.txt without the watch and with it; and a part of them once more in both ways
+with a collection at nearly every allocation.
 
 A test whose outcome differs is run again, alone, a few times in both ways: what differs without a
 watch from one run to the next says nothing of ours. Neither does what comes out the same with an
