@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A trainer lets the module that it trains know it."""
+
+import weakref
+
+EXPECTED = ["Module .trainer"]
+MISS = (
+    "The module keeps more memory than the trainer, and so looks like the whole; that the trainer "
+    "put itself into the module shows only in the code of fit()."
+)
+
+
+class Module:
+    def __init__(self, weights):
+        self.weights = weights
+        self.trainer = None
+
+
+class Trainer:
+    def __init__(self):
+        self.module = None
+
+    def fit(self, module):
+        self.module = module
+        module.trainer = self
+
+    def fit_weakly(self, module):
+        self.module = module
+        module.trainer = weakref.proxy(self)
+
+
+def leaky(payload):
+    Trainer().fit(Module(payload()))
+
+
+def fixed(payload):
+    Trainer().fit_weakly(Module(payload()))
