@@ -39,10 +39,17 @@ std::string joined(const std::vector<std::string>& words) {
     return text;
 }
 
+// "auto" and "all" are words of the user's, no devices.
+std::string memory_watched(const std::vector<std::string>& devices) {
+    const bool named = !devices.empty() && std::ranges::none_of(devices, [](const auto& device) {
+        return device == "auto" || device == "all";
+    });
+    return named ? joined(devices) + " memory" : "device memory";
+}
+
 std::string quiet_sentence(const model::Report& report) {
     const model::Stats& stats = report.stats;
-    const std::string watched =
-        report.devices.empty() ? "device memory" : joined(report.devices) + " memory";
+    const std::string watched = memory_watched(report.devices);
     if (stats.collections == 0) {
         return "No reference loop kept " + watched + " so far: no collection ran in the " +
                format_duration(stats.elapsed) + " the watch was on.";

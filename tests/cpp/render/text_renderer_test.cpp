@@ -126,6 +126,9 @@ TEST(Text, SaysWhatWasWatchedWhenNothingWasFound) {
     const std::string text = render_text(testing::make_quiet_report());
     EXPECT_THAT(text, HasSubstr("No reference loop kept cuda memory: 123 collections in 34.5 s"));
     EXPECT_THAT(render_text(model::Report{}), HasSubstr("no collection ran"));
+    model::Report report = testing::make_quiet_report();
+    report.devices = {"auto"};
+    EXPECT_THAT(render_text(report), HasSubstr("No reference loop kept device memory"));
 }
 
 TEST(Text, PassesOnNoControlCharacter) {
