@@ -233,7 +233,8 @@ void check_cut(const Case& one, const model::Finding& finding, std::uint32_t com
     }
 }
 
-// True if the loops of `component` cannot be ended by three references: then nothing is promised.
+// True if three references cannot end all loops of `component`: then nothing is promised, although
+// cutting what leads from a loop to an owner may do.
 bool needs_more_than_three(const Case& one, const Reach& all, std::uint32_t component) {
     std::vector<std::size_t> inner;
     for (std::size_t e = 0; e < one.edges.size(); ++e) {
@@ -247,8 +248,7 @@ bool needs_more_than_three(const Case& one, const Reach& all, std::uint32_t comp
         dead[a] = dead[b] = dead[c] = true;
         const Reach reach = reach_of(one, dead);
         for (std::uint32_t node = 0; node < one.nodes; ++node) {
-            if (component_of(all, node) == component && reach[node][node] &&
-                holds_an_owner(one, reach, node)) {
+            if (component_of(all, node) == component && reach[node][node]) {
                 return false;
             }
         }
