@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/byte_size.h"
+#include "render/html_pattern.h"
 #include "render/html_writer.h"
 #include "render/labels.h"
 #include "render/summary.h"
@@ -274,8 +275,8 @@ std::string finding_card(const Finding& finding,
            heading(finding, rank) + "<div class=\"" + columns + "\">\n<div class=\"advice\">\n" +
            cut_section(finding) + alternatives(finding) + "</div>\n" +
            figure(finding, rank, picture) + "</div>\n" + owner_table(finding) +
-           when_section(finding) + loop_details(finding) + "<p class=\"signature\">Signature " +
-           code(finding.signature) +
+           when_section(finding) + pattern_details(finding) + loop_details(finding) +
+           "<p class=\"signature\">Signature " + code(finding.signature) +
            " <span class=\"hint\">the same on every run, rank and machine</span></p>\n" +
            opinion(finding) + "</article>\n";
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <set>
 
 #include "base/byte_size.h"
@@ -62,6 +63,25 @@ std::string quiet_sentence(const model::Report& report) {
     }
     return "No loop was found above the " + counted(stats.owners, "owner") + " of " + watched +
            " that died with garbage: " + scope + ".";
+}
+
+// The references to cut for one or two findings, and what that returns.
+struct Remedy {
+    std::size_t references = 0;
+    std::uint64_t bytes = 0;
+    bool payload = true;  // each of them leads to an owner and not along a loop
+
+    void add(const model::Finding& finding) {
+        references += finding.cut.size();
+        bytes += finding.held_bytes;
+        payload = payload && finding.cut.front().payload;
+    }
+};
+
+std::string first_references(std::size_t count) {
+    return count == 1   ? "first reference"
+           : count == 2 ? "first two references"
+                        : "first " + format_count(count) + " references";
 }
 
 std::string script_of(const model::ProgramInfo& program) {
@@ -195,19 +215,24 @@ std::string remedy_sentence(const model::Report& report) {
                    ? ""
                    : "Several loops share it: only when none of them is made is it freed at once.";
     }
-    const auto kinds = static_cast<std::uint64_t>(std::ranges::count_if(report.findings, is_news));
-    const std::string gain = format_bytes(first.held_bytes) + " at once (" +
-                             format_percent(share_of(first.held_bytes, report.held_bytes)) + ")";
-    const std::string verb = first.cut.front().payload ? "Dropping" : "Cutting";
-    const bool several = first.cut.size() > 1;
-    const bool all_news = kinds == report.findings.size();
-    if (kinds == 1) {
-        return verb + " the reference" + (several ? "s" : "") + " named below frees " + gain + ".";
+    Remedy remedy;
+    remedy.add(first);
+    const auto second = std::find_if(std::next(news), report.findings.end(), is_news);
+    // Held bytes are what a loop kept and no other did: those of two findings add up.
+    if (second != report.findings.end() && !second->cut.empty() && second->held_bytes > 0) {
+        remedy.add(*second);
     }
-    const std::string which =
-        several ? "first " + format_count(first.cut.size()) + " references" : "first reference";
-    return verb + " the " + which + " named below frees " + gain + "; there are " +
-           counted(kinds, all_news ? "kind" : "new kind") + " of loop.";
+    const auto kinds = static_cast<std::uint64_t>(std::ranges::count_if(report.findings, is_news));
+    const std::string gain = format_bytes(remedy.bytes) + " at once (" +
+                             format_percent(share_of(remedy.bytes, report.held_bytes)) + ")";
+    const std::string verb = remedy.payload ? "Dropping" : "Cutting";
+    if (kinds == 1) {
+        return verb + " the reference" + (remedy.references > 1 ? "s" : "") +
+               " named below frees " + gain + ".";
+    }
+    const bool all_news = kinds == report.findings.size();
+    return verb + " the " + first_references(remedy.references) + " named below frees " + gain +
+           "; there are " + counted(kinds, all_news ? "kind" : "new kind") + " of loop.";
 }
 
 std::string seen_sentence(const model::Finding& finding) {

@@ -24,8 +24,8 @@ namespace cyclewatch::render {
 
 // What kept how much for how long, or that nothing was found and what was watched.
 [[nodiscard]] std::string summary_sentence(const model::Report& report);
-// What fixing the first finding that is news returns, or that none is; "" if nothing is named to
-// be cut.
+// What fixing the first two findings that are news returns, or the first if it is the only one to
+// name a reference; that none is news; "" if the first names nothing to be cut.
 [[nodiscard]] std::string remedy_sentence(const model::Report& report);
 
 // "64 loops, 64.0 KiB each, in 3 collections; ..." of one finding.

@@ -112,6 +112,19 @@ TEST(Text, PutsWhatIsNoNewsIntoSectionsOfItsOwn) {
     EXPECT_THAT(render_text(report, 200), HasSubstr("None of it is news"));
 }
 
+TEST(Text, SaysWhatTheFirstTwoFindingsReturn) {
+    model::Report report = testing::make_sample_report();
+    EXPECT_THAT(render_text(report, 200),
+                HasSubstr("Cutting the first two references named below frees 306 MiB at once"));
+    report.findings[1].cut.push_back(report.findings[1].cut.front());
+    EXPECT_THAT(render_text(report, 200), HasSubstr("the first 3 references named below frees"));
+    report.findings[1].cut.clear();
+    EXPECT_THAT(render_text(report, 200),
+                HasSubstr("the first reference named below frees 256 MiB at once"));
+    report.findings.resize(1);
+    EXPECT_THAT(render_text(report, 200), HasSubstr("the reference named below frees 256 MiB"));
+}
+
 TEST(Text, PromisesNothingOfMemoryThatLoopsShare) {
     model::Report report = testing::make_sample_report();
     report.findings.resize(1);

@@ -60,6 +60,20 @@ test("keeps raw paths and every step folded until asked", async () => {
     expect(await raw.isVisible()).toBe(true);
 });
 
+test("tells of the kind of loop: its shape, code before and after, public cases", async () => {
+    const page = await openReport("golden");
+    const pattern = page.locator("#finding-1 details.pattern");
+    await pattern.locator("summary").click();
+    expect(await pattern.locator(".explanation").textContent()).toContain("captures the object as");
+    expect(await pattern.locator(".before pre").innerText()).toContain(
+        "class Awaitable:\n    def __init__(self, view_dim):\n",
+    );
+    expect(await pattern.locator(".after pre").isVisible()).toBe(true);
+    expect(await pattern.locator(".links a").first().getAttribute("href")).toMatch(/^https:/);
+    // The others' kinds are in no catalogue.
+    expect(await page.locator("details.pattern").count()).toBe(1);
+});
+
 test("lists the tensors with shape, dtype, device and where they were made", async () => {
     const page = await openReport("golden");
     const row = page.getByRole("region", { name: "What the loop held" }).first().locator("tbody tr");

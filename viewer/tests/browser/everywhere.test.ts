@@ -91,6 +91,7 @@ test("prints everything, and only what paper can use", async () => {
     expect(await page.locator(".card:visible").count()).toBe(3);
     expect(await page.locator("#tools").isVisible()).toBe(false);
     expect(await page.locator(".copy:visible, .zoom:visible").count()).toBe(0);
+    expect(await page.locator(".pattern .after pre").isVisible()).toBe(true);
     const pdf = await page.pdf({ format: "A4" });
     expect(pdf.length).toBeGreaterThan(10_000);
 });
