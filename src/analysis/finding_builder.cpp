@@ -169,6 +169,7 @@ void FindingBuilder::add_owner(const ReachedOwner& reached,
     group.summary.bytes = storage.bytes;
     group.summary.shape = owner.shape;
     group.summary.dtype = owner.dtype;
+    group.summary.allocated_at = allocation_of(graph_, owner);
     group.summary.count = factor;
     group.summary.path = walk.path_text(walk.node_of(reached), false);
     group.generic_path = walk.path_text(walk.node_of(reached), true);
@@ -188,7 +189,8 @@ model::Finding FindingBuilder::finish() {
                      finding_.owners.end(),
                      [](const model::OwnerSummary& a, const model::OwnerSummary& b) {
                          return all_bytes(a) != all_bytes(b) ? all_bytes(a) > all_bytes(b)
-                                                             : a.path < b.path;
+                                                             : std::tie(a.path, a.allocated_at) <
+                                                                   std::tie(b.path, b.allocated_at);
                      });
     finding_.omitted_owners = omitted_groups_.size();
     if (finding_.owners.size() > model::kMaxOwnersPerFinding) {

@@ -159,11 +159,16 @@ std::string location_of(const LogicalGraph& graph, std::uint32_t edge) {
         return store;
     }
     const std::uint32_t holder = graph.edges[edge].holder;
-    const std::string location = location_of_node(graph, holder);
+    std::string location = location_of_node(graph, holder);
     // A bound method whose function is alive: the class of its instance is where it was written.
-    return location.empty() && graph.is(holder, NodeKind::bound_method)
-               ? location_of_node(graph, graph.targets[edge])
-               : location;
+    if (location.empty() && graph.is(holder, NodeKind::bound_method)) {
+        location = location_of_node(graph, graph.targets[edge]);
+    }
+    return location.empty() ? place(graph, graph.node(holder).allocated) : location;
+}
+
+std::string allocation_of(const LogicalGraph& graph, const model::DeviceOwner& owner) {
+    return owner.is_part ? std::string() : place(graph, graph.raw->node(owner.node).allocated);
 }
 
 model::Reference reference_of(const LogicalGraph& graph, std::uint32_t edge) {

@@ -8,6 +8,7 @@
 
 #include "analysis/logical_graph.h"
 #include "model/finding.h"
+#include "model/observation.h"
 
 namespace cyclewatch::analysis {
 
@@ -30,12 +31,15 @@ namespace cyclewatch::analysis {
 [[nodiscard]] std::string loop_text(const LogicalGraph& graph, std::span<const std::uint32_t> loop);
 
 // "path:line" of the code in which the reference is made: the line that stores the attribute, the
-// def of the function that captures, the frame whose local it is, else the class of the holder; ""
-// if not known.
+// def of the function that captures, the frame whose local it is, else the class of the holder,
+// else where the holder was allocated; "" if not known.
 [[nodiscard]] std::string location_of(const LogicalGraph& graph, std::uint32_t edge);
 
 // Where the code or class of `node` stands: "path:line", or "".
 [[nodiscard]] std::string location_of_node(const LogicalGraph& graph, std::uint32_t node);
+
+// Where the object of `owner` was allocated: "path:line", or "".
+[[nodiscard]] std::string allocation_of(const LogicalGraph& graph, const model::DeviceOwner& owner);
 
 // The whole of it, without a reason.
 [[nodiscard]] model::Reference reference_of(const LogicalGraph& graph, std::uint32_t edge);

@@ -28,23 +28,13 @@ bool contains(const std::array<std::string_view, size>& names, std::string_view 
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool has_part(std::string_view path, std::string_view part) {
-    return path.find(part) != std::string_view::npos;
-}
-
 }  // namespace
 
 Origin origin_of(const LogicalGraph& graph, std::uint32_t node) {
     const model::Node& described = graph.node(node);
     const std::string_view path = graph.raw->text(described.location.path);
-    if (has_part(path, "site-packages") || has_part(path, "dist-packages")) {
-        return Origin::library;
-    }
-    if (has_part(path, "/lib/python3") || has_part(path, "<frozen ")) {
-        return Origin::standard_library;
-    }
     if (!path.empty()) {
-        return Origin::user;
+        return base::origin_of_path(path);
     }
     const std::string_view module = graph.raw->text(described.module);
     // A module of the standard library in C is called like its Python half: _asyncio.

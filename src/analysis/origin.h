@@ -5,10 +5,11 @@
 #include <cstdint>
 
 #include "analysis/logical_graph.h"
+#include "base/source_path.h"
 
 namespace cyclewatch::analysis {
 
-enum class Origin : std::uint8_t { user, library, standard_library };
+using base::Origin;
 
 [[nodiscard]] Origin origin_of(const LogicalGraph& graph, std::uint32_t node);
 

@@ -46,6 +46,7 @@ OwnerWalk::OwnerWalk(const LogicalGraph& graph, const model::Observation& observ
                              .add(owner.dtype)
                              .add(storage.device)
                              .add(std::to_string(storage.bytes))
+                             .add(allocation_of(graph, owner))
                              .value());
         ++first_owner_[graph.logical_of[index_of(owner.node)] + 1];
     }

@@ -3,7 +3,8 @@
 // where PyObject* ends; what comes after knows ids and text only.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_condemned(). RUNS PYTHON: never. Creates no
-// Python object at all. May throw std::bad_alloc; the caller drops that observation.
+// Python object but what allocation_site.h says. May throw std::bad_alloc; the caller drops that
+// observation.
 #pragma once
 
 #include <Python.h>

@@ -72,6 +72,10 @@
 // Before, only the specialising interpreter does, which a look at what was specialised undoes.
 #define CYCLEWATCH_COMPILER_PAIRS_VARIABLES (PY_VERSION_HEX >= 0x030D0000)
 
+// tracemalloc's functions are declared in pycore_tracemalloc.h; before, in a header that Python.h
+// includes.
+#define CYCLEWATCH_ALLOCATION_TRACES_ARE_INTERNAL (PY_VERSION_HEX >= 0x030D0000)
+
 // Conditional jumps say their direction in their names, and some keep the value.
 // https://github.com/python/cpython/issues/102859
 #define CYCLEWATCH_CONDITIONAL_JUMPS_HAVE_DIRECTIONS (PY_VERSION_HEX < 0x030C0000)

@@ -33,7 +33,7 @@ struct OwnerSummary {
     std::string dtype;
     std::string path;          // how the loop reaches it: "Engine.weights['w']"
     std::uint64_t count = 1;   // equal owners (type, device, bytes, shape, dtype, path)
-    std::string allocated_at;  // "path:line"; "" if not known
+    std::string allocated_at;  // "path:line"; "" if that was not recorded
 
     friend bool operator==(const OwnerSummary&, const OwnerSummary&) = default;
 };

@@ -28,6 +28,8 @@ struct DeviceOwner {
     std::string type;   // "torch.nn.parameter.Parameter"
     std::string shape;  // "[1024, 1024]"; "" if the owner has none
     std::string dtype;  // "float32"; "" if the owner has none
+    // Not the node's object itself but something that dies with it (a gradient).
+    bool is_part = false;
 };
 
 // Who said how much memory is in use.

@@ -66,6 +66,7 @@ struct Node {
     StringId module = kEmptyString;  // the module part of `name`, "" if not known
     SourceLocation location;         // function: its def; frame, traceback, generator: current
                                      // line; type and instance: the class, where it can be told
+    SourceLocation allocated;        // where the object itself was, if that was recorded
 };
 
 struct Edge {

@@ -31,6 +31,7 @@ constexpr std::size_t kNoteLines = 2;  // instead of alternatives
 constexpr std::size_t kAlternatives = 2;
 constexpr std::size_t kLoopLines = 6;  // one less on a tight card
 constexpr std::size_t kOwnerLines = 4;
+constexpr std::size_t kLeastPath = 16;  // of a path that leaves room for a place
 
 // The lines of one card.
 class Card {
@@ -173,6 +174,17 @@ void add_loop(Card& card, const Finding& finding) {
     }
 }
 
+// How the owner is reached and, where known, which line made it: that is not to be cut short.
+std::string place_of(const model::OwnerSummary& owner, std::size_t room) {
+    const std::string path = shown_name(owner.path);
+    if (owner.allocated_at.empty()) {
+        return path;
+    }
+    const std::string site = ", allocated at " + shown_name(owner.allocated_at);
+    const std::size_t rest = room - std::min(room, text_width(site));
+    return truncate_middle(path, std::max(rest, kLeastPath)) + site;
+}
+
 void add_owners(Card& card, const Finding& finding) {
     const std::size_t all = finding.owners.size();
     const bool fits = all + (finding.omitted_owners > 0 ? 1 : 0) <= kOwnerLines;
@@ -184,7 +196,7 @@ void add_owners(Card& card, const Finding& finding) {
         for (const std::string& part : {owner.shape, owner.dtype, owner.device}) {
             text += part.empty() ? "" : " " + truncate_middle(shown_name(part), 30);
         }
-        card.add_columns(i == 0 ? "holds" : "", text, shown_name(owner.path));
+        card.add_columns(i == 0 ? "holds" : "", text, place_of(owner, card.room() - 2));
     }
     const std::uint64_t more = all - shown + finding.omitted_owners;
     if (more > 0) {

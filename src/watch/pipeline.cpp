@@ -198,7 +198,8 @@ model::Observation observation_of(Catch& caught, const Pipeline::Wanted& wanted)
                                           static_cast<model::StorageId>(owner.storage),
                                           owner.type,
                                           owner.reading.shape,
-                                          owner.reading.dtype});
+                                          owner.reading.dtype,
+                                          owner.is_part});
         } else if (owner.place.kind == capture::OwnerPlace::Kind::repeated) {
             model::RepeatedShape& repeat = observation.repeats[owner.place.repeat];
             repeat.bytes += bytes;

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a Python object was allocated, while tracemalloc traces. docs/design/labels.md says which
+// of the recorded calls counts.
+//
+// REQUIRES: GIL held, inside CollectionListener::on_condemned(). RUNS PYTHON: never. While
+// tracemalloc traces it makes tuples that refer to nothing condemned and are gone on return. May
+// throw std::bad_alloc.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+#include <string>
+
+namespace cyclewatch::capture {
+
+struct AllocationSite {
+    std::string path;  // "": not known
+    std::uint32_t line = 0;
+};
+
+[[nodiscard]] AllocationSite allocation_site(PyObject* object);
+
+}  // namespace cyclewatch::capture

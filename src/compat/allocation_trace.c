@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// C, not C++: some of the interpreter's internal headers are not valid C++ (_Atomic).
+#define Py_BUILD_CORE 1
+#include "compat/allocation_trace.h"
+
+#include "compat/features.h"
+
+#if CYCLEWATCH_LAYOUTS_KNOWN
+#include <internal/pycore_object.h>
+#if CYCLEWATCH_ALLOCATION_TRACES_ARE_INTERNAL
+#include <internal/pycore_tracemalloc.h>
+#endif
+
+// Python objects are of this domain.
+static const unsigned int kPythonDomain = 0;
+
+PyObject* cyclewatch_allocation_traceback(PyObject* object) {
+    // Traces are kept by the start of the block, which what stands in front of an object is part
+    // of. A wrong address would merely be unknown.
+    const uintptr_t block = (uintptr_t)object - _PyType_PreHeaderSize(Py_TYPE(object));
+    PyObject* traceback = _PyTraceMalloc_GetTraceback(kPythonDomain, block);
+    if (traceback == NULL) {
+        PyErr_Clear();
+    }
+    return traceback;
+}
+#else
+PyObject* cyclewatch_allocation_traceback(PyObject* object) {
+    (void)object;
+    return NULL;
+}
+#endif
