@@ -29,6 +29,15 @@ test("a thousand ranks by two hundred findings can be chosen from", async () => 
     expect(await shownCards(page)).toEqual([expect.stringContaining("Layer199.")]);
 });
 
+test("of a graph of five thousand nodes the first are drawn, the rest counted", async () => {
+    const page = await openReport("large");
+    const picture = page.locator("#finding-1 .frame svg");
+    expect(await picture.locator(".item").count()).toBe(60);
+    expect(await picture.locator(".more").textContent()).toContain("and 4940 more objects");
+    await page.locator("#finding-1").getByRole("button", { name: "Larger" }).click();
+    expect(await picture.locator("> g").first().getAttribute("transform")).toContain("scale(1.4");
+});
+
 test("scrolling stays smooth: no frame takes long", async () => {
     const page = await openReport("many");
     const longest = await page.evaluate(async () => {
