@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes the pictures in docs/images from reports that the browser tests made. Look at them.
-import { fileURLToPath } from "node:url";
+// With a file, only the picture of README: the report that examples/awaitable.py wrote.
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -15,6 +16,15 @@ const PICTURES = {
     card: ["golden", "#finding-1"],
     ranks: ["merged", "#ranks"],
 };
+const example = process.argv[2];
+if (example !== undefined) {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 1150 } });
+    await page.goto(pathToFileURL(example).href);
+    await page.locator("html[data-ready]").waitFor({ state: "attached" });
+    await page.screenshot({ path: `${root}docs/images/report.png` });
+    await browser.close();
+    process.exit();
+}
 for (const colorScheme of ["light", "dark"]) {
     for (const [name, [report, part]] of Object.entries(PICTURES)) {
         const page = await browser.newPage({ viewport: { width: 1280, height: 860 }, colorScheme });
