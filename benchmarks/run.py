@@ -16,6 +16,7 @@ import bench_garbage
 import bench_growth
 import bench_import
 import bench_large_garbage
+import bench_pytest
 import bench_training
 from measure import Figure, table
 
@@ -25,6 +26,7 @@ QUESTIONS = [
     ("A million condemned objects, a thousand owners", bench_large_garbage),
     ("Growth, and a crowded component", bench_growth),
     ("Against torch's detector", bench_against_torch),
+    ("The pytest plugin", bench_pytest),
     ("Import", bench_import),
 ]
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"

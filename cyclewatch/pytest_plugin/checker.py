@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 # A phase's hook, as pluggy wants a wrapper to be.
 Phase = Generator[None, Any, Any]
 
-# What a test may raise and pytest goes on with the next one.
-_ENDS_A_PHASE = (Exception, pytest.fail.Exception, pytest.skip.Exception)
+# After these pytest does not go on with the next test; after anything else that is raised it does.
+_ENDS_THE_RUN = (KeyboardInterrupt, pytest.exit.Exception)
 
 
 class Checker:
@@ -153,7 +153,7 @@ class Checker:
             with repetition.of(run.item):
                 result = yield
         except BaseException as error:
-            if isinstance(error, _ENDS_A_PHASE) and not isinstance(error, pytest.exit.Exception):
+            if not isinstance(error, _ENDS_THE_RUN):
                 self._examine(run, when, watch, nextitem, repetition, raised=True)
             watch.stop()
             raise

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 MODES = ("fail", "warn", "off")
 SCOPES = ("all", "call")
@@ -48,6 +49,26 @@ def _at_least_one(text: str) -> int:
     return int(text)
 
 
+class _StoreWord(argparse.Action):
+    """Keeps the word behind the '=' of a spelling of the flag, or `const` if it has none.
+
+    An optional value in the parser's own sense would swallow a path that follows the flag.
+    """
+
+    def __init__(self, **keywords: Any) -> None:
+        super().__init__(nargs=0, **keywords)
+
+    def __call__(
+        self,
+        _parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        _values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        word = (option_string or "").partition("=")[2]
+        setattr(namespace, self.dest, word or self.const)
+
+
 @dataclass(frozen=True)
 class Option:
     """One row. `default` and what the user wrote both go through `convert`."""
@@ -57,8 +78,8 @@ class Option:
     default: str | None = None
     convert: Callable[[str], Any] = str
     metavar: str | None = None
-    # What the flag means without a value. None: it needs one.
-    bare: str | None = None
+    # The values of a flag that also stands alone, the one it then means first; empty: it needs one.
+    words: tuple[str, ...] = ()
     # A switch takes no value on the command line; in the ini file it is true or false.
     switch: bool = False
     # A path counts from the current directory on the command line, from the ini file's otherwise.
@@ -79,11 +100,10 @@ OPTIONS = (
     Option(
         "--cyclewatch",
         "Check each test for reference loops that keep tensors alive, and fail or warn. Alone it "
-        "means fail; write a value with '='.",
+        "means fail.",
         default="off",
         convert=_one_of(*MODES),
-        metavar="fail|warn|off",
-        bare="fail",
+        words=MODES,
     ),
     Option(
         "--cyclewatch-devices",
@@ -193,11 +213,12 @@ def add_options(parser: pytest.Parser) -> None:
         arguments: dict[str, Any] = {"dest": option.key, "default": None}
         if option.switch:
             arguments |= {"action": "store_true"}
+        elif option.words:
+            arguments |= {"action": _StoreWord, "const": option.words[0]}
         else:
             arguments |= {"metavar": option.metavar}
-        if option.bare is not None:
-            arguments |= {"nargs": "?", "const": option.bare}
-        group.addoption(option.flag, help=option.help, **arguments)
+        spellings = [option.flag, *(f"{option.flag}={word}" for word in option.words)]
+        group.addoption(*spellings, help=option.help, **arguments)
         parser.addini(option.key, f"as {option.flag}", default=None)
 
 
@@ -232,8 +253,7 @@ def _value(config: pytest.Config, option: Option) -> Any:
     try:
         return option.convert(given)
     except ValueError as error:
-        hint = f"; before a path, write {option.flag}={option.bare}" if option.bare else ""
-        raise pytest.UsageError(f"{source}: {error}{hint}") from None
+        raise pytest.UsageError(f"{source}: {error}") from None
 
 
 def _truth(given: Any, source: str) -> bool:

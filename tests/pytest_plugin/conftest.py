@@ -8,8 +8,22 @@ import cyclewatch
 # Loaded now: pytester forgets every module that a run in this process was the first to import.
 import cyclewatch.pytest_plugin.switch
 
-# In place of torch, whose import would take longer than the whole run.
-LOOPS = """
+ENGINES = """
+class Engine:
+    def __init__(self, size=4 * 2**20):
+        self.buffer = Buffer(size)
+        self._handlers = [lambda: self]
+
+
+class Trainer:
+    def __init__(self, size=2**20):
+        self.buffer = Buffer(size)
+        self.loss = lambda: self
+"""
+
+# Without torch, whose import takes longer than a whole run.
+OF_BUFFERS = """
+
 import cyclewatch
 
 
@@ -23,30 +37,45 @@ def read(buffer):
 
 
 cyclewatch.register_owner(Buffer, read)
+"""
+
+OF_TENSORS = """
+
+import torch
 
 
-class Engine:
-    def __init__(self, size=4 * 2**20):
-        self.buffer = Buffer(size)
-        self._handlers = [lambda: self]
-
-
-class Trainer:
-    def __init__(self, size=2**20):
-        self.buffer = Buffer(size)
-        self.loss = lambda: self
+def Buffer(size):
+    return torch.zeros(size, dtype=torch.uint8)
 """
 
 
+def pytest_generate_tests(metafunc):
+    """A module that says so runs its projects with each of its `KINDS`."""
+    if "kind" in metafunc.fixturenames and hasattr(metafunc.module, "KINDS"):
+        metafunc.parametrize("kind", metafunc.module.KINDS, indirect=True)
+
+
 @pytest.fixture
-def project(pytester):
+def kind(request):
+    """What the loops keep: buffers of a registered type, or tensors where a test asks for them."""
+    kind = getattr(request, "param", "buffers")
+    if kind == "tensors":
+        pytest.importorskip("torch")
+    return kind
+
+
+# `kind` comes first: pytester would forget that torch was imported, and nobody can import it twice.
+@pytest.fixture
+def project(kind, pytester):
     """A folder with `loops.py`: Engine and Trainer make a loop, Buffer alone makes none."""
-    pytester.makepyfile(loops=LOOPS)
+    source = OF_TENSORS if kind == "tensors" else OF_BUFFERS
+    pytester.makepyfile(loops=ENGINES + source)
     pytester.syspathinsert()
     yield pytester
-    import loops
+    if kind == "buffers":
+        import loops
 
-    cyclewatch.unregister_owner(loops.Buffer)
+        cyclewatch.unregister_owner(loops.Buffer)
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ import pytest
 
 from cyclewatch.pytest_plugin.baseline import Baseline, BaselineError, Entry
 
+KINDS = ("buffers", "tensors")
+
 OLD = """
 import loops
 

@@ -185,7 +185,11 @@ def test_flaky():
     result.stdout.fnmatch_lines(["*1 passed, 1 rerun*"])
 
 
-@pytest.mark.parametrize("dist", ["load", "each"])
+@pytest.mark.parametrize(
+    ("kind", "dist"),
+    [("buffers", "load"), ("buffers", "each"), ("tensors", "load")],
+    indirect=["kind"],
+)
 def test_xdist_merges_all_workers(project, dist):
     project.makepyfile(
         test_it="""

@@ -3,6 +3,8 @@
 
 import pytest
 
+KINDS = ("buffers", "tensors")
+
 MARKED = """
 import loops
 import pytest

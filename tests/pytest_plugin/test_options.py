@@ -50,10 +50,19 @@ def test_value_that_makes_no_sense_ends_the_run_with_a_sentence(run, project, in
     result.stderr.fnmatch_lines([f"ERROR: {complaint}"])
 
 
-def test_path_taken_for_the_mode_is_explained(run):
-    result = run("--cyclewatch", "test_it.py", test_it=LEAK)
+def test_path_may_follow_the_bare_flag(run, project):
+    run("--cyclewatch", "test_it.py", test_it=LEAK).assert_outcomes(failed=1)
+    project.makeini("[pytest]\naddopts = --cyclewatch\n")
+    run("test_it.py").assert_outcomes(failed=1)
+    run("--cyclewatch=off", "test_it.py").assert_outcomes(passed=1)
+
+
+def test_unknown_mode_on_the_command_line_shows_the_known_ones(run):
+    result = run("--cyclewatch=sometimes", test_it=LEAK)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: *before a path, write --cyclewatch=fail"])
+    result.stderr.fnmatch_lines(
+        ["*--cyclewatch=fail/--cyclewatch=warn/--cyclewatch=off*sometimes*"]
+    )
 
 
 def test_unknown_device_ends_the_run_with_a_sentence(run):

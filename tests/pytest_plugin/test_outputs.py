@@ -117,8 +117,8 @@ def test_annotations_stand_at_the_users_line_once_each(run, monkeypatch):
     commands = [line for line in result.outlines if line.startswith("::error")]
     assert len(commands) == 2
     engine, trainer = commands
-    assert engine.startswith("::error file=loops.py,line=19,title=Tensor cycle%3A Engine._handlers")
-    assert trainer.startswith("::error file=loops.py,line=25,title=Tensor cycle%3A Trainer.loss ->")
+    assert engine.startswith("::error file=loops.py,line=4,title=Tensor cycle%3A Engine._handlers")
+    assert trainer.startswith("::error file=loops.py,line=10,title=Tensor cycle%3A Trainer.loss ->")
     assert "%0A    cut   closure:self" in trainer
 
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which test fails, in which of its phases, and with what text."""
 
+KINDS = ("buffers", "tensors")
+
 LEAK = """
 import loops
 
@@ -12,9 +14,10 @@ def test_clean():
 """
 
 
-def test_test_that_leaves_a_loop_fails_with_the_card(run):
+def test_test_that_leaves_a_loop_fails_with_the_card(run, kind):
     result = run("--cyclewatch=fail", test_it=LEAK)
     result.assert_outcomes(passed=1, failed=1)
+    owner = {"buffers": "loops.Buffer", "tensors": "torch.Tensor [[]4194304] uint8"}[kind]
     result.stdout.fnmatch_lines(
         [
             "*_ test_leak _*",
@@ -22,7 +25,7 @@ def test_test_that_leaves_a_loop_fails_with_the_card(run):
             "#1  4.0 MiB in 1 loop   [[]closure-captures-self]",
             "    cut   closure:self of function loops.Engine.__init__.<locals>.<lambda>*",
             "    loop  loops.Engine  ._handlers",
-            "    holds 4.0 MiB loops.Buffer cpu*Engine.buffer",
+            f"    holds 4.0 MiB {owner} cpu*Engine.buffer",
             "*= cyclewatch =*",
             "*4.0 MiB  Engine._handlers[[]0] -> ...  test_it.py::test_leak",
             "cyclewatch: 1 loop, 4.0 MiB, 0 known (baseline), 0 allowed",
@@ -48,7 +51,7 @@ def test_warn_lets_the_test_pass_and_warns_at_the_reference_to_cut(run):
     result.stdout.fnmatch_lines(
         [
             "test_it.py::test_leak",
-            "  *loops.py:19: *TensorCycleWarning: Engine is part of a reference loop*",
+            "  *loops.py:4: *TensorCycleWarning: Engine is part of a reference loop*",
             "cyclewatch: 1 loop, 4.0 MiB,*",
         ]
     )
@@ -151,6 +154,19 @@ def test_wrong():
             "*- cyclewatch -*",
             "Engine._handlers[[]0] -> ... keeps 4.0 MiB",
             "FAILED test_it.py::test_wrong - assert 1 == 2",
+        ]
+    )
+
+
+def test_exit_of_the_program_in_a_test_is_a_failure_like_others(run):
+    source = "import loops, sys\ndef test_leaves():\n    loops.Engine()\n    sys.exit(0)"
+    result = run("--cyclewatch=fail", test_it=source)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*- cyclewatch -*",
+            "Engine._handlers[[]0] -> ... keeps 4.0 MiB",
+            "FAILED test_it.py::test_leaves - SystemExit: 0",
         ]
     )
 

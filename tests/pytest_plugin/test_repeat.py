@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Repetition: only loops that recur are reported."""
 
+KINDS = ("buffers", "tensors")
+
 WARM_UP = """
 import loops
 
