@@ -176,7 +176,7 @@ void add_loop(Card& card, const Finding& finding) {
 
 // How the owner is reached and, where known, which line made it: that is not to be cut short.
 std::string place_of(const model::OwnerSummary& owner, std::size_t room) {
-    const std::string path = shown_name(owner.path);
+    std::string path = shown_name(owner.path);
     if (owner.allocated_at.empty()) {
         return path;
     }
