@@ -26,9 +26,8 @@ std::string escaped_lines(std::string_view text) {
 std::string sample(std::string_view title, std::string_view style, std::string_view lines) {
     std::string markup = element("h3", "", title);
     markup.append("<pre role=\"region\" tabindex=\"0\" aria-label=\"").append(title).append("\">");
-    return wrap_markup(
-               "div", style, markup + wrap_markup("code", "", escaped_lines(lines)) + "</pre>") +
-           "\n";
+    markup += wrap_markup("code", "", escaped_lines(lines)) + "</pre>";
+    return wrap_markup("div", style, markup) + "\n";
 }
 
 std::string public_cases(const catalog::Pattern& pattern) {
@@ -38,7 +37,8 @@ std::string public_cases(const catalog::Pattern& pattern) {
     std::string items;
     for (const std::string& link : pattern.links) {
         const std::string address = escape_markup(link);
-        items += "<li><a rel=\"noreferrer\" href=\"" + address + "\">" + address + "</a></li>\n";
+        items.append("<li><a rel=\"noreferrer\" href=\"").append(address).append("\">");
+        items.append(address).append("</a></li>\n");
     }
     return element("h3", "cases", "Public cases") + wrap_markup("ul", "links", items) + "\n";
 }
