@@ -66,8 +66,11 @@ def kind(request):
 
 # `kind` comes first: pytester would forget that torch was imported, and nobody can import it twice.
 @pytest.fixture
-def project(kind, pytester):
+def project(kind, pytester, monkeypatch):
     """A folder with `loops.py`: Engine and Trainer make a loop, Buffer alone makes none."""
+    # A test file that is written anew in the same second, with the same length, must be read anew.
+    monkeypatch.setattr("sys.dont_write_bytecode", True)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     source = OF_TENSORS if kind == "tensors" else OF_BUFFERS
     pytester.makepyfile(loops=ENGINES + source)
     pytester.syspathinsert()
