@@ -31,6 +31,8 @@ def start() -> None:
         if settings is not None:
             whole_program.start(settings, script)
     except Exception as error:
+        if isinstance(error, ImportError) and "subinterpreters" in str(error):
+            return  # the main interpreter's watch is not for this one, and that is no news
         print(f"cyclewatch: the watch is off: {error}", file=sys.stderr)
 
 

@@ -7,7 +7,27 @@
 #include "bindings/bind_report.h"
 #include "bindings/bind_watch.h"
 
-PYBIND11_MODULE(_native, module) {
+namespace {
+
+// From CPython 3.12 on the interpreter itself keeps modules such as this one out of
+// subinterpreters. On 3.11 pybind11 would wait for the GIL on behalf of the main one, for ever: the
+// importing thread holds it.
+bool in_subinterpreter() {
+    return PyInterpreterState_Get() != PyInterpreterState_Main();
+}
+
+PyObject* refuse_subinterpreter() {
+    PyErr_SetString(PyExc_ImportError,
+                    "module cyclewatch._native does not support loading in subinterpreters");
+    return nullptr;
+}
+
+}  // namespace
+
+// PYBIND11_MODULE() in its two halves, because the first of them has room for this question.
+PYBIND11_MODULE_PYINIT(_native, if (in_subinterpreter()) return refuse_subinterpreter();
+                       pybind11::detail::get_num_interpreters_seen() += 1)
+PYBIND11_MODULE_EXEC(_native, module) {
     module.doc() = "The native part of cyclewatch. Use the package cyclewatch instead.";
     module.attr("__version__") = CYCLEWATCH_VERSION;
     cyclewatch::bindings::bind_catalog(module);

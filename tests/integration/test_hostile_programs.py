@@ -36,3 +36,33 @@ def test_worker_of_multiprocessing_finishes_its_report(interpreter, tmp_path):
     (path,) = tmp_path.iterdir()
     assert path.name == f"cyclewatch-hostile_program-{pid}.json"
     assert cyclewatch.Report.load(path).held_bytes == 8
+
+
+def test_a_subinterpreter_is_left_alone(interpreter):
+    outcome = interpreter.run(
+        """
+        import cyclewatch
+        try:
+            import _interpreters
+        except ImportError:
+            import _xxsubinterpreters as _interpreters
+
+        watch = cyclewatch.watch(devices="all")
+        other = _interpreters.create()
+        _interpreters.run_string(other, '''if True:
+            import cyclewatch.autostart
+            cyclewatch.autostart.start()
+            try:
+                import cyclewatch._native
+            except ImportError as error:
+                print(error, flush=True)
+        ''')
+        _interpreters.destroy(other)
+        print(watch.active)
+        """,
+        CYCLEWATCH="1",
+    )
+    assert outcome.stderr == ""
+    assert outcome.stdout == (
+        "module cyclewatch._native does not support loading in subinterpreters\nTrue\n"
+    )

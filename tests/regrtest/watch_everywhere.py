@@ -35,13 +35,13 @@ def start():
     if mode in ("off", "idle"):
         return
     try:
-        import cyclewatch
+        from cyclewatch import register_owner, watch
     except ImportError:
         return  # a subinterpreter: the extension is for the main one
 
     if mode == "watch":
-        cyclewatch.register_owner(list, read_list)
-    cyclewatch.watch(devices="all", budget=1.0)
+        register_owner(list, read_list)
+    watch(devices="all", budget=1.0)
 
 
 start()
