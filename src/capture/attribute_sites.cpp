@@ -40,12 +40,6 @@ Py_ssize_t index_of_name(PyCodeObject* code, std::string_view name) {
     return -1;
 }
 
-// Generated code (dataclasses, exec) has no file that a reader could open.
-bool has_file(PyCodeObject* code) {
-    const Utf8Text path(code->co_filename);
-    return !path.view().empty() && path.view().front() != '<';
-}
-
 // The stores of one attribute in the code of one function and of those within it.
 class StoreSearch {
   public:

@@ -126,12 +126,6 @@ bool is_written_in(std::string_view class_name, PyCodeObject* code) {
            name[class_name.size()] == '.';
 }
 
-// Generated methods (dataclasses) have no file.
-bool has_file(PyCodeObject* code) {
-    const Utf8Text path(code->co_filename);
-    return !path.view().empty() && path.view().front() != '<';
-}
-
 // Where a class stands: the line it says itself (__firstlineno__, where classes have it), else
 // that of its first method; the file is its methods' file.
 Place place_of_class(PyTypeObject* type, std::string_view qualname) {

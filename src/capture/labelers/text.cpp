@@ -141,4 +141,9 @@ TypeName name_of_type(PyTypeObject* type) {
     return name;
 }
 
+bool has_file(PyCodeObject* code) noexcept {
+    const Utf8Text path(code->co_filename);
+    return !path.view().empty() && path.view().front() != '<';
+}
+
 }  // namespace cyclewatch::capture

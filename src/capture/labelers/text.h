@@ -44,6 +44,9 @@ inline constexpr Py_ssize_t kLongestName = 120;
 // key's __eq__ runs.
 [[nodiscard]] PyObject* find_in_dict(PyObject* dict, std::string_view ascii) noexcept;
 
+// False for code without a file that a reader could open: generated methods (dataclasses), exec.
+[[nodiscard]] bool has_file(PyCodeObject* code) noexcept;
+
 // A type's module and qualified name. `module` is empty for builtins and where not known.
 struct TypeName {
     std::string module;
