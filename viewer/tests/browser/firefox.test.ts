@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every main feature once in Firefox, which is dark here; what holds in detail is tested in
+// Chromium. Each test opens one page and goes on there: opening is what takes long. The harness
+// fails a test on a console message, a request or a violation of the policy here too.
+import { readFileSync, rmSync } from "node:fs";
+import type { Locator } from "playwright-core";
+import { expect, test } from "vitest";
+import { DOWNLOADS, facet, openReport, shownCards, useBrowser } from "./browser";
+
+useBrowser("firefox");
+
+test("Firefox shows what a program leaked, in the dark where its reader is", async () => {
+    const page = await openReport("real");
+    expect(await page.evaluate(() => navigator.userAgent)).toContain("Firefox/");
+    expect(await page.locator("h1").textContent()).toMatch(/^10 reference loops kept .* of cpu memory/);
+    expect(await page.locator(".bars li").count()).toBe(2);
+    expect((await shownCards(page))[0]).toContain("Node.me");
+    const [ink, paper] = await page.evaluate(() => {
+        const { color, backgroundColor } = getComputedStyle(document.body);
+        return [color, backgroundColor].map((rgb) => Number(/\d+/.exec(rgb)?.[0]));
+    });
+    expect(ink).toBeGreaterThan(150);
+    expect(paper).toBeLessThan(50);
+});
+
+test("Firefox searches, filters, sorts, unfolds and copies", async () => {
+    const page = await openReport("golden");
+    await facet(page, "Search").fill("shard io.py");
+    expect(await shownCards(page)).toEqual([expect.stringContaining("ShardError")]);
+    await page.getByRole("button", { name: "Show all" }).click();
+    await facet(page, "Pattern").selectOption("closure-captures-self");
+    expect(await shownCards(page)).toEqual([expect.stringContaining("Awaitable")]);
+    await facet(page, "Pattern").selectOption("");
+    await facet(page, "Sort by").selectOption("occurrences");
+    expect((await shownCards(page))[0]).toContain("Node");
+    const card = page.locator("#finding-1");
+    await card.getByText("Every reference of the loop").click();
+    expect(await card.getByText("cell_contents").isVisible()).toBe(true);
+    await card.locator("details.pattern summary").click();
+    expect(await card.locator(".after pre").isVisible()).toBe(true);
+    await card.locator("section.cut .copy").click();
+    await card.getByText("Copied", { exact: true }).waitFor();
+});
+
+// x, y and scale of a picture that was zoomed.
+async function view(card: Locator): Promise<number[]> {
+    const transform = await card.locator("svg.ring > g").first().getAttribute("transform");
+    return (transform?.match(/-?[\d.]+/g) ?? []).map(Number);
+}
+
+test("Firefox zooms and pans a picture, and walks over the timeline", async () => {
+    const page = await openReport("golden");
+    const card = page.locator("#finding-1");
+    const frame = card.locator(".frame");
+    await frame.scrollIntoViewIfNeeded();
+    await card.getByRole("button", { name: "Larger" }).click();
+    const [before = 0, , scale] = await view(card);
+    expect(scale).toBeCloseTo(1.4);
+    const box = await frame.boundingBox();
+    await page.mouse.move((box?.x ?? 0) + (box?.width ?? 0) / 2, (box?.y ?? 0) + (box?.height ?? 0) / 2);
+    await page.mouse.down();
+    await page.mouse.move((box?.x ?? 0) + (box?.width ?? 0) / 2 + 40, (box?.y ?? 0) + 100);
+    await page.mouse.up();
+    expect((await view(card))[0]).toBeCloseTo(before + 40, 0);
+    await frame.focus();
+    await page.keyboard.press("0");
+    expect((await view(card))[2]).toBe(1);
+
+    const drop = page.locator("#timeline .drop").nth(8);
+    await drop.scrollIntoViewIfNeeded();
+    const tooth = await drop.boundingBox();
+    await page.mouse.move(tooth?.x ?? 0, (tooth?.y ?? 0) + 4);
+    expect(await page.locator("#timeline .readout").textContent()).toMatch(/^Collection 19 /);
+    await page.mouse.click(tooth?.x ?? 0, (tooth?.y ?? 0) + 4);
+    expect(await shownCards(page)).toHaveLength(2);
+});
+
+test("Firefox paints the heat map, narrows to a rank, and keeps within a small window", async () => {
+    const page = await openReport("merged");
+    const strip = page.locator("#ranks canvas").first();
+    await strip.scrollIntoViewIfNeeded();
+    const painted = (): Promise<number> =>
+        strip.evaluate(
+            (canvas: HTMLCanvasElement) => canvas.getContext("2d")?.getImageData(2, 4, 1, 1).data[3] ?? 0,
+        );
+    await expect.poll(painted).toBeGreaterThan(0);
+    await strip.focus();
+    await page.keyboard.press("ArrowRight");
+    expect(await page.locator("#ranks .readout").textContent()).toMatch(/^rank 1: 128 MiB in 64 loops/);
+    await page.keyboard.press("Enter");
+    expect(await facet(page, "Rank").inputValue()).toBe("1");
+    await page.setViewportSize({ width: 360, height: 800 });
+    expect(
+        await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth),
+    ).toBeLessThanOrEqual(0);
+});
+
+test("Firefox opens a report of a thousand ranks, and saves a copy with the verdict", { timeout: 90_000 }, async () => {
+    const page = await openReport("many");
+    await page.locator("#finding-1 input[value=bug]").focus();
+    await page.keyboard.press("Space");
+    await page.locator("#finding-1").getByLabel("Your note").fill("ask <b>Ann</b>");
+    rmSync(DOWNLOADS, { recursive: true, force: true });
+    await page.getByRole("button", { name: "Save a copy" }).click();
+    const copy = `${DOWNLOADS}/many.html`;
+    const whole = (): boolean => readFileSync(copy, "utf8").endsWith("</html>\n");
+    await expect.poll(whole, { timeout: 20_000 }).toBe(true);
+    expect(readFileSync(copy, "utf8")).toContain("ask &lt;b&gt;Ann&lt;/b&gt;");
+    const again = await openReport(copy);
+    expect(await again.locator("#finding-1").getByLabel("Your note").inputValue()).toBe("ask <b>Ann</b>");
+    expect(await again.locator("#finding-1 input[value=bug]").isChecked()).toBe(true);
+});
+
+test("Firefox runs nothing that hostile data brings", async () => {
+    const page = await openReport("hostile");
+    expect(await page.evaluate(() => "hurt" in window)).toBe(false);
+    expect(await page.locator("main img, main script, main iframe").count()).toBe(0);
+    expect(await page.locator(".card").count()).toBe(13);
+});
