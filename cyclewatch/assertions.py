@@ -10,10 +10,15 @@ from cyclewatch.wording import failure_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from types import TracebackType
 
+    from cyclewatch._native import Finding
     from cyclewatch.watches import Watch
+
+# Told of the findings of each error, in the thread that is about to raise it. A test runner that
+# looks for loops itself need not blame a test again for what the test has been told already.
+listeners: list[Callable[[Sequence[Finding]], None]] = []
 
 
 class assert_no_tensor_cycles:  # noqa: N801 - used as a function is, like contextlib's own
@@ -22,6 +27,8 @@ class assert_no_tensor_cycles:  # noqa: N801 - used as a function is, like conte
     ``with cyclewatch.assert_no_tensor_cycles(): step()`` collects garbage before the block, so
     that older garbage is not blamed on it, and after it. If the block raises, its exception goes
     on and nothing is checked: the traceback keeps the block's variables alive.
+
+    Under the pytest plugin a test that catches the error is not failed again for the same loops.
 
     The ``with`` gives the :class:`Watch`, whose report holds what was found. Findings that are
     known and accepted (see ``Finding.standing``) do not raise.
@@ -47,6 +54,8 @@ class assert_no_tensor_cycles:  # noqa: N801 - used as a function is, like conte
         exception: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        # Where pytest shows a traceback it then ends at the `with`; to others it is a name.
+        __tracebackhide__ = True
         if exception is None:
             # Puts our entry in gc.callbacks back if the block took it out.
             _ = self._watch.stats
@@ -56,4 +65,6 @@ class assert_no_tensor_cycles:  # noqa: N801 - used as a function is, like conte
             return
         findings = [one for one in self._watch.report().findings if one.standing == "new"]
         if findings:
+            for listener in listeners:
+                listener(findings)
             raise TensorCycleError(failure_text(findings), findings)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cyclewatch import TensorCycleError
 from cyclewatch.pytest_plugin.examiner import Examiner
 from cyclewatch.pytest_plugin.heap import Heap
 from cyclewatch.pytest_plugin.loops import CARRIER
@@ -15,6 +16,7 @@ from cyclewatch.pytest_plugin.marks import allowances, mode_for
 from cyclewatch.pytest_plugin.repetition import Repetition
 from cyclewatch.pytest_plugin.reporting import add_properties, point_at_loop
 from cyclewatch.pytest_plugin.run import Run
+from cyclewatch.pytest_plugin.told import Told
 from cyclewatch.pytest_plugin.tracebacks import clear_frames, forget_last_exception
 from cyclewatch.pytest_plugin.verdicts import Judge, TensorCycle
 
@@ -110,9 +112,9 @@ class Checker:
         report = yield
         setattr(report, CARRIER, loops)
         error = call.excinfo.value if call.excinfo is not None else None
-        if isinstance(error, TensorCycle):
+        if isinstance(error, (TensorCycle, TensorCycleError)):
             point_at_loop(report, loops)
-        elif error is not None:
+        if error is not None and not isinstance(error, TensorCycle):
             run.raised = self._pinned = True
             if call.when in run.texts:
                 report.sections.append(("cyclewatch", run.texts[call.when]))
@@ -148,16 +150,17 @@ class Checker:
         if run is None or (self._settings.scope == "call" and when != "call"):
             return (yield)
         repetition = self._repetition(when)
+        run.told = Told()
         watch = self._examiner.start_watch()
         try:
-            with repetition.of(run.item):
+            with repetition.of(run.item), run.told.listening():
                 result = yield
         except BaseException as error:
             if not isinstance(error, _ENDS_THE_RUN):
-                self._examine(run, when, watch, nextitem, repetition, raised=True)
+                self._examine(run, when, watch, nextitem, repetition, error)
             watch.stop()
             raise
-        self._examine(run, when, watch, nextitem, repetition, raised=False)
+        self._examine(run, when, watch, nextitem, repetition, None)
         return result
 
     def _repetition(self, when: str) -> Repetition:
@@ -171,12 +174,11 @@ class Checker:
         watch: Watch,
         nextitem: pytest.Item | None,
         repetition: Repetition,
-        *,
-        raised: bool,
+        error: BaseException | None,
     ) -> None:
         if not run.is_here:
             return
         if when == "teardown" and isinstance(run.item, pytest.Function):
             # The values of fixtures that are torn down; pytest drops them next.
             run.item.funcargs.clear()
-        self._examiner.examine_phase(run, when, watch, nextitem, repetition.recurs, raised=raised)
+        self._examiner.examine_phase(run, when, watch, nextitem, repetition.recurs, error)

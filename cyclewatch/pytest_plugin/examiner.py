@@ -10,6 +10,7 @@ from cyclewatch.pytest_plugin.births import Birth, Births, parents_of
 from cyclewatch.pytest_plugin.loops import REPORT_NAME
 from cyclewatch.pytest_plugin.marks import allowances, mode_for
 from cyclewatch.pytest_plugin.reporting import report_again
+from cyclewatch.pytest_plugin.told import is_failed_assertion
 from cyclewatch.pytest_plugin.tracebacks import clear_frames
 from cyclewatch.pytest_plugin.verdicts import Judge, TensorCycle
 from cyclewatch.watches import issue_warning
@@ -59,12 +60,11 @@ class Examiner:
         watch: Watch,
         nextitem: pytest.Item | None,
         is_ours: Callable[[Finding], bool],
-        *,
-        raised: bool,
+        error: BaseException | None,
     ) -> None:
         """Find what the phase left. Raises TensorCycle if the test has to answer for it.
 
-        If something was `raised` in the phase, that stands; what was found is told beside it.
+        If the phase raised an `error`, that stands; what was found is told beside it.
         """
         ended = _ended_nodes(run.item, nextitem) if when == "teardown" else set()
         findings, dead = self._look(watch, run.item, ended)
@@ -81,11 +81,19 @@ class Examiner:
                 own.append(finding)
         if not own:
             return
-        new, run.loops[when] = self._judge.judge(own, run.allowances, run.item, when)
-        if new:
-            run.texts[when] = self._text(new)
-            if not raised:
-                self._complain(run, new, run.texts[when])
+        goes_on = not is_failed_assertion(error, run.item)
+        new, run.loops[when] = self._judge.judge(
+            own,
+            run.allowances,
+            run.item,
+            when,
+            is_expected=lambda finding: goes_on and run.told.covers(finding),
+        )
+        untold = [finding for finding in new if not run.told.covers(finding)]
+        if untold:
+            run.texts[when] = self._text(untold)
+            if error is None:
+                self._complain(run, untold, run.texts[when])
 
     def examine_leavings(self, run: Run) -> None:
         """Find what became garbage only when pytest let go of the test."""

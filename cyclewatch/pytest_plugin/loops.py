@@ -21,6 +21,8 @@ CARRIER = "cyclewatch_loops"
 NEW = "new"
 KNOWN = "known"
 ALLOWED = "allowed"
+# The test was told of it by an assertion of its own, and went on.
+EXPECTED = "expected"
 
 
 class Loop(TypedDict):

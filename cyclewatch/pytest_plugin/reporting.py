@@ -24,10 +24,10 @@ def add_properties(item: pytest.Item, loops: Sequence[Loop]) -> None:
 def point_at_loop(report: pytest.TestReport, loops: Sequence[Loop]) -> None:
     """Make the one line that stands for a failure speak of the loop, not of this plugin."""
     crash = getattr(report.longrepr, "reprcrash", None)
-    if crash is None:
+    new = [loop for loop in loops if loop["verdict"] == NEW]
+    if crash is None or not new:
         return
     crash.message = crash.message.partition(": ")[2]
-    new = [loop for loop in loops if loop["verdict"] == NEW]
     heaviest = max(new, key=lambda loop: loop["held_bytes"])
     crash.path, crash.lineno = heaviest["path"], heaviest["line"]
 

@@ -7,6 +7,8 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from cyclewatch.pytest_plugin.told import Told
+
 if TYPE_CHECKING:
     import pytest
 
@@ -30,6 +32,8 @@ class Run:
     raised: bool = False
     # Only those whose frames are to be emptied.
     exceptions: list[BaseException] = field(default_factory=list)
+    # By the assertions of the phase that runs, or was the last to run.
+    told: Told = field(default_factory=Told)
     # By phase, until the phase's report takes them: what was found, and the text of it.
     loops: dict[str, list[Loop]] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)

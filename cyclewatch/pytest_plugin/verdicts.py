@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cyclewatch.pytest_plugin.loops import ALLOWED, KNOWN, NEW, Loop, loop_of
+from cyclewatch.pytest_plugin.loops import ALLOWED, EXPECTED, KNOWN, NEW, Loop, loop_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from cyclewatch import Finding
     from cyclewatch.pytest_plugin.baseline import Baseline
     from cyclewatch.pytest_plugin.marks import Allowance
+
+
+_EXPECTED_REASON = "assert_no_tensor_cycles() raised for it, and the test went on"
 
 
 class TensorCycle(pytest.fail.Exception):  # type: ignore[misc, name-defined]
@@ -43,8 +46,12 @@ class Judge:
         allowances: Sequence[Allowance],
         item: pytest.Item | None,
         when: str,
+        is_expected: Callable[[Finding], bool] = lambda _: False,
     ) -> tuple[list[Finding], list[Loop]]:
-        """Those of `findings` that are new, and a record of each."""
+        """Those of `findings` that are new, and a record of each.
+
+        `is_expected` says of a finding whether the test knows of it by itself.
+        """
         verdicts: dict[str, tuple[str, str]] = {}
         open_to_marks: list[Finding] = []
         for finding in findings:
@@ -53,6 +60,8 @@ class Judge:
             elif self._baseline is not None and finding.signature in self._baseline.entries:
                 entry = self._baseline.entries[finding.signature]
                 verdicts[finding.signature] = (KNOWN, entry.reason)
+            elif is_expected(finding):
+                verdicts[finding.signature] = (EXPECTED, _EXPECTED_REASON)
             else:
                 open_to_marks.append(finding)
         for allowance in allowances:
