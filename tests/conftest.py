@@ -14,6 +14,12 @@ ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / ".build" / "dev"
 
 
+def pytest_addoption(parser, pluginmanager):
+    """Declare what pyproject.toml says to pytest-asyncio, where that is not there to do so."""
+    if not pluginmanager.has_plugin("asyncio"):
+        parser.addini("asyncio_default_fixture_loop_scope", "pytest-asyncio's own")
+
+
 @dataclasses.dataclass(frozen=True)
 class Interpreter:
     """A Python that can import cyclewatch; only the first of them has torch."""
