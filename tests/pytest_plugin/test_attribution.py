@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whose a loop is, when it becomes garbage at another time than it was made."""
 
+KINDS = ("buffers", "tensors")
+
 
 def test_garbage_from_before_is_nobodys(run):
     result = run(

@@ -3,6 +3,8 @@
 
 import pytest
 
+KINDS = ("buffers", "tensors")
+
 TWO = """
 import loops
 
@@ -185,11 +187,7 @@ def test_flaky():
     result.stdout.fnmatch_lines(["*1 passed, 1 rerun*"])
 
 
-@pytest.mark.parametrize(
-    ("kind", "dist"),
-    [("buffers", "load"), ("buffers", "each"), ("tensors", "load")],
-    indirect=["kind"],
-)
+@pytest.mark.parametrize("dist", ["load", "each"])
 def test_xdist_merges_all_workers(project, dist):
     project.makepyfile(
         test_it="""

@@ -5,6 +5,8 @@ import pytest
 
 from cyclewatch.pytest_plugin.options import OPTIONS, parse_bytes
 
+KINDS = ("buffers", "tensors")
+
 LEAK = "import loops\ndef test_leak():\n    loops.Engine(1000)"
 
 
