@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Each target sets up what it needs by itself and repeats nothing that is already done.
 .DEFAULT_GOAL := help
-.PHONY: help build demo test bench regrtest fuzz lint format clean
+.PHONY: help build demo test bench soak regrtest fuzz lint format clean
 
 export JOBS ?= 2
 
 help: ## Say what there is
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 demo: ## Run two leaking programs under a watch; print the cards and the reports' paths
 	@scripts/bootstrap
@@ -26,6 +26,12 @@ bench: ## Measure, and print ratios taken in this run
 	@scripts/bootstrap bench
 	@scripts/build bench _native benchmarks
 	@scripts/bench
+
+soak: ## Train and leak under a watch for half an hour; writes docs/soak.md and its plot
+	@scripts/bootstrap bench
+	@scripts/build bench _native
+	@PYTHONPATH=.build/bench/package .venv/bin/python benchmarks/soak.py \
+		--plot docs/images/soak.svg --page docs/soak.md
 
 regrtest: ## Run CPython's own tests with and without a watch in every process; compare
 	@scripts/bootstrap
