@@ -18,15 +18,20 @@ class LedgerData(TypedDict):
     loops: list[Loop]
     notes: list[str]
     reports: list[str]
+    present: list[str]
 
 
 class Ledger:
-    """Loops found after their test was reported, notes for the summary, reports to merge."""
+    """Loops found after their test was reported, notes for the summary, reports to merge.
+
+    And which of the baseline's tests are present, also where they do not run.
+    """
 
     def __init__(self) -> None:
         """Nothing to tell yet."""
         self.loops: list[Loop] = []
         self.notes: list[str] = []
+        self.present: set[str] = set()
         self._reports: list[str] = []
 
     def add_report(self, report: Report) -> None:
@@ -39,10 +44,16 @@ class Ledger:
 
     def as_data(self) -> LedgerData:
         """For another process's :meth:`add_data`."""
-        return {"loops": self.loops, "notes": self.notes, "reports": self._reports}
+        return {
+            "loops": self.loops,
+            "notes": self.notes,
+            "reports": self._reports,
+            "present": sorted(self.present),
+        }
 
     def add_data(self, data: LedgerData) -> None:
         """Take over what a worker had to tell."""
         self.loops += data["loops"]
         self.notes += [note for note in data["notes"] if note not in self.notes]
         self._reports += data["reports"]
+        self.present.update(data["present"])

@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import pytest
+
 from cyclewatch.pytest_plugin.baseline import Baseline, first_baseline
 from cyclewatch.pytest_plugin.loops import KNOWN, NEW, Loop
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
-
-    import pytest
 
 
 class Ratchet:
@@ -25,12 +26,18 @@ class Ratchet:
         self._update = update
         self._strict = strict
         self._is_first = not path.exists()
-        # Tests whose body ran.
-        self.ran: set[str] = set()
+        # Tests that were checked and passed: what they do not make they make no more. One that
+        # failed may not have come so far.
+        self.passed: set[str] = set()
         self.fails = False
 
-    def settle(self, loops: list[Loop], session: pytest.Session) -> list[str]:
-        """Judge the baseline by the `loops` of the run. What there is to say, line by line."""
+    def settle(
+        self, loops: list[Loop], present: Collection[str], session: pytest.Session
+    ) -> list[str]:
+        """Judge the baseline by the `loops` of the run. What there is to say, line by line.
+
+        `present` are those tests of the baseline that were found, whether they ran or not.
+        """
         if self._is_first:
             return self._make_first(loops)
         counts: Counter[str] = Counter()
@@ -40,7 +47,7 @@ class Ratchet:
         vanished = [
             signature
             for signature, entry in self._baseline.entries.items()
-            if not counts[signature] and self._can_tell(entry.test, session)
+            if not counts[signature] and self._can_tell(entry.test, present, session)
         ]
         if self._update:
             return self._shrink(vanished, counts)
@@ -81,20 +88,15 @@ class Ratchet:
             return [f"the baseline cannot be written: {error}"]
         return [f"took out of the baseline {self._path}, vanished loops: {len(vanished)}"]
 
-    def _can_tell(self, test: str, session: pytest.Session) -> bool:
-        # Only a run of the example can tell that its loop is gone, or a run in which that test
-        # would have been: one that selected nothing.
-        if test in self.ran:
+    def _can_tell(self, test: str, present: Collection[str], session: pytest.Session) -> bool:
+        # Only a run of the example can tell that its loop is gone; or a run that looked for that
+        # test in its file and did not find it.
+        if test in self.passed:
             return True
-        option = session.config.option
-        narrowed = (
-            option.keyword
-            or option.markexpr
-            or getattr(option, "lf", False)
-            or getattr(option, "deselect", None)
-            or any("::" in argument for argument in session.config.args)
-            or session.shouldfail
-            or session.shouldstop
-        )
+        config = session.config
+        narrowed = getattr(config.option, "lf", False) or any("::" in each for each in config.args)
+        ended = session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+        if test in present or narrowed or not ended:
+            return False
         file = test.split("::")[0]
-        return not narrowed and any(node.startswith(f"{file}::") for node in self.ran)
+        return any(node.startswith(f"{file}::") for node in self.passed)

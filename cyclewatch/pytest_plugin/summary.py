@@ -67,8 +67,9 @@ class Summary:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the loops off the report of a phase."""
         self._loops += getattr(report, CARRIER, [])
-        if self._ratchet is not None and report.when == "call" and not report.skipped:
-            self._ratchet.ran.add(report.nodeid)
+        is_checked = hasattr(report, CARRIER)
+        if self._ratchet is not None and is_checked and report.when == "call" and report.passed:
+            self._ratchet.passed.add(report.nodeid)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: object) -> None:
@@ -76,13 +77,16 @@ class Summary:
         data = getattr(node, "workeroutput", {}).get("cyclewatch")
         if data is not None:
             self._ledger.add_data(data)
+        elif self._settings.report is not None:
+            name = getattr(getattr(node, "gateway", None), "id", "a worker")
+            self._ledger.notes.append(f"{name} ended before its time; the report lacks what it saw")
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the files; fail a run that no test failed for what no test can answer."""
         self._loops += self._ledger.loops
         new = [loop for loop in self._loops if loop["verdict"] == NEW]
         if self._ratchet is not None:
-            self._problems += self._ratchet.settle(self._loops, session)
+            self._problems += self._ratchet.settle(self._loops, self._ledger.present, session)
         if self._settings.report is not None:
             self._problems += write_report(self._ledger.reports(), self._settings.report)
         if self._settings.sarif is not None:

@@ -22,6 +22,19 @@ if TYPE_CHECKING:
 _CHECKER = "cyclewatch-checker"
 
 
+class _RollCall:
+    """Notes which tests of the baseline are present, before any of them is deselected."""
+
+    def __init__(self, baseline: Baseline, ledger: Ledger) -> None:
+        self._tests = {entry.test for entry in baseline.entries.values()}
+        self._ledger = ledger
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Under xdist this happens in each worker, and each finds the same."""
+        self._ledger.present.update(self._tests & {item.nodeid for item in items})
+
+
 class _Sender:
     """Hands an xdist worker's ledger to the process that tells of the run."""
 
@@ -47,12 +60,15 @@ def switch_on(config: pytest.Config, settings: Settings) -> None:
     ledger = Ledger()
     baseline = _read_baseline(settings)
     plugins.register(Checker(settings, Judge(baseline, config.rootpath), ledger), _CHECKER)
+    if baseline is not None:
+        plugins.register(_RollCall(baseline, ledger), "cyclewatch-roll-call")
     output = getattr(config, "workeroutput", None)
     if output is not None:
         plugins.register(_Sender(ledger, output), "cyclewatch-sender")
         return
     ratchet = None
-    if settings.baseline is not None and baseline is not None:
+    # Where only marked tests are checked, nothing can be said of the baseline's loops.
+    if settings.baseline is not None and baseline is not None and settings.mode != "off":
         ratchet = Ratchet(
             settings.baseline,
             baseline,

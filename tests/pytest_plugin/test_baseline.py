@@ -23,6 +23,7 @@ def test_trainer():
 OPTIONS = ("--cyclewatch", "--cyclewatch-baseline=known.json")
 UPDATE = (*OPTIONS, "--cyclewatch-update-baseline")
 STRICT = (*OPTIONS, "--cyclewatch-strict-baseline")
+BOTH = (*STRICT, "--cyclewatch-update-baseline")
 
 
 @pytest.fixture
@@ -106,7 +107,48 @@ def test_update_lowers_a_count_and_never_raises_it(run, baseline):
 
 @pytest.mark.parametrize("narrowed", [("-k", "engine"), ("test_it.py::test_engine",)])
 def test_run_of_some_tests_says_nothing_of_the_others(run, baseline, narrowed):
-    result = run(*STRICT, "--cyclewatch-update-baseline", *narrowed)
+    result = run(*BOTH, *narrowed)
+    assert result.ret == 0
+    assert len(entries(baseline)) == 2
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "pytest.skip('not today')",
+        "pytest.xfail('known')",
+        "assert False, 'before it makes a loop'",
+        "pytest.exit('interrupted')",
+    ],
+)
+def test_run_that_did_not_come_to_the_loop_does_not_say_that_it_is_gone(run, baseline, before):
+    def hindered(text):
+        return f"import pytest\n{OLD}".replace(text, f"    {before}\n{text}")
+
+    result = run(*BOTH, test_it=hindered("    loops.Trainer(2000)"))
+    assert "vanished" not in str(result.stdout)
+    assert len(entries(baseline)) == 2
+    # Nor does it of the tests that come after.
+    run(*BOTH, test_it=hindered("    loops.Engine(1000)\n    loops"))
+    assert len(entries(baseline)) == 2
+
+
+def test_deselected_test_is_not_gone(run, baseline, project):
+    project.makeconftest(
+        """
+def pytest_collection_modifyitems(config, items):
+    config.hook.pytest_deselected(items=[items.pop()])
+"""
+    )
+    result = run(*BOTH)
+    result.assert_outcomes(passed=1, deselected=1)
+    assert len(entries(baseline)) == 2
+
+
+def test_run_of_marked_tests_only_does_not_speak_of_the_baseline(run, baseline):
+    marked = "\nimport pytest\n@pytest.mark.no_tensor_cycles\ndef test_marked(): pass\n"
+    result = run(*BOTH, "--cyclewatch=off", test_it=OLD + marked)
+    result.assert_outcomes(passed=3)
     assert result.ret == 0
     assert len(entries(baseline)) == 2
 

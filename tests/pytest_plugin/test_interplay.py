@@ -3,6 +3,8 @@
 
 import pytest
 
+import cyclewatch
+
 KINDS = ("buffers", "tensors")
 
 TWO = """
@@ -229,3 +231,38 @@ def test_allowed():
     )
     assert len(list((project.path / "reports").iterdir())) == 2
     assert (project.path / "loops.sarif").exists()
+
+
+def test_worker_that_dies_takes_no_failure_with_it(project):
+    project.makepyfile(
+        test_it="""
+import os
+import loops
+
+def test_before():
+    loops.Engine(1000)
+
+def test_dies():
+    os._exit(1)
+
+def test_after():
+    loops.Engine(1000)
+"""
+    )
+    result = project.runpytest_subprocess(
+        "-pno:hypothesispytest",
+        "-n1",
+        "--cyclewatch=fail",
+        "--cyclewatch-report=reports",
+    )
+    result.assert_outcomes(failed=3)
+    result.stdout.fnmatch_lines(
+        [
+            "  2.0 KiB in 2 loops  Engine*",
+            "report: *cyclewatch.html",
+            "gw0 ended before its time; the report lacks what it saw",
+            "cyclewatch: 1 loop, *",
+        ]
+    )
+    report = cyclewatch.Report.load(project.path / "reports" / "cyclewatch.json")
+    assert [finding.occurrences for finding in report.findings] == [1]
