@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Each target sets up what it needs by itself and repeats nothing that is already done.
 .DEFAULT_GOAL := help
-.PHONY: help build demo test bench soak regrtest fuzz lint format clean
+.PHONY: help build demo test gpu-test bench soak regrtest fuzz lint format clean
 
 export JOBS ?= 2
 
@@ -32,6 +32,11 @@ soak: ## Train and leak under a watch for half an hour; writes docs/soak.md and 
 	@scripts/build bench _native
 	@PYTHONPATH=.build/bench/package .venv/bin/python benchmarks/soak.py \
 		--plot docs/images/soak.svg --page docs/soak.md
+
+gpu-test: ## Run the checks that need a CUDA device; writes docs/gpu.md where there is one
+	@scripts/bootstrap test
+	@scripts/build dev _native
+	@.venv/bin/python tests/gpu/run.py
 
 regrtest: ## Run CPython's own tests with and without a watch in every process; compare
 	@scripts/bootstrap

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lets the tests of the device import what lies next to them."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
