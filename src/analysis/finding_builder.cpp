@@ -154,6 +154,7 @@ void FindingBuilder::add_owner(const ReachedOwner& reached,
     if (const auto known = group_of_.find(reached.group); known != group_of_.end()) {
         OwnerGroup& group = groups_[known->second];
         group.summary.count += factor;
+        group.summary.storages.push_back({observation_.owners[reached.owner].storage, factor});
         group.several_ways = group.several_ways || group.way != reached.way;
         return;
     }
@@ -171,6 +172,7 @@ void FindingBuilder::add_owner(const ReachedOwner& reached,
     group.summary.dtype = owner.dtype;
     group.summary.allocated_at = allocation_of(graph_, owner);
     group.summary.count = factor;
+    group.summary.storages.push_back({owner.storage, factor});
     group.summary.path = walk.path_text(walk.node_of(reached), false);
     group.generic_path = walk.path_text(walk.node_of(reached), true);
     group.way = reached.way;

@@ -107,7 +107,8 @@ void bind_owner(py::module_& module) {
         .def_property_readonly(
             "allocated_at",
             [](const OwnerSummary& self) { return text_or_none(self.allocated_at); },
-            "'path:line' that created it; None if that was not recorded.")
+            "'path:line' that created it, as tracemalloc recorded, or that allocated its memory, "
+            "as torch's memory history did; None if neither says.")
         .def("__repr__", [](const OwnerSummary& self) {
             return "<Owner " + self.type + " " + base::format_bytes(self.bytes) + " on " +
                    self.device + " at " + quoted(self.path) + ">";

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/allocation_site.h"
 
-#include <utility>
+#include <string>
 
-#include "base/source_path.h"
 #include "capture/labelers/text.h"
 #include "compat/allocation_trace.h"
 #include "python/references.h"
@@ -12,7 +11,7 @@ namespace cyclewatch::capture {
 namespace {
 
 // One (file name, line) of a traceback.
-AllocationSite site_of(PyObject* call) {
+base::CallSite site_of(PyObject* call) {
     if (PyTuple_CheckExact(call) == 0 || PyTuple_GET_SIZE(call) != 2 ||
         PyLong_CheckExact(PyTuple_GET_ITEM(call, 1)) == 0) {
         return {};
@@ -28,22 +27,18 @@ AllocationSite site_of(PyObject* call) {
 
 }  // namespace
 
-AllocationSite allocation_site(PyObject* object) {
+base::CallSite allocation_site(PyObject* object) {
     const python::OwnedRef traceback = python::steal(cyclewatch_allocation_traceback(object));
     if (!traceback || PyTuple_CheckExact(traceback.get()) == 0) {
         return {};
     }
-    AllocationSite innermost;
+    base::CallChoice choice;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(traceback.get()); ++i) {
-        AllocationSite site = site_of(PyTuple_GET_ITEM(traceback.get(), i));
-        if (site.line != 0 && base::origin_of_path(site.path) == base::Origin::user) {
-            return site;
-        }
-        if (i == 0) {
-            innermost = std::move(site);
+        if (!choice.offer(site_of(PyTuple_GET_ITEM(traceback.get(), i)))) {
+            break;
         }
     }
-    return innermost;
+    return choice.take();
 }
 
 }  // namespace cyclewatch::capture

@@ -9,16 +9,10 @@
 
 #include <Python.h>
 
-#include <cstdint>
-#include <string>
+#include "base/call_site.h"
 
 namespace cyclewatch::capture {
 
-struct AllocationSite {
-    std::string path;  // "": not known
-    std::uint32_t line = 0;
-};
-
-[[nodiscard]] AllocationSite allocation_site(PyObject* object);
+[[nodiscard]] base::CallSite allocation_site(PyObject* object);
 
 }  // namespace cyclewatch::capture

@@ -127,7 +127,7 @@ model::Node GraphNamer::describe(PyObject* object) {
 void GraphNamer::add_node(std::uint32_t node) {
     model::Node described = describe(named_[node]);
     described.condemned = selected_[node] < condemned_;
-    const AllocationSite site = allocation_site(named_[node]);
+    const base::CallSite site = allocation_site(named_[node]);
     described.allocated = {builder_.intern(site.path), site.line};
     builder_.add_node(described);
 }

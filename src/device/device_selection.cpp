@@ -2,6 +2,7 @@
 #include "device/device_selection.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace cyclewatch::device {
 namespace {
@@ -31,6 +32,17 @@ base::Error unknown_device(const std::string& word) {
 }
 
 }  // namespace
+
+std::optional<int> cuda_number(std::string_view device) noexcept {
+    constexpr std::string_view kPrefix = "cuda:";
+    const char* const end = device.data() + device.size();
+    int number = -1;
+    if (!device.starts_with(kPrefix) ||
+        std::from_chars(device.data() + kPrefix.size(), end, number).ptr != end || number < 0) {
+        return std::nullopt;
+    }
+    return number;
+}
 
 const std::vector<std::string>& known_device_names() {
     static const std::vector<std::string> names{

@@ -2,6 +2,7 @@
 // Which devices a watch looks at: devices="auto", ("cuda",), ("cpu", "cuda:1"), "all".
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,9 @@ namespace cyclewatch::device {
 // Device kinds users may name: "cpu" "cuda" "xpu" "mps" "mtia" "hpu" "npu" "xla" ... plus
 // "auto" and "all".
 [[nodiscard]] const std::vector<std::string>& known_device_names();
+
+// The number of "cuda:<number>"; nothing of any other word.
+[[nodiscard]] std::optional<int> cuda_number(std::string_view device) noexcept;
 
 class DeviceSelection {
   public:

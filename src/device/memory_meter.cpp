@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "device/device_selection.h"
 #include "device/torch_memory.h"
 
 namespace cyclewatch::device {
@@ -45,18 +46,6 @@ std::optional<std::uint64_t> resident_bytes() noexcept {
         return std::nullopt;
     }
     return bytes_of_pages(pages);
-}
-
-// The number of "cuda:<number>".
-std::optional<int> cuda_number(std::string_view device) noexcept {
-    constexpr std::string_view kPrefix = "cuda:";
-    const char* const end = device.data() + device.size();
-    int number = -1;
-    if (!device.starts_with(kPrefix) ||
-        std::from_chars(device.data() + kPrefix.size(), end, number).ptr != end || number < 0) {
-        return std::nullopt;
-    }
-    return number;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "model/ids.h"
 #include "model/words.h"
 
 namespace cyclewatch::model {
@@ -25,6 +26,14 @@ struct Reference {
     friend bool operator==(const Reference&, const Reference&) = default;
 };
 
+// How many of an owner's equals are over one storage of the observation it came from.
+struct StorageShare {
+    StorageId storage{};
+    std::uint64_t owners = 0;
+
+    friend bool operator==(const StorageShare&, const StorageShare&) = default;
+};
+
 struct OwnerSummary {
     std::string type;
     std::string device;
@@ -34,6 +43,8 @@ struct OwnerSummary {
     std::string path;          // how the loop reaches it: "Engine.weights['w']"
     std::uint64_t count = 1;   // equal owners (type, device, bytes, shape, dtype, path)
     std::string allocated_at;  // "path:line"; "" if that was not recorded
+    // Until the finding is stored; then empty, for the observation is gone.
+    std::vector<StorageShare> storages;
 
     friend bool operator==(const OwnerSummary&, const OwnerSummary&) = default;
 };

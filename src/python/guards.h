@@ -47,6 +47,23 @@ class GilRelease {
     PyThreadState* state_;
 };
 
+// No automatic collection for a scope: what it makes is ours, and a collection amid it would find
+// the program's garbage earlier than the program does. REQUIRES: GIL held.
+class GcPause {
+  public:
+    GcPause() noexcept : was_enabled_(PyGC_Disable() != 0) {}
+    GcPause(const GcPause&) = delete;
+    GcPause& operator=(const GcPause&) = delete;
+    ~GcPause() {
+        if (was_enabled_) {
+            PyGC_Enable();
+        }
+    }
+
+  private:
+    bool was_enabled_;
+};
+
 // Puts the youngest generation's allocation count back at scope end, so that objects of ours
 // never move the moment of the program's next automatic collection. REQUIRES: GIL held.
 class YoungCountGuard {

@@ -11,28 +11,34 @@ namespace {
 
 using model::OwnerSummary;
 
-auto identity(const OwnerSummary& owner) {
-    return std::tie(owner.type,
-                    owner.device,
-                    owner.bytes,
-                    owner.shape,
-                    owner.dtype,
-                    owner.path,
-                    owner.allocated_at);
+auto looks(const OwnerSummary& owner) {
+    return std::tie(owner.type, owner.device, owner.bytes, owner.shape, owner.dtype, owner.path);
 }
 
-void merge_owners(model::Finding& stored, std::vector<OwnerSummary> owners) {
-    for (OwnerSummary& owner : owners) {
-        const auto equal = std::find_if(
-            stored.owners.begin(), stored.owners.end(), [&owner](const OwnerSummary& known) {
-                return identity(known) == identity(owner);
-            });
-        if (equal == stored.owners.end()) {
-            stored.owners.push_back(std::move(owner));
-        } else {
-            equal->count += owner.count;
-        }
+using Owners = std::vector<OwnerSummary>;
+
+// Those that look like `owner` and were allocated at `site`.
+Owners::iterator find_at(Owners& owners, const OwnerSummary& owner, const std::string& site) {
+    return std::find_if(owners.begin(), owners.end(), [&](const OwnerSummary& known) {
+        return known.allocated_at == site && looks(known) == looks(owner);
+    });
+}
+
+// Those that `owner` is counted with. A site that is not known fits any: that one was looked up
+// and another was not makes no two kinds of them.
+Owners::iterator find_equal(Owners& owners, const OwnerSummary& owner) {
+    if (const auto same = find_at(owners, owner, owner.allocated_at); same != owners.end()) {
+        return same;
     }
+    if (!owner.allocated_at.empty()) {
+        return find_at(owners, owner, "");
+    }
+    return std::find_if(owners.begin(), owners.end(), [&owner](const OwnerSummary& known) {
+        return looks(known) == looks(owner);
+    });
+}
+
+void sort_and_bound_owners(model::Finding& stored) {
     std::stable_sort(stored.owners.begin(), stored.owners.end(), [](const auto& a, const auto& b) {
         return a.bytes * a.count > b.bytes * b.count;
     });
@@ -43,6 +49,21 @@ void merge_owners(model::Finding& stored, std::vector<OwnerSummary> owners) {
         stored.omitted_owners = std::max(stored.omitted_owners, over);
         stored.owners.resize(model::kMaxOwnersPerFinding);
     }
+}
+
+void merge_owners(model::Finding& stored, Owners owners) {
+    for (OwnerSummary& owner : owners) {
+        const auto equal = find_equal(stored.owners, owner);
+        if (equal == stored.owners.end()) {
+            stored.owners.push_back(std::move(owner));
+            continue;
+        }
+        equal->count += owner.count;
+        if (equal->allocated_at.empty()) {
+            equal->allocated_at = std::move(owner.allocated_at);
+        }
+    }
+    sort_and_bound_owners(stored);
 }
 
 // What the report shows of one occurrence; it belongs together.
@@ -125,6 +146,41 @@ void merge(model::Finding& stored, model::Finding later) {
     merge_owners(stored, std::move(later.owners));
     merge_sightings(stored, later.sightings);
     merge_opinions(stored, later);
+}
+
+void place(model::Finding& stored, const PlacedOwners& placed) {
+    const auto unplaced = find_at(stored.owners, placed.owner, "");
+    if (unplaced == stored.owners.end() || placed.sites.empty()) {
+        return;
+    }
+    OwnerSummary rest = std::move(*unplaced);
+    stored.owners.erase(unplaced);
+    std::uint64_t not_found = placed.owner.count;
+    for (const auto& [site, count] : placed.sites) {
+        OwnerSummary owner = rest;
+        owner.allocated_at = site;
+        owner.count = std::min(count, rest.count);
+        rest.count -= owner.count;
+        not_found -= std::min(count, not_found);
+        if (owner.count == 0) {
+            continue;
+        }
+        const auto known = find_at(stored.owners, owner, site);
+        if (known == stored.owners.end()) {
+            stored.owners.push_back(std::move(owner));
+        } else {
+            known->count += owner.count;
+        }
+    }
+    if (rest.count > 0 && not_found == 0) {
+        // Equal ones that were met since then, and not looked up.
+        merge_owners(stored, {std::move(rest)});
+        return;
+    }
+    if (rest.count > 0) {
+        stored.owners.push_back(std::move(rest));
+    }
+    sort_and_bound_owners(stored);
 }
 
 void sort_heaviest_first(std::vector<model::Finding>& findings) {

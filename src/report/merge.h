@@ -2,6 +2,9 @@
 // How what was found in one collection joins what was found before.
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "model/finding.h"
@@ -13,10 +16,19 @@ namespace cyclewatch::report {
 void stamp(model::Finding& finding, const model::CollectionRecord& record);
 
 // Adds `later` to `stored`; both have the same signature. Numbers add up, owners that are equal
-// are counted together, sightings by the same process are one, and the heavier occurrence is the
-// one that is shown. Where two readers disagree in their verdicts it is unclear; notes are kept
-// below each other.
+// are counted together (one whose allocation site is not known equals those of any), sightings by
+// the same process are one, and the heavier occurrence is the one that is shown. Where two readers
+// disagree in their verdicts it is unclear; notes are kept below each other.
 void merge(model::Finding& stored, model::Finding later);
+
+// Where equal owners of a finding were allocated, as was learnt after it had been stored.
+struct PlacedOwners {
+    model::OwnerSummary owner;                   // as it was stored, without a site
+    std::map<std::string, std::uint64_t> sites;  // "path:line" -> how many of its `count`
+};
+
+// Lists the owners of `stored` by those sites. What equal ones it met meanwhile goes with them.
+void place(model::Finding& stored, const PlacedOwners& placed);
 
 // The order in which a report lists findings.
 void sort_heaviest_first(std::vector<model::Finding>& findings);

@@ -36,8 +36,8 @@ class ReportStore {
     // Merges the findings of one collection and keeps its record. `findings` may be empty.
     Added add(const model::CollectionRecord& record, std::vector<model::Finding> findings);
 
-    // Lets `change` have every finding, when what is thought of them has changed. It must leave
-    // their signatures and numbers as they are, and must not call the store.
+    // Lets `change` have every finding, when what is thought or known of them has changed. It must
+    // leave their signatures and their bytes as they are, and must not call the store.
     void revise(const std::function<void(model::Finding&)>& change);
 
     // Sentences for the report's notes; each is kept once.

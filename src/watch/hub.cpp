@@ -145,6 +145,7 @@ void Hub::look_after_fork() {
         return;
     }
     drop_notices();
+    site_lookup_ = {};
     current_ = {};
     collections_ = 0;
     for (const auto& watch : watches_) {
@@ -213,6 +214,7 @@ void Hub::on_stop(collector::Miss miss) noexcept {
         current_.dropped = "out of memory in the watch";
     }
     current_.caught.reset();
+    current_.storages.reset();
     const Clock::time_point now = Clock::now();
     current_.own += now - entered;
     try {
@@ -240,6 +242,7 @@ void Hub::conclude(collector::Miss miss) {
         record.dead_for_at_most = dead_for_at_most;
         pipeline_.settle(*current_.caught);
         collector::change_young_count(-current_.caught->objects_left);
+        current_.storages = collected_storages(*current_.caught);
         share_out(*current_.caught, record);
         tell_failed_readers();
     }
@@ -295,7 +298,10 @@ void Hub::share_with(Watch& watch, Catch& caught, model::CollectionRecord record
         for (model::Finding& finding : findings) {
             rules_.judge(finding, loaded_version);
         }
-        watch.add(record, std::move(findings));
+        std::vector<SiteQuestion> questions = take_questions(findings, current_.storages);
+        const std::shared_ptr<News> news = watch.add(record, std::move(findings));
+        site_lookup_.ask(watch.shared_from_this(), news, std::move(questions));
+        watch.announce(record, news);
     }
     caught.captured.graph = std::move(observation.graph);
 }

@@ -14,6 +14,7 @@
 #include "catalog/rules.h"
 #include "collector/collection_listener.h"
 #include "watch/pipeline.h"
+#include "watch/site_lookup.h"
 #include "watch/watch.h"
 
 namespace cyclewatch::watch {
@@ -50,7 +51,8 @@ class Hub final : public collector::CollectionListener {
         std::uint64_t condemned = 0;
         Depth depth = Depth::full;
         std::unique_ptr<Catch> caught;
-        std::string dropped;  // why the observation was given up, "" if it was not
+        std::string dropped;         // why the observation was given up, "" if it was not
+        CollectedStorages storages;  // that torch's history may tell of; null: none
     };
 
     Hub() = default;
@@ -68,6 +70,7 @@ class Hub final : public collector::CollectionListener {
     std::vector<std::shared_ptr<Watch>> watches_;
     Pipeline pipeline_;
     catalog::Rules rules_;
+    SiteLookup site_lookup_;
     Current current_;
     bool accelerator_usable_ = false;
     std::uint64_t collections_ = 0;

@@ -152,6 +152,7 @@ std::unique_ptr<Catch> Pipeline::inspect(const collector::CondemnedSet& condemne
     if (depth == Depth::full) {
         caught->memory = meter_.before(caught->storages);
     }
+    caught->condemned_at = device::WallTime::now();
     return caught;
 }
 
@@ -173,6 +174,7 @@ void Pipeline::settle(Catch& caught) noexcept {
         }
     }
     meter_.after(caught.memory);
+    caught.settled_at = device::WallTime::now();
 }
 
 model::Observation observation_of(Catch& caught, const Pipeline::Wanted& wanted) {

@@ -17,6 +17,7 @@
 #include "device/owner_detector.h"
 #include "device/owner_reader.h"
 #include "device/owner_registry.h"
+#include "device/wall_time.h"
 #include "model/observation.h"
 #include "python/references.h"
 
@@ -47,6 +48,8 @@ struct Catch {
     std::vector<PendingOwner> owners;
     std::vector<model::Storage> storages;
     std::vector<model::DeviceMemory> memory;  // in use before the sweep; after settle(), after it
+    device::WallTime condemned_at;            // before the sweep
+    device::WallTime settled_at;              // after it
     capture::CapturedGraph captured;
     std::uint64_t failed_readings = 0;
     int objects_made = 0;  // by readers; each goes with its storage

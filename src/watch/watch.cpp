@@ -105,20 +105,29 @@ std::vector<model::Finding> Watch::large_enough(std::vector<model::Finding> find
     return findings;
 }
 
-void Watch::add(const model::CollectionRecord& record, std::vector<model::Finding> findings) {
+std::shared_ptr<News> Watch::add(const model::CollectionRecord& record,
+                                 std::vector<model::Finding> findings) {
     findings = large_enough(std::move(findings));
-    const bool told_whole = settings_.listeners.on_report != nullptr;
-    std::vector<model::Finding> told = told_whole ? findings : std::vector<model::Finding>();
-    const report::Added added = store_->add(record, std::move(findings));
-    ledger_->add_owners(record.owners, added.fresh.size());
+    auto news = std::make_shared<News>();
+    if (settings_.listeners.on_report) {
+        news->found = findings;
+    }
+    news->fresh = store_->add(record, std::move(findings)).fresh;
+    ledger_->add_owners(record.owners, news->fresh.size());
     open_writer();
     if (writer_ != nullptr) {
-        writer_->changed(!added.fresh.empty());
+        writer_->changed(!news->fresh.empty());
         tell_problems();
     }
-    tell_findings(added.fresh);
-    if (told_whole) {
-        tell_report(record, std::move(told));
+    return news;
+}
+
+void Watch::announce(const model::CollectionRecord& record, const std::shared_ptr<News>& news) {
+    if (settings_.listeners.on_finding) {
+        tell_findings(news);
+    }
+    if (settings_.listeners.on_report) {
+        tell_report(record, news);
     }
 }
 
@@ -128,27 +137,25 @@ void Watch::say(std::function<void()> notice) {
     }
 }
 
-void Watch::tell_findings(const std::vector<model::Finding>& fresh) {
-    if (!settings_.listeners.on_finding) {
-        return;
-    }
+void Watch::tell_findings(const std::shared_ptr<News>& news) {
     const std::string path = writer_ != nullptr ? writer_->path() : "";
-    for (const model::Finding& finding : fresh) {
-        if (finding.standing != model::Standing::fresh) {
+    for (std::size_t i = 0; i < news->fresh.size(); ++i) {
+        if (news->fresh[i].standing != model::Standing::fresh) {
             continue;
         }
-        say([self = shared_from_this(), finding, path] {
-            self->settings_.listeners.on_finding(finding, path);
+        say([self = shared_from_this(), news, i, path] {
+            self->settings_.listeners.on_finding(news->fresh[i], path);
         });
     }
 }
 
-void Watch::tell_report(const model::CollectionRecord& record,
-                        std::vector<model::Finding> findings) {
-    report::ReportStore once(program_, settings_.devices.words());
-    once.add(record, std::move(findings));
-    auto report = std::make_shared<const model::Report>(once.snapshot(stats()));
-    say([self = shared_from_this(), report] { self->settings_.listeners.on_report(report); });
+void Watch::tell_report(const model::CollectionRecord& record, const std::shared_ptr<News>& news) {
+    say([self = shared_from_this(), record, news, program = program_, figures = stats()] {
+        report::ReportStore once(program, self->settings_.devices.words());
+        once.add(record, std::move(news->found));
+        self->settings_.listeners.on_report(
+            std::make_shared<const model::Report>(once.snapshot(figures)));
+    });
 }
 
 void Watch::revise(const std::function<void(model::Finding&)>& change) {

@@ -46,6 +46,13 @@ class Ledger {
     model::Stats stats_;
 };
 
+// What a collection has brought, on its way to the user: what is learnt of it until it is told
+// may still be added.
+struct News {
+    std::vector<model::Finding> fresh;  // signatures seen for the first time
+    std::vector<model::Finding> found;  // all of that collection, if somebody wants to hear of it
+};
+
 class Watch : public std::enable_shared_from_this<Watch> {
   public:
     // `render` turns a report into text of a format (see ReportWriter).
@@ -63,9 +70,12 @@ class Watch : public std::enable_shared_from_this<Watch> {
     void set_step(std::int64_t step) noexcept { step_ = step; }
     [[nodiscard]] std::int64_t step() const noexcept { return step_; }
 
-    // Takes in what one collection found and tells whoever listens; of findings that are no news
-    // on_finding is not told. `findings` are those of `record`'s collection, analysed and judged.
-    void add(const model::CollectionRecord& record, std::vector<model::Finding> findings);
+    // Takes in what one collection found. `findings` are those of `record`'s collection, analysed
+    // and judged.
+    [[nodiscard]] std::shared_ptr<News> add(const model::CollectionRecord& record,
+                                            std::vector<model::Finding> findings);
+    // Tells whoever listens, soon; of findings that are no news on_finding is not told.
+    void announce(const model::CollectionRecord& record, const std::shared_ptr<News>& news);
 
     // Lets `change` have every finding so far (ReportStore::revise).
     void revise(const std::function<void(model::Finding&)>& change);
@@ -89,8 +99,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
     void open_writer();
     [[nodiscard]] std::vector<model::Finding> large_enough(std::vector<model::Finding> findings);
     void say(std::function<void()> notice);
-    void tell_findings(const std::vector<model::Finding>& fresh);
-    void tell_report(const model::CollectionRecord& record, std::vector<model::Finding> findings);
+    void tell_findings(const std::shared_ptr<News>& news);
+    void tell_report(const model::CollectionRecord& record, const std::shared_ptr<News>& news);
 
     Settings settings_;
     ReportWriter::Render render_;

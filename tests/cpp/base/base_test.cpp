@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "base/byte_size.h"
+#include "base/call_site.h"
 #include "base/result.h"
 #include "base/stable_hash.h"
 
@@ -25,6 +28,35 @@ TEST(FormatBytes, StepsUpRatherThanRoundTo1024) {
 
 TEST(FormatBytes, CanSayTheLargestNumber) {
     EXPECT_EQ(format_bytes(UINT64_MAX), "16.0 EiB");
+}
+
+CallSite chosen(const std::vector<CallSite>& calls) {
+    CallChoice choice;
+    for (const CallSite& call : calls) {
+        if (!choice.offer(call)) {
+            break;
+        }
+    }
+    return choice.take();
+}
+
+TEST(CallChoice, IsTheInnermostCallOfTheUser) {
+    EXPECT_EQ(chosen({{"/v/site-packages/torch/nn/init.py", 1},
+                      {"/usr/lib/python3.11/functools.py", 2},
+                      {"/me/model.py", 3},
+                      {"/me/train.py", 4}}),
+              (CallSite{"/me/model.py", 3}));
+}
+
+TEST(CallChoice, IsTheInnermostCallOfAllWhereNoneIsTheUsers) {
+    EXPECT_EQ(chosen({{"", 1},
+                      {"/site-packages/a.py", 0},
+                      {"/site-packages/b.py", 7},
+                      {"/site-packages/c.py", 8}}),
+              (CallSite{"/site-packages/b.py", 7}));
+    EXPECT_EQ(chosen({}), CallSite{});
+    EXPECT_EQ(text_of(CallSite{}), "");
+    EXPECT_EQ(text_of({"/me/model.py", 3}), "/me/model.py:3");
 }
 
 TEST(StableHash, IsFnv1aWithASeparatorAndAFinish) {

@@ -6,6 +6,8 @@
 
 #include <thread>
 
+#include "report/merge.h"
+
 namespace cyclewatch::report {
 namespace {
 
@@ -112,6 +114,84 @@ TEST(ReportStore, CountsEqualOwnersAndKeepsOthersApart) {
     ASSERT_EQ(owners.size(), 2U);
     EXPECT_EQ(owners[0].path, "A.v") << "heaviest first";
     EXPECT_EQ(owners[1].count, 5U);
+}
+
+model::OwnerSummary owner_at(const std::string& site, std::uint64_t count) {
+    model::OwnerSummary result = owner(8, "A.w", count);
+    result.allocated_at = site;
+    return result;
+}
+
+std::vector<model::OwnerSummary> merged(const std::vector<model::OwnerSummary>& first,
+                                        const std::vector<model::OwnerSummary>& second) {
+    ReportStore store = make_store();
+    model::Finding one = finding("a", 8);
+    one.owners = first;
+    model::Finding two = finding("a", 8);
+    two.owners = second;
+    store.add(record(1), {one});
+    store.add(record(2), {two});
+    return store.snapshot({}).findings.at(0).owners;
+}
+
+TEST(ReportStore, CountsAnOwnerOfUnknownSiteWithThoseOfAny) {
+    using Owners = std::vector<model::OwnerSummary>;
+    const Owners known{owner_at("t.py:1", 2)};
+    const Owners unknown{owner_at("", 3)};
+    EXPECT_EQ(merged(known, unknown), Owners{owner_at("t.py:1", 5)});
+    EXPECT_EQ(merged(unknown, known), Owners{owner_at("t.py:1", 5)});
+    EXPECT_EQ(merged(unknown, unknown), Owners{owner_at("", 6)});
+    EXPECT_EQ(merged(known, {owner_at("t.py:2", 3)}),
+              (Owners{owner_at("t.py:2", 3), owner_at("t.py:1", 2)}));
+}
+
+TEST(ReportStore, CountsAnOwnerWithItsOwnSiteFirst) {
+    using Owners = std::vector<model::OwnerSummary>;
+    const Owners two{owner_at("", 4), owner_at("t.py:1", 2)};
+    EXPECT_EQ(merged(two, {owner_at("t.py:1", 1)}),
+              (Owners{owner_at("", 4), owner_at("t.py:1", 3)}));
+    EXPECT_EQ(merged(two, {owner_at("", 1)}), (Owners{owner_at("", 5), owner_at("t.py:1", 2)}));
+}
+
+// What place() makes of `stored` once `count` of its owners were looked up.
+std::vector<model::OwnerSummary> placed(const std::vector<model::OwnerSummary>& stored,
+                                        std::uint64_t count,
+                                        const std::map<std::string, std::uint64_t>& sites) {
+    model::Finding one = finding("a", 8);
+    one.owners = stored;
+    place(one, {owner_at("", count), sites});
+    return one.owners;
+}
+
+TEST(Place, ListsOwnersBySite) {
+    using Owners = std::vector<model::OwnerSummary>;
+    EXPECT_EQ(placed({owner_at("", 3)}, 3, {{"t.py:1", 1}, {"t.py:2", 2}}),
+              (Owners{owner_at("t.py:2", 2), owner_at("t.py:1", 1)}));
+    EXPECT_EQ(placed({owner_at("", 3)}, 3, {{"t.py:1", 1}}),
+              (Owners{owner_at("", 2), owner_at("t.py:1", 1)}))
+        << "two were not found";
+    EXPECT_EQ(placed({owner_at("", 3)}, 3, {}), Owners{owner_at("", 3)});
+}
+
+TEST(Place, LetsWhatWasMetMeanwhileGoAlong) {
+    using Owners = std::vector<model::OwnerSummary>;
+    EXPECT_EQ(placed({owner_at("", 5)}, 3, {{"t.py:1", 3}}), Owners{owner_at("t.py:1", 5)});
+    EXPECT_EQ(placed({owner_at("", 5)}, 3, {{"t.py:1", 2}}),
+              (Owners{owner_at("", 3), owner_at("t.py:1", 2)}))
+        << "one was not found";
+}
+
+TEST(Place, JoinsOwnersThatAreThereAlready) {
+    using Owners = std::vector<model::OwnerSummary>;
+    EXPECT_EQ(placed({owner_at("t.py:1", 4), owner_at("", 2)}, 2, {{"t.py:1", 2}}),
+              Owners{owner_at("t.py:1", 6)});
+}
+
+TEST(Place, LeavesOtherOwnersAlone) {
+    model::OwnerSummary other = owner(64, "A.v");
+    EXPECT_EQ(placed({other}, 1, {{"t.py:1", 1}}), std::vector{other});
+    EXPECT_EQ(placed({owner_at("t.py:2", 1)}, 1, {{"t.py:1", 1}}),
+              std::vector{owner_at("t.py:2", 1)});
 }
 
 TEST(ReportStore, BoundsTheOwnersOfAFinding) {

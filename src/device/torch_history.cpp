@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/torch_history.h"
+
+#include <Python.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "device/device_memory.h"
+#include "device/imported_module.h"
+#include "device/torch_memory.h"
+#include "python/references.h"
+
+namespace cyclewatch::device {
+namespace {
+
+using python::OwnedRef;
+using python::steal;
+
+// What calling a function of an imported module gives; null if there is none, or if it raised.
+OwnedRef call(const char* module_name, const char* name) noexcept {
+    PyObject* const module = imported(module_name);
+    const OwnedRef function = python::borrow(
+        module != nullptr ? PyDict_GetItemString(PyModule_GetDict(module), name) : nullptr);
+    return steal(function ? PyObject_CallNoArgs(function.get()) : nullptr);
+}
+
+// An entry of an exact dict, borrowed; null for anything else.
+PyObject* entry(PyObject* dict, const OwnedRef& key) noexcept {
+    return dict != nullptr && PyDict_CheckExact(dict) ? PyDict_GetItem(dict, key.get()) : nullptr;
+}
+
+std::optional<std::uint64_t> unsigned_number(PyObject* number) noexcept {
+    if (number == nullptr || !PyLong_CheckExact(number)) {
+        return std::nullopt;
+    }
+    const unsigned long long value = PyLong_AsUnsignedLongLong(number);
+    if (PyErr_Occurred() != nullptr) {
+        PyErr_Clear();
+        return std::nullopt;
+    }
+    return value;
+}
+
+std::string_view text_of(PyObject* text) noexcept {
+    Py_ssize_t size = 0;
+    const char* const data = text != nullptr && PyUnicode_CheckExact(text)
+                                 ? PyUnicode_AsUTF8AndSize(text, &size)
+                                 : nullptr;
+    if (data == nullptr) {
+        PyErr_Clear();  // a lone surrogate
+        return {};
+    }
+    return {data, static_cast<std::size_t>(size)};
+}
+
+// Names of a snapshot's entries, made once for all of them.
+struct Keys {
+    OwnedRef traces = steal(PyUnicode_InternFromString("device_traces"));
+    OwnedRef action = steal(PyUnicode_InternFromString("action"));
+    OwnedRef address = steal(PyUnicode_InternFromString("addr"));
+    OwnedRef size = steal(PyUnicode_InternFromString("size"));
+    OwnedRef time = steal(PyUnicode_InternFromString("time_us"));
+    OwnedRef frames = steal(PyUnicode_InternFromString("frames"));
+    OwnedRef file = steal(PyUnicode_InternFromString("filename"));
+    OwnedRef line = steal(PyUnicode_InternFromString("line"));
+
+    [[nodiscard]] bool complete() const noexcept {
+        return traces && action && address && size && time && frames && file && line;
+    }
+};
+
+// C++ calls stand among Python's where torch records both, and their files may lie anywhere.
+bool is_python_file(std::string_view path) noexcept {
+    return path.ends_with(".py") || path.starts_with('<');
+}
+
+base::CallSite site_of(PyObject* frames, const Keys& keys) {
+    base::CallChoice choice;
+    const Py_ssize_t count =
+        frames != nullptr && PyList_CheckExact(frames) ? PyList_GET_SIZE(frames) : 0;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        PyObject* const frame = PyList_GET_ITEM(frames, i);
+        const std::string_view path = text_of(entry(frame, keys.file));
+        const std::optional<std::uint64_t> line = unsigned_number(entry(frame, keys.line));
+        if (line && is_python_file(path) &&
+            !choice.offer({std::string(path), static_cast<std::uint32_t>(*line)})) {
+            break;
+        }
+    }
+    return choice.take();
+}
+
+// What a history says of one address. Borrows from the snapshot.
+struct AddressHistory {
+    std::vector<MemoryEvent> events;
+    std::vector<PyObject*> entries;  // of each event
+};
+
+// The addresses of one device that were asked for.
+using Addresses = std::unordered_map<std::uint64_t, AddressHistory>;
+
+class Snapshot {
+  public:
+    Snapshot(OwnedRef snapshot, const Keys& keys) : snapshot_(std::move(snapshot)), keys_(keys) {
+        PyObject* const traces = entry(snapshot_.get(), keys_.traces);
+        traces_ = traces != nullptr && PyList_CheckExact(traces) ? traces : nullptr;
+    }
+
+    // False if it is no snapshot of a shape that we know.
+    [[nodiscard]] bool usable() const noexcept { return traces_ != nullptr; }
+
+    // Fills in the events of `device` at `addresses`, in the order in which they were recorded.
+    void collect(int device, Addresses& addresses) const {
+        if (device >= PyList_GET_SIZE(traces_)) {
+            return;
+        }
+        PyObject* const trace = PyList_GET_ITEM(traces_, device);
+        const Py_ssize_t count = PyList_CheckExact(trace) ? PyList_GET_SIZE(trace) : 0;
+        for (Py_ssize_t i = 0; i < count; ++i) {
+            PyObject* const event = PyList_GET_ITEM(trace, i);
+            const auto address = unsigned_number(entry(event, keys_.address));
+            const auto asked = address ? addresses.find(*address) : addresses.end();
+            if (asked != addresses.end()) {
+                add(event, asked->second);
+            }
+        }
+    }
+
+  private:
+    void add(PyObject* event, AddressHistory& history) const {
+        const std::string_view action = text_of(entry(event, keys_.action));
+        const bool allocated = action == "alloc";
+        // A free is requested and, when no stream uses the memory any more, completed.
+        if (!allocated && action != "free_requested" && action != "free_completed") {
+            return;  // a whole segment that begins there
+        }
+        const auto bytes = unsigned_number(entry(event, keys_.size));
+        // In older versions events have no time. Such a one is later than any collection.
+        constexpr std::uint64_t kNever = std::numeric_limits<std::int64_t>::max();
+        const auto time = unsigned_number(entry(event, keys_.time)).value_or(kNever);
+        history.events.push_back(
+            {allocated ? MemoryEvent::Kind::allocated : MemoryEvent::Kind::freed,
+             bytes.value_or(0),
+             static_cast<std::int64_t>(std::min(time, kNever))});
+        history.entries.push_back(event);
+    }
+
+    OwnedRef snapshot_;
+    const Keys& keys_;
+    PyObject* traces_ = nullptr;  // borrowed from snapshot_
+};
+
+// Somebody set the clock between the collection and now: stamps cannot be compared.
+bool clock_was_set(const CollectedStorage& storage, const WallTime& now) noexcept {
+    constexpr std::int64_t kTolerance = kStampError / 2;
+    const auto apart = [&now](const WallTime& then) {
+        const std::int64_t difference = now.ahead - then.ahead;
+        return difference > kTolerance || difference < -kTolerance;
+    };
+    return apart(storage.condemned) || apart(storage.settled);
+}
+
+std::vector<base::CallSite> sites_in(const Snapshot& snapshot,
+                                     std::span<const CollectedStorage> storages,
+                                     const Keys& keys) {
+    std::unordered_map<int, Addresses> devices;
+    for (const CollectedStorage& storage : storages) {
+        devices[storage.device].try_emplace(storage.address);
+    }
+    for (auto& [device, addresses] : devices) {
+        snapshot.collect(device, addresses);
+    }
+    const WallTime now = WallTime::now();
+    std::vector<base::CallSite> sites(storages.size());
+    for (std::size_t i = 0; i < storages.size(); ++i) {
+        const AddressHistory& history = devices[storages[i].device][storages[i].address];
+        const auto allocation = clock_was_set(storages[i], now)
+                                    ? std::nullopt
+                                    : allocation_of(storages[i], history.events);
+        if (allocation) {
+            sites[i] = site_of(entry(history.entries[*allocation], keys.frames), keys);
+        }
+    }
+    return sites;
+}
+
+// Takes the pending error away unless it is an interrupt.
+void note_failure(HistoryReading& reading) {
+    PyObject* const error = PyErr_Occurred();
+    if (error == nullptr) {
+        reading.failure = "its answer has an unknown shape";
+    } else if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0 ||
+               PyErr_ExceptionMatches(PyExc_SystemExit) != 0) {
+        reading.interrupted = true;
+    } else {
+        // The type alone: what torch says in an error may be anything.
+        reading.failure =
+            PyType_Check(error) != 0 ? reinterpret_cast<PyTypeObject*>(error)->tp_name : "an error";
+        PyErr_Clear();
+    }
+}
+
+}  // namespace
+
+bool torch_records_history(int device) noexcept {
+    // torch's flag lies in its allocator, which must not be asked before torch has made it.
+    if (in_forked_child() || !torch_allocated_bytes(device)) {
+        return false;
+    }
+    const OwnedRef enabled = call("torch._C", "_cuda_isHistoryEnabled");
+    PyErr_Clear();  // an allocator that keeps no history says so with an exception
+    return enabled.get() == Py_True;
+}
+
+HistoryReading read_torch_history(std::span<const CollectedStorage> storages) {
+    HistoryReading reading;
+    reading.sites.resize(storages.size());
+    const Keys keys;
+    const Snapshot snapshot(keys.complete() ? call("torch.cuda.memory", "_snapshot") : OwnedRef(),
+                            keys);
+    if (snapshot.usable()) {
+        reading.sites = sites_in(snapshot, storages, keys);
+    } else {
+        note_failure(reading);
+    }
+    return reading;
+}
+
+}  // namespace cyclewatch::device

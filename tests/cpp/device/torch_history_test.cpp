@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is asked of torch's memory history, and what is made of odd answers.
+#include "device/torch_history.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/embedded_python.h"
+
+namespace cyclewatch::device {
+namespace {
+
+// torch's modules as far as they are asked; `answer` is a snapshot's, as Python source.
+constexpr const char* kTorch = R"(
+import sys, types
+asked = []
+
+def module(name):
+    sys.modules[name] = types.ModuleType(name)
+    return sys.modules[name]
+
+def history():
+    asked.append('history')
+    return eval(enabled)
+
+def snapshot():
+    asked.append('snapshot')
+    return eval(answer)
+
+def event(action, time, size=64, address=0x1000, frames=None):
+    entry = {'action': action, 'addr': address, 'size': size, 'stream': 0, 'time_us': time}
+    return entry if frames is None else {**entry, 'frames': frames}
+
+def call(file, line):
+    return {'name': 'f', 'filename': file, 'line': line}
+
+def traces(*frames):
+    return [event('segment_alloc', 1), event('alloc', 2, frames=list(frames)),
+            event('free_requested', now), event('free_completed', now)]
+
+def import_torch():
+    native = module('torch._C')
+    native._cuda_memoryStats = {0: {'allocated_bytes': {'all': {'current': 8}}}}.__getitem__
+    native._cuda_isHistoryEnabled = history
+    module('torch.cuda.memory')._snapshot = snapshot
+
+enabled, answer, now = 'True', 'None', 0
+)";
+
+class TorchHistoryTest : public ::testing::Test {
+  protected:
+    TorchHistoryTest() {
+        storage.address = 0x1000;
+        storage.bytes = 64;
+        storage.condemned = storage.settled = WallTime::now();
+        let("now", std::to_string(storage.condemned.microseconds));
+        let("import_torch()");
+    }
+    ~TorchHistoryTest() override {
+        EXPECT_EQ(test::take_python_error(), "");
+        let("[sys.modules.pop(n) for n in ('torch._C', 'torch.cuda.memory')]");
+    }
+
+    void let(const std::string& expression) { (void)torch.eval(expression); }
+    void let(const std::string& name, const std::string& value) {
+        PyDict_SetItemString(torch.names(), name.c_str(), torch.eval(value));
+    }
+    // A snapshot says `source` of device 0.
+    HistoryReading read(const std::string& source) {
+        let("answer", "\"{'segments': [], 'device_traces': [" + source + "]}\"");
+        return read_torch_history({&storage, 1});
+    }
+    [[nodiscard]] bool was_asked() { return PyObject_IsTrue(torch.eval("len(asked) > 0")) == 1; }
+
+    test::PythonScript torch{kTorch};
+    CollectedStorage storage;
+};
+
+TEST_F(TorchHistoryTest, FindsTheUsersCallAmongTheLibrarys) {
+    const HistoryReading reading = read(
+        "traces(call('/c10/cuda/x.cpp', 1), call('', 0), "
+        "call('/v/site-packages/torch/nn/init.py', 2), call('/home/me/train.py', 3), "
+        "call('/home/me/main.py', 4))");
+    EXPECT_EQ(reading.failure, "");
+    EXPECT_EQ(reading.sites[0], (base::CallSite{"/home/me/train.py", 3}));
+}
+
+TEST_F(TorchHistoryTest, TakesTheInnermostCallWhereNoneIsTheUsers) {
+    const HistoryReading reading = read(
+        "traces(call('x.cpp', 1), call('/site-packages/a.py', 2), "
+        "call('/site-packages/b.py', 3))");
+    EXPECT_EQ(reading.sites[0], (base::CallSite{"/site-packages/a.py", 2}));
+}
+
+TEST_F(TorchHistoryTest, KnowsNoPlaceWithoutACallOfPython) {
+    EXPECT_EQ(read("traces(call('x.cpp', 1), call('', 0))").sites[0], base::CallSite{});
+    EXPECT_EQ(read("traces()").sites[0], base::CallSite{});
+}
+
+TEST_F(TorchHistoryTest, LooksAtTheDeviceOfTheStorageOnly) {
+    storage.device = 1;
+    EXPECT_EQ(read("traces(call('/a.py', 1))").sites[0], base::CallSite{});
+    EXPECT_EQ(read("[], traces(call('/a.py', 1))").sites[0], (base::CallSite{"/a.py", 1}));
+}
+
+TEST_F(TorchHistoryTest, KnowsNoPlaceWhereTheClockWasSet) {
+    storage.condemned.ahead -= 1'000'000;
+    EXPECT_EQ(read("traces(call('/a.py', 1))").sites[0], base::CallSite{});
+}
+
+TEST_F(TorchHistoryTest, MakesNothingOfOddEntries) {
+    for (const char* odd :
+         {"7",
+          "[7, None, {}, {'addr': -1}, {'addr': 2 ** 70}, {'addr': '1'}]",
+          "[{'addr': 0x1000}, {'addr': 0x1000, 'action': 7}]",
+          "[{k: None for k in e} for e in traces(call('/a.py', 1))]",
+          "[{**e, 'time_us': 2 ** 64} for e in traces(call('/a.py', 1))]",
+          "[{**e, 'frames': 7} for e in traces()]",
+          "traces(7, None, {}, {'filename': '/a.py'}, {'filename': 7, 'line': 1})",
+          "traces(call('/a\\\\udc80.py', 1), call('/b.py', -1), call('/c.py', 0))"}) {
+        const HistoryReading reading = read(odd);
+        EXPECT_EQ(reading.failure, "") << odd;
+        EXPECT_EQ(reading.sites[0], base::CallSite{}) << odd;
+        EXPECT_EQ(test::take_python_error(), "") << odd;
+    }
+}
+
+TEST_F(TorchHistoryTest, SaysWhyNothingCouldBeRead) {
+    for (const char* answer : {"'None'", "'[]'", "'{}'", "\"{'device_traces': 7}\""}) {
+        let("answer", answer);
+        const HistoryReading reading = read_torch_history({&storage, 1});
+        EXPECT_EQ(reading.failure, "its answer has an unknown shape") << answer;
+        EXPECT_EQ(reading.sites.size(), 1U);
+    }
+    let("answer", "'1 / 0'");
+    EXPECT_EQ(read_torch_history({&storage, 1}).failure, "ZeroDivisionError");
+}
+
+TEST_F(TorchHistoryTest, LeavesAnInterruptPending) {
+    let("answer", "'(_ for _ in ()).throw(KeyboardInterrupt)'");
+    const HistoryReading reading = read_torch_history({&storage, 1});
+    EXPECT_TRUE(reading.interrupted);
+    EXPECT_EQ(test::take_python_error(), "KeyboardInterrupt()");
+}
+
+TEST_F(TorchHistoryTest, IsRecordedWhereTorchSaysSo) {
+    EXPECT_TRUE(torch_records_history(0));
+    for (const char* enabled : {"'False'", "'None'", "'1 / 0'"}) {
+        let("enabled", enabled);
+        EXPECT_FALSE(torch_records_history(0)) << enabled;
+    }
+}
+
+TEST_F(TorchHistoryTest, IsNotAskedForADeviceThatTorchHasNotUsed) {
+    EXPECT_FALSE(torch_records_history(1));
+    EXPECT_FALSE(was_asked());
+}
+
+TEST_F(TorchHistoryTest, IsNotAskedInAForkedChild) {
+    (void)torch_records_history(0);
+    let("asked.clear()");
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(torch_records_history(0) || was_asked() ? 1 : 0);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace cyclewatch::device

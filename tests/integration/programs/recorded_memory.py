@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loops that hold memory of a stand-in for torch's CUDA allocator, which records its history.
+
+The stand-in answers as torch does: `_cuda_memoryStats` and `_cuda_isHistoryEnabled` of `torch._C`,
+`_snapshot` of `torch.cuda.memory`. Usage: recorded_memory.py SCENARIO; prints what was found.
+"""
+
+import gc
+import json
+import logging
+import sys
+import time
+import types
+
+import cyclewatch
+
+MIB = 1 << 20
+
+
+class Allocator:
+    """Hands the address that was freed last out again, as a caching allocator does."""
+
+    def __init__(self):
+        self.recording = True
+        self.newest = True  # False: as torch 2.6 answers
+        self.cached = []
+        self.fresh = 0x7F0000000000
+        self.trace = []
+        self.calls = {"history": 0, "snapshot": 0, "in a collection": 0}
+        self.collecting = False
+        self.before_snapshot = lambda: None
+        gc.callbacks.append(self.on_gc)
+
+    def on_gc(self, phase, _info):
+        self.collecting = phase == "start"
+
+    def record(self, action, address, size, frames):
+        if not self.recording:
+            return
+        entry = {
+            "action": action,
+            "addr": address,
+            "size": size,
+            "stream": 0,
+            "time_us": time.time_ns() // 1000,
+            "frames": frames,
+        }
+        if self.newest:
+            entry |= {"compile_context": "N/A", "user_metadata": "", "pool_id": (0, 0)}
+        self.trace.append(entry)
+
+    def allocate(self, size):
+        address = self.cached.pop() if self.cached else self.fresh
+        if address == self.fresh:
+            self.fresh += 64 * MIB
+            self.record("segment_alloc", address, 64 * MIB, calls())
+        self.record("alloc", address, size, calls())
+        return address
+
+    def free(self, address, size):
+        self.record("free_requested", address, size, calls())
+        self.record("free_completed", address, size, calls())
+        self.cached.append(address)
+
+    def is_history_enabled(self):
+        self.calls["history"] += 1
+        self.calls["in a collection"] += self.collecting
+        return self.recording
+
+    def snapshot(self):
+        self.calls["snapshot"] += 1
+        self.calls["in a collection"] += self.collecting
+        self.before_snapshot()
+        self.record("snapshot", 0, 0, [])
+        answer = {"segments": [], "device_traces": [list(self.trace), []]}
+        if self.newest:
+            answer |= {"allocator_settings": {}, "external_annotations": []}
+        return answer
+
+
+def calls():
+    """The calls under way as torch names them: C++ and Python together, the innermost first."""
+    frames = [
+        {"name": "malloc", "filename": "/pytorch/c10/cuda/CUDACachingAllocator.cpp", "line": 7},
+        {"name": "CUDAGeneratorImpl", "filename": "??", "line": 0},
+    ]
+    frame = sys._getframe(2)
+    while frame is not None:
+        code = frame.f_code
+        frames.append({"name": code.co_name, "filename": code.co_filename, "line": frame.f_lineno})
+        frame = frame.f_back
+    return frames
+
+
+def stand_in_for_torch(allocator):
+    """What sys.modules holds after a program imported torch and used a device."""
+    modules = {
+        name: types.ModuleType(name)
+        for name in ("torch", "torch._C", "torch.cuda", "torch.cuda.memory")
+    }
+    statistics = {"allocated_bytes": {"all": {"current": 0}}}
+    # A function in C, as torch's is.
+    modules["torch._C"]._cuda_memoryStats = {0: statistics}.__getitem__
+    modules["torch._C"]._cuda_isHistoryEnabled = allocator.is_history_enabled
+    modules["torch.cuda.memory"]._snapshot = allocator.snapshot
+    sys.modules.update(modules)
+
+
+allocator = Allocator()
+
+# Tensors are made by code of the library, and free their memory when they end.
+LIBRARY = """
+class Buffer:
+    def __init__(self, mib):
+        self.size = mib << 20
+        self.address = allocator.allocate(self.size)
+
+    def __del__(self):
+        allocator.free(self.address, self.size)
+"""
+library = {"allocator": allocator, "__name__": "library"}
+exec(compile(LIBRARY, "/x/site-packages/library.py", "exec"), library)
+Buffer = library["Buffer"]
+
+
+class Model:
+    pass
+
+
+class Trainer:
+    pass
+
+
+def read(buffer):
+    return {"device": "cuda:0", "nbytes": buffer.size, "data_ptr": buffer.address}
+
+
+def leak(mib=4, kind=Model):
+    holder = kind()
+    holder.self = holder
+    holder.weight = Buffer(mib)
+
+
+def leak_two_alike():
+    holder = Model()
+    holder.self = holder
+    holder.weights = [
+        Buffer(4),
+        Buffer(4),
+    ]
+
+
+def off():
+    allocator.recording = False
+    leak()
+    gc.collect()
+
+
+def once():
+    leak()
+    gc.collect()
+
+
+def as_torch_2_6():
+    allocator.newest = False
+    once()
+
+
+def repeated():
+    for _ in range(5):
+        leak()
+        gc.collect()
+
+
+def two_kinds_at_once():
+    leak()
+    leak(kind=Trainer)
+    gc.collect()
+
+
+def alike():
+    leak_two_alike()
+    gc.collect()
+
+
+def reused():
+    """The address had another tenant before, and has another one when it is looked up."""
+    Buffer(4)
+    leak()
+    allocator.before_snapshot = lambda: kept.append(Buffer(4))
+    gc.collect()
+
+
+def begun_late():
+    allocator.recording = False
+    leak()
+    allocator.recording = True
+    gc.collect()
+
+
+def raising():
+    allocator.before_snapshot = lambda: 1 // 0
+    two_kinds_one_after_the_other()
+
+
+def nonsense():
+    sys.modules["torch.cuda.memory"]._snapshot = lambda: {"device_traces": 7}
+    two_kinds_one_after_the_other()
+
+
+def gone():
+    del sys.modules["torch.cuda.memory"]
+    two_kinds_one_after_the_other()
+
+
+def two_kinds_one_after_the_other():
+    leak()
+    gc.collect()
+    watch.report()  # tells what waits
+    leak(kind=Trainer)
+    gc.collect()
+
+
+def two_watches():
+    with cyclewatch.watch(devices="cuda") as other:
+        once()
+    kept.extend(owner.allocated_at for f in other.report().findings for owner in f.owners)
+
+
+def dear():
+    """Over budget once the first snapshot was taken."""
+    allocator.before_snapshot = lambda: time.sleep(0.3)
+    two_kinds_one_after_the_other()
+
+
+def interrupted():
+    def interrupt():
+        raise KeyboardInterrupt
+
+    allocator.before_snapshot = interrupt
+    try:
+        leak()
+        gc.collect()
+        watch.report()
+    except KeyboardInterrupt:
+        kept.append("interrupted")
+
+
+def without_the_allocator_made():
+    """torch is imported, but has used no device: its allocator must not be asked."""
+    sys.modules["torch._C"]._cuda_memoryStats = {}.__getitem__
+    once()
+
+
+kept = []
+logged = []
+told = []
+
+
+def on_report(report):
+    told.extend([owner.allocated_at for f in report.findings for owner in f.owners])
+
+
+def main(scenario):
+    global watch
+    cyclewatch.register_owner(Buffer, read)
+    stand_in_for_torch(allocator)
+    handler = logging.Handler()
+    handler.emit = lambda record: logged.append(record.getMessage())
+    logging.getLogger("cyclewatch").addHandler(handler)
+    gc.disable()
+    gc.collect()
+    budget = 1e-9 if scenario == "dear" else 0.01
+    with cyclewatch.observe_tensor_cycles(on_report, devices="cuda", budget=budget) as watch:
+        globals()[scenario]()
+    report = watch.report()
+    answer = {
+        "owners": sorted(
+            [f.loop[0].holder.rpartition(".")[2], owner.count, owner.allocated_at]
+            for f in report.findings
+            for owner in f.owners
+        ),
+        "signatures": sorted(f.signature for f in report.findings),
+        "occurrences": [f.occurrences for f in report.findings],
+        "told": told,
+        "calls": allocator.calls,
+        "skipped": dict(report.stats.skipped),
+        "logged": logged,
+        "kept": [thing for thing in kept if isinstance(thing, str)],
+        "card": report.findings[0].to_text() if report.findings else "",
+        "json": report.to_json(),
+        "html": report.to_html(),
+        "addresses": [format(event["addr"]) for event in allocator.trace if event["addr"]],
+    }
+    print(json.dumps(answer))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
