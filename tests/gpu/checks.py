@@ -247,6 +247,41 @@ def seconds_of(step, steps, device):
     return (time.perf_counter() - begin) / steps
 
 
+def memory_history(device):
+    """While torch records its memory, an owner says which line allocated it.
+
+    The address had another tenant before and has one again when it is looked up.
+    """
+
+    def block():
+        return torch.empty(BLOCK, dtype=torch.uint8, device=device)
+
+    if device == "cuda":
+        torch.cuda.memory._record_memory_history(max_entries=10_000)
+    with watching(device) as watch:
+        block()
+        leave(torch.empty(BLOCK, dtype=torch.uint8, device=device))
+        frame = sys._getframe()
+        line = frame.f_lineno - 2
+        modules = len(sys.modules)
+        begin = time.perf_counter()
+        settle(device)
+        later = block()
+        report = watch.report()
+        seconds = time.perf_counter() - begin
+    del later
+    (finding,) = report.findings
+    (owner,) = finding.owners
+    # Nobody records memory of the CPU.
+    assert owner.allocated_at == (
+        f"{frame.f_code.co_filename}:{line}" if device == "cuda" else None
+    ), (owner.allocated_at, report.stats.skipped)
+    return {
+        "collection and look-up, ms": round(1000 * seconds, 3),
+        "modules that torch imported for it": len(sys.modules) - modules,
+    }
+
+
 def overhead(device):
     """What a step of training costs with a watch and without, taken alternately."""
     step = training_step(device)
@@ -328,7 +363,7 @@ CHECKS = {
     check.__name__: check
     for check in (
         *(exact_bytes, odd_sizes, capture, streams, autograd_threads, compiled),
-        *(out_of_memory, overhead, against_torch),
+        *(out_of_memory, memory_history, overhead, against_torch),
     )
 }
 

@@ -124,6 +124,12 @@ def test_looking_up_keeps_to_the_budget(main_interpreter):
     assert answer["skipped"] == {"findings not looked up in torch's memory history: over budget": 1}
 
 
+def test_a_snapshot_makes_the_program_collect_no_earlier(interpreter):
+    answer = answer_of(interpreter, "amid_automatic_collections")
+    assert answer["kept"] == ["0 collections amid 10000 lists", "enabled"]
+    assert places_of(answer) == [LEAK]
+
+
 def test_an_interrupt_amid_the_snapshot_is_the_program_s(main_interpreter):
     answer = answer_of(main_interpreter, "interrupted")
     assert answer["kept"] == ["interrupted"]

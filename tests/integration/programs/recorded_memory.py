@@ -233,6 +233,25 @@ def dear():
     two_kinds_one_after_the_other()
 
 
+def amid_automatic_collections():
+    """torch makes many objects for a snapshot; the program is to collect no earlier for it."""
+
+    def collections():
+        return sum(generation["collections"] for generation in gc.get_stats())
+
+    def make_many():
+        seen = collections()
+        lists = [[] for _ in range(10_000)]
+        kept.append(f"{collections() - seen} collections amid {len(lists)} lists")
+
+    allocator.before_snapshot = make_many
+    leak()
+    gc.enable()
+    gc.collect()
+    watch.report()
+    kept.append("enabled" if gc.isenabled() else "disabled")
+
+
 def interrupted():
     def interrupt():
         raise KeyboardInterrupt
