@@ -93,7 +93,8 @@ def _table(path: str, contents: bytes) -> dict[str, Any]:
 
     document: Any = tomllib.loads(contents.decode())
     if os.path.basename(path) == "pyproject.toml":
-        document = document.get("tool", {}).get("cyclewatch", {})
+        tool = document.get("tool")
+        document = tool.get("cyclewatch", {}) if isinstance(tool, dict) else {}
     if not isinstance(document, dict):
         raise ValueError("tool.cyclewatch is not a table")
     return document

@@ -39,8 +39,9 @@ class Entry:
 
     def line(self, signature: str) -> str:
         """As it stands in the file, without the comma."""
-        fields = {"count": self.count, "test": self.test, "title": self.title}
-        return f'"{signature}": {json.dumps(fields | {"reason": self.reason}, ensure_ascii=False)}'
+        fields: dict[str, object] = {"count": self.count, "test": self.test, "title": self.title}
+        fields["reason"] = self.reason
+        return ": ".join(json.dumps(part, ensure_ascii=False) for part in (signature, fields))
 
 
 class Baseline:
@@ -78,7 +79,9 @@ class Baseline:
             raise BaselineError(
                 f"the baseline {path} is no JSON at line {error.lineno}: {error.msg}; {remedy}"
             ) from None
-        except (KeyError, TypeError, ValueError) as error:
+        except RecursionError:
+            raise BaselineError(f"the baseline {path} is nested too deeply") from None
+        except ValueError as error:
             raise BaselineError(f"the baseline {path} has a broken entry: {error}") from None
         if not isinstance(whole, dict) or whole.get("version") != VERSION:
             raise BaselineError(
@@ -92,7 +95,8 @@ class Baseline:
         lines = [entry.line(signature) for signature, entry in sorted(self.entries.items())]
         text = "{\n" + ",\n".join([*lines, f'"version": {VERSION}']) + "\n}\n"
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, text.encode(), replace=True)
+        # Half a surrogate pair, which JSON can spell and UTF-8 cannot, stays spelled.
+        write_file(path, text.encode(errors="backslashreplace"), replace=True)
 
     def without(self, vanished: Iterable[str], counts: dict[str, int]) -> Baseline:
         """Shrunk: `vanished` are gone, and a count is lowered where fewer loops were seen."""
@@ -123,9 +127,12 @@ def first_baseline(loops: Iterable[Loop]) -> Baseline:
 def _add_entry(entries: dict[str, Entry], signature: str, fields: dict[str, Any]) -> None:
     reason = fields.get("reason")
     if not isinstance(reason, str) or not reason.strip():
-        raise ValueError(f"{signature} needs a reason")
+        raise ValueError(f"{signature!r} needs a reason")
+    count = fields.get("count", 1)
+    if type(count) is not int or count < 1:
+        raise ValueError(f"the count of {signature!r} is a whole number from 1, not {count!r}")
     entry = Entry(
-        count=int(fields.get("count", 1)),
+        count=count,
         test=str(fields.get("test", "")),
         title=str(fields.get("title", "")),
         reason=reason,

@@ -178,7 +178,7 @@ def test_both_sides_of_a_merge_are_a_valid_file(tmp_path):
         ("{", "no JSON at line 1: .*put the line right"),
         ("[]", 'does not say "version": 1'),
         ('{"version": 2}', 'does not say "version": 1'),
-        ('{"a": {"count": 1}, "version": 1}', "broken entry: a needs a reason"),
+        ('{"a": {"count": 1}, "version": 1}', "broken entry: 'a' needs a reason"),
         ('{"a": {"count": "x", "reason": "r"}, "version": 1}', "broken entry"),
     ],
 )

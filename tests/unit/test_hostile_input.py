@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Any bytes as a configuration or a baseline: read, or refused in one sentence that says where.
+
+Reports are fuzzed in C++ (tests/fuzz).
+"""
+
+import json
+import logging
+import os
+import tomllib
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from cyclewatch import _native, configuration
+from cyclewatch.pytest_plugin.baseline import Baseline, BaselineError
+
+FEW = settings(
+    max_examples=int(os.environ.get("CYCLEWATCH_EXAMPLES", "60")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+words = st.sampled_from(
+    ["version", "count", "test", "title", "reason", "cw1-0123456789abcdef", "a b", ""]
+) | st.text(max_size=5)
+json_values = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(words, inner, max_size=4),
+    max_leaves=12,
+)
+entry = st.fixed_dictionaries(
+    {}, optional={"count": scalars, "test": scalars, "title": scalars, "reason": scalars}
+)
+baselines = st.dictionaries(words, entry | scalars, max_size=4).map(
+    lambda entries: {**entries, "version": 1}
+)
+
+
+@FEW
+@given(
+    st.binary(max_size=200)
+    | json_values.map(lambda value: json.dumps(value).encode())
+    | baselines.map(lambda value: json.dumps(value).encode())
+    | st.text(max_size=60).map(lambda text: text.encode("utf-8", "surrogatepass"))
+)
+@example(b'{"a": {"reason": "r", "count": 1e999}, "version": 1}')
+@example(b'{"a": {"reason": "r", "count": NaN}, "version": 1}')
+@example(b'{"a": {"reason": "\\ud800"}, "version": 1}')
+@example(b'{"\\ud800": {"reason": "r"}, "version": 1}')
+@example(b'{"a": {"reason": "r", "count": -1}, "version": 1}')
+@example(b'\xef\xbb\xbf{"version": 1}')
+def test_any_bytes_are_a_baseline_or_an_error_that_names_the_file(tmp_path, contents):
+    check_baseline(tmp_path, contents)
+
+
+@pytest.mark.parametrize(
+    "contents",
+    [b"[" * 100_000, b'{"a": ' * 100_000, b'{"a": {"reason": "r", "count": ' + b"9" * 5000 + b"}}"],
+    ids=["lists", "objects", "digits"],
+)
+def test_endless_baselines_are_errors(tmp_path, contents):
+    check_baseline(tmp_path, contents)
+
+
+def check_baseline(tmp_path, contents):
+    path = tmp_path / "known.json"
+    path.write_bytes(contents)
+    try:
+        baseline = Baseline.read(path)
+    except BaselineError as error:
+        assert str(path) in str(error)
+        assert "\n" not in str(error)
+        return
+    # What was read is written and read again without a difference.
+    assert all(entry.count > 0 and entry.reason.strip() for entry in baseline.entries.values())
+    again = tmp_path / "again.json"
+    baseline.write(again)
+    assert Baseline.read(again).entries == baseline.entries
+
+
+toml_values = st.recursive(
+    st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+    max_leaves=8,
+)
+keys = st.sampled_from(
+    "signature pattern reason id title explanation advice steps versions".split()
+)
+lists = st.lists(st.dictionaries(keys, toml_values, max_size=5) | toml_values, max_size=3)
+tables = st.dictionaries(
+    st.sampled_from(["ignore", "pattern", "other"]), lists | toml_values, max_size=3
+)
+
+
+def as_toml(value):
+    """`value` in TOML's inline notation."""
+    if isinstance(value, dict):
+        pairs = (f"{json.dumps(key)} = {as_toml(inner)}" for key, inner in value.items())
+        return "{" + ", ".join(pairs) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(as_toml, value)) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        return text.encode(errors="replace").decode().replace("\x7f", "")
+    return text.replace("NaN", "nan").replace("Infinity", "inf")
+
+
+def as_document(table):
+    return "\n".join(f"{key} = {as_toml(value)}" for key, value in table.items()).encode()
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The current directory; the configuration of before is put back."""
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    for path in tmp_path.iterdir():
+        path.unlink()
+    configuration.read_configuration()
+
+
+@FEW
+@given(
+    st.sampled_from(["cyclewatch.toml", "pyproject.toml"]),
+    st.binary(max_size=200)
+    | st.text(max_size=60).map(lambda text: text.encode("utf-8", "surrogatepass"))
+    | tables.map(as_document),
+)
+@example("pyproject.toml", b"tool = 3 # tool.cyclewatch")
+@example("pyproject.toml", b"[tool]\ncyclewatch = 1 # tool.cyclewatch")
+@example("pyproject.toml", b"# tool.cyclewatch\n[[tool]]\na = 1")
+@example("cyclewatch.toml", b"pattern = [1979-05-27T07:32:00Z, nan, -0.0]")
+def test_any_bytes_are_a_configuration_or_are_told_of_in_the_log(folder, caplog, name, contents):
+    check_configuration(folder, caplog, name, contents)
+
+
+@pytest.mark.parametrize(
+    "contents",
+    [
+        b"ignore = " + b"[" * 100_000,
+        b"ignore = [{" + b"a." * 5000 + b"b = 1}]",
+        b"ignore = 1" + b"0" * 5000,
+    ],
+    ids=["lists", "dots", "digits"],
+)
+def test_endless_configurations_are_told_of_in_the_log(folder, caplog, contents):
+    check_configuration(folder, caplog, "cyclewatch.toml", contents)
+    assert caplog.records
+
+
+def check_configuration(folder, caplog, name, contents):
+    caplog.clear()
+    for path in folder.iterdir():
+        path.unlink()
+    (folder / name).write_bytes(contents)
+    configuration._in_force = None  # what was told of these very bytes is told again
+    with caplog.at_level(logging.WARNING, "cyclewatch"):
+        configuration.read_configuration()
+    for record in caplog.records:
+        assert str(folder / name) in record.getMessage()
+    # The built-in patterns are there whatever the file says.
+    assert len(_native.patterns()) >= 10
+    if name == "cyclewatch.toml" and not caplog.records:
+        document = tomllib.loads(contents.decode())
+        assert document.keys() <= {"ignore", "pattern"}
