@@ -34,9 +34,7 @@ class WholeProgram:
         self._process = os.getpid()
         folder, name, formats = _report_place(settings["output"], settings["format"], script)
         self._replace = replace
-        # Format -> file, if the name of the report was asked for.
-        self._named = {each: f"{folder}/{name}.{_suffix(each)}" for each in formats if name}
-        self.report_path = next(iter(self._named.values()), None)
+        self._named = named_reports(settings, script)
         warn = settings["warn"]
         self._watch = watches.start(
             settings["devices"],
@@ -119,6 +117,12 @@ def start(
         ValueError: A setting makes no sense; the message says which.
     """
     return WholeProgram(settings, script, replace, quiet)
+
+
+def named_reports(settings: Mapping[str, Any], script: str) -> dict[str, str]:
+    """Format -> file, if the name of the report was asked for; arguments as for :func:`start`."""
+    folder, name, formats = _report_place(settings["output"], settings["format"], script)
+    return {each: f"{folder}/{name}.{_suffix(each)}" for each in formats if name}
 
 
 def _report_place(

@@ -9,31 +9,39 @@ along as little as it can.
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 
-from cyclewatch.cli.failures import Failure, Status
+from cyclewatch.cli import terminal
+from cyclewatch.cli.failures import Failure
 from cyclewatch.cli.parser import parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from cyclewatch.cli.options import Command
 
 
 def main(words: list[str] | None = None) -> int:
     """Do what the command line says and return the exit status."""
     try:
-        command, arguments = parse(sys.argv[1:] if words is None else words)
+        command, arguments = _understand(sys.argv[1:] if words is None else words)
         status = importlib.import_module(f"cyclewatch.cli.{command.module}").main(arguments)
-        sys.stdout.flush()
+        if command.name != "run":  # what that printed is the program's, and the interpreter's
+            terminal.finish()
         return int(status)
     except Failure as failure:
-        from cyclewatch.cli import terminal
-
         terminal.complain(str(failure))
         return failure.status
-    except BrokenPipeError:
-        # Whoever read our output, such as a pager, has seen enough. Python would complain once
-        # more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Status.OK
     except KeyboardInterrupt:
         from cyclewatch import _native
 
         _native.end_by_interrupt()
+
+
+def _understand(words: list[str]) -> tuple[Command, argparse.Namespace]:
+    try:
+        return parse(words)
+    except SystemExit:  # --help and --version have printed
+        terminal.finish()
+        raise

@@ -85,5 +85,5 @@ def _target(name: str, output: str | None, to: str) -> str:
     beside = f"{stem}.{_SUFFIXES[to]}"
     if output is None:
         return beside
-    os.makedirs(output, exist_ok=True)
+    outputs.make_folder(output)
     return os.path.join(output, os.path.basename(beside))

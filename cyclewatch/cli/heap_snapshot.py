@@ -2,8 +2,8 @@
 """A report in the format of V8's heap snapshots, which the memory panel of DevTools loads.
 
 Each finding hangs off the root; below it the objects and references of its picture, the tensors
-with the bytes of their storage. Everything is in flat arrays of numbers: a node is seven of them,
-an edge three, and names are positions in the list of strings.
+with the bytes of their storage, any other object with one. Everything is in flat arrays of numbers:
+a node is seven of them, an edge three, and names are positions in the list of strings.
 """
 
 from __future__ import annotations
@@ -45,6 +45,9 @@ _NODE_TYPES = (
 _EDGE_FIELDS = ("type", "name_or_index", "to_node")
 _EDGE_TYPES = ("context", "element", "property", "internal", "hidden", "shortcut", "weak")
 _LARGEST = (1 << 32) - 1  # DevTools keeps sizes in 32 bits
+# A report knows the sizes of storages only, and DevTools lists no object of size 0: neither it nor
+# what it retains.
+_UNKNOWN = 1
 
 
 def render(report: cyclewatch.Report) -> str:
@@ -61,8 +64,9 @@ def render(report: cyclewatch.Report) -> str:
 def _add_picture(graph: _Graph, top: int, picture: dict[str, Any]) -> None:
     nodes = []
     for item in picture["items"]:
-        size = item["bytes"] if item["owner"] else 0
-        node = graph.add_node("native" if item["owner"] else "object", item["detail"], size)
+        size = item["bytes"] if item["owner"] else _UNKNOWN
+        kind = "native" if item["owner"] else "object"
+        node = graph.add_node(kind, _name_of(item), size)
         nodes.append(node)
         if item["on_loop"]:
             graph.add_edge("property", item["text"], top, node)
@@ -73,6 +77,12 @@ def _add_picture(graph: _Graph, top: int, picture: dict[str, Any]) -> None:
     for arrow in picture["arrows"]:
         label = f"{arrow['label']} (cut)" if arrow["cut"] else arrow["label"]
         graph.add_edge("property", label, nodes[arrow["from"]], nodes[arrow["to"]])
+
+
+def _name_of(item: dict[str, Any]) -> str:
+    # DevTools has a row for each name: objects of one kind stand together.
+    text, detail = item["text"], item["detail"]
+    return f"{text} ({detail})" if detail not in ("", text) else text
 
 
 class _Graph:

@@ -81,6 +81,8 @@ def _reports_in(folder: str) -> list[str]:
 
 def _read(path: str, certain: bool) -> cyclewatch.Report | None:
     try:
+        if path == "-" and sys.stdin is None:
+            raise Failure("cannot read standard input: it is closed")
         if path == "-":
             return _native.load_report(sys.stdin.buffer.read(), "standard input")
         return cyclewatch.Report.load(path)
@@ -92,4 +94,8 @@ def _read(path: str, certain: bool) -> cyclewatch.Report | None:
     except UnicodeError:
         raise Failure(f"cannot read {path}: no file can have that name") from None
     except OSError as error:
-        raise Failure(f"cannot read {path}: {error.strerror}") from None
+        # In a folder stands what stands there: a link that leads nowhere, another's file.
+        if certain:
+            raise Failure(f"cannot read {path}: {error.strerror}") from None
+        terminal.note(f"skipped: cannot read {path}: {error.strerror}")
+        return None

@@ -25,6 +25,14 @@ def write(path: str, contents: str | bytes, force: bool) -> None:
         raise Failure(f"cannot write {path}: {error.strerror}") from None
 
 
+def make_folder(path: str) -> None:
+    """Make the folder that several files go into, where there is none yet."""
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise Failure(f"cannot make the folder {path}: {error.strerror}") from None
+
+
 def refuse_to_replace(path: str, force: bool) -> None:
     """Fail early, before the work, where write() is going to."""
     if path != "-" and not force and os.path.lexists(path) and not _is_device(path):

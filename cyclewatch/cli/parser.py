@@ -7,6 +7,7 @@ import argparse
 from typing import NamedTuple, NoReturn
 
 from cyclewatch import _native
+from cyclewatch.cli import terminal
 from cyclewatch.cli.failures import Failure, Status
 from cyclewatch.cli.options import Argument, Command, Option
 from cyclewatch.cli.table import COMMANDS, DESCRIPTION, PROGRAM, SUMMARY, command
@@ -25,6 +26,9 @@ class Program(NamedTuple):
 
 
 class _Parser(argparse.ArgumentParser):
+    def _print_message(self, message: str, file: object = None) -> None:
+        terminal.show(message.rstrip("\n"))  # --help and --version; error() below prints nothing
+
     def error(self, message: str) -> NoReturn:
         raise Failure(f"{message}; see {self.prog} --help", Status.USAGE)
 

@@ -29,15 +29,14 @@ def main(arguments: argparse.Namespace) -> int:
         if status is not None:
             return status
     settings = {option.name: getattr(arguments, option.name) for option in WATCH_OPTIONS}
-    _prepare_interpreter(program)
+    script = _script_name(program)
     try:
-        watch = whole_program.start(
-            settings, script=_script_name(program), replace=arguments.force, quiet=arguments.quiet
-        )
+        for path in whole_program.named_reports(settings, script).values():
+            outputs.refuse_to_replace(path, arguments.force)
+        _prepare_interpreter(program)
+        whole_program.start(settings, script, replace=arguments.force, quiet=arguments.quiet)
     except ValueError as error:
         raise Failure(str(error), Status.USAGE) from None
-    if watch.report_path is not None:
-        outputs.refuse_to_replace(watch.report_path, arguments.force)
     ended_well = _run(program)
     if not ended_well and getattr(sys, "last_type", None) is KeyboardInterrupt:
         _native.end_by_interrupt()

@@ -9,11 +9,13 @@ comes out plain.
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import shutil
 import sys
 
 from cyclewatch import _native
+from cyclewatch.cli.failures import Failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ def width(asked: int | None) -> int:
     """Columns to fill: what was asked for, COLUMNS, the terminal's, or 100 where there is none."""
     if asked is not None:
         return asked
-    if "COLUMNS" in os.environ or sys.stdout.isatty():
+    if "COLUMNS" in os.environ or _is_terminal(sys.stdout):
         return shutil.get_terminal_size((_USUAL_WIDTH, 24)).columns
     return _USUAL_WIDTH
 
@@ -48,25 +50,41 @@ def clean(text: str) -> str:
 def show(text: str, color: str = "auto") -> None:
     """Print cards, or anything else, on standard output."""
     console = _console(sys.stdout, color)
-    for line in text.split("\n"):
-        if console is None:
-            _plain(sys.stdout, line)
-        else:
+    if console is not None:
+        for line in text.split("\n"):
             console.print(_styled(_native.clean_text(line)), soft_wrap=True)
+    with _output():
+        if console is not None:
+            print(_encodable(sys.stdout, console.file.getvalue()), end="")
+            return
+        for line in text.split("\n"):
+            _plain(sys.stdout, line)
 
 
 def raw(contents: str | bytes) -> None:
     """Print a document whose format takes care of itself: JSON, HTML and so on."""
-    sys.stdout.flush()
+    if sys.stdout is None:
+        return
     data = contents.encode("utf-8") if isinstance(contents, str) else contents
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+    with _output():
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+
+
+def finish() -> None:
+    """Hand over what was printed so far, while a failure can still be told."""
+    if sys.stdout is not None:
+        with _output():
+            sys.stdout.flush()
 
 
 def note(text: str) -> None:
     """Say something beside the output, on standard error."""
-    for line in text.split("\n"):
-        _plain(sys.stderr, line)
+    # Where that cannot be written to, there is nobody left to tell.
+    with contextlib.suppress(OSError):
+        for line in text.split("\n"):
+            _plain(sys.stderr, line)
 
 
 def complain(sentence: str) -> None:
@@ -99,14 +117,36 @@ def working(label: str, total: int | None = None) -> Iterator[Any]:
         bar.stop()
 
 
-def _plain(stream: TextIO, line: str) -> None:
+@contextlib.contextmanager
+def _output() -> Iterator[None]:
+    """Print within this. A pager may leave early: the command goes on, and its status counts."""
+    try:
+        yield
+    except OSError as error:
+        # What is still in the buffer goes the same way, and Python has nothing to complain of when
+        # it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise Failure(f"cannot write to standard output: {error.strerror}") from None
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and stream.isatty()  # None: the stream was closed before we came
+
+
+def _plain(stream: TextIO | None, line: str) -> None:
+    if stream is None:
+        return
+    print(_encodable(stream, _native.clean_text(line)), file=stream)
+
+
+def _encodable(stream: TextIO, text: str) -> str:
     encoding = stream.encoding or "utf-8"
-    line = _native.clean_text(line).encode(encoding, "replace").decode(encoding)
-    print(line, file=stream)
+    return text.encode(encoding, "replace").decode(encoding)
 
 
 def _progress_bar() -> Any | None:
-    if not sys.stderr.isatty():
+    if not _is_terminal(sys.stderr):
         return None
     try:
         from rich.console import Console
@@ -116,18 +156,24 @@ def _progress_bar() -> Any | None:
     return Progress(console=Console(file=sys.stderr), transient=True)
 
 
-def _console(stream: TextIO, color: str) -> Any | None:
+def _console(stream: TextIO | None, color: str) -> Any | None:
     wanted = color == "always" or (
-        color == "auto" and stream.isatty() and not os.environ.get("NO_COLOR")
+        color == "auto" and _is_terminal(stream) and not os.environ.get("NO_COLOR")
     )
-    if not wanted:
+    if stream is None or not wanted:
         return None
     try:
         from rich.console import Console
     except ImportError:
         return None
+    # Into a text and not to the stream: rich ends the process where the reader has gone.
     return Console(
-        file=stream, force_terminal=True, no_color=False, highlight=False, markup=False, emoji=False
+        file=io.StringIO(),
+        force_terminal=True,
+        no_color=False,
+        highlight=False,
+        markup=False,
+        emoji=False,
     )
 
 

@@ -274,6 +274,7 @@ def test_an_existing_report_is_kept(python, program, tmp_path):
     outcome = python.start("-m", "cyclewatch", "run", "-o", "report.json", "program.py")
     assert (outcome.returncode, outcome.stdout) == (3, b"")
     assert b"--force" in outcome.stderr
+    assert outcome.stderr.count(b"\n") == 1
     assert (tmp_path / "report.json").read_text() == "mine"
     python.both("program.py", options=["-f", "-o", "report.json"])
     assert cyclewatch.Report.load(tmp_path / "report.json").findings

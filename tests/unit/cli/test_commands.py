@@ -49,6 +49,12 @@ def test_inputs_are_files_folders_globs_and_standard_input(command, report, tmp_
     folder = command("show", tmp_path)
     assert folder.out.count("== ") == 2  # other.html is other.json once more
     assert "package.json" in folder.err
+    (tmp_path / "folder.json").mkdir()
+    (tmp_path / "dangling.json").symlink_to("nowhere")
+    mixed = command("show", tmp_path)
+    assert (mixed.status, mixed.out) == (0, folder.out)
+    assert "skipped: cannot read" in mixed.err
+    assert command("show", "dangling.json").status == 3  # that was asked for by name
     assert command("show", "*port.json").out.startswith("165 reference loops")
     assert command("show", "o*.html", "report.json").out.count("== ") == 2
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(report.read_bytes())))
@@ -68,6 +74,7 @@ def test_inputs_are_files_folders_globs_and_standard_input(command, report, tmp_
         (["show", "--width", "3", "x"], 2, "columns"),
         (["convert", "report.json"], 2, "--to"),
         (["convert", "report.json", "-o", "x.doc"], 2, ".heapsnapshot"),
+        (["convert", "report.json", "-o", "text.json/x/", "-t", "dot"], 3, "text.json/x/"),
         (["verify", "report.json", "report.json"], 2, "--expect"),
         (["strip", "report.json"], 2, "--paths"),
         (["explain", "closure-captures-slef"], 2, "closure-captures-self"),

@@ -114,20 +114,55 @@ def test_a_terminal_says_how_wide_it_is(report, tmp_path):
     assert max(map(len, text.splitlines())) <= 60
 
 
-def test_a_pager_that_has_seen_enough_ends_it_quietly(report, tmp_path):
+def in_shell(line, tmp_path, *words):
+    """How the command ends where `line` says what becomes of its streams; "$@" stands for it."""
+    outcome = subprocess.run(
+        ["sh", "-c", line, "sh", sys.executable, "-m", "cyclewatch", *map(str, words)],
+        capture_output=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    return outcome.returncode, outcome.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (["show", "report.json"], 0),
+        (["show", "report.json", "--color", "always"], 0),
+        (["show", "report.json", "--json"], 0),
+        (["--help"], 0),
+        # The answer counts, however little of it was read.
+        (["verify", "report.json", "report.json", "-e", SIGNATURE], 1),
+    ],
+)
+@pytest.mark.parametrize("buffered", ["", "1"])
+def test_a_pager_that_has_seen_enough_changes_no_status(report, tmp_path, words, status, buffered):
     receiver, sender = os.pipe()
     os.close(receiver)
     try:
         outcome = subprocess.run(
-            [sys.executable, "-m", "cyclewatch", "show", report],
+            [sys.executable, "-m", "cyclewatch", *words],
             stdout=sender,
             stderr=subprocess.PIPE,
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": buffered},
         )
     finally:
         os.close(sender)
-    assert (outcome.returncode, outcome.stderr) == (0, b"")
+    assert (outcome.returncode, outcome.stderr) == (status, b"")
+
+
+def test_streams_that_are_closed_or_full_are_told_of_or_done_without(report, tmp_path):
+    assert in_shell('"$@" >&-', tmp_path, "show", report) == (0, "")
+    assert in_shell('"$@" >&-', tmp_path, "merge", report) == (0, "")
+    assert in_shell('"$@" 2>&-', tmp_path, "show", "missing.json") == (3, "")
+    assert in_shell('"$@" 2>/dev/full', tmp_path, "show", "missing.json") == (3, "")
+    closed = "cyclewatch: cannot read standard input: it is closed\n"
+    assert in_shell('"$@" <&-', tmp_path, "show", "-") == (3, closed)
+    full = "cyclewatch: cannot write to standard output: No space left on device\n"
+    for words in (["show", report], ["show", report, "--json"], ["merge", report], ["--help"]):
+        assert in_shell('"$@" >/dev/full', tmp_path, *words) == (3, full)
 
 
 BAR = """
