@@ -8,6 +8,7 @@
 #include "analysis/headline.h"
 #include "analysis/names.h"
 #include "analysis/picture.h"
+#include "model/loop_gap.h"
 
 namespace cyclewatch::analysis {
 namespace {
@@ -63,7 +64,7 @@ std::vector<model::Reference> loop_references(const LogicalGraph& graph,
             i += left_out;
             model::Reference gap;
             gap.holder = references.back().target;
-            gap.label = "... " + std::to_string(left_out) + " more ...";
+            gap.label = model::gap_label(left_out);
             gap.target = full_name(graph, graph.targets[loop[i]]);
             references.push_back(std::move(gap));
         }

@@ -30,6 +30,8 @@ class OwnerWalk {
 
     // Of the latest walk. Heaviest first.
     [[nodiscard]] const std::vector<ReachedOwner>& owners() const { return reached_; }
+    // Objects that were reached, those of the loop included; 0 if the walk was left out.
+    [[nodiscard]] std::size_t nodes() const { return queue_.size(); }
     // Bytes of all released storages that were reached, each once.
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
     // The references from the loop to `node`, which was reached by the latest walk.

@@ -79,7 +79,7 @@ class Drawing {
                                           true,
                                           false,
                                           0});
-                picture_.omitted_items += hidden;
+                hidden_ = hidden;
             }
             ring.push_back(add_item(graph_.edges[loop[i]].holder, true));
         }
@@ -150,10 +150,11 @@ class Drawing {
         return edges;
     }
 
+    // Everything that the loop leads to, whether it looks like something drawn or not. Of a walk
+    // that was left out only the gap is known.
     void count_omitted() {
-        for (const auto& [node, owner] : owner_of_) {
-            picture_.omitted_items += item_of_.contains(node) ? 0 : 1;
-        }
+        const std::size_t reached = std::max(walk_.nodes(), item_of_.size() + hidden_);
+        picture_.omitted_items = reached - item_of_.size();
     }
 
     const LogicalGraph& graph_;
@@ -163,6 +164,7 @@ class Drawing {
     std::unordered_map<std::uint32_t, std::uint32_t> owner_of_;  // node -> an owner there
     std::unordered_map<std::uint32_t, std::uint32_t> item_of_;   // node -> item
     std::unordered_set<std::uint32_t> drawn_;                    // references
+    std::size_t hidden_ = 0;                                     // objects in the loop's gap
     model::Picture picture_;
 };
 

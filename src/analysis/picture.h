@@ -12,7 +12,8 @@
 namespace cyclewatch::analysis {
 
 inline constexpr std::size_t kMostItems = 40;
-inline constexpr std::size_t kMostLoopItems = 24;
+// As many as still make a ring.
+inline constexpr std::size_t kMostLoopItems = 10;
 
 // Loop items first, in loop order. `cut`: logical references drawn as cut. `walk` has just
 // walked `loop`.

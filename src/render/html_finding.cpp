@@ -2,9 +2,11 @@
 #include "render/html_finding.h"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "base/byte_size.h"
+#include "model/loop_gap.h"
 #include "render/html_pattern.h"
 #include "render/html_writer.h"
 #include "render/labels.h"
@@ -230,7 +232,8 @@ std::string loop_details(const Finding& finding) {
     std::string out = "<details><summary>Every reference of the loop</summary>\n" +
                       scrolling_table("References of the loop, in order", head, rows);
     if (shown < finding.loop.size()) {
-        out += element("p", "more", "and " + counted(finding.loop.size() - shown, "more step"));
+        const auto rest = std::span(finding.loop).subspan(shown);
+        out += element("p", "more", "and " + counted(model::references_in(rest), "more step"));
     }
     return out + "</details>\n";
 }

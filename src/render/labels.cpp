@@ -35,6 +35,27 @@ constexpr std::array kHidden{
     Range{0xE0000, 0xE0FFF},  // tags and variation selectors
 };
 
+// What a figure stands before.
+constexpr std::array<std::string_view, 11> kUnits{
+    "%", "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "s", "ms", "min"};
+
+bool is_unit(std::string_view word) {
+    word = word.substr(0, word.find_last_not_of(".,;:)") + 1);
+    return std::find(kUnits.begin(), kUnits.end(), word) != kUnits.end();
+}
+
+// Where the word ends that begins at `at`. A figure and its unit are one: "(89" at the end of a
+// line and "%)" on the next make a reader stumble.
+std::size_t word_end(std::string_view text, std::size_t at) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const bool figure = end > at && text[end - 1] >= '0' && text[end - 1] <= '9';
+    if (!figure || end == text.size()) {
+        return end;
+    }
+    const std::size_t next = std::min(text.find(' ', end + 1), text.size());
+    return is_unit(text.substr(end + 1, next - end - 1)) ? next : end;
+}
+
 constexpr std::array kWide{
     Range{0x1100, 0x115E},
     Range{0x2E80, 0x303E},
@@ -201,7 +222,7 @@ std::vector<std::string> wrap_text(std::string_view text,
     std::vector<std::string> lines(1);
     std::size_t used = 0;
     for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find(' ', at), text.size());
+        const std::size_t end = word_end(text, at);
         const std::string word = truncate_middle(text.substr(at, end - at), width);
         at = end + 1;
         if (word.empty()) {

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "base/byte_size.h"
+#include "model/loop_gap.h"
 #include "render/labels.h"
 #include "render/renderer.h"
 #include "render/summary.h"
@@ -170,7 +172,9 @@ void add_loop(Card& card, const Finding& finding) {
                  truncate_middle(line, card.room() - 8) + (cut ? "  <- cut" : ""));
     }
     if (total > shown) {
-        card.add("", "... " + counted(total - shown, "more step") + ", back to the first");
+        const auto rest = std::span(finding.loop).subspan(shown);
+        card.add("",
+                 "... " + counted(model::references_in(rest), "more step") + ", back to the first");
     }
 }
 

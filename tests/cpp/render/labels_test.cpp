@@ -82,6 +82,12 @@ TEST(WrapText, BreaksAtSpacesAndShortensLongWords) {
     EXPECT_EQ(wrap_text("abcdefghijkl", 9, 9), (std::vector<std::string>{"abc...jkl"}));
 }
 
+TEST(WrapText, KeepsAFigureAndItsUnitTogether) {
+    EXPECT_EQ(wrap_text("at once (89 %); in 4.0 MiB, 12 things", 12, 9),
+              (std::vector<std::string>{"at once", "(89 %); in", "4.0 MiB, 12", "things"}));
+    EXPECT_EQ(wrap_text("room 12 small", 9, 9), (std::vector<std::string>{"room 12", "small"}));
+}
+
 TEST(WrapText, SaysWhenLinesAreMissing) {
     const auto lines = wrap_text("aaaa bbbb cccc dddd eeee", 9, 2);
     ASSERT_EQ(lines.size(), 2U);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "model/loop_gap.h"
 #include "render/labels.h"
 #include "render/renderer.h"
 #include "support/hostile_names.h"
@@ -85,6 +86,18 @@ TEST(Card, KeepsToItsLinesAndColumns) {
         }
         EXPECT_THAT(lines.back(), HasSubstr("id"));  // what is cut is never the last line
     }
+}
+
+TEST(Card, CountsEveryStepOfALoopOfWhichTheMiddleIsLeftOut) {
+    model::Finding finding = overfull_finding();
+    finding.loop.assign(200, finding.loop.front());
+    finding.loop[100].label = model::gap_label(4'801);
+    std::string card = render_card(finding);
+    EXPECT_THAT(card, HasSubstr(" more steps, back to the first"));
+    EXPECT_THAT(card, HasSubstr("... 4,99"));  // of 5,000; how many are shown depends on the rest
+    finding.loop[100].label = "... more and more ...";  // a file may say anything
+    card = render_card(finding);
+    EXPECT_THAT(card, HasSubstr("... 19"));
 }
 
 TEST(Card, OfAnEmptyFindingIsStillACard) {
