@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import cyclewatch
+from cyclewatch.cli import heap_snapshot
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -47,6 +48,17 @@ def quiet():
     report = golden()
     report.update(findings=[], collections=[], held_bytes=0, notes=[], omitted_collections=0)
     report["stats"].update(owners=0, findings=0, skipped={})
+    return report
+
+
+def single():
+    """A run of which one collection found something, on the CPU."""
+    report = golden()
+    record = report["collections"][2]
+    memory = record["device_memory"][0]
+    memory |= {"device": "cpu", "used_before": 2**28 + 3 * 2**19, "used_after": 2**28}
+    record.update(released_bytes=2**20, dead_for_at_most=2.5)
+    report["collections"] = [record]
     return report
 
 
@@ -213,12 +225,14 @@ def main():
     """Write them all."""
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for make in (golden, quiet, merged, hostile, many, large):
+    for make in (golden, quiet, single, merged, hostile, many, large):
         source = folder / f"{make.__name__}.json"
         source.write_text(json.dumps(make()), encoding="ascii")
         page = folder / f"{make.__name__}.html"
         page.unlink(missing_ok=True)
         cyclewatch.Report.load(source).save(page)
+    snapshot = heap_snapshot.render(cyclewatch.Report.load(folder / "golden.json"))
+    (folder / "golden.heapsnapshot").write_text(snapshot, encoding="ascii")
     page = folder / "real.html"
     page.unlink(missing_ok=True)
     real(page)

@@ -82,6 +82,7 @@ export interface Collection {
     generation: number;
     started_at: number;
     duration: number;
+    dead_for_at_most: number; // seconds since an earlier collection could have freed it
     condemned: number;
     owners: number;
     released_bytes: number;

@@ -2,8 +2,8 @@
 // Draws one series as wide as there is room, and lets a reader walk over its collections with
 // a pointer or the arrow keys.
 import { make, makeSvg } from "../page/dom";
-import { formatBytes, formatDuration } from "../page/format";
-import { byteRange, byteTicks, place, timeTicks, type Scale } from "./scale";
+import { formatDuration } from "../page/format";
+import { byteRange, byteTicks, byteTickTexts, place, timeTicks, type Scale } from "./scale";
 import type { Series, Tooth } from "./series";
 
 const HEIGHT = 210;
@@ -42,11 +42,12 @@ function area(series: Series, frame: Frame): string {
 
 function axes({ x, y }: Frame): SVGGElement {
     const group = makeSvg("g", { class: "axes", "aria-hidden": "true" });
-    for (const tick of byteTicks(y.from, y.to, 4)) {
-        const at = place(y, tick);
+    const ticks = byteTicks(y.from, y.to, 4);
+    for (const [i, text] of byteTickTexts(ticks).entries()) {
+        const at = place(y, ticks[i] ?? 0);
         group.append(
             makeSvg("line", { x1: x.start, x2: x.end, y1: at, y2: at }),
-            makeSvg("text", { x: LEFT - 10, y: at + 4, "text-anchor": "end" }, formatBytes(tick)),
+            makeSvg("text", { x: LEFT - 10, y: at + 4, "text-anchor": "end" }, text),
         );
     }
     for (const tick of timeTicks(x.from, x.to, Math.max(2, (x.end - x.start) / 110))) {
@@ -57,10 +58,30 @@ function axes({ x, y }: Frame): SVGGElement {
     return group;
 }
 
+// Between which bytes a tooth's own part lies: what its loops had kept.
+function span(tooth: Tooth, series: Series): [number, number] {
+    const bottom = series.measured ? tooth.after : 0;
+    return [bottom + tooth.released, bottom];
+}
+
+// Bytes times the seconds they waited: what a collection that came at once would have saved. Seen
+// of the collection that a reader points at: all at once hide the saw-tooth.
+function wait(tooth: Tooth, series: Series, { x, y }: Frame): SVGRectElement {
+    const [top, bottom] = span(tooth, series).map((bytes) => place(y, bytes)) as [number, number];
+    const from = place(x, tooth.at - tooth.waited);
+    return makeSvg("rect", {
+        class: "wait",
+        "data-collection": tooth.collection,
+        x: from,
+        y: top,
+        width: place(x, tooth.at) - from,
+        height: Math.max(1, bottom - top),
+    });
+}
+
 function drop(tooth: Tooth, series: Series, { x, y }: Frame): SVGLineElement {
     const at = place(x, tooth.at);
-    const top = series.measured ? tooth.after + tooth.released : tooth.released;
-    const bottom = series.measured ? tooth.after : 0;
+    const [top, bottom] = span(tooth, series);
     return makeSvg("line", {
         class: "drop",
         "data-collection": tooth.collection,
@@ -112,15 +133,24 @@ export class Chart {
         this.#highlight();
     }
 
+    // Where the byte axis begins.
+    get floor(): number {
+        return this.#range()[0];
+    }
+
+    #range(): [number, number] {
+        const teeth = this.#series?.teeth ?? [];
+        const lowest = this.#series?.measured ? Math.min(...teeth.map((tooth) => tooth.after)) : 0;
+        return byteRange(lowest, Math.max(1, ...teeth.map((t) => Math.max(t.before, t.after))));
+    }
+
     #draw(): void {
         const series = this.#series;
         const width = this.element.clientWidth;
         if (series === undefined || width < LEFT + RIGHT + 50) {
             return;
         }
-        const lowest = series.measured ? Math.min(...series.teeth.map((tooth) => tooth.after)) : 0;
-        const highest = Math.max(1, ...series.teeth.map((t) => Math.max(t.before, t.after)));
-        const [from, to] = byteRange(lowest, highest);
+        const [from, to] = this.#range();
         const until = Math.max(this.#elapsed, series.teeth.at(-1)?.at ?? 0);
         this.#frame = {
             x: { from: 0, to: until, start: LEFT, end: width - RIGHT },
@@ -128,12 +158,13 @@ export class Chart {
         };
         const frame = this.#frame;
         const svg = makeSvg("svg", { width, height: HEIGHT, "aria-hidden": "true" }, axes(frame));
-        if (series.measured) {
+        if (series.measured && series.teeth.length > 1) {
             svg.append(
                 makeSvg("path", { class: "area", d: area(series, frame) }),
                 makeSvg("path", { class: "used", d: outline(series, frame) }),
             );
         }
+        svg.append(...series.teeth.map((tooth) => wait(tooth, series, frame)));
         svg.append(...series.teeth.map((tooth) => drop(tooth, series, frame)));
         this.element.replaceChildren(svg);
         this.#highlight();
@@ -141,10 +172,11 @@ export class Chart {
 
     #highlight(): void {
         const at = this.#series?.teeth[this.#at]?.collection;
-        for (const line of this.element.querySelectorAll<SVGElement>(".drop")) {
-            const collection = Number(line.dataset.collection);
-            line.classList.toggle("pointed", collection === at);
-            line.classList.toggle("marked", collection === this.#marked);
+        const alone = this.#series?.teeth.length === 1;
+        for (const mark of this.element.querySelectorAll<SVGElement>(".drop, .wait")) {
+            const collection = Number(mark.dataset.collection);
+            mark.classList.toggle("pointed", collection === at || alone);
+            mark.classList.toggle("marked", collection === this.#marked);
         }
     }
 

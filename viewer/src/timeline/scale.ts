@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From seconds and bytes to pixels, and the round values worth a line.
+import { formatBytes } from "../page/format";
 
 export interface Scale {
     from: number;
@@ -51,6 +52,24 @@ export function timeTicks(from: number, to: number, most: number): number[] {
 
 export function byteTicks(from: number, to: number, most: number): number[] {
     return to > from ? multiples(binaryStep((to - from) / most), from, to) : [];
+}
+
+// What stands beside the ticks: as bytes are written everywhere, with more digits where two ticks
+// would read the same.
+export function byteTickTexts(ticks: readonly number[]): string[] {
+    const short = ticks.map(formatBytes);
+    if (new Set(short).size === short.length) {
+        return short;
+    }
+    const unit = Math.floor(Math.log2(Math.max(1, ...ticks)) / 10);
+    const name = formatBytes(1024 ** unit).replace(/^[^ ]* /, "");
+    for (let digits = 1; digits < 5; digits += 1) {
+        const texts = ticks.map((tick) => `${(tick / 1024 ** unit).toFixed(digits)} ${name}`);
+        if (new Set(texts).size === texts.length) {
+            return texts;
+        }
+    }
+    return short;
 }
 
 // From zero, unless the teeth would be too small to see: then from a round figure below them.

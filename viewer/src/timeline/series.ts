@@ -9,6 +9,7 @@ export interface Tooth {
     before: number;
     after: number;
     released: number; // bytes that loops had kept
+    waited: number; // seconds they had been dead, at most
 }
 
 export interface Series {
@@ -29,13 +30,15 @@ function tooth(record: Collection, collection: number, device: string): Tooth | 
             before: memory.used_before,
             after: memory.used_after,
             released: record.released_bytes,
+            waited: record.dead_for_at_most,
         }
     );
 }
 
 function unmeasured(record: Collection, collection: number): Tooth {
     const released = record.released_bytes;
-    return { collection, at: record.started_at, before: released, after: 0, released };
+    const waited = record.dead_for_at_most;
+    return { collection, at: record.started_at, before: released, after: 0, released, waited };
 }
 
 // Those that released most first.

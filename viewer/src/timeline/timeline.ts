@@ -20,16 +20,37 @@ function describe(state: State, series: Series, tooth: Tooth): string {
     return (
         `Collection ${formatCount(record.number)} (generation ${record.generation}) at ` +
         `${formatDuration(record.started_at)}: released ${formatBytes(tooth.released)} of ` +
-        `${counted(record.owners, "owner")}${memory}; took ${formatDuration(record.duration)}`
+        `${counted(record.owners, "owner")}${memory}; took ${formatDuration(record.duration)}` +
+        (tooth.waited > 0 ? `; dead for up to ${formatDuration(tooth.waited)} before that` : "")
     );
 }
 
-function overview(series: Series): string {
+function overview(state: State, series: Series): string {
+    const [only, ...others] = series.teeth;
+    if (only !== undefined && others.length === 0) {
+        return `${describe(state, series, only)}. No other gave back memory that loops had kept.`;
+    }
     return (
         `${counted(series.teeth.length, "collection")} gave back ` +
         `${formatBytes(series.released)} that loops had kept. Point at one, or use the arrow keys; ` +
         "click or press Enter for its findings."
     );
+}
+
+// What the marks mean, and what a glance at the axis would get wrong.
+function keys(series: Series, floor: number): HTMLElement[] {
+    const key = (mark: string, text: string): HTMLElement => make("span", { class: `key ${mark}` }, text);
+    const found = [key("given", "given back by a collection")];
+    const alone = series.teeth.length === 1;
+    if (alone) {
+        found.push(key("waited", "dead and waiting for it, at most"));
+    } else if (series.measured) {
+        found.push(key("owner", "in use"));
+    }
+    if (floor > 0) {
+        found.push(make("span", { class: "floor" }, `The scale begins at ${formatBytes(floor)}, not at 0.`));
+    }
+    return found;
 }
 
 function seriesName(state: State, series: Series): string {
@@ -84,10 +105,11 @@ export function drawTimeline(state: State): void {
     const section = byId("timeline");
     const title = make("h2", { id: "timeline-title" });
     const head = make("header", {}, title);
+    const legend = make("p", { class: "keys" });
     const readout = make("p", { class: "readout" });
     const chart = new Chart({
         point: (tooth) => {
-            readout.textContent = tooth ? describe(state, shown, tooth) : overview(shown);
+            readout.textContent = tooth ? describe(state, shown, tooth) : overview(state, shown);
             return readout.textContent;
         },
         pick: (tooth) => {
@@ -100,13 +122,14 @@ export function drawTimeline(state: State): void {
         title.textContent = chosen.measured
             ? `${chosen.device} memory over the run`
             : "Memory that collections gave back";
-        readout.textContent = overview(chosen);
+        readout.textContent = overview(state, chosen);
         chart.show(chosen, state.report.stats.elapsed);
+        legend.replaceChildren(...keys(chosen, chart.floor));
     };
     if (series.length > 1) {
         head.append(chooser(state, series, show));
     }
-    section.append(head, chart.element, readout);
+    section.append(head, chart.element, legend, readout);
     section.hidden = false;
     show(shown);
     state.watch((_, choice) => chart.mark(choice.collection?.index));

@@ -11,7 +11,7 @@ import {
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { FOLDER } from "./reports";
 
-const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+export const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const FIREFOX = process.env.FIREFOX ?? "/usr/bin/firefox-esr";
 
 // Of Firefox; Playwright keeps Chromium's itself.

@@ -32,6 +32,35 @@ test("pointing at the timeline tells of the collection, a click shows its findin
     expect(await shownCards(page)).toHaveLength(3);
 });
 
+test("the timeline shows how long memory was dead, and says where its scale begins", async () => {
+    const page = await openReport("golden");
+    const timeline = page.locator("#timeline");
+    const waits = timeline.locator(".wait");
+    expect(await waits.count()).toBe(12);
+    const fill = (): Promise<string> => waits.nth(8).evaluate((box) => getComputedStyle(box).fill);
+    expect(await fill()).toBe("none");
+    const tooth = await timeline.locator(".drop").nth(8).boundingBox();
+    await page.mouse.move(tooth?.x ?? 0, (tooth?.y ?? 0) + 4);
+    expect(await fill()).not.toBe("none");
+    // It ends at the collection: 2.25 of the 34.5 seconds that the whole width stands for.
+    const wait = await waits.nth(8).boundingBox();
+    const scale = await timeline.locator(".axes line").first().boundingBox();
+    expect((wait?.width ?? 0) / (scale?.width ?? 1)).toBeCloseTo(2.25 / 34.5, 2);
+    expect((wait?.x ?? 0) + (wait?.width ?? 0)).toBeCloseTo((tooth?.x ?? 0) + (tooth?.width ?? 0) / 2, -1);
+    expect(await timeline.locator(".readout").textContent()).toContain("dead for up to 2.3 s before that");
+    expect(await timeline.locator(".floor").textContent()).toBe("The scale begins at 600 MiB, not at 0.");
+});
+
+test("a single collection is told of at once", async () => {
+    const page = await openReport("single");
+    const readout = page.locator("#timeline .readout");
+    expect(await readout.textContent()).toMatch(
+        /^Collection 7 .* dead for up to .* before that\. No other gave back/,
+    );
+    expect(await page.locator("#timeline .floor").textContent()).toMatch(/^The scale begins at [\d.]+ MiB/);
+    expect(await page.locator("#timeline .wait").count()).toBe(1);
+});
+
 test("the arrow keys walk over the timeline", async () => {
     const page = await openReport("golden");
     const slider = page.getByRole("slider", { name: "Collections" });

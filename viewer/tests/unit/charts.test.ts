@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, test } from "vitest";
 import { allSeries, findingsOf } from "../../src/timeline/series";
-import { byteRange, byteTicks, place, timeTicks } from "../../src/timeline/scale";
+import { byteRange, byteTicks, byteTickTexts, place, timeTicks } from "../../src/timeline/scale";
 import { shades, shares } from "../../src/ranks/shares";
 import { golden } from "./golden";
 
@@ -31,6 +31,18 @@ test("ticks are round and inside", () => {
     expect(timeTicks(0, 0, 7)).toEqual([]);
     expect(byteTicks(0, 900 * 2 ** 20, 4)).toEqual([0, 500 * 2 ** 20]);
     expect(byteTicks(0, 2 ** 30 * 3, 4)).toEqual([0, 1, 2, 3].map((gib) => gib * 2 ** 30));
+});
+
+test("no two ticks read the same", () => {
+    const mib = 2 ** 20;
+    expect(byteTickTexts([0, 500 * mib])).toEqual(["0 B", "500 MiB"]);
+    expect(byteTickTexts([228, 228.5, 229].map((n) => n * mib))).toEqual([
+        "228.0 MiB",
+        "228.5 MiB",
+        "229.0 MiB",
+    ]);
+    expect(byteTickTexts([5000, 5000.05].map((n) => n * mib * 1024))).toEqual(["4.8828 TiB", "4.8829 TiB"]);
+    expect(byteTickTexts([])).toEqual([]);
 });
 
 test("bytes begin at zero unless the teeth would vanish", () => {
