@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Each target sets up what it needs by itself and repeats nothing that is already done.
 .DEFAULT_GOAL := help
-.PHONY: help build demo test gpu-test bench soak regrtest fuzz lint format clean
+.PHONY: help build demo test gpu-test bench soak regrtest matrix fuzz lint format clean
 
 export JOBS ?= 2
 
@@ -42,6 +42,10 @@ regrtest: ## Run CPython's own tests with and without a watch in every process; 
 	@scripts/bootstrap
 	@scripts/build dev
 	@.venv/bin/python tests/regrtest/run.py
+
+matrix: ## Build and test on every interpreter that can be had, debug builds too; one table
+	@scripts/bootstrap
+	@.venv/bin/python tests/matrix/run.py $(INTERPRETERS)
 
 fuzz: ## Run the fuzz targets, each for SECONDS (default 60); needs clang
 	@scripts/bootstrap fuzz

@@ -11,7 +11,11 @@ def library():
     folder = sysconfig.get_config_var("LIBDIR") or ""
     multiarch = sysconfig.get_config_var("MULTIARCH") or ""
     names = [sysconfig.get_config_var(key) for key in ("LDLIBRARY", "LIBRARY")]
+    # An interpreter that was moved as a whole tells where it was built for.
+    moved = os.path.join(sys.base_prefix, "lib")
     folders = [folder, os.path.join(folder, multiarch), sysconfig.get_config_var("LIBPL") or ""]
+    if not os.path.abspath(folder).startswith(sys.base_prefix):
+        folders = [moved, os.path.join(moved, multiarch)]
     for name in names:
         for place in folders:
             path = os.path.join(place, name or "")

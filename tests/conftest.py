@@ -2,6 +2,7 @@
 """What every test may use: the interpreters on this machine, child processes, the simulated GPU."""
 
 import dataclasses
+import importlib.util
 import os
 import subprocess
 import sys
@@ -22,7 +23,7 @@ def pytest_addoption(parser, pluginmanager):
 
 @dataclasses.dataclass(frozen=True)
 class Interpreter:
-    """A Python that can import cyclewatch; only the first of them has torch."""
+    """A Python that can import cyclewatch; only the first of them may have torch."""
 
     path: str
     has_torch: bool
@@ -48,15 +49,23 @@ class Interpreter:
     def environment(self):
         """Variables with which cyclewatch can be imported from any folder."""
         variables = {name: value for name, value in os.environ.items() if name != "RANK"}
-        variables["PYTHONPATH"] = str(ROOT)
+        paths = [str(ROOT), *filter(None, [os.environ.get("CYCLEWATCH_TEST_TOOLS")])]
+        variables["PYTHONPATH"] = os.pathsep.join(paths)
         return variables
+
+
+def running_interpreter():
+    """The interpreter that runs the tests."""
+    return Interpreter(sys.executable, importlib.util.find_spec("torch") is not None)
 
 
 def known_interpreters():
     """The running interpreter, and every other one that the build was made for."""
+    if os.environ.get("CYCLEWATCH_ONE_INTERPRETER"):
+        return [running_interpreter()]
     built = BUILD / "interpreters.txt"
     others = built.read_text().split() if built.exists() else []
-    return [Interpreter(sys.executable, True), *(Interpreter(path, False) for path in others)]
+    return [running_interpreter(), *(Interpreter(path, False) for path in others)]
 
 
 def interpreter_name(interpreter):
@@ -78,8 +87,16 @@ def all_interpreters():
 
 @pytest.fixture
 def main_interpreter():
-    """The interpreter that runs the tests; it has torch."""
-    return Interpreter(sys.executable, True)
+    """The interpreter that runs the tests."""
+    return running_interpreter()
+
+
+@pytest.fixture
+def torch_interpreter(main_interpreter):
+    """The interpreter that runs the tests, for programs that use torch."""
+    if not main_interpreter.has_torch:
+        pytest.skip("torch is not installed for this interpreter")
+    return main_interpreter
 
 
 @pytest.fixture(scope="session")

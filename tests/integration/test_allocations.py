@@ -62,9 +62,9 @@ def test_card_shows_the_place(main_interpreter):
 
 
 @pytest.mark.parametrize("frames", [1, 5])
-def test_tensors_say_where_the_program_made_them(main_interpreter, frames):
+def test_tensors_say_where_the_program_made_them(torch_interpreter, frames):
     places = {
-        kind: place for _, kind, _, place in answer_of(main_interpreter, frames, "torch")["owners"]
+        kind: place for _, kind, _, place in answer_of(torch_interpreter, frames, "torch")["owners"]
     }
     assert places["torch.Tensor"] == line_of("kept.append(torch.zeros(8, MIB, dtype=torch.uint8))")
     assert places["torch.nn.parameter.Parameter (.grad)"] is None  # no object of its own

@@ -12,9 +12,9 @@ SIDE = 64
 TENSOR_BYTES = SIDE * SIDE * 4
 
 
-def run_example(main_interpreter, name, folder, *flags):
+def run_example(torch_interpreter, name, folder, *flags):
     """Output of the example, and the report it wrote, if any."""
-    outcome = main_interpreter.run(
+    outcome = torch_interpreter.run(
         EXAMPLES / f"{name}.py",
         *("--iterations", ITERATIONS, "--size", SIDE, "--device", "cpu", *flags),
         cwd=folder,
@@ -29,8 +29,8 @@ def line_of(name, text):
     return next(number for number, line in enumerate(lines, 1) if text in line)
 
 
-def test_simple_finds_the_two_nodes(main_interpreter, tmp_path):
-    output, (report,) = run_example(main_interpreter, "simple", tmp_path)
+def test_simple_finds_the_two_nodes(torch_interpreter, tmp_path):
+    output, (report,) = run_example(torch_interpreter, "simple", tmp_path)
     (finding,) = report.findings
     assert finding.occurrences == ITERATIONS
     assert finding.held_bytes == ITERATIONS * 2 * TENSOR_BYTES
@@ -41,8 +41,8 @@ def test_simple_finds_the_two_nodes(main_interpreter, tmp_path):
     assert str(next(tmp_path.glob("cyclewatch-simple-*.html"))) in output
 
 
-def test_awaitable_names_the_captured_self_and_its_line(main_interpreter, tmp_path):
-    output, (report,) = run_example(main_interpreter, "awaitable", tmp_path)
+def test_awaitable_names_the_captured_self_and_its_line(torch_interpreter, tmp_path):
+    output, (report,) = run_example(torch_interpreter, "awaitable", tmp_path)
     (finding,) = report.findings
     assert finding.occurrences == ITERATIONS
     assert finding.held_bytes == ITERATIONS * TENSOR_BYTES
@@ -54,15 +54,15 @@ def test_awaitable_names_the_captured_self_and_its_line(main_interpreter, tmp_pa
     assert re.search(rf"awaitable\.py:{line}\b", output)
 
 
-def test_without_the_watch_nothing_is_said_or_written(main_interpreter, tmp_path):
-    output, reports = run_example(main_interpreter, "simple", tmp_path, "--no-watch")
+def test_without_the_watch_nothing_is_said_or_written(torch_interpreter, tmp_path):
+    output, reports = run_example(torch_interpreter, "simple", tmp_path, "--no-watch")
     assert output == ""
     assert reports == []
 
 
-def test_either_example_can_be_chosen_by_name(main_interpreter, tmp_path):
+def test_either_example_can_be_chosen_by_name(torch_interpreter, tmp_path):
     output, (report,) = run_example(
-        main_interpreter, "workloads", tmp_path, "--workload", "awaitable"
+        torch_interpreter, "workloads", tmp_path, "--workload", "awaitable"
     )
     (finding,) = report.findings
     assert finding.cut.target == "awaitable.AwaitableTensorWithViewCallback"

@@ -37,20 +37,20 @@ def test_collector_answers_the_same_with_and_without_the_watch(interpreter, owne
 
 
 @pytest.mark.parametrize("threshold", [1, 700])
-def test_collector_answers_the_same_where_tensors_die(main_interpreter, threshold):
+def test_collector_answers_the_same_where_tensors_die(torch_interpreter, threshold):
     flags = ["--torch", "--no-rescue", "--threshold", threshold]
-    without, _ = outcome_of(main_interpreter, *flags)
-    with_watch, seen = outcome_of(main_interpreter, *flags, "--watch")
+    without, _ = outcome_of(torch_interpreter, *flags)
+    with_watch, seen = outcome_of(torch_interpreter, *flags, "--watch")
     assert_same(with_watch, without)
     assert seen > 0
 
 
-def test_tensor_that_a_finalizer_saves_moves_no_collection_but_the_count(main_interpreter):
+def test_tensor_that_a_finalizer_saves_moves_no_collection_but_the_count(torch_interpreter):
     # Reading a tensor leaves a Python object with its storage. It is taken out of the count at
     # the collection's end, so when a saved storage dies at last, the count is one too low.
     flags = ["--torch", "--threshold", 700]
-    without, _ = outcome_of(main_interpreter, *flags)
-    with_watch, seen = outcome_of(main_interpreter, *flags, "--watch")
+    without, _ = outcome_of(torch_interpreter, *flags)
+    with_watch, seen = outcome_of(torch_interpreter, *flags, "--watch")
     for answers in (without, with_watch):
         answers["explicit"] = [answer[1] for answer in answers["explicit"][:-3]]
     assert_same(with_watch, without)

@@ -71,7 +71,8 @@ def test_hostile_names_do_nothing_in_any_command(command, report, tmp_path, name
 def in_terminal(words, tmp_path, **environment):
     """What a terminal receives."""
     receiver, terminal = pty.openpty()
-    variables = {**os.environ, "TERM": "xterm-256color", "PYTHONPATH": str(ROOT), **environment}
+    paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    variables = {**os.environ, "TERM": "xterm-256color", "PYTHONPATH": paths, **environment}
     variables = {name: value for name, value in variables.items() if value is not None}
     with subprocess.Popen(
         [sys.executable, "-m", "cyclewatch", *map(str, words)],

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where each interpreter of the matrix comes from, and how to get it into .build/matrix.
+
+Three sources: interpreters that are on this machine, Debian's packages of another release, unpacked
+into a folder and run from there with that release's own C library, and Debian's source packages.
+"""
+
+import dataclasses
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+MATRIX = ROOT / ".build" / "matrix"
+MIRROR = "http://deb.debian.org/debian"
+TRIPLET = "x86_64-linux-gnu"
+
+
+class UnavailableError(Exception):
+    """This interpreter cannot be had on this machine; says why in one line."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Provided:
+    """An interpreter that is there."""
+
+    executable: Path
+    root: Path | None = None  # the Debian release it was unpacked from
+
+    def started(self, program):
+        """The command that starts `program`, which is linked with this interpreter's library."""
+        if self.root is None:
+            return [str(program)]
+        loader = self.root / "lib64" / "ld-linux-x86-64.so.2"
+        return [str(loader), "--library-path", str(self.root / "usr/lib" / TRIPLET), str(program)]
+
+    def home(self):
+        """PYTHONHOME for programs that embed it."""
+        return {} if self.root is None else {"PYTHONHOME": str(self.root / "usr")}
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """One row of the matrix."""
+
+    name: str  # version and ABI flags, as cmake/describe_python.py prints them
+    provide: Callable[[], Provided]
+    note: str = ""
+
+
+def run(*command, log, **options):
+    """Run a command, its output in the file `log`; a failure is UnavailableError."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("a") as out:
+        status = subprocess.run(
+            list(map(str, command)), stdout=out, stderr=out, stdin=subprocess.DEVNULL, **options
+        ).returncode
+    if status != 0:
+        last = log.read_text(errors="replace").strip().splitlines()[-1:]
+        raise UnavailableError(f"{Path(command[0]).name} ended with {status}: {''.join(last)}")
+
+
+def on_this_machine(version):
+    """An interpreter of pyenv or on PATH."""
+
+    def provide():
+        name = f"python{version}"
+        pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+        found = sorted(pyenv.glob(f"versions/{version}.*/bin/{name}"), reverse=True)
+        path = found[0] if found else shutil.which(name)
+        if path is None:
+            raise UnavailableError(f"no {name} in {pyenv} or on PATH")
+        return Provided(Path(path))
+
+    return provide
+
+
+def debian_packages(release, version, *packages):
+    """The packaged interpreter of another Debian release; `version` may end in d (debug)."""
+
+    def provide():
+        root = MATRIX / "roots" / release
+        unpack(release, root, packages)
+        return Provided(launcher(root, version), root)
+
+    return provide
+
+
+def unpack(release, root, packages):
+    """Make the folder of a release, and install what is missing there."""
+    log = MATRIX / "logs" / f"{release}.log"
+    if not (root / "made").exists():
+        needed("debootstrap")
+        shutil.rmtree(root, ignore_errors=True)
+        run("debootstrap", "--variant=minbase", release, root, MIRROR, log=log)
+        settings = 'Acquire::Check-Valid-Until "false";\nAPT::Install-Recommends "false";\n'
+        (root / "etc/apt/apt.conf.d/99matrix").write_text(settings)
+        sources = f"deb {MIRROR} {release} main\ndeb-src {MIRROR} {release} main\n"
+        (root / "etc/apt/sources.list").write_text(sources)
+        run("chroot", root, "apt-get", "update", "-q", log=log)
+        (root / "made").touch()
+    missing = [name for name in packages if not (root / f"var/lib/dpkg/info/{name}.list").exists()]
+    if missing:
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        run("chroot", root, "apt-get", "install", "-q", "-y", *missing, log=log, env=environment)
+
+
+def needed(package):
+    """Install a Debian package of this machine's own, if it is not there."""
+    if shutil.which(package) is None:
+        if os.geteuid() != 0:
+            raise UnavailableError(f"{package} is missing, and only root can install and use it")
+        run("apt-get", "install", "-q", "-y", package, log=MATRIX / "logs" / "debian.log")
+
+
+def launcher(root, version):
+    """A program that starts an unpacked interpreter, and is what sys.executable says."""
+    path = root / "usr/local/bin" / f"python{version}"
+    library = root / "usr/lib" / TRIPLET
+    text = (
+        "#!/bin/sh\n"
+        f'exec "{root}/lib64/ld-linux-x86-64.so.2" --library-path "{library}" --argv0 "$0" '
+        f'"{root}/usr/bin/python{version}" "$@"\n'
+    )
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+        path.chmod(0o755)
+    prepare_headers(root / "usr/include", version)
+    return path
+
+
+def prepare_headers(include, version):
+    """Let the headers of an unpacked interpreter be found without those of its C library."""
+    headers = include / f"python{version}"
+    # A debug build's are links to the other build's, and the compiler would follow them to that
+    # one's pyconfig.h.
+    for link in filter(Path.is_symlink, list(headers.iterdir())):
+        target = link.resolve()
+        link.unlink()
+        (shutil.copytree if target.is_dir() else shutil.copy)(target, link)
+    # Debian's pyconfig.h includes that of the architecture from /usr/include, which is this
+    # machine's own: let it be found beside the other headers.
+    own = headers / TRIPLET / f"python{version}"
+    if not own.exists():
+        shutil.copytree(include / TRIPLET / f"python{version}", own)
+
+
+def built_from_source(release, package, version, *options):
+    """An interpreter built from a Debian release's source package, with configure's `options`."""
+
+    def provide():
+        prefix = MATRIX / "interpreters" / version
+        executable = prefix / "bin" / f"python{version}"
+        if not executable.exists():
+            build(source_of(release, package), prefix, options)
+        return Provided(executable)
+
+    return provide
+
+
+def source_of(release, package):
+    """The upstream source of a package, as an archive."""
+    root = MATRIX / "roots" / release
+    log = MATRIX / "logs" / f"{release}.log"
+    unpack(release, root, ())
+    folder = root / "src"
+    if not any(folder.glob(f"{package}_*.orig.tar.*z")):
+        folder.mkdir(exist_ok=True)
+        script = f"cd /src && apt-get source -q --download-only {package}"
+        run("chroot", root, "sh", "-c", script, log=log)
+    return next(folder.glob(f"{package}_*.orig.tar.*z"))
+
+
+def build(archive, prefix, options):
+    """configure, make, make install."""
+    log = MATRIX / "logs" / f"{prefix.name}.log"
+    folder = MATRIX / "source" / prefix.name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    run("tar", "-xf", archive, "-C", folder, "--strip-components=1", log=log)
+    settings = [f"--prefix={prefix}", "--without-ensurepip", "--disable-test-modules", *options]
+    run("./configure", "-q", *settings, cwd=folder, log=log)
+    run("make", "-s", f"-j{os.environ.get('JOBS', '2')}", cwd=folder, log=log)
+    run("make", "-s", "install", cwd=folder, log=log)
+    shutil.rmtree(folder)
+
+
+def packaged(version):
+    """An interpreter of Debian's newest packages."""
+    package = f"python{version.rstrip('d')}-{'dbg' if version.endswith('d') else 'dev'}"
+    return debian_packages("sid", version, package)
+
+
+def running_interpreter():
+    """The one that runs this: .venv's, with the pinned torch."""
+    return Provided(Path(sys.executable))
+
+
+ENTRIES = [
+    Entry("3.11", running_interpreter),
+    Entry("3.12", on_this_machine("3.12")),
+    Entry("3.13", on_this_machine("3.13")),
+    Entry("3.14", packaged("3.14")),
+    Entry("3.15", packaged("3.15")),
+    Entry("3.13t", built_from_source("trixie", "python3.13", "3.13t", "--disable-gil")),
+    Entry("3.14t", built_from_source("sid", "python3.14", "3.14t", "--disable-gil")),
+    Entry("3.13d", packaged("3.13d"), note="assertions on"),
+    Entry("3.14d", packaged("3.14d"), note="assertions on"),
+    Entry("3.15d", packaged("3.15d"), note="assertions on"),
+]

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds and tests on every interpreter that can be had, and prints one table.
+
+``make matrix`` runs all of them; names as arguments run some. What was made in .build/matrix stays
+there, so that a second run only builds what has changed. The exit status is 1 if a test failed
+or a build did; an interpreter that cannot be had is a row that says so.
+"""
+
+import dataclasses
+import json
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+from interpreters import ENTRIES, MATRIX, ROOT, UnavailableError, run
+
+# In this folder for all of them: pure Python, so that one copy serves every version.
+PACKAGES = MATRIX / "packages"
+PURE = (
+    *("pytest", "pytest-asyncio", "pytest-rerunfailures", "pytest-xdist", "hypothesis", "rich"),
+    "pybind11",  # a test compares its version
+)
+
+TESTS = ["tests/integration", "tests/unit"]
+TESTS_OF_TORCH = [
+    "tests/integration/test_exactness.py",
+    "tests/integration/test_run.py",
+    "tests/unit/test_torch_reader.py",
+]
+
+STRATEGY = """
+import json, sys, sysconfig
+import cyclewatch
+with cyclewatch.watch(devices=("cpu",)) as w:
+    pass
+free = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+try:
+    import torch
+    version = torch.__version__
+except ImportError:
+    version = ""
+gil = getattr(sys, "_is_gil_enabled", lambda: True)()
+print(json.dumps([sys.version.split()[0], w.report().processes[0].strategy, free, gil, version]))
+"""
+
+
+@dataclasses.dataclass
+class Row:
+    """What came of one interpreter."""
+
+    name: str
+    version: str = ""
+    strategy: str = ""
+    native: str = ""  # the collector and the layouts, in C++
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    note: str = ""
+    bad: bool = False
+
+    def cells(self):
+        """As the table has them."""
+        counts = [str(self.passed), str(self.failed), str(self.skipped)]
+        if not self.passed + self.failed:
+            counts = ["-", "-", "-"]
+        return [self.name, self.version, self.strategy, self.native, *counts, self.note]
+
+
+def install_packages():
+    """The test tools at the versions that requirements-dev.txt pins."""
+    pins = (ROOT / "requirements-dev.txt").read_text().splitlines()
+    wanted = [pin for pin in pins if pin.split("==")[0] in PURE]
+    done = PACKAGES / "installed.txt"
+    if not done.exists() or done.read_text() != "\n".join(wanted):
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", PACKAGES]
+        run(*command, "--upgrade", *wanted, log=MATRIX / "logs" / "packages.log")
+        done.write_text("\n".join(wanted))
+
+
+def suffix_of(name):
+    """How CMake tells the targets of one interpreter from another's."""
+    return "" if name == "3.11" else f"_{name}"
+
+
+def build(provided):
+    """One tree for all of them; what did not come out, and why."""
+    extra = [str(one.executable) for name, one in provided.items() if suffix_of(name)]
+    environment = {**os.environ, "CYCLEWATCH_MATRIX_PYTHONS": ";".join(extra)}
+    failures = {}
+    for name in provided:
+        log = MATRIX / "logs" / f"build-{name}.log"
+        log.unlink(missing_ok=True)
+        targets = [f"{target}{suffix_of(name)}" for target in ("_native", "runtime_tests")]
+        try:
+            run(ROOT / "scripts" / "build", "matrix", *targets, log=log, env=environment)
+        except UnavailableError:
+            failures[name] = f"does not build, see {log.relative_to(ROOT)}"
+    return failures
+
+
+def environment_of(provided):
+    """For programs of one interpreter: this tree's package and the test tools."""
+    variables = dict(os.environ)
+    variables.update(PYTHONPATH=f"{ROOT}:{PACKAGES}", CYCLEWATCH_ONE_INTERPRETER="1")
+    variables["CYCLEWATCH_TEST_TOOLS"] = str(PACKAGES)
+    # Launched through a loader of its own; nothing of this machine's Python may come in.
+    for name in ("PYTHONHOME", "VIRTUAL_ENV"):
+        variables.pop(name, None)
+    return variables
+
+
+def native_tests(entry, provided):
+    """How many of the C++ tests passed, in words."""
+    program = MATRIX / "tests" / f"runtime_tests{suffix_of(entry.name)}"
+    if not program.exists():
+        return "no libpython", False
+    outcome = subprocess.run(
+        [*provided.started(program), "--gtest_brief=1"],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        env={**environment_of(provided), **provided.home()},
+        timeout=1200,
+    )
+    (MATRIX / "logs" / f"native-{entry.name}.log").write_text(outcome.stdout + outcome.stderr)
+    passed = re.search(r"PASSED\s+\]\s+(\d+) test", outcome.stdout)
+    failed = re.search(r"(\d+) FAILED TEST", outcome.stdout)
+    text = f"{passed.group(1) if passed else 0} passed"
+    if failed:
+        text += f", {failed.group(1)} failed"
+    if outcome.returncode < 0:
+        text += f", signal {-outcome.returncode}"
+    return text, outcome.returncode != 0
+
+
+def python_tests(entry, provided, torch):
+    """The counts of pytest: passed, failed, skipped."""
+    results = MATRIX / "logs" / f"pytest-{entry.name}.xml"
+    results.unlink(missing_ok=True)
+    command = [str(provided.executable), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command += ["-m", "not slow", f"--junitxml={results}", *TESTS]
+    command += [] if torch else [f"--ignore={path}" for path in TESTS_OF_TORCH]
+    log = MATRIX / "logs" / f"pytest-{entry.name}.log"
+    with log.open("w") as out:
+        status = subprocess.run(
+            command,
+            cwd=ROOT,
+            stdout=out,
+            stderr=out,
+            stdin=subprocess.DEVNULL,
+            env=environment_of(provided),
+        ).returncode
+    if not results.exists():
+        raise UnavailableError(f"pytest ended with {status}, see {log.relative_to(ROOT)}")
+    suite = xml.etree.ElementTree.parse(results).getroot().find("testsuite")
+    total, skipped = int(suite.get("tests")), int(suite.get("skipped"))
+    failed = int(suite.get("failures")) + int(suite.get("errors"))
+    return total - failed - skipped, failed, skipped
+
+
+def ask(provided):
+    """Version, strategy, free-threaded or not, GIL on or not, torch's version."""
+    outcome = subprocess.run(
+        [str(provided.executable), "-c", STRATEGY],
+        capture_output=True,
+        text=True,
+        env=environment_of(provided),
+        stdin=subprocess.DEVNULL,
+    )
+    if outcome.returncode != 0:
+        words = (outcome.stderr.strip().splitlines() or ["no word"])[-1]
+        raise UnavailableError(f"ended with {outcome.returncode}: {words}")
+    return json.loads(outcome.stdout.splitlines()[-1])
+
+
+def examine(entry, provided):
+    """Run everything on one interpreter."""
+    row = Row(entry.name, note=entry.note)
+    try:
+        row.version, row.strategy, free, gil, torch = ask(provided)
+        notes = [
+            entry.note,
+            "the GIL came back" if free and gil else "",
+            torch and f"torch {torch}",
+        ]
+        row.note = "; ".join(filter(None, notes))
+        row.native, native_bad = native_tests(entry, provided)
+        row.passed, row.failed, row.skipped = python_tests(entry, provided, bool(torch))
+        row.bad = native_bad or row.failed > 0 or (free and gil)
+    except UnavailableError as error:
+        row.note, row.bad = str(error), True
+    return row
+
+
+def print_table(rows):
+    """As Markdown, aligned."""
+    head = ["Python", "version", "strategy", "C++ tests", "passed", "failed", "skipped", "notes"]
+    lines = [head, *(row.cells() for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    for number, line in enumerate(lines):
+        cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=True)]
+        print("| " + " | ".join(cells) + " |")
+        if number == 0:
+            print("|" + "|".join("-" * (width + 2) for width in widths) + "|")
+
+
+def main():
+    """All rows, or those named."""
+    wanted = sys.argv[1:]
+    entries = [entry for entry in ENTRIES if not wanted or entry.name in wanted]
+    rows, provided = {}, {}
+    for entry in entries:
+        try:
+            provided[entry.name] = entry.provide()
+        except UnavailableError as error:
+            rows[entry.name] = Row(entry.name, note=f"not tried: {error}")
+    install_packages()
+    failures = build(provided)
+    for entry in entries:
+        if entry.name in failures:
+            rows[entry.name] = Row(entry.name, note=failures[entry.name], bad=True)
+        elif entry.name in provided:
+            print(f"matrix: {entry.name}", file=sys.stderr)
+            rows[entry.name] = examine(entry, provided[entry.name])
+    table = [rows[entry.name] for entry in entries]
+    print_table(table)
+    sys.exit(any(row.bad for row in table))
+
+
+if __name__ == "__main__":
+    main()
