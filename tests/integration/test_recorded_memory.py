@@ -20,8 +20,8 @@ def line_of(text, nth=1):
 LEAK = line_of("holder.weight = Buffer(mib)")
 
 
-def answer_of(interpreter, scenario):
-    return json.loads(interpreter.run(PROGRAM, scenario).stdout)
+def answer_of(interpreter, scenario, **options):
+    return json.loads(interpreter.run(PROGRAM, scenario, **options).stdout)
 
 
 def places_of(answer):
@@ -38,6 +38,12 @@ def test_owner_says_which_line_of_the_program_allocated_its_memory(interpreter):
 
 def test_torch_2_6_answers_in_another_shape(main_interpreter):
     assert places_of(answer_of(main_interpreter, "as_torch_2_6")) == [LEAK]
+
+
+def test_calls_are_read_as_torch_itself_names_them(main_interpreter):
+    # Otherwise torch starts a program for each library to name C++ calls.
+    options = {"TORCH_SYMBOLIZE_MODE": "dladdr", "timeout": 300}
+    assert places_of(answer_of(main_interpreter, "named_by_torch", **options)) == [LEAK]
 
 
 def test_nothing_is_taken_while_torch_records_nothing(interpreter):

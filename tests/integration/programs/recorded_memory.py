@@ -23,6 +23,8 @@ class Allocator:
     def __init__(self):
         self.recording = True
         self.newest = True  # False: as torch 2.6 answers
+        self.gather = calls
+        self.name_calls = list  # what was gathered -> the frames of each
         self.cached = []
         self.fresh = 0x7F0000000000
         self.trace = []
@@ -53,13 +55,13 @@ class Allocator:
         address = self.cached.pop() if self.cached else self.fresh
         if address == self.fresh:
             self.fresh += 64 * MIB
-            self.record("segment_alloc", address, 64 * MIB, calls())
-        self.record("alloc", address, size, calls())
+            self.record("segment_alloc", address, 64 * MIB, self.gather())
+        self.record("alloc", address, size, self.gather())
         return address
 
     def free(self, address, size):
-        self.record("free_requested", address, size, calls())
-        self.record("free_completed", address, size, calls())
+        self.record("free_requested", address, size, self.gather())
+        self.record("free_completed", address, size, self.gather())
         self.cached.append(address)
 
     def is_history_enabled(self):
@@ -71,8 +73,10 @@ class Allocator:
         self.calls["snapshot"] += 1
         self.calls["in a collection"] += self.collecting
         self.before_snapshot()
+        named = self.name_calls([entry["frames"] for entry in self.trace])
+        trace = [{**entry, "frames": frames} for entry, frames in zip(self.trace, named)]
         self.record("snapshot", 0, 0, [])
-        answer = {"segments": [], "device_traces": [list(self.trace), []]}
+        answer = {"segments": [], "device_traces": [trace, []]}
         if self.newest:
             answer |= {"allocator_settings": {}, "external_annotations": []}
         return answer
@@ -84,7 +88,7 @@ def calls():
         {"name": "malloc", "filename": "/pytorch/c10/cuda/CUDACachingAllocator.cpp", "line": 7},
         {"name": "CUDAGeneratorImpl", "filename": "??", "line": 0},
     ]
-    frame = sys._getframe(2)
+    frame = sys._getframe(2)  # the allocator's caller
     while frame is not None:
         code = frame.f_code
         frames.append({"name": code.co_name, "filename": code.co_filename, "line": frame.f_lineno})
@@ -163,6 +167,30 @@ def once():
 
 def as_torch_2_6():
     allocator.newest = False
+    once()
+
+
+def named_by_torch():
+    """The calls are gathered and named by torch itself: the CPU build's functions are the same."""
+    for name in [name for name in sys.modules if name.split(".")[0] == "torch"]:
+        del sys.modules[name]
+    import torch.cuda.memory
+    from torch._C._profiler import gather_traceback, symbolize_tracebacks
+
+    def without_the_stand_in(frames):
+        library = [frame["filename"] for frame in frames].index("/x/site-packages/library.py")
+        own = [frame for frame in frames[:library] if frame["filename"] != __file__]
+        return own + frames[library:]
+
+    # torch looks for its compiler before it names calls, and would import it: seconds.
+    torch._inductor = types.ModuleType("torch._inductor")
+    allocator.gather = lambda: gather_traceback(python=True, script=True, cpp=True)
+    allocator.name_calls = lambda gathered: [
+        without_the_stand_in(frames) for frames in symbolize_tracebacks(gathered)
+    ]
+    torch._C._cuda_memoryStats = {0: {"allocated_bytes": {"all": {"current": 0}}}}.__getitem__
+    torch._C._cuda_isHistoryEnabled = allocator.is_history_enabled
+    torch.cuda.memory._snapshot = allocator.snapshot
     once()
 
 
