@@ -25,7 +25,8 @@ class assert_no_tensor_cycles:  # noqa: N801 - used as a function is, like conte
     """Raise :class:`TensorCycleError` if the block leaves loops that keep tensors alive.
 
     ``with cyclewatch.assert_no_tensor_cycles(): step()`` collects garbage before the block, so
-    that older garbage is not blamed on it, and after it. If the block raises, its exception goes
+    that older garbage is not blamed on it, and after it. What a variable outside of ``step()``
+    still refers to at the end is alive and not checked. If the block raises, its exception goes
     on and nothing is checked: the traceback keeps the block's variables alive.
 
     Under the pytest plugin a test that catches the error is not failed again for the same loops.

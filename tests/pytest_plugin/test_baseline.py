@@ -2,6 +2,7 @@
 """The ratchet: known loops pass, new ones fail, and the file only shrinks."""
 
 import json
+import subprocess
 
 import pytest
 
@@ -156,6 +157,20 @@ def test_run_of_marked_tests_only_does_not_speak_of_the_baseline(run, baseline):
 def test_loop_of_a_test_that_is_gone_has_vanished(run, baseline):
     run(*UPDATE, test_it=OLD.split("def test_trainer")[0])
     assert len(entries(baseline)) == 1
+
+
+def test_branches_that_mend_different_loops_merge_by_themselves(tmp_path):
+    whole = {f"cw1-{number}": Entry(1, "t", "A", "r") for number in range(6)}
+    versions = {
+        "base": whole,
+        "ours": {name: entry for name, entry in whole.items() if name != "cw1-0"},
+        "theirs": {name: entry for name, entry in whole.items() if name != "cw1-5"},
+    }
+    for version, kept in versions.items():
+        Baseline(kept).write(tmp_path / version)
+    merge = ["git", "merge-file", "ours", "base", "theirs"]
+    subprocess.run(merge, cwd=tmp_path, check=True, timeout=60)
+    assert sorted(Baseline.read(tmp_path / "ours").entries) == sorted(whole)[1:-1]
 
 
 def test_both_sides_of_a_merge_are_a_valid_file(tmp_path):
