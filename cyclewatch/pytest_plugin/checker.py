@@ -136,13 +136,11 @@ class Checker:
         if self._pinned:
             forget_last_exception()
             self._pinned = False
-        if not self._heap.is_open:
-            self._heap.open()
-            if self._settings.report is not None and self._whole_run is None:
-                self._whole_run = self._examiner.start_watch()
         if self._examiner.is_due:
             self._examiner.examine_everything()
         self._heap.begin()
+        if self._settings.report is not None and self._whole_run is None:
+            self._whole_run = self._examiner.start_watch()  # older garbage is gone
         return run
 
     def _checked(self, when: str, nextitem: pytest.Item | None = None) -> Phase:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Examiner:
-    """Collects, and finds out whose the findings are. The caller opens and begins the `heap`."""
+    """Collects, and finds out whose the findings are. The caller begins the `heap`."""
 
     def __init__(self, settings: Settings, judge: Judge, ledger: Ledger, heap: Heap) -> None:
         """Nothing has been looked at."""

@@ -26,14 +26,14 @@ class _Sentinel:
 
 
 class Heap:
-    """What is frozen, from :meth:`open` to :meth:`close`.
+    """What is frozen, from the first :meth:`begin` to :meth:`close`.
 
     A program that froze objects before is left alone: then nothing is frozen here, and nothing
     unfrozen. Neither is automatic collection ever switched on or off.
     """
 
     def __init__(self, *, freeze: bool) -> None:
-        """Nothing is touched before :meth:`open`."""
+        """Nothing is touched before :meth:`begin`."""
         # Counting walks the list of frozen objects, which is why it is asked only now.
         self.frozen_by_program = freeze and gc.get_freeze_count() > 0
         self._freezes = freeze and not self.frozen_by_program
@@ -41,13 +41,9 @@ class Heap:
         self._old: weakref.ref[_Sentinel] | None = None
         self._young: _Sentinel | None = None
 
-    def open(self) -> None:
-        """Free what is garbage by now, before anything can be blamed for it."""
-        collect()
-        self.is_open = True
-
     def begin(self) -> None:
-        """A test begins: what is alive is not its doing."""
+        """A test begins: what is alive is not its doing, and what is garbage by now is freed."""
+        self.is_open = True
         collect()
         if self._freezes:
             if self._old is None or self._old() is None:
