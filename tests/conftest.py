@@ -107,6 +107,14 @@ def simulated_cudart():
     return path
 
 
+@pytest.fixture(scope="session")
+def backwards_clock():
+    """Path of a library to preload: clocks go backwards then."""
+    path = BUILD / "tests" / "libbackwards_clock.so"
+    assert path.exists(), f"{path} is missing; run make build"
+    return path
+
+
 def pytest_collection_modifyitems(items):
     """Skip tests that need a GPU where there is none."""
     on_gpu = [item for item in items if item.get_closest_marker("gpu")]

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Folders that are gone, ends without warning, clocks that run backwards, endless lists."""
+
+import json
+import random
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import cyclewatch
+
+PROGRAM = Path(__file__).parent / "programs" / "machine_fault_program.py"
+MIB = 1 << 20
+
+
+def test_a_folder_that_vanishes_costs_the_file_only(main_interpreter, tmp_path):
+    outcome = main_interpreter.run(PROGRAM, "folder_gone", tmp_path)
+    assert outcome.stdout.split() == ["2", "[]"]
+    assert outcome.stderr.count("No such file or directory. The findings are kept in memory") == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_program_killed_while_it_writes_leaves_the_old_or_the_new_report(
+    main_interpreter, tmp_path, number
+):
+    for attempt in range(10):
+        folder = tmp_path / str(attempt)
+        program = subprocess.Popen(
+            [main_interpreter.path, PROGRAM, "killed", folder],
+            env=main_interpreter.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        # It writes from its first line on, and does nothing else.
+        for _ in range(random.Random(attempt).randrange(1, 6)):
+            written = int(program.stdout.readline())
+        program.send_signal(number)
+        program.stdout.close()
+        assert program.wait(60) == -number
+        for path in folder.glob("cyclewatch-*"):
+            assert len(cyclewatch.Report.load(path).findings) >= written
+        assert len(list(folder.glob("cyclewatch-*"))) == 2
+
+
+def test_clocks_that_run_backwards_cost_no_finding(main_interpreter, tmp_path, backwards_clock):
+    outcome = main_interpreter.run(PROGRAM, "backwards", tmp_path, LD_PRELOAD=str(backwards_clock))
+    kinds, collections, held = json.loads(outcome.stdout)
+    assert (kinds, held) == (5, 5 * MIB)
+    assert collections >= 5
+
+
+# Of a ring every node is on the loop; of the list a region around the owner is named; from the end
+# of the chain the loop is out of sight, which the report says.
+@pytest.mark.parametrize(
+    ("shape", "length", "found"),
+    [
+        ("ring", 40_000, [["Node", 200]]),
+        ("ring", 1_000_000, [["Node", 200]]),
+        ("list", 1_000_000, [["Node", 2]]),
+        ("chain", 1_000_000, []),
+    ],
+)
+def test_a_list_of_a_million_goes_through_capture_analysis_and_every_renderer(
+    interpreter, tmp_path, shape, length, found
+):
+    outcome = interpreter.run(PROGRAM, "deep", tmp_path, shape, length)
+    (condemned, owners, held), findings, skipped = map(json.loads, outcome.stdout.splitlines())
+    assert length < condemned <= length + 3
+    assert (owners, held) == (1, MIB)
+    assert [[title.split(".")[0], references] for title, references, _ in findings] == found
+    assert all(lines <= 25 for _, _, lines in findings)
+    left_out = skipped.get("objects not captured: over the limit for one collection", 0)
+    assert (left_out > 990_000) == (shape != "ring")
