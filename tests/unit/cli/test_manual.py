@@ -4,6 +4,7 @@
 import importlib
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,12 @@ def test_the_manual_page_is_current():
 def test_the_reference_is_current():
     page = (ROOT / manual.REFERENCE).read_text()
     assert page == manual.with_reference(page), REMEDY
+
+
+def test_the_manual_page_is_installed():
+    with open(ROOT / "pyproject.toml", "rb") as file:
+        installed = tomllib.load(file)["tool"]["setuptools"]["data-files"]
+    assert installed["share/man/man1"] == [str(manual.MANUAL_PAGE)]
 
 
 @pytest.mark.skipif(not shutil.which("man"), reason="man is not installed")

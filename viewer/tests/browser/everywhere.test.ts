@@ -28,20 +28,27 @@ async function seriousFaults(page: Page): Promise<string[]> {
         .map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ""} ${nodes[0]?.failureSummary ?? ""}`);
 }
 
-async function overflow(page: Page): Promise<number> {
-    return page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+// The widths that the page does not fit into.
+async function overflows(page: Page): Promise<number[]> {
+    const found = [];
+    for (const width of [360, 1280, 2560]) {
+        await page.setViewportSize({ width, height: 900 });
+        await page.evaluate(() => new Promise(requestAnimationFrame)); // charts draw anew
+        if (await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth)) {
+            found.push(width);
+        }
+    }
+    return found;
 }
 
-for (const report of ["golden", "merged", "quiet", "real", "hostile"]) {
-    test.each([360, 1280, 2560])(`${report} fits into %i pixels`, async (width) => {
-        const page = await openReport(report, { viewport: { width, height: 900 } });
-        expect(await overflow(page)).toBeLessThanOrEqual(0);
-        for (const fold of await page.locator("summary:visible").all()) {
-            await fold.click();
-        }
-        expect(await overflow(page)).toBeLessThanOrEqual(0);
-    });
-}
+test.each(["golden", "merged", "quiet", "real", "hostile"])("%s fits into any window", async (report) => {
+    const page = await openReport(report, { viewport: { width: 360, height: 900 } });
+    expect(await overflows(page)).toEqual([]);
+    for (const fold of await page.locator("summary:visible").all()) {
+        await fold.click();
+    }
+    expect(await overflows(page)).toEqual([]);
+});
 
 for (const report of ["golden", "merged", "quiet"]) {
     test.each(["light", "dark"] as const)(`axe finds no serious fault in ${report}, %s`, async (colorScheme) => {
