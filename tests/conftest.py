@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every test may use: the interpreters on this machine, child processes, the simulated GPU."""
+"""What every test may use: the interpreters on this machine, child processes."""
 
 import dataclasses
 import importlib.util
@@ -28,14 +28,17 @@ class Interpreter:
     path: str
     has_torch: bool
 
-    def run(self, program, *arguments, check=True, cwd=None, timeout=120, **environment):
-        """Run `program`, a path or source text, in a child process and return its outcome."""
+    def run(self, program, *arguments, check=True, cwd=None, timeout=120, words="", **environment):
+        """Run `program`, a path or source text, in a child process and return its outcome.
+
+        It finds `words` on its standard input.
+        """
         start = [str(program)] if isinstance(program, Path) else ["-c", textwrap.dedent(program)]
         outcome = subprocess.run(
             [self.path, "-X", "faulthandler", *start, *map(str, arguments)],
             capture_output=True,
             text=True,
-            stdin=subprocess.DEVNULL,
+            input=words,
             timeout=timeout,
             cwd=cwd,
             env={**self.environment(), **environment},
@@ -100,14 +103,6 @@ def torch_interpreter(main_interpreter):
 
 
 @pytest.fixture(scope="session")
-def simulated_cudart():
-    """Path of the shared library with the CUDA runtime's symbols and no GPU behind them."""
-    path = BUILD / "tests" / "libcudart_simulated.so"
-    assert path.exists(), f"{path} is missing; run make build"
-    return path
-
-
-@pytest.fixture(scope="session")
 def backwards_clock():
     """Path of a library to preload: clocks go backwards then."""
     path = BUILD / "tests" / "libbackwards_clock.so"
@@ -120,8 +115,10 @@ def pytest_collection_modifyitems(items):
     on_gpu = [item for item in items if item.get_closest_marker("gpu")]
     if not on_gpu:
         return
-    import torch
+    if importlib.util.find_spec("torch") is not None:
+        import torch
 
-    if not torch.cuda.is_available():
-        for item in on_gpu:
-            item.add_marker(pytest.mark.skip(reason="needs a CUDA device"))
+        if torch.cuda.is_available():
+            return
+    for item in on_gpu:
+        item.add_marker(pytest.mark.skip(reason="needs a CUDA device"))

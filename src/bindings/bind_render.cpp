@@ -75,7 +75,7 @@ void save(const model::Report& report, const py::object& path) {
                               "'; name it .txt, .json, .dot, .gv, .svg, .html or .htm");
     }
     const std::string contents = rendered(report, *format);
-    write_or_raise(path, contents, watch::Existing::replace);
+    write_or_raise(path, contents, watch::Existing::replace_or_write_into);
 }
 
 std::shared_ptr<model::Report> parsed(std::string_view contents, const std::string& name) {
@@ -139,9 +139,10 @@ void bind_render(py::module_& module, ReportClass& report_class) {
     module.def(
         "write_file",
         [](const py::object& path, const py::bytes& contents, bool replace) {
-            write_or_raise(path,
-                           std::string_view(contents),
-                           replace ? watch::Existing::replace : watch::Existing::keep);
+            write_or_raise(
+                path,
+                std::string_view(contents),
+                replace ? watch::Existing::replace_or_write_into : watch::Existing::keep);
         },
         py::arg("path"),
         py::arg("contents"),

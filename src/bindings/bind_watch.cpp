@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device/device_selection.h"
+#include "python/dying_threads.h"
 #include "render/renderer.h"
 #include "watch/collect_timer.h"
 #include "watch/hub.h"
@@ -53,7 +54,13 @@ class Callback {
     template <typename... Arguments>
     void call(Arguments&&... arguments) const {
         try {
-            (*function_)(std::forward<Arguments>(arguments)...);
+            const py::tuple words = py::make_tuple(std::forward<Arguments>(arguments)...);
+            PyObject* const answer = python::sleep_if_unwound(
+                [&] { return PyObject_CallObject(function_->ptr(), words.ptr()); });
+            if (answer == nullptr) {
+                throw py::error_already_set();
+            }
+            py::reinterpret_steal<py::object>(answer);
         } catch (py::error_already_set& error) {
             if (error.matches(PyExc_KeyboardInterrupt) || error.matches(PyExc_SystemExit)) {
                 error.restore();  // the user wants out: that is the program's own affair

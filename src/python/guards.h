@@ -5,6 +5,7 @@
 #include <Python.h>
 
 #include "compat/gc_list.h"
+#include "python/dying_threads.h"
 
 namespace cyclewatch::python {
 
@@ -41,7 +42,9 @@ class GilRelease {
     GilRelease() noexcept : state_(PyEval_SaveThread()) {}
     GilRelease(const GilRelease&) = delete;
     GilRelease& operator=(const GilRelease&) = delete;
-    ~GilRelease() { PyEval_RestoreThread(state_); }
+    ~GilRelease() {
+        sleep_if_unwound([this] { PyEval_RestoreThread(state_); });
+    }
 
   private:
     PyThreadState* state_;

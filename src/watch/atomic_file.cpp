@@ -103,7 +103,7 @@ std::error_code write_file(const std::string& path,
                            std::string_view bytes,
                            Existing existing,
                            Readers readers) {
-    if (existing == Existing::replace && is_no_file(path)) {
+    if (existing == Existing::replace_or_write_into && is_no_file(path)) {
         return write_into(path, bytes);
     }
     std::string temporary;
@@ -111,8 +111,8 @@ std::error_code write_file(const std::string& path,
         return error;
     }
     // link() instead of rename(): it refuses to replace what another process wrote.
-    const int moved = existing == Existing::replace ? std::rename(temporary.c_str(), path.c_str())
-                                                    : ::link(temporary.c_str(), path.c_str());
+    const int moved = existing == Existing::keep ? ::link(temporary.c_str(), path.c_str())
+                                                 : std::rename(temporary.c_str(), path.c_str());
     const std::error_code error = moved == 0 ? std::error_code() : last_error();
     if (existing == Existing::keep || error) {
         ::unlink(temporary.c_str());

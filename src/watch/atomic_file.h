@@ -11,8 +11,11 @@ namespace cyclewatch::watch {
 
 // What stands at the path already.
 enum class Existing {
-    keep,    // and fail with std::errc::file_exists
-    replace  // in one step; a symbolic link itself is replaced, never what it points to
+    keep,     // and fail with std::errc::file_exists
+    replace,  // in one step; a link, a pipe or a device is replaced itself, nothing is followed
+    // As above, but what is no file (a terminal, a pipe, /dev/null) is opened and written into, by
+    // way of links too. Only for a path that somebody named: others could have put it there.
+    replace_or_write_into
 };
 
 // Who may read the new file.
@@ -21,8 +24,7 @@ enum class Readers {
     umask   // whoever the process's umask lets
 };
 
-// Writes `bytes` to a new file of an unpredictable name beside `path`, then moves it there. What
-// is no file (a terminal, a pipe, /dev/null) cannot be replaced: `replace` writes into it.
+// Writes `bytes` to a new file of an unpredictable name beside `path`, then moves it there.
 // Falsy on success; on failure whatever stood at `path` is as it was.
 [[nodiscard]] std::error_code write_file(const std::string& path,
                                          std::string_view bytes,

@@ -135,6 +135,7 @@ void Hub::settle(const std::shared_ptr<Watch>& watch) {
 }
 
 void Hub::judge_again() {
+    look_after_fork();
     for (const auto& watch : watches_) {
         watch->revise([this](model::Finding& finding) { rules_.judge(finding, loaded_version); });
     }
@@ -147,9 +148,20 @@ void Hub::look_after_fork() {
     drop_notices();
     site_lookup_ = {};
     current_ = {};
+    current_.inherited = true;
     collections_ = 0;
     for (const auto& watch : watches_) {
         watch->start_over();
+    }
+}
+
+bool Hub::is_inherited() noexcept {
+    try {
+        look_after_fork();
+        return current_.inherited;
+    } catch (...) {
+        forked.store(true);  // out of memory: the next collection tries again
+        return true;
     }
 }
 
@@ -178,6 +190,9 @@ void Hub::on_start(int generation) noexcept {
 
 void Hub::on_condemned(const collector::CondemnedSet& condemned) noexcept {
     const Clock::time_point entered = condemned.began();
+    if (is_inherited()) {
+        return;
+    }
     current_.condemned = condemned.objects().size();
     if (!pipeline_.registry().empty()) {
         try {
@@ -208,6 +223,9 @@ void Hub::inspect(const collector::CondemnedSet& condemned) {
 
 void Hub::on_stop(collector::Miss miss) noexcept {
     const Clock::time_point entered = Clock::now();
+    if (is_inherited()) {
+        return;
+    }
     try {
         conclude(miss);
     } catch (...) {

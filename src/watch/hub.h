@@ -45,6 +45,7 @@ class Hub final : public collector::CollectionListener {
   private:
     // The collection under way.
     struct Current {
+        bool inherited = false;  // it was under way at the fork: the parent's
         int generation = 0;
         Clock::time_point started;
         Clock::duration own{};
@@ -57,6 +58,9 @@ class Hub final : public collector::CollectionListener {
 
     Hub() = default;
     void look_after_fork();
+    // Whether the collection under way began before a fork that made this process. What it finds
+    // is left to the parent: the writer's locks may be held here for ever, by no thread.
+    [[nodiscard]] bool is_inherited() noexcept;
     [[nodiscard]] Depth shallowest_allowed(Clock::time_point now) const;
     void inspect(const collector::CondemnedSet& condemned);
     void conclude(collector::Miss miss);

@@ -113,6 +113,7 @@ std::unique_ptr<Catch> Pipeline::inspect(const collector::CondemnedSet& condemne
                                          bool values) {
     device::Detection detection;
     detector_.detect(condemned, registry_, detection);
+    PyErr_Clear();  // of a type whose tp_traverse raises: readers must not meet it
     if (detection.owners.empty()) {
         return nullptr;
     }
@@ -138,6 +139,7 @@ std::unique_ptr<Catch> Pipeline::inspect(const collector::CondemnedSet& condemne
         }
         caught->captured =
             capture::capture_graph(condemned.objects(), detection.dependents, objects, limits);
+        PyErr_Clear();
     }
     // The user's code last: from here on nothing borrowed is looked at.
     std::size_t position = objects.size() - user_read.size();

@@ -29,17 +29,17 @@ def keep(name, device, figures):
 
 @pytest.mark.parametrize("device", ["cpu", ON_CUDA])
 @pytest.mark.parametrize("name", CHECKS)
-def test_check(main_interpreter, name, device):
+def test_check(torch_interpreter, name, device):
     # Each check asserts for itself and ends the process with an error where something is wrong.
-    outcome = main_interpreter.run(CHECKS_PROGRAM, name, device, timeout=600)
+    outcome = torch_interpreter.run(CHECKS_PROGRAM, name, device, timeout=600)
     keep(name, device, json.loads(outcome.stdout.splitlines()[-1]))
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize(("name", "tensors"), [("simple", 2), ("awaitable", 1)])
-def test_example_on_the_device(main_interpreter, name, tensors, tmp_path):
+def test_example_on_the_device(torch_interpreter, name, tensors, tmp_path):
     flags = ("--iterations", 5, "--size", 64, "--device", "cuda")
-    main_interpreter.run(EXAMPLES / f"{name}.py", *flags, cwd=tmp_path)
+    torch_interpreter.run(EXAMPLES / f"{name}.py", *flags, cwd=tmp_path)
     (path,) = tmp_path.glob("cyclewatch-*.html")
     (finding,) = cyclewatch.Report.load(path).findings
     assert finding.held_bytes == 5 * tensors * 64 * 64 * 4

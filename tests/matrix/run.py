@@ -92,7 +92,8 @@ def build(provided):
     for name in provided:
         log = MATRIX / "logs" / f"build-{name}.log"
         log.unlink(missing_ok=True)
-        targets = [f"{target}{suffix_of(name)}" for target in ("_native", "runtime_tests")]
+        parts = ("_native", "runtime_tests", "lying_types")
+        targets = [f"{part}{suffix_of(name)}" for part in parts]
         try:
             run(ROOT / "scripts" / "build", "matrix", *targets, log=log, env=environment)
         except UnavailableError:

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/readers/registered.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
+
+#include "python/dying_threads.h"
 
 namespace cyclewatch::device {
 namespace {
@@ -10,7 +14,8 @@ namespace {
 using python::OwnedRef;
 
 std::string text_of(PyObject* object) {
-    const OwnedRef text = python::steal(PyObject_Str(object));
+    const OwnedRef text =
+        python::steal(python::sleep_if_unwound([&] { return PyObject_Str(object); }));
     const char* const data = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
     PyErr_Clear();
     return data == nullptr ? std::string() : std::string(data);
@@ -33,6 +38,34 @@ std::string take_error() {
         text += ": " + text_of(value);
     }
     return text;
+}
+
+// The thread that signal handlers run on.
+bool on_main_thread() noexcept {
+    return ::gettid() == ::getpid();
+}
+
+int raise_again(void* exception) {
+    const OwnedRef raised = python::steal(static_cast<PyObject*>(exception));
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.get())), raised.get());
+    return -1;
+}
+
+// Has the pending error, which stays pending, raised in the program once the collection is over.
+// A signal came while the reader ran: what its handler raised to end the program is the program's.
+void raise_later() {
+    PyObject* type = nullptr;
+    PyObject* value = nullptr;
+    PyObject* traceback = nullptr;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    // The traceback's frames refer to the dying owner.
+    PyException_SetTraceback(value, Py_None);
+    OwnedRef later = python::borrow(value);
+    if (Py_AddPendingCall(&raise_again, later.get()) == 0) {
+        (void)later.release();
+    }
+    PyErr_Restore(type, value, traceback);
 }
 
 PyObject* field(PyObject* answer, const char* name) {
@@ -63,7 +96,8 @@ std::string take_fields(PyObject* answer, OwnerReading& reading) {
         reading.storage = PyLong_Check(pointer) ? PyLong_AsUnsignedLongLongMask(pointer) : 0;
     }
     if (PyObject* const shape = field(answer, "shape"); shape != nullptr) {
-        const OwnedRef list = python::steal(PySequence_List(shape));
+        const OwnedRef list =
+            python::steal(python::sleep_if_unwound([&] { return PySequence_List(shape); }));
         PyErr_Clear();
         reading.shape = text_of(list ? list.get() : shape);
     }
@@ -117,8 +151,12 @@ ReadOutcome RegisteredReader::read(PyObject* object, OwnerReading& reading) noex
             return ReadOutcome::owns_nothing;
         }
         const OwnedRef reader = python::borrow(entry->reader.get());
-        const OwnedRef answer = python::steal(PyObject_CallOneArg(reader.get(), object));
+        const OwnedRef answer = python::steal(
+            python::sleep_if_unwound([&] { return PyObject_CallOneArg(reader.get(), object); }));
         if (!answer) {
+            if (PyErr_ExceptionMatches(PyExc_Exception) == 0 && on_main_thread()) {
+                raise_later();
+            }
             fail(Py_TYPE(object), reader.get(), "raised " + take_error());
             return ReadOutcome::failed;
         }
@@ -133,7 +171,7 @@ ReadOutcome RegisteredReader::read(PyObject* object, OwnerReading& reading) noex
             reading.storage = reinterpret_cast<std::uintptr_t>(object);  // shares with nobody
         }
         return reading.bytes == 0 ? ReadOutcome::owns_nothing : ReadOutcome::owns;
-    } catch (...) {
+    } catch (const std::exception&) {
         PyErr_Clear();
         return ReadOutcome::failed;
     }

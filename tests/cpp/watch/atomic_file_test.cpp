@@ -83,8 +83,37 @@ TEST_F(AtomicFileTest, ReplacesALinkAndLeavesAloneWhatItPointsTo) {
 }
 
 TEST_F(AtomicFileTest, WritesIntoWhatIsNoFile) {
-    EXPECT_FALSE(write_file("/dev/null", "text", Existing::replace, Readers::umask));
+    EXPECT_FALSE(write_file("/dev/null", "text", Existing::replace_or_write_into, Readers::umask));
     EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST_F(AtomicFileTest, FollowsNothingThatSomebodyPutInTheWay) {
+    const std::string path = folder_ / "report";
+    // A pipe that nobody reads would hold the writer up for ever, a device take what it is given.
+    ASSERT_EQ(::mkfifo(path.c_str(), 0666), 0);
+    EXPECT_EQ(write_file(path, "text", Existing::keep, Readers::owner), std::errc::file_exists);
+    EXPECT_FALSE(write_file(path, "text", Existing::replace, Readers::owner));
+    EXPECT_EQ(read(path), "text");
+    for (const char* target : {"/dev/null", "missing", "report"}) {
+        fs::remove(path);
+        fs::create_symlink(target, path);
+        EXPECT_EQ(write_file(path, "text", Existing::keep, Readers::owner), std::errc::file_exists);
+        EXPECT_TRUE(fs::is_symlink(path)) << target;
+        EXPECT_FALSE(write_file(path, "text", Existing::replace, Readers::owner)) << target;
+        EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(path))) << target;
+    }
+    fs::remove(path);
+    fs::create_directory(path);
+    EXPECT_TRUE(write_file(path, "text", Existing::replace, Readers::owner));
+    EXPECT_TRUE(fs::is_directory(path));
+    EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(AtomicFileTest, LetsNobodyElseReadWhateverTheUmask) {
+    ::umask(0);
+    ASSERT_FALSE(write_file(folder_ / "ours", "text", Existing::keep, Readers::owner));
+    ASSERT_FALSE(write_file(folder_ / "ours", "more", Existing::replace, Readers::owner));
+    EXPECT_EQ(mode_of("ours"), 0600U);
 }
 
 TEST_F(AtomicFileTest, WritesUnderTheLongestNameThereIs) {

@@ -1,0 +1,421 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes and threads that begin or end at the worst moment. PROGRAM ACT.
+
+Each process that saw loops leaves its own report in the current folder. Each act says on stdout
+what is to stand in them: "PID BYTES" for each process.
+"""
+
+import atexit
+import gc
+import logging
+import multiprocessing
+import operator
+import os
+import signal
+import sys
+import threading
+import time
+import warnings
+import weakref
+
+from acts import Node, Owner, loop
+
+import cyclewatch
+
+METHODS = ("fork", "forkserver", "spawn")
+WATCHES = []
+FORKED = []  # in a child
+
+
+def start(read=None):
+    cyclewatch.register_owner(Owner, read or answer)
+    warnings.simplefilter("ignore")
+    logging.getLogger("cyclewatch").setLevel(logging.CRITICAL)
+    WATCHES.append(cyclewatch.warn_tensor_cycles(devices="cpu", formats=("json", "html"), budget=1))
+
+
+def answer(owner):
+    return {"device": "cpu", "nbytes": 8, "data_ptr": id(owner)}
+
+
+def leak(times=1):
+    for _ in range(times):
+        loop()
+    gc.collect()
+
+
+def expect(held, pid=None):
+    print(pid or os.getpid(), held, flush=True)
+
+
+def fork_once(then, done=[]):
+    """Forks in the first call; the child goes on where it is, and leaks before it ends."""
+    if not done:
+        done.append(True)
+        sys.stdout.flush()
+        child = os.fork()
+        done.append(child)
+        if child == 0:
+            atexit.register(then)
+    return done
+
+
+def leak_in_child():
+    leak(2)
+    expect(16)
+
+
+def wait_for_child(done):
+    if done[1] != 0:
+        _, status = os.waitpid(done[1], 0)
+        assert status == 0, status
+
+
+def fork_in_finalizer():
+    start()
+
+    class Final:
+        def __del__(self):
+            fork_once(leak_in_child)
+
+    final = Final()
+    final.me = final
+    final.owner = Owner()
+    del final
+    gc.collect()
+    after_the_fork()
+
+
+def after_the_fork():
+    done = fork_once(None)
+    wait_for_child(done)
+    if done[1] != 0:
+        leak()
+        expect(16)
+
+
+def fork_in_weakref_callback():
+    start()
+    node = loop()
+    reference = weakref.ref(node, lambda _: fork_once(leak_in_child))
+    del node
+    gc.collect()
+    assert reference() is None
+    after_the_fork()
+
+
+def fork_in_gc_callback(phase_wanted):
+    def act():
+        start()
+        gc.callbacks.append(lambda phase, info: phase == phase_wanted and fork_once(leak_in_child))
+        leak()
+        after_the_fork()
+
+    return act
+
+
+def fork_in_reader():
+    def read(owner):
+        fork_once(leak_in_child)
+        return answer(owner)
+
+    start(read)
+    leak()
+    after_the_fork()
+
+
+def fork_while_the_report_is_written():
+    # As often as it takes to meet the writer with its locks held: none of the children may hang.
+    start(fork_and_answer)
+    for number in range(40):
+        kind = type(f"Kind{number}", (), {})
+        node = kind()
+        node.me, node.owner = node, Owner()
+        del kind, node
+        gc.collect()
+        if FORKED:
+            gc.collect()
+            os._exit(WATCHES[0].report().held_bytes)
+    expect(8 * 40)
+
+
+def fork_and_answer(owner):
+    child = os.fork()
+    if child == 0:
+        # In the middle of the collection, whose end is still to come.
+        FORKED.append(True)
+        return None
+    _, status = os.waitpid(child, 0)
+    assert status == 0, status
+    return answer(owner)
+
+
+def fork_while_another_thread_collects():
+    # With a reader in Python the fork could come in the middle of the other thread's collection,
+    # and no collection would ever end in the child: that is CPython's, as with finalizers.
+    start(operator.attrgetter("answer"))
+    stop = threading.Event()
+
+    def work():
+        while not stop.is_set():
+            leak()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    for _ in range(20):
+        child = os.fork()
+        if child == 0:
+            leak(3)
+            report = WATCHES[0].report()
+            os._exit(0 if report.held_bytes == 24 else 1)
+        _, status = os.waitpid(child, 0)
+        assert status == 0, status
+    stop.set()
+    thread.join()
+
+
+def work_in_worker(number):
+    if not WATCHES:
+        start()
+    leak(number)
+    return os.getpid(), 8 * number
+
+
+def workers_of_multiprocessing(method):
+    def act():
+        if method == "fork":
+            start()
+        context = multiprocessing.get_context(method)
+        with context.Pool(2) as pool:
+            answers = pool.map(work_in_worker, [1, 2, 3, 4], chunksize=1)
+            pool.close()
+            pool.join()
+        held = {}
+        for pid, nbytes in answers:
+            held[pid] = held.get(pid, 0) + nbytes
+        for pid, nbytes in held.items():
+            expect(nbytes, pid)
+
+    return act
+
+
+class LeakingData:
+    """A dataset of torch whose every item leaves a loop behind."""
+
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, number):
+        if not WATCHES:
+            start()
+        leak()
+        return os.getpid()
+
+
+def workers_of_a_data_loader(method):
+    def act():
+        from torch.utils.data import DataLoader
+
+        if method == "fork":
+            start()
+        loader = DataLoader(
+            LeakingData(), num_workers=2, batch_size=1, multiprocessing_context=method
+        )
+        held = {}
+        for batch in loader:
+            held[int(batch)] = held.get(int(batch), 0) + 8
+        for pid, nbytes in held.items():
+            expect(nbytes, pid)
+
+    return act
+
+
+def thread_asleep_in_a_reader():
+    inside = threading.Event()
+
+    def read(owner):
+        inside.set()
+        while True:
+            time.sleep(0.001)
+
+    start(read)
+    threading.Thread(target=leak, daemon=True).start()
+    inside.wait()
+
+
+def thread_asleep_in_a_finalizer():
+    start()
+    leak()
+    inside = threading.Event()
+
+    class Final:
+        def __del__(self):
+            inside.set()
+            while True:
+                time.sleep(0.001)
+
+    def work():
+        final = Final()
+        final.me = final
+        final.owner = Owner()
+        del final
+        gc.collect()
+
+    threading.Thread(target=work, daemon=True).start()
+    inside.wait()
+    expect(8)
+
+
+def thread_that_stops_the_watch_for_ever():
+    # Waits for the report file while the interpreter ends.
+    start()
+    leak()
+
+    def work():
+        while True:
+            WATCHES[0].stop()
+            WATCHES[0].report()
+            start()
+            leak()
+
+    threading.Thread(target=work, daemon=True).start()
+    time.sleep(0)
+
+
+def signal_in_a_reader(number, handler=None):
+    def act():
+        if handler is not None:
+            signal.signal(number, handler)
+
+        def read(owner):
+            signal.raise_signal(number)
+            return answer(owner)
+
+        start(read)
+        try:
+            leak()
+            for _ in range(100):
+                pass
+            print("lost", flush=True)
+        except BaseException as error:
+            print(type(error).__name__, error, flush=True)
+
+    return act
+
+
+def leave_at_once():
+    start()
+    leak()
+    os._exit(7)
+
+
+def leave_in_a_finalizer():
+    start()
+    leak()
+
+    class Final:
+        def __del__(self):
+            os._exit(7)
+
+    final = Final()
+    final.me = final
+    final.owner = Owner()
+    del final
+    gc.collect()
+
+
+def leave_in_a_callback():
+    start()
+    cyclewatch.observe_tensor_cycles(lambda report: sys.exit(7), devices="cpu")
+    expect(8)
+    leak()
+    for _ in range(100):
+        pass
+    print("still here")
+
+
+def leave_by_an_error():
+    start()
+    expect(8)
+    leak()
+    raise RuntimeError("the program's own")
+
+
+def leave_from_a_thread():
+    start()
+    expect(8)
+    thread = threading.Thread(target=lambda: (leak(), sys.exit(7)))
+    thread.start()
+
+
+def exit_handlers_that_leak():
+    start()
+    atexit.register(leak)
+    atexit.register(leak, 2)
+    expect(24)
+
+
+def run_until_killed(handler=None):
+    def act():
+        if handler is not None:
+            signal.signal(signal.SIGTERM, handler)
+        start()
+        number = 0
+        while True:
+            number += 1
+            kind = type(f"Kind{number % 50}", (), {})
+            node = kind()
+            node.me, node.owner = node, Owner()
+            del kind, node
+            gc.collect()
+            if number % 100 == 0 and all(map(os.path.exists, WATCHES[0].report_paths)):
+                print("written", flush=True)
+
+    return act
+
+
+def leave_politely(number, frame):
+    sys.exit(7)
+
+
+class Kept(Node):
+    """Stays alive to the end, and dies while the interpreter goes down."""
+
+    def __del__(self):
+        loop()
+        gc.collect()
+
+
+def collect_while_the_interpreter_ends():
+    start()
+    leak()
+    sys.kept = Kept()
+    sys.kept.me = sys.kept
+    threading.kept = loop()
+    expect(8)
+
+
+ACTS = {
+    "fork_in_gc_callback: start": fork_in_gc_callback("start"),
+    "fork_in_gc_callback: stop": fork_in_gc_callback("stop"),
+    "signal_in_a_reader: SIGINT": signal_in_a_reader(signal.SIGINT),
+    "signal_in_a_reader: SIGTERM": signal_in_a_reader(signal.SIGTERM, leave_politely),
+    "run_until_killed": run_until_killed(),
+    "run_until_killed: handler": run_until_killed(leave_politely),
+    **{f"multiprocessing: {method}": workers_of_multiprocessing(method) for method in METHODS},
+    **{f"data loader: {method}": workers_of_a_data_loader(method) for method in METHODS},
+}
+for act in (
+    *(fork_in_finalizer, fork_in_weakref_callback, fork_in_reader),
+    *(fork_while_the_report_is_written, fork_while_another_thread_collects),
+    *(thread_asleep_in_a_reader, thread_asleep_in_a_finalizer),
+    *(thread_that_stops_the_watch_for_ever,),
+    *(leave_at_once, leave_in_a_finalizer, leave_in_a_callback, leave_by_an_error),
+    *(leave_from_a_thread, exit_handlers_that_leak, collect_while_the_interpreter_ends),
+):
+    ACTS[act.__name__] = act
+
+if __name__ == "__main__":
+    gc.disable()
+    gc.collect()
+    ACTS[sys.argv[1]]()

@@ -1,0 +1,367 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The promises of SECURITY.md, each attacked: values, files in shared folders, hostile input."""
+
+import ctypes
+import json
+import os
+import re
+import stat
+import struct
+from pathlib import Path
+
+import pytest
+
+import cyclewatch
+
+FORMATS = {"text": "txt", "json": "json", "dot": "dot", "svg": "svg", "html": "html"}
+
+LEAKING = """
+import gc, json, logging, operator, os, sys, warnings
+import cyclewatch
+warnings.simplefilter("ignore")
+logged = []
+handler = logging.Handler()
+handler.emit = lambda record: logged.append(record.getMessage())
+logging.getLogger("cyclewatch").addHandler(handler)
+class Owner:
+    answer = {"device": "cpu", "nbytes": 8}
+cyclewatch.register_owner(Owner, operator.attrgetter("answer"))
+gc.disable()
+gc.collect()
+def leak(kind):
+    node = type(kind, (), {})()
+    node.me, node.owner = node, Owner()
+    del node
+    gc.collect()
+def started(*formats):
+    return cyclewatch.warn_tensor_cycles(devices="cpu", formats=formats or "json", budget=1)
+"""
+
+
+def run(interpreter, folder, program, *arguments):
+    """What the program printed last, as JSON; its name is "leaking"."""
+    path = folder.parent / "leaking.py"
+    path.write_text(LEAKING + program)
+    outcome = interpreter.run(path, *arguments, cwd=folder)
+    return json.loads(outcome.stdout.splitlines()[-1])
+
+
+@pytest.fixture
+def shared(tmp_path):
+    """A folder where everybody may write and nobody may touch what is another's: as /tmp."""
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    folder.chmod(0o1777)
+    return folder
+
+
+SECRETS = """
+import functools
+secret = "hunter2"
+class Secretive:
+    default = f"attribute {secret}"
+    def __init__(self):
+        self.password = f"password {secret}"
+        self.table = {f"key {secret}": [self], 7: secret, (secret,): self, secret.encode(): self}
+        self.owner = Owner()
+        self.items = [f"item {secret}", {f"element {secret}"}, self]
+        self.call = functools.partial(print, self, f"argument {secret}", end=f"end {secret}")
+        token = f"closure {secret}"
+        self.on_event = lambda word=f"default {secret}": (self, token, word)
+        self.generator = self.generate(f"local {secret}")
+        next(self.generator)
+        try:
+            raise ValueError(f"message {secret}", self)
+        except ValueError as error:
+            self.error = error
+    def generate(self, word):
+        literal = "literal hunter2"
+        yield self, word, literal
+    def __repr__(self):
+        return f"repr {secret}"
+class Keyed:
+    def __init__(self):
+        self.table = {f"key {secret}": self}
+        self.owner = Owner()
+def leave():
+    local = f"frame {secret}"
+    return Secretive() and Keyed() and None
+watch = cyclewatch.watch(devices="cpu", budget=1, capture_values="values" in sys.argv)
+leave()
+gc.collect()
+report = watch.report()
+assert report.held_bytes == 16
+print(json.dumps({name: getattr(report, f"to_{name}")() for name in sys.argv[1].split(",")}))
+"""
+
+
+def test_reports_hold_no_values_unless_asked(interpreter, shared):
+    names = ",".join(FORMATS)
+    silent = run(interpreter, shared, SECRETS, names, "hunter2 of the command line")
+    assert silent.keys() == FORMATS.keys()
+    for name, text in silent.items():
+        assert "Secretive" in text, name
+        assert "hunter2" not in text, name
+    # The same program with capture_values=True: so there was something to leave out.
+    assert "key hunter2" in run(interpreter, shared, SECRETS, names, "values")["json"]
+
+
+def test_files_written_unasked_are_the_owners_alone(interpreter, shared):
+    run(
+        interpreter,
+        shared,
+        """
+os.umask(0)
+watch = started("text", "json", "dot", "svg", "html")
+for number in range(3):
+    leak(f"Kind{number}")
+    watch._native_watch.flush(60)
+watch.stop()
+print(len(watch.report_paths))
+""",
+    )
+    modes = {path.suffix: stat.S_IMODE(path.lstat().st_mode) for path in shared.iterdir()}
+    assert modes == {f".{suffix}": 0o600 for suffix in FORMATS.values()}
+
+
+# What somebody may have put where the report is to stand; `path` and `victim` are there already.
+PLANTED = {
+    "link to a file": "os.symlink(victim, path)",
+    "link to nothing": "os.symlink(victim + '-new', path)",
+    "link to a device": "os.symlink('/dev/full', path)",
+    "link to itself": "os.symlink(path, path)",
+    "hard link": "os.link(victim, path)",
+    "pipe": "os.mkfifo(path, 0o666)",
+    "folder": "os.mkdir(path)",
+    "file": "open(path, 'w').write('theirs')",
+}
+
+
+@pytest.mark.parametrize("planted", PLANTED)
+def test_what_stands_in_the_way_is_neither_followed_nor_replaced(
+    interpreter, shared, planted, tmp_path
+):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    path, paths, is_there = run(
+        interpreter,
+        shared,
+        f"""
+victim = sys.argv[1]
+path = os.path.abspath(f"cyclewatch-leaking-{{os.getpid()}}.json")
+{PLANTED[planted]}
+before = os.lstat(path)
+with started() as watch:
+    leak("Kind")
+    leak("Other")
+print(json.dumps([path, watch.report_paths, os.lstat(path) == before]))
+""",
+        victim,
+    )
+    # The watch takes another name; theirs is what it was, down to its times.
+    assert is_there
+    assert paths == [path.replace(".json", "-2.json")]
+    assert cyclewatch.Report.load(paths[0]).held_bytes == 16
+    assert victim.read_text() == "precious"
+    assert sorted(os.listdir(shared)) == sorted(map(os.path.basename, [path, *paths]))
+
+
+@pytest.mark.parametrize("planted", [each for each in PLANTED if each != "hard link"])
+def test_what_takes_the_place_of_a_report_is_not_followed_either(
+    interpreter, shared, planted, tmp_path
+):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    path, logged, held = run(
+        interpreter,
+        shared,
+        f"""
+victim = sys.argv[1]
+watch = started()
+leak("Kind")
+watch._native_watch.flush(60)
+(path,) = watch.report_paths
+os.unlink(path)
+{PLANTED[planted]}
+leak("Other")
+watch.stop()
+print(json.dumps([path, logged[-1], watch.report().held_bytes]))
+""",
+        victim,
+    )
+    assert victim.read_text() == "precious"
+    assert not Path(f"{victim}-new").exists()
+    assert held == 16
+    assert os.listdir(shared) == [os.path.basename(path)]
+    if planted == "folder":
+        assert "could not write" in logged
+        assert os.listdir(path) == []
+    else:
+        # In the place of a file that was ours stands ours again, and nothing was opened.
+        assert stat.S_ISREG(os.lstat(path).st_mode)
+        assert cyclewatch.Report.load(path).held_bytes == 16
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
+@pytest.mark.parametrize("planted", ["link to a file", "pipe", "file", "folder"])
+def test_another_user_in_a_shared_folder(interpreter, shared, planted, tmp_path):
+    # Another user plants under the first thousand names that our program might choose.
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    tmp_path.chmod(0o755)
+    paths, logged, held, uids = run(
+        interpreter,
+        shared,
+        f"""
+victim = sys.argv[1]
+attacker = os.fork()
+if attacker == 0:
+    os.setgid(65534)
+    os.setuid(65534)
+    for number in range(1, 5):
+        ending = f"-{{number}}" if number > 1 else ""
+        path = f"cyclewatch-leaking-{{os.getppid()}}{{ending}}.json"
+        {PLANTED[planted]}
+    os._exit(0)
+assert os.waitpid(attacker, 0)[1] == 0
+watch = started()
+leak("Kind")
+watch._native_watch.flush(60)
+leak("Other")
+watch.stop()
+uids = {{name: os.lstat(name).st_uid for name in os.listdir()}}
+print(json.dumps([watch.report_paths, logged[-1], watch.report().held_bytes, uids]))
+""",
+        victim,
+    )
+    assert victim.read_text() == "precious"
+    assert held == 16
+    (path,) = paths
+    assert path.endswith("-5.json")
+    assert cyclewatch.Report.load(path).held_bytes == 16
+    assert stat.S_IMODE(os.lstat(path).st_mode) == 0o600
+    assert sorted(uids.values()) == [0, 65534, 65534, 65534, 65534]
+
+
+def created_in(folder, act):
+    """Names of the files that were made in `folder` while `act` ran, in order (inotify)."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    watcher = libc.inotify_init1(os.O_NONBLOCK)
+    create = 0x100
+    assert libc.inotify_add_watch(watcher, os.fsencode(folder), create) >= 0, ctypes.get_errno()
+    act()
+    events = os.read(watcher, 1 << 20)
+    os.close(watcher)
+    names = []
+    while events:
+        _, _, _, length = struct.unpack_from("iIII", events)
+        names.append(events[16 : 16 + length].rstrip(b"\0").decode())
+        events = events[16 + length :]
+    return names
+
+
+def test_temporary_names_cannot_be_guessed(main_interpreter, shared):
+    program = """
+watch = started()
+for number in range(8):
+    leak(f"Kind{number}")
+    watch._native_watch.flush(60)
+watch.stop()
+print(os.getpid())
+"""
+    names = created_in(shared, lambda: run(main_interpreter, shared, program))
+    temporary = [name for name in names if name.startswith(".")]
+    assert len(temporary) >= 8
+    assert all(re.fullmatch(r"\.cyclewatch-[0-9a-f]{8,16}", name) for name in temporary)
+    numbers = [int(name.rpartition("-")[2], 16) for name in temporary]
+    # Sixty-four bits of the system's generator: no two alike, none near the one before.
+    assert len(set(numbers)) == len(numbers)
+    assert all(abs(b - a) > 1 << 32 for a, b in zip(numbers, numbers[1:], strict=False))
+    assert [name for name in os.listdir(shared) if name.startswith(".")] == []
+
+
+# Everything in the interpreter that runs code, loads some, or leaves the process.
+AUDITED = """
+import json, logging, sys, tomllib
+import cyclewatch
+# The first watch checks what the interpreter's objects look like, on samples that it compiles.
+cyclewatch.watch(devices="cpu").stop()
+seen = []
+def note(event, arguments):
+    if event.split(".")[0] in ("exec", "compile", "import", "subprocess", "os", "socket", "ctypes",
+                               "pickle", "marshal", "urllib", "webbrowser", "shutil"):
+        seen.append([event, repr(arguments)])
+    if event == "open":
+        seen.append([event, str(arguments[0])])
+"""
+
+
+def test_reading_a_report_executes_and_imports_nothing(main_interpreter, shared, tmp_path):
+    hostile = "__import__('os').system('touch owned')"
+    run(
+        main_interpreter,
+        shared,
+        """
+with started("json", "html") as watch:
+    leak(sys.argv[1])
+    leak("</script><script>owned()</script>")
+print(0)
+""",
+        hostile,
+    )
+    reports = sorted(shared.glob("cyclewatch-*"))
+    # A page whose script is not ours is read all the same, for its data.
+    page = next(path for path in reports if path.suffix == ".html")
+    owned = page.read_text().replace("<script>", "<script>owned();</script><script>", 1)
+    page.with_name("cyclewatch-owned.html").write_text(owned)
+    paths = [*reports, shared / "cyclewatch-owned.html"]
+    outcome = main_interpreter.run(
+        AUDITED
+        + """
+sys.addaudithook(note)
+for path in sys.argv[1:]:
+    report = cyclewatch.Report.load(path)
+    report.to_json(), report.to_html()
+print(json.dumps(seen))
+""",
+        *paths,
+        cwd=tmp_path,
+    )
+    assert json.loads(outcome.stdout) == [["open", str(path)] for path in paths]
+
+
+CONFIGURATION = """
+[[pattern]]
+id = "owned"
+title = "__import__('os').system('touch owned')"
+shape = "{holder.__class__.__mro__} ${IFS} $(touch owned) `touch owned` !!python/object:os.system"
+explanation = "{0.__globals__}"
+
+[[ignore]]
+signature = "cw1-0000000000000000"
+reason = "%n%s {reason.__class__}"
+
+[[ignore]]
+import = "os"
+"""
+
+
+def test_reading_a_configuration_executes_and_imports_nothing(main_interpreter, tmp_path):
+    (tmp_path / "cyclewatch.toml").write_text(CONFIGURATION)
+    outcome = main_interpreter.run(
+        AUDITED
+        + """
+sys.addaudithook(note)
+watch = cyclewatch.watch(devices="cpu")
+cyclewatch.patterns()
+watch.stop()
+print(json.dumps(seen))
+""",
+        cwd=tmp_path,
+    )
+    seen = json.loads(outcome.stdout)
+    opened = [name for event, name in seen if event == "open"]
+    assert str(tmp_path / "cyclewatch.toml") in opened
+    assert {event for event, _ in seen} <= {"open", "os.listdir", "os.scandir"}
+    assert all(name.endswith(".toml") for name in opened)
+    assert sorted(os.listdir(tmp_path)) == ["cyclewatch.toml"]
