@@ -4,6 +4,8 @@
 //
 //   libcuda.so.1      the driver: contexts, the heap, every fault and every counter
 //   libcudart.so.13   the runtime: finds the driver at its first call, as the real one does
+//   libcudart.so.12   the same once more, with a state of its own: programs load two
+//   old/libcuda.so.1  a driver from before stream capture, without half of the functions
 //
 // Both can be opened alone. Nothing is kept across dlclose(). Not for several threads at once,
 // except that contexts and last errors belong to threads, as they do in CUDA.
@@ -16,7 +18,9 @@ namespace cyclewatch::simulated {
 
 struct Faults {
     int devices = 1;
-    bool device_lost = false;     // every question fails with a sticky error
+    bool device_lost = false;  // every question fails with a sticky error
+    int sticky_error = 0;      // as 700 after a kernel's wild write: every call says it, for ever
+    bool driver_too_old = false;  // for this runtime, which says so at every call
     bool out_of_memory = false;   // memory questions fail with an error that is not sticky
     int capture_mode = -1;        // a capture runs: 0 global, 1 of the thread, 2 relaxed; -1 none
     int runtime_version = 13000;  // what the runtime says of itself

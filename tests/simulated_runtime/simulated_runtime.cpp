@@ -60,6 +60,8 @@ cudaError_t from_driver(CUresult result) {
             return fail(cudaErrorStreamCaptureUnsupported);
         case CUDA_ERROR_LAUNCH_FAILED:
             return fail(cudaErrorLaunchFailure);
+        case CUDA_ERROR_ILLEGAL_ADDRESS:
+            return fail(cudaErrorIllegalAddress);
         default:
             return fail(cudaErrorUnknown);
     }
@@ -70,11 +72,14 @@ cudaError_t initialise(const Driver& driver) {
         ++state.counters.drivers_wanted;
         return fail(cudaErrorInsufficientDriver);
     }
+    if (state.faults.driver_too_old) {
+        return fail(cudaErrorInsufficientDriver);
+    }
     if (!driver.cuda().initialised) {
         ++state.counters.initialisations;
         driver.cuda().initialised = true;
     }
-    return cudaSuccess;
+    return from_driver(static_cast<CUresult>(driver.cuda().faults.sticky_error));
 }
 
 cudaError_t enter_context(const Driver& driver) {
@@ -114,8 +119,10 @@ cudaError_t cudaPeekAtLastError() {
 }
 
 cudaError_t cudaGetLastError() {
+    // An error of the device itself cannot be taken away.
+    const Driver driver;
     const int error = thread.last_error;
-    thread.last_error = cudaSuccess;
+    thread.last_error = driver.loaded() ? driver.cuda().faults.sticky_error : cudaSuccess;
     return static_cast<cudaError_t>(error);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which library is asked, when none is, and what stands in before CUDA is initialised.
+#include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -90,6 +91,27 @@ TEST(CudaQueries, SeeNoDeviceThatIsHidden) {
     unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
+TEST(CudaQueries, SeeThePartsOfADividedDevice) {
+    const SimulatedDriver driver;
+    const SimulatedRuntime runtime;
+    const DeviceFiles files("nvidia0");
+    // Before CUDA is initialised a part is named by its id.
+    setenv("CUDA_VISIBLE_DEVICES", "MIG-5c89852c-d268-c3f3-1b07-005d5ae1dc3f", 1);
+    EXPECT_TRUE(DeviceQueries(files.path()).accelerator_usable());
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    // After that a process sees one part, or all seven, or none of an empty device.
+    driver.start();
+    for (const int parts : {1, 7}) {
+        driver.state().faults.devices = parts;
+        DeviceQueries queries(files.path());
+        EXPECT_TRUE(queries.accelerator_usable()) << parts;
+        EXPECT_EQ(queries.current_device_memory()->device, 0) << parts;
+    }
+    driver.state().faults.devices = 0;
+    EXPECT_FALSE(DeviceQueries(files.path()).accelerator_usable());
+    runtime.expect_undisturbed();
+}
+
 TEST(CudaQueries, BelieveTheDriverOnceCudaIsInitialised) {
     const SimulatedDriver driver;
     const DeviceFiles files("nvidia0");
@@ -123,6 +145,56 @@ TEST(CudaQueries, AskTheRuntimeInItsOwnContext) {
     EXPECT_TRUE(queries.pointer_facts(64).has_value());
     EXPECT_EQ(runtime.questions(), 2);
     runtime.expect_undisturbed();
+    driver.expect_undisturbed();
+}
+
+TEST(CudaQueries, AskOneOfTwoRuntimesAndLeaveTheOtherAlone) {
+    const SimulatedDriver driver;
+    const SimulatedRuntime first;
+    const SimulatedRuntime second(CYCLEWATCH_SIMULATED_SECOND_CUDART);
+    driver.start();
+    // What the program has pending in the one that is not asked is none of our business.
+    second.thread().last_error = cudaErrorIllegalAddress;
+    DeviceQueries queries;
+    EXPECT_TRUE(queries.current_device_memory().has_value());
+    EXPECT_TRUE(queries.pointer_facts(64).has_value());
+    EXPECT_EQ(first.questions(), 2);
+    EXPECT_EQ(second.questions(), 0);
+    first.expect_undisturbed();
+    second.expect_undisturbed(cudaErrorIllegalAddress);
+    // And where the one that is asked has something pending, neither is asked.
+    second.thread().last_error = cudaSuccess;
+    first.thread().last_error = cudaErrorIllegalAddress;
+    EXPECT_FALSE(queries.current_device_memory().has_value());
+    EXPECT_EQ(first.questions() + second.questions(), 2);
+    first.expect_undisturbed(cudaErrorIllegalAddress);
+    second.expect_undisturbed();
+}
+
+TEST(CudaQueries, AskNothingOfADriverThatCannotLookWithoutHarm) {
+    const test::SimulatedLibrary driver(CYCLEWATCH_SIMULATED_OLD_DRIVER);
+    const SimulatedRuntime runtime;
+    const DeviceFiles files("nvidia0");
+    DeviceQueries queries(files.path());
+    EXPECT_TRUE(queries.accelerator_usable()) << "the system's files say so";
+    EXPECT_FALSE(queries.current_device_memory().has_value());
+    EXPECT_FALSE(queries.pointer_facts(64).has_value());
+    EXPECT_EQ(driver.function<int()>("cyclewatch_simulated_old_driver_calls")(), 0);
+    EXPECT_EQ(runtime.questions(), 0);
+    runtime.expect_undisturbed();
+}
+
+TEST(CudaQueries, LeaveAStickyErrorPendingWhoeverIsAsked) {
+    const SimulatedDriver driver;
+    const SimulatedRuntime runtime;
+    driver.start();
+    driver.state().faults.sticky_error = CUDA_ERROR_ILLEGAL_ADDRESS;
+    runtime.thread().last_error = cudaErrorIllegalAddress;
+    DeviceQueries queries;
+    EXPECT_FALSE(queries.current_device_memory().has_value());
+    EXPECT_FALSE(queries.pointer_facts(64).has_value());
+    EXPECT_TRUE(queries.accelerator_usable()) << "the driver knows without asking the device";
+    runtime.expect_undisturbed(cudaErrorIllegalAddress);
     driver.expect_undisturbed();
 }
 

@@ -3,6 +3,10 @@
 #include "device/cuda_runtime.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <utility>
 
 #include "cuda_simulation.h"
 
@@ -81,6 +85,39 @@ TEST_F(CudaRuntimeTest, ReadsTheStructureOfEveryVersion) {
     driver.release(memory);
 }
 
+TEST_F(CudaRuntimeTest, ReadsWhatARuntimeOfItsVersionWrites) {
+    void* memory = driver.allocate(64);
+    for (const auto& [version, bytes] :
+         {std::pair{11000, 24U}, {11080, 24U}, {12090, 24U}, {13000, 88U}}) {
+        library.state().faults.runtime_version = version;
+        library.state().faults.attribute_bytes = bytes;
+        const CudaRuntime runtime = found();
+        EXPECT_EQ(runtime.pointer_facts(address_of(memory))->kind, MemoryKind::device) << version;
+    }
+    driver.release(memory);
+    library.expect_undisturbed();
+}
+
+TEST_F(CudaRuntimeTest, KnowsNothingOfAnAddressOfAnotherProcess) {
+    // The child's heap grows beyond what this process has; only the number comes back.
+    int channel[2] = {-1, -1};
+    ASSERT_EQ(pipe(channel), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        const std::uint64_t address = address_of(driver.allocate(std::size_t{64} << 20));
+        _exit(write(channel[1], &address, sizeof address) == sizeof address ? 0 : 1);
+    }
+    std::uint64_t address = 0;
+    ASSERT_EQ(read(channel[0], &address, sizeof address), ssize_t{sizeof address});
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_EQ(status, 0);
+    close(channel[0]);
+    close(channel[1]);
+    EXPECT_EQ(found().pointer_facts(address)->kind, MemoryKind::unregistered);
+    library.expect_undisturbed();
+}
+
 TEST_F(CudaRuntimeTest, DistrustsAStructureThatIsLargerThanAnyItKnows) {
     const CudaRuntime runtime = found();
     library.state().faults.attribute_bytes = 264;
@@ -121,6 +158,31 @@ TEST_F(CudaRuntimeTest, AsksNothingWhileAnErrorOfTheProgramIsPending) {
     EXPECT_EQ(runtime.device_count(), std::nullopt);
     EXPECT_EQ(library.questions(), 0);
     library.expect_undisturbed(cudaErrorInvalidValue);
+}
+
+TEST_F(CudaRuntimeTest, LeavesAStickyErrorPendingForTheProgram) {
+    const CudaRuntime runtime = found();
+    driver.state().faults.sticky_error = CUDA_ERROR_ILLEGAL_ADDRESS;
+    library.thread().last_error = cudaErrorIllegalAddress;
+    EXPECT_FALSE(any_answer(runtime));
+    EXPECT_EQ(runtime.device_count(), std::nullopt);
+    EXPECT_EQ(library.questions(), 0);
+    library.expect_undisturbed(cudaErrorIllegalAddress);
+}
+
+TEST_F(CudaRuntimeTest, TakesNoStickyErrorAwayThatItIsTheFirstToMeet) {
+    const CudaRuntime runtime = found();
+    driver.state().faults.sticky_error = CUDA_ERROR_ILLEGAL_ADDRESS;
+    EXPECT_FALSE(any_answer(runtime));
+    library.expect_undisturbed(cudaErrorIllegalAddress);
+}
+
+TEST_F(CudaRuntimeTest, LeavesNoErrorWhereTheDriverIsTooOldForIt) {
+    const CudaRuntime runtime = found();
+    library.state().faults.driver_too_old = true;
+    EXPECT_FALSE(any_answer(runtime));
+    EXPECT_EQ(runtime.device_count(), std::nullopt);
+    library.expect_undisturbed();
 }
 
 TEST_F(CudaRuntimeTest, BreaksNoCapture) {

@@ -68,7 +68,8 @@ class SimulatedDriver : public SimulatedLibrary {
 
 class SimulatedRuntime : public SimulatedLibrary {
   public:
-    SimulatedRuntime() : SimulatedLibrary(CYCLEWATCH_SIMULATED_CUDART) {}
+    explicit SimulatedRuntime(const char* path = CYCLEWATCH_SIMULATED_CUDART)
+        : SimulatedLibrary(path) {}
 
     [[nodiscard]] int questions() const { return state().counters.questions; }
     void expect_undisturbed(int pending = 0) const {

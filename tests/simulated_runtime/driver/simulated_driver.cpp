@@ -63,6 +63,9 @@ CUresult begin_question() {
         ++state.counters.captures_broken;
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
+    if (state.faults.sticky_error != 0) {
+        return static_cast<CUresult>(state.faults.sticky_error);
+    }
     return state.faults.device_lost ? CUDA_ERROR_LAUNCH_FAILED : CUDA_SUCCESS;
 }
 
