@@ -23,7 +23,10 @@ function opinions(path: string): unknown {
 
 const NOTE = 'ask </script><b>"Ann"</b> \u202e & \ud83d\ude00';
 
-test.each(["golden", "many"])("verdict and note of %s are kept by saving a copy", async (name) => {
+// A report of a thousand ranks takes its time on a machine that has other work.
+const PATIENCE = { timeout: 90_000 };
+
+test.each(["golden", "many"])("verdict and note of %s are kept by saving a copy", PATIENCE, async (name) => {
     const page = await openReport(name);
     const bar = page.getByRole("region", { name: "Unsaved verdicts" });
     expect(await bar.isVisible()).toBe(false);
