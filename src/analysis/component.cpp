@@ -100,9 +100,40 @@ Remainder remainder_of(const Component& component, std::span<const char> dead) {
     return rest;
 }
 
+// True if a loop through `node` is left.
+bool is_on_loop(const Component& component, std::uint32_t node, std::span<const char> dead) {
+    std::vector<char> seen(component.size(), 0);
+    std::vector<std::uint32_t> open{node};
+    while (!open.empty()) {
+        const std::uint32_t holder = open.back();
+        open.pop_back();
+        for (std::uint32_t e = component.first[holder]; e < component.first[holder + 1]; ++e) {
+            if (!dead.empty() && dead[e] != 0) {
+                continue;
+            }
+            const std::uint32_t target = component.targets[e];
+            if (target == node) {
+                return true;
+            }
+            if (seen[target] == 0) {
+                seen[target] = 1;
+                open.push_back(target);
+            }
+        }
+    }
+    return false;
+}
+
 }  // namespace
 
 bool still_holds(const Component& component, std::span<const char> dead) {
+    // A way from an owner's holder back to it is found sooner than all parts.
+    const auto holder = std::find(component.leads_out.begin(), component.leads_out.end(), 1);
+    if (holder != component.leads_out.end() &&
+        is_on_loop(
+            component, static_cast<std::uint32_t>(holder - component.leads_out.begin()), dead)) {
+        return true;
+    }
     const Remainder rest = remainder_of(component, dead);
     for (std::uint32_t part = 0; part < rest.parts.count(); ++part) {
         if (rest.holds(part)) {

@@ -2,8 +2,9 @@
 #include "analysis/cut.h"
 
 #include <algorithm>
-#include <tuple>
+#include <optional>
 
+#include "analysis/alike.h"
 #include "analysis/names.h"
 #include "analysis/origin.h"
 #include "analysis/pattern_table.h"
@@ -17,10 +18,6 @@ constexpr std::size_t kMostInSet = 3;
 constexpr std::size_t kMostCandidates = 32;     // of one loop
 constexpr std::uint64_t kMostWork = 2'000'000;  // nodes and references looked at, all checks
 constexpr std::uint64_t kChecksForLoop = 4;     // what choosing a loop costs, in checks
-
-// What makes two references one item to whoever has to change the code: the same label between
-// the same kinds of objects. Of containers, the same container.
-using Kind = std::tuple<std::uint64_t, model::EdgeKind, model::StringId, model::StringId>;
 
 class Search {
   public:
@@ -114,13 +111,13 @@ class Search {
     }
 
     // One reference; with it all that go through the same variable, which is one thing to empty.
-    void single_item(Candidate& candidate) const {
-        const std::uint32_t cell = logical(candidate.edges.front()).cell;
-        if (cell == kNone) {
+    void single_item(Candidate& candidate) {
+        const std::uint32_t edge = candidate.edges.front();
+        if (logical(edge).cell == kNone) {
             return;
         }
-        for (std::uint32_t e = 0; e < component_.edges.size(); ++e) {
-            if (logical(e).cell == cell && e != candidate.edges.front()) {
+        for (const std::uint32_t e : alike().through_cell(edge)) {
+            if (e != edge) {
                 candidate.edges.push_back(e);
                 candidate.shared_cell = true;
             }
@@ -129,19 +126,25 @@ class Search {
     }
 
     // All references that one line of code makes again and again.
-    void all_alike(Candidate& candidate) const {
-        const Kind kind = kind_of(candidate.edges.front());
+    void all_alike(Candidate& candidate) {
+        const std::uint32_t edge = candidate.edges.front();
         single_item(candidate);
-        std::vector<char> listed(component_.edges.size(), 0);
-        for (const std::uint32_t e : candidate.edges) {
-            listed[e] = 1;
-        }
-        for (std::uint32_t e = 0; e < component_.edges.size(); ++e) {
-            if (listed[e] == 0 && kind_of(e) == kind) {
+        const std::uint32_t cell = logical(edge).cell;
+        for (const std::uint32_t e : alike().of_kind(edge)) {
+            const bool listed = e == edge || (cell != kNone && logical(e).cell == cell);
+            if (!listed) {
                 candidate.edges.push_back(e);
             }
         }
         candidate.alike = candidate.edges.size();
+    }
+
+    // Most components need it never: their loop has a reference that is enough.
+    const AlikeReferences& alike() {
+        if (!alike_) {
+            alike_.emplace(graph_, component_);
+        }
+        return *alike_;
     }
 
     // The smallest set; only asked for where no single item is enough.
@@ -241,15 +244,6 @@ class Search {
         return graph_.edges[component_.edges[e]];
     }
 
-    [[nodiscard]] Kind kind_of(std::uint32_t e) const {
-        const std::uint32_t holder = component_.nodes[component_.holder[e]];
-        const std::uint32_t target = component_.nodes[component_.targets[e]];
-        const std::uint64_t who = is_container(graph_, holder)
-                                      ? std::uint64_t{holder} | (std::uint64_t{1} << 63)
-                                      : index_of(graph_.node(holder).name);
-        return {who, logical(e).label.kind, logical(e).label.name, graph_.node(target).name};
-    }
-
     void mark(const Candidate& candidate, char dead) {
         for (const std::uint32_t e : candidate.edges) {
             dead_[e] = dead;
@@ -275,6 +269,7 @@ class Search {
     const LogicalGraph& graph_;
     const Component& component_;
     const HeldBytes& held_;
+    std::optional<AlikeReferences> alike_;
     std::vector<char> dead_;  // per reference of the component
     std::uint64_t checks_left_;
 };

@@ -181,9 +181,13 @@ Loop choose_loop(const LogicalGraph& graph,
         in_loop = nodes_in_loops(component, off);
     }
     const std::vector<std::uint64_t> bytes = credit(component, in_loop, off);
+    const std::vector<std::uint32_t> starts = best_starts(graph, component, in_loop, bytes);
+    if (starts.size() == 1) {
+        return shortest_loop(component, starts.front(), off);
+    }
     Loop best;
     std::string best_text;
-    for (const std::uint32_t start : best_starts(graph, component, in_loop, bytes)) {
+    for (const std::uint32_t start : starts) {
         Loop loop = shortest_loop(component, start, off);
         std::string text = text_of(graph, component, loop);
         const bool shorter = best.empty() || loop.size() < best.size();

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/alike.h"
+
+#include <numeric>
+#include <unordered_map>
+#include <utility>
+
+#include "analysis/names.h"
+
+namespace cyclewatch::analysis {
+namespace {
+
+struct Kind {
+    std::uint64_t holder;  // a container by itself, anything else by its name
+    model::EdgeKind label;
+    model::StringId name;
+    model::StringId target;
+
+    friend bool operator==(const Kind&, const Kind&) = default;
+};
+
+struct KindHash {
+    std::size_t operator()(const Kind& kind) const noexcept {
+        const auto label = static_cast<std::uint64_t>(kind.label);
+        std::uint64_t hash = kind.holder * 0x9e3779b97f4a7c15ULL;
+        hash ^= (std::uint64_t{index_of(kind.name)} << 32) + index_of(kind.target) + (label << 56);
+        hash *= 0xff51afd7ed558ccdULL;
+        return hash ^ (hash >> 32);
+    }
+};
+
+std::vector<std::uint64_t> holders_of(const LogicalGraph& graph, const Component& component) {
+    std::vector<std::uint64_t> holders;
+    holders.reserve(component.size());
+    for (const std::uint32_t node : component.nodes) {
+        holders.push_back(is_container(graph, node)
+                              ? std::uint64_t{node} | (std::uint64_t{1} << 63)
+                              : std::uint64_t{index_of(graph.node(node).name)});
+    }
+    return holders;
+}
+
+// The number of `key`, which is the next one if it was not met before.
+template <typename Numbers, typename Key>
+std::uint32_t number_of(Numbers& numbers, const Key& key) {
+    const auto next = static_cast<std::uint32_t>(numbers.size());
+    return numbers.try_emplace(key, next).first->second;
+}
+
+}  // namespace
+
+AlikeReferences::AlikeReferences(const LogicalGraph& graph, const Component& component)
+    : kinds_(group_kinds(graph, component)), cells_(group_cells(graph, component)) {}
+
+AlikeReferences::Groups AlikeReferences::group_kinds(const LogicalGraph& graph,
+                                                     const Component& component) {
+    const std::vector<std::uint64_t> holders = holders_of(graph, component);
+    std::unordered_map<Kind, std::uint32_t, KindHash> numbers;
+    std::vector<std::uint32_t> kinds;
+    kinds.reserve(component.edges.size());
+    for (std::size_t e = 0; e < component.edges.size(); ++e) {
+        const model::EdgeLabel& label = graph.edges[component.edges[e]].label;
+        const model::StringId target = graph.node(component.nodes[component.targets[e]]).name;
+        kinds.push_back(
+            number_of(numbers, Kind{holders[component.holder[e]], label.kind, label.name, target}));
+    }
+    return {std::move(kinds), static_cast<std::uint32_t>(numbers.size())};
+}
+
+AlikeReferences::Groups AlikeReferences::group_cells(const LogicalGraph& graph,
+                                                     const Component& component) {
+    std::unordered_map<std::uint32_t, std::uint32_t> numbers;
+    std::vector<std::uint32_t> cells;
+    cells.reserve(component.edges.size());
+    for (const std::uint32_t edge : component.edges) {
+        const std::uint32_t cell = graph.edges[edge].cell;
+        cells.push_back(cell == kNone ? kNone : number_of(numbers, cell));
+    }
+    return {std::move(cells), static_cast<std::uint32_t>(numbers.size())};
+}
+
+AlikeReferences::Groups::Groups(std::vector<std::uint32_t> number_of, std::uint32_t numbers)
+    : number_of_(std::move(number_of)), first_(numbers + 1, 0) {
+    for (const std::uint32_t number : number_of_) {
+        if (number != kNone) {
+            ++first_[number + 1];
+        }
+    }
+    std::partial_sum(first_.begin(), first_.end(), first_.begin());
+    std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
+    members_.resize(first_.back());
+    for (std::uint32_t e = 0; e < number_of_.size(); ++e) {
+        if (number_of_[e] != kNone) {
+            members_[next[number_of_[e]]++] = e;
+        }
+    }
+}
+
+std::span<const std::uint32_t> AlikeReferences::Groups::with(std::uint32_t e) const {
+    const std::uint32_t number = number_of_[e];
+    if (number == kNone) {
+        return {};
+    }
+    return std::span(members_).subspan(first_[number], first_[number + 1] - first_[number]);
+}
+
+}  // namespace cyclewatch::analysis
