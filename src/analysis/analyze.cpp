@@ -13,6 +13,7 @@
 #include "analysis/ordering.h"
 #include "analysis/owner_walk.h"
 #include "analysis/repeats.h"
+#include "analysis/sample.h"
 #include "analysis/shortest_loop.h"
 #include "analysis/signature.h"
 #include "analysis/strong_components.h"
@@ -20,21 +21,20 @@
 namespace cyclewatch::analysis {
 namespace {
 
-std::vector<char> owner_nodes(const model::Observation& observation) {
-    std::vector<char> is_owner(observation.graph.nodes.size(), 0);
-    for (const model::DeviceOwner& owner : observation.owners) {
+std::vector<char> owner_nodes(const Sample& sample) {
+    std::vector<char> is_owner(sample.graph.nodes.size(), 0);
+    for (const model::DeviceOwner& owner : sample.owners) {
         is_owner[index_of(owner.node)] = 1;
     }
     return is_owner;
 }
 
-LogicalGraph ordered_graph(const model::Observation& observation,
-                           const std::vector<char>& is_owner) {
-    LogicalGraph graph = make_logical(observation.graph, is_owner);
+LogicalGraph ordered_graph(const Sample& sample, const std::vector<char>& is_owner) {
+    LogicalGraph graph = make_logical(sample.graph, is_owner, sample.copies);
     std::vector<std::uint64_t> weight(graph.nodes(), 0);
-    for (const model::DeviceOwner& owner : observation.owners) {
+    for (const model::DeviceOwner& owner : sample.owners) {
         weight[graph.logical_of[index_of(owner.node)]] +=
-            observation.storages[index_of(owner.storage)].bytes + 1;
+            sample.storages[index_of(owner.storage)].bytes + 1;
     }
     put_in_order(graph, weight);
     return graph;
@@ -56,7 +56,7 @@ std::vector<std::uint32_t> reported_components(const LogicalGraph& graph,
             reported.push_back(c);
         }
     }
-    std::sort(reported.begin(), reported.end(), [&](std::uint32_t a, std::uint32_t b) {
+    std::stable_sort(reported.begin(), reported.end(), [&](std::uint32_t a, std::uint32_t b) {
         return std::tuple(held.held_by(b), color[a]) < std::tuple(held.held_by(a), color[b]);
     });
     return reported;
@@ -65,20 +65,19 @@ std::vector<std::uint32_t> reported_components(const LogicalGraph& graph,
 class Analysis {
   public:
     explicit Analysis(const model::Observation& observation)
-        : observation_(observation),
-          is_owner_(owner_nodes(observation)),
-          graph_(ordered_graph(observation, is_owner_)),
+        : sample_(take_sample(observation)),
+          is_owner_(owner_nodes(sample_)),
+          graph_(ordered_graph(sample_, is_owner_)),
           components_(strong_components(graph_.view())),
-          held_(graph_, components_, observation),
-          walk_(graph_, observation) {}
+          held_(graph_, components_, sample_),
+          walk_(graph_, sample_) {}
 
     std::vector<model::Finding> run() {
         std::vector<char> owns(graph_.nodes(), 0);
         for (std::uint32_t node = 0; node < graph_.nodes(); ++node) {
             owns[node] = is_owner_[graph_.raw_node[node]];
         }
-        const std::vector<Weight> weights =
-            weigh_components(graph_, components_, held_, observation_);
+        const std::vector<Weight> weights = weigh_components(graph_, components_, held_, sample_);
         ComponentCutter cutter(graph_, components_, held_, owns);
         for (const std::uint32_t c : reported_components(graph_, components_, held_)) {
             add(c, cutter.cut_out(c), weights[c]);
@@ -99,7 +98,7 @@ class Analysis {
         const auto [entry, fresh] =
             builder_of_.try_emplace(signature, static_cast<std::uint32_t>(builders_.size()));
         if (fresh) {
-            builders_.emplace_back(graph_, observation_, held_);
+            builders_.emplace_back(graph_, sample_, held_);
             builders_.back().describe(
                 component, loop, edges, std::move(signature), held_bytes, walk_);
         }
@@ -110,12 +109,12 @@ class Analysis {
     void settle_shared() {
         std::unordered_map<std::uint32_t, std::uint32_t> findings;  // that reach a storage
         for (const FindingBuilder& builder : builders_) {
-            for (const std::uint32_t storage : builder.shared()) {
+            for (const auto& [storage, copies] : builder.shared()) {
                 ++findings[storage];
             }
         }
         for (FindingBuilder& builder : builders_) {
-            for (const std::uint32_t storage : builder.shared()) {
+            for (const auto& [storage, copies] : builder.shared()) {
                 const auto id = static_cast<model::StorageId>(storage);
                 const bool unkept = held_.keeper_of(id) == kNone && !held_.hangs_off_unheld(id);
                 if (unkept && findings[storage] == 1) {
@@ -138,7 +137,7 @@ class Analysis {
         return findings;
     }
 
-    const model::Observation& observation_;
+    Sample sample_;
     std::vector<char> is_owner_;  // per raw node
     LogicalGraph graph_;
     StrongComponents components_;

@@ -79,9 +79,9 @@ std::uint64_t all_bytes(const model::OwnerSummary& owner) {
 }  // namespace
 
 FindingBuilder::FindingBuilder(const LogicalGraph& graph,
-                               const model::Observation& observation,
+                               const Sample& sample,
                                const HeldBytes& held)
-    : graph_(graph), observation_(observation), held_(held) {}
+    : graph_(graph), sample_(sample), held_(held) {}
 
 void FindingBuilder::describe(const Component& component,
                               const Loop& loop,
@@ -103,7 +103,7 @@ void FindingBuilder::describe(const Component& component,
     for (const Candidate& candidate : cut.cut) {
         cut_edges.insert(cut_edges.end(), candidate.edges.begin(), candidate.edges.end());
     }
-    finding_.picture = make_picture(graph_, observation_, loop_edges, cut_edges, walk);
+    finding_.picture = make_picture(graph_, sample_, loop_edges, cut_edges, walk);
 }
 
 void FindingBuilder::list_cut(const Cut& cut) {
@@ -122,40 +122,43 @@ void FindingBuilder::count(std::uint32_t component,
                            bool walked,
                            const OwnerWalk& walk,
                            const Weight& weight) {
-    finding_.occurrences += weight.occurrences;
-    finding_.held_bytes += held_bytes + weight.further_held;
+    finding_.occurrences += weight.copies + weight.repeats;
+    finding_.held_bytes += held_bytes * weight.copies + weight.further_held;
     finding_.largest_bytes = std::max(finding_.largest_bytes, held_bytes);
     if (!walked) {
         return;
     }
     if (walk.bytes() > held_bytes) {
-        finding_.shared_bytes += (walk.bytes() - held_bytes) * (weight.shared_factor - 1);
+        finding_.shared_bytes += (walk.bytes() - held_bytes) * weight.repeats;
     }
     for (const ReachedOwner& reached : walk.owners()) {
-        const model::StorageId id = observation_.owners[reached.owner].storage;
-        const model::Storage& storage = observation_.storages[index_of(id)];
+        const model::StorageId id = sample_.owners[reached.owner].storage;
+        const model::Storage& storage = sample_.storages[index_of(id)];
         const auto index = static_cast<std::uint32_t>(index_of(id));
         // Once for the finding, however many of its loops lead there.
-        if (storage.released && held_.keeper_of(id) != component && shared_.insert(index).second) {
-            finding_.shared_bytes += storage.bytes;
+        if (storage.released && held_.keeper_of(id) != component &&
+            shared_.emplace(index, weight.copies).second) {
+            finding_.shared_bytes += storage.bytes * weight.copies;
         }
-        add_owner(reached, walk, weight.owner_factor);
+        add_owner(reached, walk, weight);
     }
 }
 
 void FindingBuilder::keep(std::uint32_t storage) {
-    const std::uint64_t bytes = observation_.storages[storage].bytes;
+    const std::uint64_t bytes = sample_.storages[storage].bytes * shared_.at(storage);
     finding_.held_bytes += bytes;
     finding_.shared_bytes -= bytes;
 }
 
 void FindingBuilder::add_owner(const ReachedOwner& reached,
                                const OwnerWalk& walk,
-                               std::uint64_t factor) {
+                               const Weight& weight) {
+    const std::uint64_t repeats = weight.repeats_equal ? weight.repeats : 0;
+    const std::uint64_t factor = weight.copies + repeats;
     if (const auto known = group_of_.find(reached.group); known != group_of_.end()) {
         OwnerGroup& group = groups_[known->second];
         group.summary.count += factor;
-        group.summary.storages.push_back({observation_.owners[reached.owner].storage, factor});
+        list_storages(group.summary, reached.owner, repeats);
         group.several_ways = group.several_ways || group.way != reached.way;
         return;
     }
@@ -163,8 +166,8 @@ void FindingBuilder::add_owner(const ReachedOwner& reached,
         omitted_groups_.insert(reached.group);
         return;
     }
-    const model::DeviceOwner& owner = observation_.owners[reached.owner];
-    const model::Storage& storage = observation_.storages[index_of(owner.storage)];
+    const model::DeviceOwner& owner = sample_.owners[reached.owner];
+    const model::Storage& storage = sample_.storages[index_of(owner.storage)];
     OwnerGroup group;
     group.summary.type = owner.type;
     group.summary.device = storage.device;
@@ -173,12 +176,22 @@ void FindingBuilder::add_owner(const ReachedOwner& reached,
     group.summary.dtype = owner.dtype;
     group.summary.allocated_at = allocation_of(graph_, owner);
     group.summary.count = factor;
-    group.summary.storages.push_back({owner.storage, factor});
+    list_storages(group.summary, reached.owner, repeats);
     group.summary.path = walk.path_text(walk.node_of(reached), false);
     group.generic_path = walk.path_text(walk.node_of(reached), true);
     group.way = reached.way;
     group_of_.emplace(reached.group, static_cast<std::uint32_t>(groups_.size()));
     groups_.push_back(std::move(group));
+}
+
+// Those that were not captured count as over its own storage.
+void FindingBuilder::list_storages(model::OwnerSummary& summary,
+                                   std::uint32_t owner,
+                                   std::uint64_t repeats) const {
+    summary.storages.push_back({sample_.owners[owner].storage, 1 + repeats});
+    for (const model::StorageId copied : sample_.copied_storages[owner]) {
+        summary.storages.push_back({copied, 1});
+    }
 }
 
 model::Finding FindingBuilder::finish() {

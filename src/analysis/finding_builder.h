@@ -12,25 +12,23 @@
 #include "analysis/component.h"
 #include "analysis/cut.h"
 #include "analysis/owner_walk.h"
+#include "analysis/sample.h"
 #include "analysis/shortest_loop.h"
 #include "model/finding.h"
-#include "model/observation.h"
 
 namespace cyclewatch::analysis {
 
-// What one occurrence counts for: itself, and loops of the same shape that were not captured.
+// What one occurrence counts for.
 struct Weight {
-    std::uint64_t occurrences = 1;
-    std::uint64_t further_held = 0;
-    std::uint64_t shared_factor = 1;
-    std::uint64_t owner_factor = 1;
+    std::uint64_t copies = 1;        // itself, and those that are equal to it in everything
+    std::uint64_t repeats = 0;       // loops of its shape that were not captured
+    std::uint64_t further_held = 0;  // bytes of these
+    bool repeats_equal = false;      // these own exactly as much
 };
 
 class FindingBuilder {
   public:
-    FindingBuilder(const LogicalGraph& graph,
-                   const model::Observation& observation,
-                   const HeldBytes& held);
+    FindingBuilder(const LogicalGraph& graph, const Sample& sample, const HeldBytes& held);
 
     // Everything that is said once. `walk` has just walked `loop`'s references; `walked` is what
     // it returned.
@@ -50,7 +48,10 @@ class FindingBuilder {
                const Weight& weight);
 
     // Storages that the loops of this finding reach and none of them keeps alone, by index.
-    [[nodiscard]] const std::unordered_set<std::uint32_t>& shared() const { return shared_; }
+    // With each, how many storages it stands for.
+    [[nodiscard]] const std::unordered_map<std::uint32_t, std::uint64_t>& shared() const {
+        return shared_;
+    }
     // `storage` is shared among loops of this finding only: together they keep it.
     void keep(std::uint32_t storage);
 
@@ -64,17 +65,20 @@ class FindingBuilder {
         bool several_ways = false;
     };
 
-    void add_owner(const ReachedOwner& reached, const OwnerWalk& walk, std::uint64_t factor);
+    void add_owner(const ReachedOwner& reached, const OwnerWalk& walk, const Weight& weight);
+    void list_storages(model::OwnerSummary& summary,
+                       std::uint32_t owner,
+                       std::uint64_t repeats) const;
     void list_cut(const Cut& cut);
 
     const LogicalGraph& graph_;
-    const model::Observation& observation_;
+    const Sample& sample_;
     const HeldBytes& held_;
     model::Finding finding_;
     std::unordered_map<std::uint64_t, std::uint32_t> group_of_;  // key -> index
     std::vector<OwnerGroup> groups_;
     std::unordered_set<std::uint64_t> omitted_groups_;
-    std::unordered_set<std::uint32_t> shared_;
+    std::unordered_map<std::uint32_t, std::uint64_t> shared_;
 };
 
 }  // namespace cyclewatch::analysis

@@ -44,20 +44,22 @@ class Rows {
 
 HeldBytes::HeldBytes(const LogicalGraph& graph,
                      const StrongComponents& components,
-                     const model::Observation& observation)
+                     const Sample& sample)
     : component_of_(components.of) {
-    number(graph, components);
-    tree_ = build_tree(graph, components, observation);
-    mark_ways(graph, observation);
-    mark_unheld(graph, components, observation);
-    add_up(components, observation);
+    const std::vector<std::uint32_t> nodes = holders_first(components.of, components.count());
+    number(components, nodes);
+    tree_ = build_tree(graph, components, sample);
+    mark_ways(graph, nodes, sample);
+    mark_unheld(graph, components, nodes, sample);
+    add_up(components, sample);
 }
 
-void HeldBytes::number(const LogicalGraph& graph, const StrongComponents& components) {
-    position_of_node_.resize(graph.nodes());
+void HeldBytes::number(const StrongComponents& components,
+                       std::span<const std::uint32_t> holders_first) {
+    position_of_node_.resize(holders_first.size());
     position_of_component_.assign(components.count(), kNone);
     std::uint32_t next = 1;  // 0 is the root
-    for (const std::uint32_t node : holders_first(components.of, components.count())) {
+    for (const std::uint32_t node : holders_first) {
         const std::uint32_t component = components.of[node];
         if (position_of_component_[component] == kNone && components.cyclic[component]) {
             position_of_component_[component] = next++;
@@ -72,8 +74,8 @@ void HeldBytes::number(const LogicalGraph& graph, const StrongComponents& compon
 
 DominatorTree HeldBytes::build_tree(const LogicalGraph& graph,
                                     const StrongComponents& components,
-                                    const model::Observation& observation) const {
-    Rows rows(first_storage_ + observation.storages.size());
+                                    const Sample& sample) const {
+    Rows rows(first_storage_ + sample.storages.size());
     const auto for_each_reference = [&](auto&& visit) {
         for (std::uint32_t node = 0; node < graph.nodes(); ++node) {
             const std::uint32_t component = components.of[node];
@@ -86,7 +88,7 @@ DominatorTree HeldBytes::build_tree(const LogicalGraph& graph,
                 }
             }
         }
-        for (const model::DeviceOwner& owner : observation.owners) {
+        for (const model::DeviceOwner& owner : sample.owners) {
             const std::uint32_t node = graph.logical_of[index_of(owner.node)];
             visit(position_of_node_[node],
                   first_storage_ + static_cast<std::uint32_t>(index_of(owner.storage)));
@@ -98,14 +100,14 @@ DominatorTree HeldBytes::build_tree(const LogicalGraph& graph,
     return dominators(rows.view());
 }
 
-void HeldBytes::mark_ways(const LogicalGraph& graph, const model::Observation& observation) {
+void HeldBytes::mark_ways(const LogicalGraph& graph,
+                          std::span<const std::uint32_t> holders_first,
+                          const Sample& sample) {
     leads_to_owner_.assign(position_of_component_.size(), false);
-    for (const model::DeviceOwner& owner : observation.owners) {
+    for (const model::DeviceOwner& owner : sample.owners) {
         leads_to_owner_[component_of_[graph.logical_of[index_of(owner.node)]]] = true;
     }
-    // Components are numbered against the references: what is held comes before its holder.
-    const auto by_component = holders_first(component_of_, position_of_component_.size());
-    for (auto node = by_component.rbegin(); node != by_component.rend(); ++node) {
+    for (auto node = holders_first.rbegin(); node != holders_first.rend(); ++node) {
         for (const std::uint32_t target : graph.view().of(*node)) {
             if (leads_to_owner_[component_of_[target]]) {
                 leads_to_owner_[component_of_[*node]] = true;
@@ -116,10 +118,11 @@ void HeldBytes::mark_ways(const LogicalGraph& graph, const model::Observation& o
 
 void HeldBytes::mark_unheld(const LogicalGraph& graph,
                             const StrongComponents& components,
-                            const model::Observation& observation) {
+                            std::span<const std::uint32_t> holders_first,
+                            const Sample& sample) {
     std::vector<bool> held(graph.nodes(), false);
     std::vector<bool> off_unheld(graph.nodes(), false);
-    for (const std::uint32_t node : holders_first(component_of_, components.count())) {
+    for (const std::uint32_t node : holders_first) {
         if (components.cyclic[component_of_[node]]) {
             off_unheld[node] = false;
         } else if (!held[node]) {
@@ -130,15 +133,15 @@ void HeldBytes::mark_unheld(const LogicalGraph& graph,
             off_unheld[target] = off_unheld[target] || off_unheld[node];
         }
     }
-    hangs_off_unheld_.assign(observation.storages.size(), false);
-    for (const model::DeviceOwner& owner : observation.owners) {
+    hangs_off_unheld_.assign(sample.storages.size(), false);
+    for (const model::DeviceOwner& owner : sample.owners) {
         if (off_unheld[graph.logical_of[index_of(owner.node)]]) {
             hangs_off_unheld_[index_of(owner.storage)] = true;
         }
     }
 }
 
-void HeldBytes::add_up(const StrongComponents& components, const model::Observation& observation) {
+void HeldBytes::add_up(const StrongComponents& components, const Sample& sample) {
     const auto positions = static_cast<std::uint32_t>(tree_.parent.size());
     std::vector<std::uint32_t> nearest(positions, kNone);  // dominating component with a loop
     for (std::uint32_t c = 0; c < components.count(); ++c) {
@@ -153,9 +156,9 @@ void HeldBytes::add_up(const StrongComponents& components, const model::Observat
     }
     kept_.assign(positions, 0);
     held_.assign(components.count(), 0);
-    keeper_.assign(observation.storages.size(), kNone);
-    for (std::uint32_t s = 0; s < observation.storages.size(); ++s) {
-        const model::Storage& storage = observation.storages[s];
+    keeper_.assign(sample.storages.size(), kNone);
+    for (std::uint32_t s = 0; s < sample.storages.size(); ++s) {
+        const model::Storage& storage = sample.storages[s];
         keeper_[s] = nearest[first_storage_ + s];
         if (!storage.released) {
             continue;

@@ -3,12 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "analysis/dominators.h"
 #include "analysis/logical_graph.h"
+#include "analysis/sample.h"
 #include "analysis/strong_components.h"
-#include "model/observation.h"
 
 namespace cyclewatch::analysis {
 
@@ -17,9 +18,7 @@ namespace cyclewatch::analysis {
 // tree tells what a component keeps and what each single member of it keeps.
 class HeldBytes {
   public:
-    HeldBytes(const LogicalGraph& graph,
-              const StrongComponents& components,
-              const model::Observation& observation);
+    HeldBytes(const LogicalGraph& graph, const StrongComponents& components, const Sample& sample);
 
     // Bytes of the storages whose nearest dominating component with a loop is `component`. A
     // storage that several owners view counts only if all of them are dominated.
@@ -53,15 +52,18 @@ class HeldBytes {
     }
 
   private:
-    void number(const LogicalGraph& graph, const StrongComponents& components);
+    void number(const StrongComponents& components, std::span<const std::uint32_t> holders_first);
     [[nodiscard]] DominatorTree build_tree(const LogicalGraph& graph,
                                            const StrongComponents& components,
-                                           const model::Observation& observation) const;
-    void mark_ways(const LogicalGraph& graph, const model::Observation& observation);
+                                           const Sample& sample) const;
+    void mark_ways(const LogicalGraph& graph,
+                   std::span<const std::uint32_t> holders_first,
+                   const Sample& sample);
     void mark_unheld(const LogicalGraph& graph,
                      const StrongComponents& components,
-                     const model::Observation& observation);
-    void add_up(const StrongComponents& components, const model::Observation& observation);
+                     std::span<const std::uint32_t> holders_first,
+                     const Sample& sample);
+    void add_up(const StrongComponents& components, const Sample& sample);
 
     std::vector<std::uint32_t> component_of_;           // per node
     std::vector<std::uint32_t> position_of_node_;       // in the tree

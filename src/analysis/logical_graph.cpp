@@ -22,8 +22,13 @@ bool may_collapse(const model::Node& node) {
 
 class Collapse {
   public:
-    Collapse(const ReferenceGraph& graph, const std::vector<char>& keep)
-        : graph_(graph), hidden_(graph.nodes.size()), holders_(graph.nodes.size()) {
+    Collapse(const ReferenceGraph& graph,
+             const std::vector<char>& keep,
+             std::span<const std::uint32_t> copies)
+        : graph_(graph),
+          copies_(copies),
+          hidden_(graph.nodes.size()),
+          holders_(graph.nodes.size()) {
         for (std::size_t n = 0; n < hidden_.size(); ++n) {
             hidden_[n] = may_collapse(graph.nodes[n]) && keep[n] == 0;
         }
@@ -37,7 +42,7 @@ class Collapse {
         logical.raw = &graph_;
         logical.logical_of.assign(hidden_.size(), kNone);
         for (std::uint32_t n = 0; n < hidden_.size(); ++n) {
-            if (!hidden_[n]) {
+            if (!hidden_[n] && copies_[n] > 0) {
                 logical.logical_of[n] = logical.nodes();
                 logical.raw_node.push_back(n);
             }
@@ -171,6 +176,7 @@ class Collapse {
     }
 
     const ReferenceGraph& graph_;
+    std::span<const std::uint32_t> copies_;
     std::vector<bool> hidden_;
     std::vector<std::uint32_t> holders_;
     std::vector<Step> trail_;         // trail_[0] is the holder
@@ -194,8 +200,10 @@ void mark_class_tuples(LogicalGraph& logical) {
 
 }  // namespace
 
-LogicalGraph make_logical(const ReferenceGraph& graph, const std::vector<char>& keep) {
-    LogicalGraph logical = Collapse(graph, keep).run();
+LogicalGraph make_logical(const ReferenceGraph& graph,
+                          const std::vector<char>& keep,
+                          std::span<const std::uint32_t> copies) {
+    LogicalGraph logical = Collapse(graph, keep, copies).run();
     mark_class_tuples(logical);
     return logical;
 }

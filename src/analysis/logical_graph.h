@@ -48,8 +48,10 @@ struct LogicalGraph {
     }
 };
 
-// `keep[n]` != 0 keeps raw node n a node of its own (owners). `graph` must outlive the result.
+// `keep[n]` != 0 keeps raw node n a node of its own (owners). Nodes of which there are no `copies`
+// are left out, with all they are connected with. `graph` must outlive the result.
 [[nodiscard]] LogicalGraph make_logical(const model::ReferenceGraph& graph,
-                                        const std::vector<char>& keep);
+                                        const std::vector<char>& keep,
+                                        std::span<const std::uint32_t> copies);
 
 }  // namespace cyclewatch::analysis

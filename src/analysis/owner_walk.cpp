@@ -23,13 +23,13 @@ std::uint64_t combine(std::uint64_t a, std::uint64_t b) {
 
 }  // namespace
 
-OwnerWalk::OwnerWalk(const LogicalGraph& graph, const model::Observation& observation)
+OwnerWalk::OwnerWalk(const LogicalGraph& graph, const Sample& sample)
     : graph_(graph),
-      observation_(observation),
+      sample_(sample),
       first_owner_(graph.nodes() + 1, 0),
-      owners_of_(observation.owners.size()),
+      owners_of_(sample.owners.size()),
       seen_(graph.nodes(), 0),
-      storage_seen_(observation.storages.size(), 0),
+      storage_seen_(sample.storages.size(), 0),
       came_by_(graph.nodes(), kNone),
       path_(graph.nodes(), 0),
       way_(graph.nodes(), 0),
@@ -38,8 +38,8 @@ OwnerWalk::OwnerWalk(const LogicalGraph& graph, const model::Observation& observ
         const auto text = graph.raw->text(static_cast<model::StringId>(i));
         label_hash_.push_back(base::StableHash().add(text).value());
     }
-    for (const model::DeviceOwner& owner : observation.owners) {
-        const model::Storage& storage = observation.storages[index_of(owner.storage)];
+    for (const model::DeviceOwner& owner : sample.owners) {
+        const model::Storage& storage = sample.storages[index_of(owner.storage)];
         looks_.push_back(base::StableHash()
                              .add(owner.type)
                              .add(owner.shape)
@@ -52,13 +52,13 @@ OwnerWalk::OwnerWalk(const LogicalGraph& graph, const model::Observation& observ
     }
     std::partial_sum(first_owner_.begin(), first_owner_.end(), first_owner_.begin());
     std::vector<std::uint32_t> next(first_owner_.begin(), first_owner_.end() - 1);
-    for (std::uint32_t i = 0; i < observation.owners.size(); ++i) {
-        owners_of_[next[graph.logical_of[index_of(observation.owners[i].node)]]++] = i;
+    for (std::uint32_t i = 0; i < sample.owners.size(); ++i) {
+        owners_of_[next[graph.logical_of[index_of(sample.owners[i].node)]]++] = i;
     }
 }
 
 std::uint32_t OwnerWalk::node_of(const ReachedOwner& reached) const {
-    return graph_.logical_of[index_of(observation_.owners[reached.owner].node)];
+    return graph_.logical_of[index_of(sample_.owners[reached.owner].node)];
 }
 
 void OwnerWalk::visit(std::uint32_t node, std::uint32_t by, std::uint64_t path, std::uint64_t way) {
@@ -74,10 +74,10 @@ void OwnerWalk::collect(std::uint32_t node) {
     for (std::uint32_t i = first_owner_[node]; i < first_owner_[node + 1]; ++i) {
         const std::uint32_t owner = owners_of_[i];
         reached_.push_back({owner, combine(path_[node], looks_[owner]), way_[node]});
-        const std::size_t storage = index_of(observation_.owners[owner].storage);
+        const std::size_t storage = index_of(sample_.owners[owner].storage);
         if (storage_seen_[storage] != walks_) {
             storage_seen_[storage] = walks_;
-            const model::Storage& block = observation_.storages[storage];
+            const model::Storage& block = sample_.storages[storage];
             bytes_ += block.released ? block.bytes : 0;
         }
     }
@@ -121,7 +121,7 @@ bool OwnerWalk::walk(std::span<const std::uint32_t> loop) {
         }
     }
     const auto bytes_of = [this](const ReachedOwner& reached) {
-        return observation_.storages[index_of(observation_.owners[reached.owner].storage)].bytes;
+        return sample_.storages[index_of(sample_.owners[reached.owner].storage)].bytes;
     };
     std::stable_sort(
         reached_.begin(), reached_.end(), [&](const ReachedOwner& a, const ReachedOwner& b) {

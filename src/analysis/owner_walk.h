@@ -9,12 +9,12 @@
 
 #include "analysis/held_bytes.h"
 #include "analysis/logical_graph.h"
-#include "model/observation.h"
+#include "analysis/sample.h"
 
 namespace cyclewatch::analysis {
 
 struct ReachedOwner {
-    std::uint32_t owner = 0;  // index into Observation::owners
+    std::uint32_t owner = 0;  // index into Sample::owners
     // Equal for owners that look alike and are reached alike; indices do not count.
     std::uint64_t group = 0;
     std::uint64_t way = 0;  // equal for owners reached by the same labels, indices included
@@ -22,7 +22,7 @@ struct ReachedOwner {
 
 class OwnerWalk {
   public:
-    OwnerWalk(const LogicalGraph& graph, const model::Observation& observation);
+    OwnerWalk(const LogicalGraph& graph, const Sample& sample);
 
     // Walks from the holders of `loop`. False if the walks so far were so long that this one is
     // left out: many loops over one large structure must not cost their product.
@@ -47,7 +47,7 @@ class OwnerWalk {
     void follow(std::uint32_t node, bool structural);
 
     const LogicalGraph& graph_;
-    const model::Observation& observation_;
+    const Sample& sample_;
     std::vector<std::uint64_t> looks_;         // per owner: hash of type, size, shape ...
     std::vector<std::uint32_t> first_owner_;   // per logical node: into owners_of_
     std::vector<std::uint32_t> owners_of_;     // owner indices by node

@@ -16,10 +16,10 @@ constexpr std::size_t kMostLabels = 3;  // of parallel references, on one arrow
 class Drawing {
   public:
     Drawing(const LogicalGraph& graph,
-            const model::Observation& observation,
+            const Sample& sample,
             std::span<const std::uint32_t> cut,
             const OwnerWalk& walk)
-        : graph_(graph), observation_(observation), walk_(walk), cut_(cut.begin(), cut.end()) {
+        : graph_(graph), sample_(sample), walk_(walk), cut_(cut.begin(), cut.end()) {
         for (const ReachedOwner& reached : walk.owners()) {
             owner_of_.emplace(walk.node_of(reached), reached.owner);
         }
@@ -47,9 +47,9 @@ class Drawing {
         const std::string place = location_of_node(graph_, node);
         item.detail += place.empty() ? "" : " at " + place;
         if (const auto owner = owner_of_.find(node); owner != owner_of_.end()) {
-            const model::DeviceOwner& described = observation_.owners[owner->second];
+            const model::DeviceOwner& described = sample_.owners[owner->second];
             item.owner = true;
-            item.bytes = observation_.storages[index_of(described.storage)].bytes;
+            item.bytes = sample_.storages[index_of(described.storage)].bytes;
             item.text += described.shape.empty() ? "" : " " + described.shape;
         }
         picture_.items.push_back(std::move(item));
@@ -158,7 +158,7 @@ class Drawing {
     }
 
     const LogicalGraph& graph_;
-    const model::Observation& observation_;
+    const Sample& sample_;
     const OwnerWalk& walk_;
     std::unordered_set<std::uint32_t> cut_;
     std::unordered_map<std::uint32_t, std::uint32_t> owner_of_;  // node -> an owner there
@@ -171,11 +171,11 @@ class Drawing {
 }  // namespace
 
 model::Picture make_picture(const LogicalGraph& graph,
-                            const model::Observation& observation,
+                            const Sample& sample,
                             std::span<const std::uint32_t> loop,
                             std::span<const std::uint32_t> cut,
                             const OwnerWalk& walk) {
-    return Drawing(graph, observation, cut, walk).run(loop);
+    return Drawing(graph, sample, cut, walk).run(loop);
 }
 
 }  // namespace cyclewatch::analysis

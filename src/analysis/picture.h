@@ -7,6 +7,7 @@
 
 #include "analysis/logical_graph.h"
 #include "analysis/owner_walk.h"
+#include "analysis/sample.h"
 #include "model/finding.h"
 
 namespace cyclewatch::analysis {
@@ -18,7 +19,7 @@ inline constexpr std::size_t kMostLoopItems = 10;
 // Loop items first, in loop order. `cut`: logical references drawn as cut. `walk` has just
 // walked `loop`.
 [[nodiscard]] model::Picture make_picture(const LogicalGraph& graph,
-                                          const model::Observation& observation,
+                                          const Sample& sample,
                                           std::span<const std::uint32_t> loop,
                                           std::span<const std::uint32_t> cut,
                                           const OwnerWalk& walk);

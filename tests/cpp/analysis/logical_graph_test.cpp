@@ -14,13 +14,21 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::UnorderedElementsAre;
 
+// Of all nodes, none of which must be kept.
+LogicalGraph logical(const model::ReferenceGraph& graph) {
+    return make_logical(graph,
+                        std::vector<char>(graph.nodes.size(), 0),
+                        std::vector<std::uint32_t>(graph.nodes.size(), 1));
+}
+
 // The logical references as text: "m.A .b m.B".
 std::vector<std::string> collapse(const model::Observation& observation) {
     std::vector<char> keep(observation.graph.nodes.size(), 0);
     for (const model::DeviceOwner& owner : observation.owners) {
         keep[index_of(owner.node)] = 1;
     }
-    const LogicalGraph graph = make_logical(observation.graph, keep);
+    const std::vector<std::uint32_t> copies(keep.size(), 1);
+    const LogicalGraph graph = make_logical(observation.graph, keep, copies);
     std::vector<std::string> references;
     for (std::uint32_t e = 0; e < graph.edges.size(); ++e) {
         references.push_back(full_name(graph, graph.edges[e].holder) + " " + label_of(graph, e) +
@@ -71,8 +79,7 @@ TEST(LogicalGraph, KeepsTheRawWay) {
     const model::Observation observation = test_support::observe(
         "f:function f/__closure__->c:closure c/closure:self->x:cell "
         "x/cell_contents->A");
-    const LogicalGraph graph =
-        make_logical(observation.graph, std::vector<char>(observation.graph.nodes.size(), 0));
+    const LogicalGraph graph = logical(observation.graph);
     EXPECT_THAT(reference_of(graph, 0).raw_path,
                 ElementsAre("__closure__", "closure:self", "cell_contents"));
 }
@@ -114,8 +121,7 @@ TEST(LogicalGraph, OrdersReferencesByWhatTheyAre) {
     const std::string text = "A.z->C A.b->B A[1]->C B.a->A C.x->B";
     const auto in_order = [&](std::uint64_t shuffle) {
         const model::Observation observation = test_support::observe(text, shuffle);
-        LogicalGraph graph =
-            make_logical(observation.graph, std::vector<char>(observation.graph.nodes.size(), 0));
+        LogicalGraph graph = logical(observation.graph);
         put_in_order(graph, std::vector<std::uint64_t>(graph.nodes(), 0));
         std::vector<std::string> of_a;
         for (std::uint32_t e = 0; e < graph.edges.size(); ++e) {
