@@ -36,17 +36,20 @@ class StorageTable {
     explicit StorageTable(std::vector<model::Storage>& storages) : storages_(storages) {}
 
     std::size_t index_of(const device::OwnerReading& reading) {
-        std::string key = reading.device + '/' + std::to_string(reading.storage);
-        const auto [entry, fresh] = known_.try_emplace(std::move(key), storages_.size());
-        if (fresh) {
-            storages_.push_back({reading.device, reading.bytes, true});
+        // An identity is one storage on each device, and devices are few.
+        const auto [begin, end] = known_.equal_range(reading.storage);
+        for (auto known = begin; known != end; ++known) {
+            if (storages_[known->second].device == reading.device) {
+                return known->second;
+            }
         }
-        return entry->second;
+        storages_.push_back({reading.device, reading.bytes, true});
+        return known_.emplace(reading.storage, storages_.size() - 1)->second;
     }
 
   private:
     std::vector<model::Storage>& storages_;
-    std::unordered_map<std::string, std::size_t> known_;
+    std::unordered_multimap<std::uint64_t, std::size_t> known_;  // by identity
 };
 
 // Reads owners one after the other into a Catch.

@@ -142,8 +142,11 @@ TypeName name_of_type(PyTypeObject* type) {
 }
 
 bool has_file(PyCodeObject* code) noexcept {
-    const Utf8Text path(code->co_filename);
-    return !path.view().empty() && path.view().front() != '<';
+    PyObject* const path = code->co_filename;
+    // The first character is enough: nothing is encoded, nothing can run out of memory. A legacy
+    // string that was never made ready has kind 0.
+    return path != nullptr && PyUnicode_CheckExact(path) && PyUnicode_KIND(path) != 0 &&
+           PyUnicode_GET_LENGTH(path) > 0 && PyUnicode_READ_CHAR(path, 0) != '<';
 }
 
 }  // namespace cyclewatch::capture

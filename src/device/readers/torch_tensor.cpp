@@ -4,6 +4,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "compat/gc_list.h"
 #include "device/imported_module.h"
@@ -15,11 +16,14 @@ namespace {
 using python::OwnedRef;
 using python::steal;
 
+constexpr std::size_t kMostDevices = 64;  // whose names are remembered
+
 // C functions of torch, by where they stand in torch._C.
 struct TorchFunctions {
     PyTypeObject* tensor_base = nullptr;   // torch._C.TensorBase
     PyTypeObject* storage_base = nullptr;  // torch._C.StorageBase
     PyTypeObject* tensor = nullptr;        // torch.Tensor
+    PyTypeObject* device = nullptr;        // torch.device
     OwnedRef disable_torch_function;       // torch._C.DisableTorchFunctionSubclass
     OwnedRef untyped_storage;              // TensorBase.untyped_storage
     OwnedRef is_leaf;                      // TensorBase.is_leaf (getset)
@@ -70,11 +74,11 @@ bool fetch(TorchFunctions& torch) noexcept {
     torch.tensor = type_in(top, "Tensor");
     torch.tensor_base = type_in(native, "TensorBase");
     torch.storage_base = type_in(native, "StorageBase");
-    PyTypeObject* const device = type_in(native, "device");
+    torch.device = type_in(native, "device");
     // torch.UntypedStorage registers itself as what untyped_storage() returns; before that the
     // import is not far enough to ask anything.
     if (torch.tensor == nullptr || torch.tensor_base == nullptr || torch.storage_base == nullptr ||
-        device == nullptr || type_in(top, "UntypedStorage") == nullptr) {
+        torch.device == nullptr || type_in(top, "UntypedStorage") == nullptr) {
         return false;
     }
     torch.disable_torch_function = python::borrow(
@@ -92,8 +96,8 @@ bool fetch(TorchFunctions& torch) noexcept {
     PyObject* const storage_type = reinterpret_cast<PyObject*>(torch.storage_base);
     torch.storage_expired = steal(PyObject_GetAttrString(storage_type, "_expired"));
     torch.storage_free_weak_ref = steal(PyObject_GetAttrString(storage_type, "_free_weak_ref"));
-    torch.device_type = from_dict(device, "type");
-    torch.device_index = from_dict(device, "index");
+    torch.device_type = from_dict(torch.device, "type");
+    torch.device_index = from_dict(torch.device, "index");
     return torch.disable_torch_function && torch.untyped_storage && torch.shape && torch.dtype &&
            torch.storage_device && torch.storage_bytes && torch.storage_data_ptr &&
            torch.storage_weak_ref && torch.storage_expired && torch.storage_free_weak_ref &&
@@ -275,10 +279,29 @@ class TorchReader final : public OwnerReader {
         return reading.device.empty() ? ReadOutcome::failed : ReadOutcome::owns;
     }
 
-    std::string device_of(PyObject* storage) {
-        const OwnedRef device = get(torch_.storage_device, storage);
-        const OwnedRef type = device ? get(torch_.device_type, device.get()) : OwnedRef();
-        const OwnedRef index = device ? get(torch_.device_index, device.get()) : OwnedRef();
+    // torch makes a new torch.device each time it is asked, and its text out of a stream: devices
+    // are few, and compared in C.
+    const std::string& device_of(PyObject* storage) {
+        static const std::string unknown;
+        OwnedRef device = get(torch_.storage_device, storage);
+        if (!device || Py_TYPE(device.get()) != torch_.device) {
+            return unknown;
+        }
+        for (const auto& [known, name] : devices_) {
+            if (PyObject_RichCompareBool(known.get(), device.get(), Py_EQ) == 1) {
+                return name;
+            }
+        }
+        std::string name = name_of_device(device.get());
+        if (name.empty() || devices_.size() >= kMostDevices) {
+            return other_device_ = std::move(name);
+        }
+        return devices_.emplace_back(std::move(device), std::move(name)).second;
+    }
+
+    std::string name_of_device(PyObject* device) const {
+        const OwnedRef type = get(torch_.device_type, device);
+        const OwnedRef index = get(torch_.device_index, device);
         if (!type || !index) {
             return {};
         }
@@ -342,6 +365,8 @@ class TorchReader final : public OwnerReader {
 
     TorchFunctions torch_;
     std::unordered_map<PyObject*, std::string> dtypes_;
+    std::vector<std::pair<OwnedRef, std::string>> devices_;
+    std::string other_device_;  // beyond those
 };
 
 }  // namespace
