@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "analysis/alike.h"
 #include "analysis/names.h"
@@ -19,6 +20,12 @@ constexpr std::size_t kMostCandidates = 32;     // of one loop
 constexpr std::uint64_t kMostWork = 2'000'000;  // nodes and references looked at, all checks
 constexpr std::uint64_t kChecksForLoop = 4;     // what choosing a loop costs, in checks
 
+// True for labels that somebody chose and that say what the target is to the holder.
+bool is_named(model::EdgeKind kind) {
+    return kind == model::EdgeKind::attribute || kind == model::EdgeKind::slot ||
+           kind == model::EdgeKind::closure || kind == model::EdgeKind::member;
+}
+
 class Search {
   public:
     Search(const LogicalGraph& graph, const Component& component, const HeldBytes& held)
@@ -33,11 +40,13 @@ class Search {
         const std::vector<Candidate> ranked = rank(loop);
         const std::vector<Candidate> enough = those_enough(ranked);
         const std::vector<Candidate> payloads = payload_candidates(graph_, component_, loop, held_);
-        if (!enough.empty()) {
+        if (enough.empty()) {
+            result.cut = smallest_set(loop);
+        } else if (result.cut = clearer_set(loop, enough.front()); !result.cut.empty()) {
+            result.alternatives = enough;
+        } else {
             result.cut = {enough.front()};
             result.alternatives.assign(enough.begin() + 1, enough.end());
-        } else {
-            result.cut = smallest_set(loop);
         }
         prefer_payload_to_no_advice(result, payloads);
         prefer_own_payload_to_foreign_loop(result, loop, payloads);
@@ -78,8 +87,8 @@ class Search {
         return ranked;
     }
 
-    // Those of `ranked` that end all loops, as finished candidates: alone if that is enough,
-    // else with all of their kind.
+    // Those of `ranked` that end all loops, as finished candidates: alone if that is enough, else
+    // with all of their kind, else with all that lead to the same object under the same name.
     std::vector<Candidate> those_enough(const std::vector<Candidate>& ranked) {
         std::vector<Candidate> enough;
         for (const Candidate& candidate : ranked) {
@@ -95,7 +104,10 @@ class Search {
                 widened = candidate;
                 all_alike(widened);
                 if (widened.alike == 1 || !ends_all(widened)) {
-                    continue;
+                    widened = candidate;
+                    if (!all_to_one_target(widened) || !ends_all(widened)) {
+                        continue;
+                    }
                 }
             }
             enough.push_back(finish(std::move(widened)));
@@ -139,6 +151,52 @@ class Search {
         candidate.alike = candidate.edges.size();
     }
 
+    // All references of that label to that object, whatever holds them: five kinds of callbacks,
+    // each with the trainer as its `.trainer`, are told so in one place. False for so few kinds
+    // that a set can name them all.
+    bool all_to_one_target(Candidate& candidate) {
+        const std::uint32_t example = candidate.edges.front();
+        if (!is_named(logical(example).label.kind)) {
+            return false;
+        }
+        std::set<std::uint32_t> kinds;  // the first reference of each
+        for (std::uint32_t e = 0; e < component_.edges.size(); ++e) {
+            if (component_.targets[e] != component_.targets[example] ||
+                logical(e).label.kind != logical(example).label.kind ||
+                logical(e).label.name != logical(example).label.name) {
+                continue;
+            }
+            kinds.insert(alike().of_kind(e).front());
+            if (e != example) {
+                candidate.edges.push_back(e);
+            }
+        }
+        candidate.alike = candidate.edges.size();
+        candidate.one_target = true;
+        return kinds.size() > kMostInSet;
+    }
+
+    // Where the one reference that ends all loops is only how the objects are meant to hang
+    // together (`.callbacks`), a set of known mistakes that does the same; empty if there is none.
+    std::vector<Candidate> clearer_set(const Loop& loop, const Candidate& single) {
+        std::vector<Candidate> set;
+        const int floor = single.score + patterns::kClearerSet;
+        if (rank(loop).front().score >= floor) {
+            fill_set(set, loop, floor);
+        }
+        for (Candidate& candidate : set) {
+            candidate = finish(std::move(candidate));
+        }
+        return set;
+    }
+
+    // The smallest set of candidates that score at least `floor`, or nothing.
+    void fill_set(std::vector<Candidate>& set, const Loop& first, int floor) {
+        for (std::size_t size = 2; size <= kMostInSet && set.empty(); ++size) {
+            complete(set, first, size, floor);
+        }
+    }
+
     // Most components need it never: their loop has a reference that is enough.
     const AlikeReferences& alike() {
         if (!alike_) {
@@ -150,9 +208,7 @@ class Search {
     // The smallest set; only asked for where no single item is enough.
     std::vector<Candidate> smallest_set(const Loop& first) {
         std::vector<Candidate> set;
-        for (std::size_t size = 2; size <= kMostInSet && set.empty(); ++size) {
-            complete(set, first, size);
-        }
+        fill_set(set, first, patterns::kWorthCutting);
         if (set.empty()) {
             set = rank(first);
             set.resize(set.front().score < patterns::kWorthCutting ? 0 : 1);
@@ -167,12 +223,12 @@ class Search {
         return set;
     }
 
-    // Adds up to `room` candidates to `set` such that no loop is left; false, and nothing added, if
-    // there are none. A set that ends all loops has a reference of each loop: so those of one loop
-    // are tried in turn, each with the best for what it leaves.
-    bool complete(std::vector<Candidate>& set, const Loop& loop, std::size_t room) {
+    // Adds up to `room` candidates that score `floor` to `set` such that no loop is left; false,
+    // and nothing added, if there are none. A set that ends all loops has a reference of each loop:
+    // so those of one loop are tried in turn, each with the best for what it leaves.
+    bool complete(std::vector<Candidate>& set, const Loop& loop, std::size_t room, int floor) {
         for (Candidate& candidate : rank(loop)) {
-            if (candidate.score < patterns::kWorthCutting) {
+            if (candidate.score < floor) {
                 break;
             }
             const std::vector<char> before = dead_;
@@ -180,8 +236,8 @@ class Search {
             mark(candidate, 1);
             set.push_back(std::move(candidate));
             const bool ended = !holds_still();
-            const bool completed =
-                ended || (room > 1 && checks_left_ > 0 && complete(set, loop_left(), room - 1));
+            const bool completed = ended || (room > 1 && checks_left_ > 0 &&
+                                             complete(set, loop_left(), room - 1, floor));
             dead_ = before;
             if (completed) {
                 return true;

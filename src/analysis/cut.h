@@ -17,6 +17,7 @@ struct Candidate {
     int score = 0;
     std::uint64_t alike = 1;   // references of this kind that must all go
     bool shared_cell = false;  // `edges` go through one variable
+    bool one_target = false;   // `edges` are called alike and lead to one object
     bool payload = false;      // off the loop: keeps the loop, drops the memory
     bool enough = true;        // no loop through which an owner is held is left without it
 };

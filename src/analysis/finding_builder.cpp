@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kMostGroups = 4 * model::kMaxOwnersPerFinding;
 // Entries of Finding::loop.
 constexpr std::size_t kMostLoopReferences = 200;
-// References of one shared variable that are spelled out.
+// References of one shared variable, or to one object, that are spelled out.
 constexpr std::size_t kMostSpelledOut = 8;
 
 bool same_text(const model::Reference& a, const model::Reference& b) {
@@ -25,14 +25,15 @@ bool same_text(const model::Reference& a, const model::Reference& b) {
            a.location == b.location;
 }
 
-// A candidate as references, each text once; of references that share a variable all are said.
+// A candidate as references, each text once; of references that share a variable, or lead to
+// one object, all are said.
 void append_references(std::vector<model::Reference>& list,
                        const LogicalGraph& graph,
                        const Candidate& candidate,
                        std::size_t set_size) {
     std::vector<model::Reference> references;
-    const std::size_t shown =
-        candidate.shared_cell ? std::min(candidate.edges.size(), kMostSpelledOut) : 1;
+    const bool spelled_out = candidate.shared_cell || candidate.one_target;
+    const std::size_t shown = spelled_out ? std::min(candidate.edges.size(), kMostSpelledOut) : 1;
     for (std::size_t i = 0; i < shown; ++i) {
         model::Reference reference = reference_of(graph, candidate.edges[i]);
         reference.reason = reason_of(graph, candidate, i, set_size);

@@ -93,6 +93,9 @@ std::string reason_of(const LogicalGraph& graph,
         text += "; " + std::to_string(candidate.alike) +
                 " references share this one variable: cutting one of them is not enough, empty "
                 "the variable or change all of them";
+    } else if (candidate.one_target) {
+        text += "; " + std::to_string(candidate.alike) +
+                " references of this name lead to it, and all of them must go";
     } else if (candidate.alike > 1) {
         text += "; there are " + std::to_string(candidate.alike) +
                 " references of this kind, and all of them must go";

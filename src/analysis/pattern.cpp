@@ -187,7 +187,7 @@ class Judge {
                 break;
         }
         if (!passes(NodeKind::exception) && !passes(NodeKind::traceback)) {
-            return kFrameLocal;
+            return comes_back_by_items() ? kFrameInOwnContainer : kFrameLocal;
         }
         if (is_container(graph_, target_)) {
             return kExceptionListInFrame;
@@ -202,7 +202,8 @@ class Judge {
             return kSelfReference;
         }
         if (graph_.is(holder_, NodeKind::type) || graph_.is(holder_, NodeKind::module)) {
-            return kClassAttribute;
+            return is_object(target_) && graph_.is(holder_, NodeKind::type) ? kClassKeepsInstance
+                                                                            : kClassAttribute;
         }
         switch (graph_.node(target_).kind) {
             case NodeKind::exception:
@@ -222,9 +223,21 @@ class Judge {
                 break;
         }
         if (is_container(graph_, target_)) {
-            return contains(kWholeNames, bare(name_)) ? kBackPointer : kContainerAttribute;
+            return container_attribute();
         }
         return object_attribute();
+    }
+
+    const Evidence& container_attribute() const {
+        switch (graph_.node(loop_.target(loop_.next(i_))).kind) {
+            case NodeKind::exception:
+            case NodeKind::traceback:
+                return kExceptionStored;
+            case NodeKind::frame:
+                return kFrameStored;
+            default:
+                return contains(kWholeNames, bare(name_)) ? kBackPointer : kContainerAttribute;
+        }
     }
 
     const Evidence& object_attribute() const {
@@ -263,6 +276,9 @@ class Judge {
         }
         if (name_ == "__traceback__") {
             return kTraceback;
+        }
+        if (name_ == "__dict__" && target_ == holder_) {
+            return kDictOfItself;
         }
         if (name_ == "__context__" || name_ == "__cause__") {
             return kExceptionChain;
@@ -317,6 +333,25 @@ class Judge {
             }
         }
         return false;
+    }
+
+    // True if the target keeps the holder as items of items (a list, a named tuple).
+    [[nodiscard]] bool comes_back_by_items() const {
+        std::size_t k = loop_.next(i_);
+        for (std::size_t steps = 0; steps < kFarthestLook && k != i_; ++steps, k = loop_.next(k)) {
+            switch (graph_.edges[loop_.edges[k]].label.kind) {
+                case EdgeKind::key_value:
+                case EdgeKind::opaque_key_value:
+                case EdgeKind::captured_key_value:
+                case EdgeKind::dict_key:
+                case EdgeKind::index:
+                case EdgeKind::element:
+                    break;
+                default:
+                    return false;
+            }
+        }
+        return k == i_;
     }
 
     // True if the target keeps the holder with nothing but containers and callables between.

@@ -12,6 +12,7 @@ namespace cyclewatch::analysis::patterns {
 
 inline constexpr Evidence kFrameInOwnLocal{"frame-in-own-local", "", 110};
 inline constexpr Evidence kExecNamespace{"exec-namespace", "", 110};
+inline constexpr Evidence kFrameInOwnContainer{"frame-in-own-local", "container", 108};
 inline constexpr Evidence kExceptionInFrame{"exception-in-frame", "", 105};
 inline constexpr Evidence kTracebackInFrame{"exception-in-frame", "traceback", 103};
 inline constexpr Evidence kClosureCapturesSelf{"closure-captures-self", "", 100};
@@ -28,6 +29,7 @@ inline constexpr Evidence kBackPointerByType{"back-pointer", "by-type", 88};
 inline constexpr Evidence kWrappedMethod{"wrapped-method", "", 96};
 inline constexpr Evidence kRegistryHoldsOwner{"registry-holds-owner", "", 85};
 inline constexpr Evidence kSelfReference{"self-reference", "", 85};
+inline constexpr Evidence kDictOfItself{"self-reference", "dict", 85};
 inline constexpr Evidence kContainerInItself{"container-in-itself", "", 85};
 inline constexpr Evidence kClosureCapturesObject{"closure-captures-owner", "leads-back", 80};
 inline constexpr Evidence kExceptionInContainer{"exception-stored", "container", 80};
@@ -39,6 +41,7 @@ inline constexpr Evidence kExceptionListInFrame{"exception-in-frame", "container
 inline constexpr Evidence kClosureCapturesContainer{"closure-captures-container", "", 70};
 inline constexpr Evidence kGeneratorStored{"generator-on-owner", "", 70};
 inline constexpr Evidence kPartial{"partial-of-self", "leads-back", 65};
+inline constexpr Evidence kClassKeepsInstance{"class-in-function", "instance", 65};
 inline constexpr Evidence kGeneratorLocal{"generator-on-owner", "local", 60};
 inline constexpr Evidence kFrameLocal{"frame-local", "", 60};
 inline constexpr Evidence kBuiltinMethod{"bound-method-on-self", "builtin", 60};
@@ -74,6 +77,9 @@ inline constexpr int kLeadsToTheKeeper = 10;  // goes to the object that keeps m
 
 // Two references whose scores differ by no more than this are equally good.
 inline constexpr int kTieMargin = 4;
+// Two or three references that have to go together are preferred to a single one that does the
+// same if each of them scores that much more.
+inline constexpr int kClearerSet = 20;
 // A reference on the loop that scores less than this is no advice at all.
 inline constexpr int kWorthCutting = 0;
 

@@ -65,6 +65,36 @@ TEST(Cut, CountsAKindOfReferenceThatOneLineMakesAgainAndAgain) {
     EXPECT_NE(finding.cut[0].reason.find("2 references"), std::string::npos);
 }
 
+constexpr std::string_view kTrainer = "T=m.Trainer T.w->t:owner(8) T.callbacks->l:list ";
+
+TEST(Cut, PrefersAFewWaysBackToTheListThatIsTheFeature) {
+    const model::Finding finding = only(
+        std::string(kTrainer) + "a=m.Saver b=m.Early l[0]->a l[1]->b a.trainer->T b.trainer->T");
+    ASSERT_EQ(finding.cut.size(), 2U);
+    EXPECT_EQ(finding.cut[0].label, ".trainer");
+    EXPECT_EQ(finding.cut[1].label, ".trainer");
+    ASSERT_FALSE(finding.alternatives.empty());
+    EXPECT_EQ(finding.alternatives[0].label, ".callbacks");
+}
+
+TEST(Cut, TellsManyWaysBackToOneObjectAsOne) {
+    const model::Finding finding = only(std::string(kTrainer) +
+                                        "a=m.A b=m.B c=m.C d=m.D l[0]->a l[1]->b l[2]->c l[3]->d "
+                                        "a.trainer->T b.trainer->T c.trainer->T d.trainer->T");
+    ASSERT_EQ(finding.cut.size(), 4U);
+    EXPECT_EQ(finding.cut[0].label, ".trainer");
+    EXPECT_NE(finding.cut[0].reason.find("4 references of this name"), std::string::npos);
+    EXPECT_FALSE(finding.tie);
+}
+
+TEST(Cut, KeepsTheSingleReferenceWhereASetIsNoClearer) {
+    const model::Finding finding = only(
+        "T=m.Trainer T.w->t:owner(8) T.core->c c=m.Core a=m.A b=m.B c.a->a c.b->b "
+        "a.x->T b.y->T");
+    ASSERT_EQ(finding.cut.size(), 1U);
+    EXPECT_EQ(finding.cut[0].label, ".core");
+}
+
 TEST(Cut, PrefersTheCaptureToTheAttributeThatIsTheFeature) {
     const model::Finding finding =
         only("M.forward->f:function=m.patched f/closure:model->M M.w->t:owner(8)");
@@ -99,7 +129,7 @@ TEST(Cut, AdmitsWhenNoSmallSetIsEnough) {
     for (const char from : names) {
         for (const char to : names) {
             if (from != to) {
-                text += std::string(" ") + from + ".to_" + to + "->" + to;
+                text += std::string(" ") + from + "." + from + to + "->" + to;
             }
         }
     }

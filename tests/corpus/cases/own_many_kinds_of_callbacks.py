@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A trainer lists its callbacks, each of a class of its own, and each of them knows the trainer."""
+
+EXPECTED = [
+    "Clock .trainer + Early .trainer + Plotter .trainer + Printer .trainer + Saver .trainer"
+]
+
+
+class Callback:
+    def attach(self, trainer):
+        self.trainer = trainer
+
+
+class Saver(Callback):
+    pass
+
+
+class Early(Callback):
+    pass
+
+
+class Printer(Callback):
+    pass
+
+
+class Plotter(Callback):
+    pass
+
+
+class Clock(Callback):
+    pass
+
+
+class Trainer:
+    def __init__(self, model, refer):
+        self.model = model
+        self.callbacks = [Saver(), Early(), Printer(), Plotter(), Clock()]
+        for callback in self.callbacks:
+            callback.attach(refer(self))
+
+
+def leaky(payload):
+    Trainer(payload(), lambda trainer: trainer)
+
+
+def fixed(payload):
+    Trainer(payload(), id)
