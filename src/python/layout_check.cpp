@@ -4,6 +4,7 @@
 #include <Python.h>
 
 #include <string_view>
+#include <utility>
 
 #include "compat/attribute_stores.h"
 #include "compat/code_names.h"
@@ -242,12 +243,20 @@ LayoutCheck prove() {
 }  // namespace
 
 const LayoutCheck& check_layouts() {
-    static const LayoutCheck check = [] {
+    // Guarded by the GIL. The proof runs Python, where another thread may take the GIL and come
+    // here too: in a static's initialiser it would wait for this one, and this one for the GIL, for
+    // ever. Whichever is done first counts.
+    static LayoutCheck check;
+    static bool proven = false;
+    if (!proven) {
         cyclewatch_unreliable_layouts = 0;
         LayoutCheck result = prove();
-        cyclewatch_unreliable_layouts = result.unreliable;
-        return result;
-    }();
+        if (!proven) {
+            check = std::move(result);
+            proven = true;
+        }
+        cyclewatch_unreliable_layouts = check.unreliable;
+    }
     return check;
 }
 

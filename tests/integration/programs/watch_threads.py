@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Threads that start and stop watches, find loops, read reports and have them written, all at once.
+
+watch_threads.py THREADS ROUNDS FOLDER. Prints how many watches were stopped and how many loops of
+its own the thread of each saw. Says where every thread is if that takes too long, and exits with 1.
+"""
+
+import faulthandler
+import gc
+import json
+import os
+import sys
+import threading
+
+import cyclewatch
+
+SECONDS = 250
+
+
+class Owner:
+    """Says it owns memory, and is a loop of its own."""
+
+    def __init__(self):
+        self.me = self
+
+
+def answer(owner):
+    # Python code: other threads run in the middle of a collection.
+    return {"device": "cpu", "nbytes": len([None] * 100), "data_ptr": id(owner)}
+
+
+def live(number, rounds, folder, outcome, together):
+    seen = 0
+    for step in range(rounds):
+        together.wait()
+        warns = step % 3 == 0
+        watch = (
+            cyclewatch.warn_tensor_cycles(
+                devices="cpu", report_dir=f"{folder}/{number}-{step}", formats=("json", "html")
+            )
+            if warns
+            else cyclewatch.watch(devices="cpu")
+        )
+        Owner()
+        gc.collect()
+        seen += len(watch.report().findings) <= 1
+        _ = watch.stats.collections, watch.report_paths
+        cyclewatch.ignore(signature=f"cw1-{number:08d}{step:08d}", reason="no loop of ours")
+        watch.stop()
+        for path in watch.report_paths:
+            if path.endswith(".json"):
+                cyclewatch.Report.load(path)
+    outcome[number] = seen
+
+
+def main():
+    threads, rounds = int(sys.argv[1]), int(sys.argv[2])
+    faulthandler.dump_traceback_later(SECONDS, exit=True)
+    sys.setswitchinterval(1e-5)
+    cyclewatch.register_owner(Owner, answer)
+    outcome = {}
+    together = threading.Barrier(threads)
+    workers = [
+        threading.Thread(target=live, args=(number, rounds, sys.argv[3], outcome, together))
+        for number in range(threads)
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    faulthandler.cancel_dump_traceback_later()
+    print(json.dumps([sum(outcome.values()), len(gc.callbacks)]))
+    left = [name for _, _, names in os.walk(sys.argv[3]) for name in names if name[0] == "."]
+    print(json.dumps(left))
+
+
+if __name__ == "__main__":
+    main()
