@@ -4,6 +4,7 @@
 import dataclasses
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -19,6 +20,13 @@ def pytest_addoption(parser, pluginmanager):
     """Declare what pyproject.toml says to pytest-asyncio, where that is not there to do so."""
     if not pluginmanager.has_plugin("asyncio"):
         parser.addini("asyncio_default_fixture_loop_scope", "pytest-asyncio's own")
+
+
+def pytest_configure():
+    """Take SIGINT as a terminal's programs do: what a shell starts in the background ignores it,
+    and so would every program that a test starts and interrupts."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclasses.dataclass(frozen=True)

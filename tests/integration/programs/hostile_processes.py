@@ -398,8 +398,7 @@ def collect_while_the_interpreter_ends():
 ACTS = {
     "fork_in_gc_callback: start": fork_in_gc_callback("start"),
     "fork_in_gc_callback: stop": fork_in_gc_callback("stop"),
-    # Set here: whoever is started in the background by a shell ignores it.
-    "signal_in_a_reader: SIGINT": signal_in_a_reader(signal.SIGINT, signal.default_int_handler),
+    "signal_in_a_reader: SIGINT": signal_in_a_reader(signal.SIGINT),
     "signal_in_a_reader: SIGTERM": signal_in_a_reader(signal.SIGTERM, leave_politely),
     "run_until_killed": run_until_killed(),
     "run_until_killed: handler": run_until_killed(leave_politely),
