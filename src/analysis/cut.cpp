@@ -42,7 +42,7 @@ class Search {
         const std::vector<Candidate> payloads = payload_candidates(graph_, component_, loop, held_);
         if (enough.empty()) {
             result.cut = smallest_set(loop);
-        } else if (result.cut = clearer_set(loop, enough.front()); !result.cut.empty()) {
+        } else if (result.cut = clearer_set(loop, ranked, enough.front()); !result.cut.empty()) {
             result.alternatives = enough;
         } else {
             result.cut = {enough.front()};
@@ -178,10 +178,12 @@ class Search {
 
     // Where the one reference that ends all loops is only how the objects are meant to hang
     // together (`.callbacks`), a set of known mistakes that does the same; empty if there is none.
-    std::vector<Candidate> clearer_set(const Loop& loop, const Candidate& single) {
+    std::vector<Candidate> clearer_set(const Loop& loop,
+                                       const std::vector<Candidate>& ranked,
+                                       const Candidate& single) {
         std::vector<Candidate> set;
         const int floor = single.score + patterns::kClearerSet;
-        if (rank(loop).front().score >= floor) {
+        if (ranked.front().score >= floor) {
             fill_set(set, loop, floor);
         }
         for (Candidate& candidate : set) {

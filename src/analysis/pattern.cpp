@@ -71,6 +71,21 @@ std::string folded(std::string_view name) {
     return text;
 }
 
+// What a container holds.
+bool is_item(EdgeKind kind) {
+    switch (kind) {
+        case EdgeKind::key_value:
+        case EdgeKind::opaque_key_value:
+        case EdgeKind::captured_key_value:
+        case EdgeKind::dict_key:
+        case EdgeKind::index:
+        case EdgeKind::element:
+            return true;
+        default:
+            return false;
+    }
+}
+
 // Judges one reference of a loop.
 class Judge {
   public:
@@ -87,7 +102,11 @@ class Judge {
         if (graph_.edges[edge_].structural) {
             return kStructural;
         }
-        switch (graph_.edges[edge_].label.kind) {
+        const EdgeKind kind = graph_.edges[edge_].label.kind;
+        if (is_item(kind)) {
+            return item();
+        }
+        switch (kind) {
             case EdgeKind::closure:
                 return closure();
             case EdgeKind::local:
@@ -102,16 +121,9 @@ class Judge {
                 return is_stored_on_target() ? kPartialOfSelf : kPartial;
             case EdgeKind::default_value:
                 return is_object(target_) ? kDefaultHoldsOwner : kDefault;
-            case EdgeKind::key_value:
-            case EdgeKind::opaque_key_value:
-            case EdgeKind::captured_key_value:
-            case EdgeKind::dict_key:
-            case EdgeKind::index:
-            case EdgeKind::element:
-                return item();
             case EdgeKind::stack:
                 return kFrameLocal;
-            case EdgeKind::unknown:
+            default:
                 break;
         }
         return kUnnamed;
@@ -339,16 +351,8 @@ class Judge {
     [[nodiscard]] bool comes_back_by_items() const {
         std::size_t k = loop_.next(i_);
         for (std::size_t steps = 0; steps < kFarthestLook && k != i_; ++steps, k = loop_.next(k)) {
-            switch (graph_.edges[loop_.edges[k]].label.kind) {
-                case EdgeKind::key_value:
-                case EdgeKind::opaque_key_value:
-                case EdgeKind::captured_key_value:
-                case EdgeKind::dict_key:
-                case EdgeKind::index:
-                case EdgeKind::element:
-                    break;
-                default:
-                    return false;
+            if (!is_item(graph_.edges[loop_.edges[k]].label.kind)) {
+                return false;
             }
         }
         return k == i_;
