@@ -54,7 +54,6 @@ fuzz: ## Run the fuzz targets, each for SECONDS (default 60); needs clang
 
 lint: ## Check formatting, clang-tidy, ruff, mypy and the viewer; change nothing
 	@scripts/bootstrap lint
-	@scripts/build dev _native
 	@scripts/lint
 
 format: ## Format every source file

@@ -28,6 +28,25 @@ if(CYCLEWATCH_SANITIZE)
     add_link_options(-fsanitize=${CYCLEWATCH_SANITIZE})
 endif()
 
+# Most of the build's time goes into headers, and into compiling pybind11's templates once for each
+# source. Off, every source is compiled by itself, with the headers that it names: scripts/lint.
+option(CYCLEWATCH_QUICK_BUILD "Read headers once for many sources" ON)
+
+# Reads these headers once for all C++ sources of the target, which still include what they use.
+function(cyclewatch_read_headers_once target)
+    get_target_property(type ${target} TYPE)
+    if(CYCLEWATCH_QUICK_BUILD AND NOT type STREQUAL "INTERFACE_LIBRARY")
+        list(TRANSFORM ARGN REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:<\\1$<ANGLE-R>>")
+        target_precompile_headers(${target} PRIVATE ${ARGN})
+    endif()
+endfunction()
+
+# Compiles all sources of the target as one.
+function(cyclewatch_compile_at_once target)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ${CYCLEWATCH_QUICK_BUILD}
+                          UNITY_BUILD_BATCH_SIZE 0)
+endfunction()
+
 # A library target that may still be without sources: then it only passes on what it links.
 function(cyclewatch_add_static_library target)
     if(ARGN)

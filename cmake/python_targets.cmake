@@ -17,6 +17,8 @@ function(cyclewatch_add_python_targets executable suffix)
     target_include_directories(${runtime} SYSTEM ${CYCLEWATCH_SCOPE} "${PYTHON_INCLUDE_DIR}"
                                "${CYCLEWATCH_CUDA_INCLUDE_DIR}")
     target_link_libraries(${runtime} ${CYCLEWATCH_SCOPE} cyclewatch_core ${CMAKE_DL_LIBS})
+    cyclewatch_read_headers_once(${runtime} Python.h algorithm chrono functional memory optional
+                                 span string unordered_map vector)
 
     file(GLOB bindings CONFIGURE_DEPENDS "${root}/bindings/*.cpp")
     if(NOT EXISTS "${root}/bindings/module.cpp")
@@ -27,6 +29,7 @@ function(cyclewatch_add_python_targets executable suffix)
     add_library(${module} MODULE ${bindings})
     target_include_directories(${module} SYSTEM PRIVATE "${CYCLEWATCH_PYBIND11_INCLUDE_DIR}")
     target_link_libraries(${module} PRIVATE ${runtime} cyclewatch_graphviz)
+    cyclewatch_compile_at_once(${module})
     set_target_properties(${module} PROPERTIES PREFIX "" OUTPUT_NAME _native
                           SUFFIX "${PYTHON_EXT_SUFFIX}")
     if(CYCLEWATCH_MODULE_DIR)

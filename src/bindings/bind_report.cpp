@@ -119,7 +119,7 @@ void bind_collection(py::module_& module) {
         });
 }
 
-void bind_program(py::module_& module) {
+void bind_program_facts(py::module_& module) {
     using model::ProgramInfo;
     ProgramClass added(module, "Program", "One process that was watched.");
     of_package(added)
@@ -247,7 +247,7 @@ void bind_report(py::module_& module) {
     bind_device_memory(module);
     bind_finding_part(module);
     bind_collection(module);
-    bind_program(module);
+    bind_program_facts(module);
     bind_stats(module);
     bind_finding(module);
 
