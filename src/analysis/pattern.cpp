@@ -276,7 +276,11 @@ class Judge {
         if (keeper && folded(name_) == target_class) {
             return kBackPointerByType;
         }
-        return full_name(graph_, holder_) == full_name(graph_, target_) ? kMutualAlike : kMutual;
+        const bool alike = full_name(graph_, holder_) == full_name(graph_, target_);
+        if (is_stored_on_target()) {
+            return alike ? kMutualAlike : kMutual;
+        }
+        return alike ? kRingAlike : kRing;
     }
 
     const Evidence& member() const {

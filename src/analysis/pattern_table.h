@@ -50,6 +50,8 @@ inline constexpr Evidence kDefault{"default-argument", "", 55};
 inline constexpr Evidence kStoredMethod{"bound-method-on-self", "attribute", 52};
 inline constexpr Evidence kMutual{"mutual-references", "", 50};
 inline constexpr Evidence kMutualAlike{"mutual-references", "alike", 50};
+inline constexpr Evidence kRing{"mutual-references", "ring", 50};
+inline constexpr Evidence kRingAlike{"mutual-references", "ring-alike", 50};
 inline constexpr Evidence kStoredCallable{"callback-stored", "", 45};
 inline constexpr Evidence kExceptionChain{"exception-stored", "chain", 45};
 inline constexpr Evidence kRegisteredCallable{"callback-list", "", 42};

@@ -3,6 +3,10 @@
 
 #include <Python.h>
 
+#include <algorithm>
+#include <array>
+#include <new>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -59,41 +63,79 @@ delegating = delegates(inner)
 next(delegating)
 )";
 
+constexpr std::array<const char*, 14> kSampleNames = {"Sample",
+                                                      "one",
+                                                      "two",
+                                                      "plain",
+                                                      "opened",
+                                                      "opened_dict",
+                                                      "frame",
+                                                      "fail_line",
+                                                      "keep",
+                                                      "keep_line",
+                                                      "waiting",
+                                                      "waiting_line",
+                                                      "inner",
+                                                      "delegating"};
+
 // The samples by name, in a namespace that goes at scope end.
 class Samples {
   public:
+    // Throws std::bad_alloc where there is no memory for them: that proves nothing.
     Samples() : names_(steal(PyDict_New())) {
         if (names_) {
             made_ = static_cast<bool>(
-                steal(PyRun_String(kSamples, Py_file_input, names_.get(), names_.get())));
+                        steal(PyRun_String(kSamples, Py_file_input, names_.get(), names_.get()))) &&
+                    find_all();
         }
+        const bool out_of_memory = !made_ && PyErr_ExceptionMatches(PyExc_MemoryError) != 0;
         PyErr_Clear();
+        if (out_of_memory) {
+            let_go();
+            throw std::bad_alloc();
+        }
     }
     Samples(const Samples&) = delete;
     Samples& operator=(const Samples&) = delete;
-    ~Samples() {
+    ~Samples() { let_go(); }
+
+    // If it is false, no sample can be had.
+    [[nodiscard]] bool made() const noexcept { return made_; }
+    // Borrowed. `name` is one of kSampleNames.
+    [[nodiscard]] PyObject* get(std::string_view name) const {
+        return found_[static_cast<std::size_t>(std::ranges::find(kSampleNames, name) -
+                                               kSampleNames.begin())];
+    }
+    [[nodiscard]] int line(std::string_view name) const {
+        return static_cast<int>(PyLong_AsLong(get(name)));
+    }
+
+  private:
+    // Once: each look-up by a C string makes a text, which can fail.
+    bool find_all() {
+        for (std::size_t i = 0; i < kSampleNames.size(); ++i) {
+            const OwnedRef name = steal(PyUnicode_FromString(kSampleNames[i]));
+            found_[i] = name ? PyDict_GetItemWithError(names_.get(), name.get()) : nullptr;
+            if (found_[i] == nullptr) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    void let_go() {
         if (!names_) {
             return;
         }
         // A class refers to itself. Kept for ever it is one object; let go it would be garbage
         // that the program's next collection counts.
-        static_cast<void>(borrow(get("Sample")).release());
+        static_cast<void>(borrow(PyDict_GetItemString(names_.get(), "Sample")).release());
         PyDict_Clear(names_.get());
         PyErr_Clear();
     }
 
-    [[nodiscard]] bool made() const noexcept { return made_; }
-    // Borrowed; null if there is no such sample.
-    [[nodiscard]] PyObject* get(const char* name) const {
-        return PyDict_GetItemString(names_.get(), name);
-    }
-    [[nodiscard]] int line(const char* name) const {
-        PyObject* number = get(name);
-        return number == nullptr ? -1 : static_cast<int>(PyLong_AsLong(number));
-    }
-
-  private:
     OwnedRef names_;
+    std::array<PyObject*, kSampleNames.size()> found_{};
     bool made_ = false;
 };
 
@@ -177,7 +219,7 @@ int note_store(const cyclewatch_store* store, void* arg) {
 // Names are numbered as they come: `empty` is 0, `kept` is 1.
 bool instructions_work(const Samples& samples) {
     PyObject* const keep = samples.get("keep");
-    if (keep == nullptr || !PyFunction_Check(keep)) {
+    if (!PyFunction_Check(keep)) {
         return false;
     }
     Stores stores{reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(keep))};

@@ -2,9 +2,14 @@
 #include "render/json_renderer.h"
 
 #include <cmath>
+#include <concepts>
+#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "render/report_fields.h"
@@ -12,78 +17,133 @@
 namespace cyclewatch::render {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
-Json to_json(const std::string& text) {
-    return text;
-}
-Json to_json(bool value) {
-    return value;
-}
-Json to_json(int value) {
-    return value;
-}
-Json to_json(std::int64_t value) {
-    return value;
-}
-Json to_json(std::uint32_t value) {
-    return value;
-}
-Json to_json(std::uint64_t value) {
-    return value;
+// Lays out what nlohmann's library says of single values. The library could hold the whole report
+// as well, but its lists and objects allocate where they are destroyed: where memory runs out, that
+// ends the process.
+class JsonText {
+  public:
+    // `indent`: spaces for each level; -1: everything on one line.
+    explicit JsonText(int indent) : indent_(indent) {}
+
+    void begin(char bracket) {
+        text_ += bracket;
+        ++depth_;
+        empty_ = true;
+    }
+    void end(char bracket) {
+        --depth_;
+        if (!empty_) {
+            break_line();
+        }
+        text_ += bracket;
+        empty_ = false;
+    }
+    // Before each item of a list.
+    void item() {
+        if (!empty_) {
+            text_ += ',';
+        }
+        empty_ = false;
+        break_line();
+    }
+    // Before the value of each field of an object.
+    void name(std::string_view name) {
+        item();
+        scalar(name);
+        text_ += indent_ < 0 ? ":" : ": ";
+    }
+    // Bytes that are not UTF-8 become U+FFFD.
+    template <typename T>
+    void scalar(const T& value) {
+        text_ += Json(value).dump(-1, ' ', true, Json::error_handler_t::replace);
+    }
+
+    [[nodiscard]] std::string take() { return std::move(text_); }
+
+  private:
+    void break_line() {
+        if (indent_ >= 0) {
+            text_ += '\n';
+            text_.append(depth_ * static_cast<std::size_t>(indent_), ' ');
+        }
+    }
+
+    std::string text_;
+    int indent_;
+    std::size_t depth_ = 0;
+    bool empty_ = true;  // the list or object that was begun last
+};
+
+template <typename T>
+requires std::is_arithmetic_v<T> || std::same_as<T, std::string>
+void write(JsonText& json, const T& value) {
+    json.scalar(value);
 }
 template <model::Worded E>
-Json to_json(const E& value) {
-    return model::word_of(value);
+void write(JsonText& json, const E& value) {
+    json.scalar(model::word_of(value));
 }
 // JSON has no infinity; a time that is not a number says nothing anyway. Clocks have no more than
 // microseconds to say, and further digits would be half of a large report.
-Json to_json(double value) {
+void write(JsonText& json, double value) {
     constexpr double kExact = 1e9;  // beyond it, rounding would lose digits
     if (!std::isfinite(value)) {
-        return 0.0;
+        value = 0.0;
     }
-    return std::abs(value) < kExact ? std::round(value * 1e6) / 1e6 : value;
+    json.scalar(std::abs(value) < kExact ? std::round(value * 1e6) / 1e6 : value);
 }
-Json to_json(const std::map<std::string, std::uint64_t>& counts) {
-    Json object = Json::object();
+void write(JsonText& json, const std::map<std::string, std::uint64_t>& counts) {
+    json.begin('{');
     for (const auto& [name, count] : counts) {
-        object[name] = count;
+        json.name(name);
+        json.scalar(count);
     }
-    return object;
+    json.end('}');
 }
 
 template <typename T>
-Json to_json(const T& fields);
+void write(JsonText& json, const T& fields);
 
 template <typename T>
-Json to_json(const std::vector<T>& items) {
-    Json array = Json::array();
+void write(JsonText& json, const std::vector<T>& items) {
+    json.begin('[');
     for (const T& item : items) {
-        array.push_back(to_json(item));
+        json.item();
+        write(json, item);
     }
-    return array;
+    json.end(']');
 }
 
 template <typename T>
-Json to_json(const T& fields) {
-    Json object = Json::object();
-    auto write = [&object](const char* name, const auto& field) { object[name] = to_json(field); };
-    visit_fields(write, fields);
-    return object;
+void write_fields(JsonText& json, const T& fields) {
+    auto write_field = [&json](const char* name, const auto& field) {
+        json.name(name);
+        write(json, field);
+    };
+    visit_fields(write_field, fields);
+}
+
+template <typename T>
+void write(JsonText& json, const T& fields) {
+    json.begin('{');
+    write_fields(json, fields);
+    json.end('}');
 }
 
 }  // namespace
 
 std::string render_json(const model::Report& report, int indent) {
-    Json document = Json::object();
-    document["schema"] = kSchemaName;
-    document["schema_version"] = model::kReportSchemaVersion;
-    document.update(to_json(report));
-    // `replace`: bytes that are not UTF-8 become U+FFFD instead of an exception.
-    std::string text = document.dump(indent, ' ', true, Json::error_handler_t::replace);
-    text += '\n';
-    return text;
+    JsonText json(indent);
+    json.begin('{');
+    json.name("schema");
+    json.scalar(kSchemaName);
+    json.name("schema_version");
+    json.scalar(model::kReportSchemaVersion);
+    write_fields(json, report);
+    json.end('}');
+    return json.take() + '\n';
 }
 
 std::string render_script_safe_json(const model::Report& report) {

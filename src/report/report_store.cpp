@@ -72,8 +72,14 @@ struct ReportStore::Impl {
             return nullptr;
         }
         fresh = true;
-        by_signature.emplace(signature, findings.size());
-        return &findings.emplace_back();
+        model::Finding& stored = findings.emplace_back();
+        try {
+            by_signature.emplace(signature, findings.size() - 1);
+        } catch (...) {
+            findings.pop_back();  // out of memory: neither is there
+            throw;
+        }
+        return &stored;
     }
 };
 

@@ -22,7 +22,8 @@ namespace {
 constexpr int kWarning = 30;  // logging.WARNING
 constexpr double kFlushSeconds = 10;
 
-std::atomic<bool> forked{false};
+// How many forks lie between the first process that loaded this module and this one.
+std::atomic<unsigned> forks{0};
 
 double seconds(Clock::duration duration) {
     return std::chrono::duration<double>(duration).count();
@@ -40,7 +41,10 @@ void learn_plain_instances() {
     }
 }
 
-std::string reason_of(collector::Miss miss) {
+// Words that need no memory: it may be what is missing.
+constexpr const char* kOutOfMemory = "out of memory in the watch";
+
+const char* reason_of(collector::Miss miss) {
     switch (miss) {
         case collector::Miss::none:
             return "";
@@ -51,7 +55,7 @@ std::string reason_of(collector::Miss miss) {
         case collector::Miss::broken_list:
             return "the collector's list had an unknown shape";
         case collector::Miss::out_of_memory:
-            return "out of memory in the watch";
+            return kOutOfMemory;
     }
     return "";
 }
@@ -60,8 +64,8 @@ std::string reason_of(collector::Miss miss) {
 
 Hub& Hub::instance() {
     static Hub& hub = *[] {
-        // The child only raises a flag; everything else waits until the GIL is held.
-        pthread_atfork(nullptr, nullptr, [] { forked.store(true); });
+        // The child only counts; everything else waits until the GIL is held.
+        pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1); });
         return new Hub;  // never destroyed: the hook may outlive statics
     }();
     return hub;
@@ -142,7 +146,8 @@ void Hub::judge_again() {
 }
 
 void Hub::look_after_fork() {
-    if (!forked.exchange(false)) {
+    const unsigned number = forks.load();
+    if (number == handled_forks_) {
         return;
     }
     drop_notices();
@@ -151,8 +156,9 @@ void Hub::look_after_fork() {
     current_.inherited = true;
     collections_ = 0;
     for (const auto& watch : watches_) {
-        watch->start_over();
+        watch->start_over(number);
     }
+    handled_forks_ = number;  // last: whoever runs out of memory on the way is not done
 }
 
 bool Hub::is_inherited() noexcept {
@@ -160,8 +166,7 @@ bool Hub::is_inherited() noexcept {
         look_after_fork();
         return current_.inherited;
     } catch (...) {
-        forked.store(true);  // out of memory: the next collection tries again
-        return true;
+        return true;  // out of memory: the next collection tries again
     }
 }
 
@@ -183,7 +188,7 @@ void Hub::on_start(int generation) noexcept {
         ++collections_;
         pipeline_.registry().refresh();
     } catch (...) {
-        current_.dropped = "out of memory in the watch";
+        current_.dropped = kOutOfMemory;
     }
     current_.own = Clock::now() - entered;
 }
@@ -199,7 +204,7 @@ void Hub::on_condemned(const collector::CondemnedSet& condemned) noexcept {
             inspect(condemned);
         } catch (...) {
             current_.caught.reset();
-            current_.dropped = "out of memory in the watch";
+            current_.dropped = kOutOfMemory;
         }
     }
     current_.own += Clock::now() - entered;
@@ -229,7 +234,7 @@ void Hub::on_stop(collector::Miss miss) noexcept {
     try {
         conclude(miss);
     } catch (...) {
-        current_.dropped = "out of memory in the watch";
+        current_.dropped = kOutOfMemory;
     }
     current_.caught.reset();
     current_.storages.reset();
@@ -337,7 +342,7 @@ void Hub::count_for_all(Clock::time_point now) {
         current_.condemned, seconds(current_.own), seconds(now - current_.started)};
     for (const auto& watch : watches_) {
         watch->count(cost);
-        if (!current_.dropped.empty()) {
+        if (*current_.dropped != '\0') {
             watch->skip(current_.dropped);
         }
     }

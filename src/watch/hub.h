@@ -52,7 +52,7 @@ class Hub final : public collector::CollectionListener {
         std::uint64_t condemned = 0;
         Depth depth = Depth::full;
         std::unique_ptr<Catch> caught;
-        std::string dropped;         // why the observation was given up, "" if it was not
+        const char* dropped = "";    // why the observation was given up, "" if it was not
         CollectedStorages storages;  // that torch's history may tell of; null: none
     };
 
@@ -78,6 +78,7 @@ class Hub final : public collector::CollectionListener {
     Current current_;
     bool accelerator_usable_ = false;
     std::uint64_t collections_ = 0;
+    unsigned handled_forks_ = 0;  // look_after_fork() is done with
     std::array<Clock::time_point, 3> last_of_generation_{};
 };
 

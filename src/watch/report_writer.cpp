@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -16,9 +16,6 @@
 
 namespace cyclewatch::watch {
 namespace {
-
-// Counts that merely go up are written at most this often.
-constexpr std::chrono::milliseconds kQuietPeriod{1000};
 
 std::string temporary_directory() {
     const char* wish = std::getenv("TMPDIR");
@@ -49,6 +46,20 @@ std::string absolute(std::string directory) {
 
 }  // namespace
 
+template <typename Sentence>
+void ReportWriter::problem(const Sentence& sentence) noexcept {
+    try {
+        const std::string words = sentence();
+        const std::lock_guard lock(mutex_);
+        if (std::ranges::find(told_, words) == told_.end() && told_.size() < 16) {
+            told_.push_back(words);
+            problems_.push_back(words);
+        }
+    } catch (const std::bad_alloc&) {
+        // No memory to say so either.
+    }
+}
+
 ReportWriter::ReportWriter(Plan plan)
     : plan_(std::move(plan)), written_(plan_.formats.size(), plan_.replace) {
     choose_directory();
@@ -63,8 +74,10 @@ void ReportWriter::choose_directory() {
     if (!writable(plan_.directory)) {
         const std::string wanted = absolute(plan_.directory);
         plan_.directory = temporary_directory();
-        problem("cyclewatch cannot write to " + wanted + " and writes its report to " +
-                plan_.directory + " instead.");
+        problem([&] {
+            return "cyclewatch cannot write to " + wanted + " and writes its report to " +
+                   plan_.directory + " instead.";
+        });
     }
     plan_.directory = absolute(plan_.directory);
 }
@@ -118,13 +131,8 @@ void ReportWriter::changed(bool soon) noexcept {
 void ReportWriter::run() noexcept {
     std::unique_lock lock(mutex_);
     while (dirty_) {
-        dirty_ = false;
-        soon_ = false;
-        lock.unlock();
-        write_all();
-        lock.lock();
-        idle_.notify_all();
-        wake_.wait_for(lock, kQuietPeriod, [this] { return soon_; });
+        write_unlocked(lock);
+        wake_.wait_for(lock, plan_.quiet_period, [this] { return soon_ || flushing_ > 0; });
     }
     running_ = false;
     idle_.notify_all();
@@ -132,55 +140,62 @@ void ReportWriter::run() noexcept {
 
 bool ReportWriter::flush(double seconds) noexcept {
     std::unique_lock lock(mutex_);
-    if (!running_ && dirty_) {
-        dirty_ = false;
-        lock.unlock();
-        write_all();
-        return true;
-    }
-    soon_ = true;
+    ++flushing_;
     wake_.notify_all();
-    return idle_.wait_for(
-        lock, std::chrono::duration<double>(seconds), [this] { return !running_; });
+    const bool idle =
+        idle_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return !running_; });
+    --flushing_;
+    // Without a thread, or with a disk that was full and may have room again, it falls to us.
+    if (idle && (dirty_ || failed_)) {
+        write_unlocked(lock);
+    }
+    return idle && !dirty_ && !failed_;
 }
 
-void ReportWriter::write_all() noexcept {
+void ReportWriter::write_unlocked(std::unique_lock<std::mutex>& lock) noexcept {
+    dirty_ = false;
+    soon_ = false;
+    lock.unlock();
+    const bool written = write_all();
+    lock.lock();
+    failed_ = !written;
+}
+
+bool ReportWriter::write_all() noexcept {
     try {
         const model::Report report = plan_.snapshot();
+        bool written = true;
         for (std::size_t format = 0; format < plan_.formats.size(); ++format) {
-            write_one(report, format);
+            written = write_one(report, format) && written;
         }
+        return written;
     } catch (const std::exception& error) {
-        problem(std::string("cyclewatch could not make its report: ") + error.what() + ".");
+        problem([&] {
+            return std::string("cyclewatch could not make its report: ") + error.what() + ".";
+        });
+        return false;
     }
 }
 
-void ReportWriter::write_one(const model::Report& report, std::size_t format) {
+bool ReportWriter::write_one(const model::Report& report, std::size_t format) {
     const base::Result<std::string> text = plan_.render(report, plan_.formats[format]);
     if (!text.ok()) {
-        problem(text.error());
-        return;
+        problem([&] { return text.error(); });
+        return false;
     }
     const std::error_code error = write_file(paths_[format],
                                              text.value(),
                                              written_[format] ? Existing::replace : Existing::keep,
                                              Readers::owner);
     if (error) {
-        problem("cyclewatch could not write " + paths_[format] + ": " + error.message() +
-                ". The findings are kept in memory.");
-        const std::lock_guard lock(mutex_);
-        failed_ = true;
-        return;
+        problem([&] {
+            return "cyclewatch could not write " + paths_[format] + ": " + error.message() +
+                   ". The findings are kept in memory.";
+        });
+        return false;
     }
     written_[format] = true;
-}
-
-void ReportWriter::problem(const std::string& sentence) {
-    const std::lock_guard lock(mutex_);
-    if (std::ranges::find(told_, sentence) == told_.end() && told_.size() < 16) {
-        told_.push_back(sentence);
-        problems_.push_back(sentence);
-    }
+    return true;
 }
 
 std::vector<std::string> ReportWriter::take_problems() {

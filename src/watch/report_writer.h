@@ -3,6 +3,7 @@
 // there is something to write, never calls Python and never holds up a collection.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -27,22 +28,25 @@ class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
         std::string stem;                  // "cyclewatch-train-1234"
         std::vector<std::string> formats;  // "html" ...
         bool replace = false;              // a file that stands there already may be replaced
+        // Counts that merely go up are written at most this often.
+        std::chrono::milliseconds quiet_period{1000};
         Render render;
         Snapshot snapshot;  // thread-safe
     };
 
     explicit ReportWriter(Plan plan);
 
-    // Where the first format's file will stand; known before it is written, "" once a file could
+    // Where the first format's file will stand; known before it is written, "" while a file could
     // not be written. Falls back to the temporary directory where the chosen one is not writable.
     [[nodiscard]] std::string path() const;
     [[nodiscard]] std::vector<std::string> paths() const;
 
-    // The report changed. `soon`: write now; otherwise within a second, with other changes.
+    // The report changed. `soon`: write now; otherwise within a quiet period, with other changes.
     // ALLOCATES: yes; starts the thread if none runs. Never throws.
     void changed(bool soon) noexcept;
 
-    // Waits until everything is on disk, at most `seconds`. False if it is not by then.
+    // Waits until everything is on disk, at most `seconds`; what could not be written before is
+    // tried once more. False if it is not there by then.
     // REQUIRES: GIL not held (writing does not need it, but waiting would stop the program).
     bool flush(double seconds) noexcept;
 
@@ -53,9 +57,14 @@ class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
     void choose_directory();
     void choose_names();
     void run() noexcept;
-    void write_all() noexcept;
-    void write_one(const model::Report& report, std::size_t format);
-    void problem(const std::string& sentence);
+    // Writes what there is now, with `lock` on mutex_ released meanwhile.
+    void write_unlocked(std::unique_lock<std::mutex>& lock) noexcept;
+    // False if a format could not be written.
+    bool write_all() noexcept;
+    bool write_one(const model::Report& report, std::size_t format);
+    // Keeps what sentence() says, once.
+    template <typename Sentence>
+    void problem(const Sentence& sentence) noexcept;
 
     Plan plan_;
     std::vector<std::string> paths_;  // parallel to plan_.formats
@@ -66,7 +75,8 @@ class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
     bool running_ = false;
     bool dirty_ = false;
     bool soon_ = false;
-    bool failed_ = false;
+    bool failed_ = false;  // the last attempt left something unwritten
+    int flushing_ = 0;     // calls of flush() that wait: no time for a quiet period
     std::vector<std::string> problems_;
     std::vector<std::string> told_;
 };

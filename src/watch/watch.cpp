@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watch/watch.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -202,15 +204,21 @@ void Watch::flush(double seconds) {
     tell_problems();
 }
 
-void Watch::start_over() {
+void Watch::start_over(unsigned fork) {
     // The parent's writer thread does not exist here, and its locks may be held for ever: store,
     // writer and ledger are left behind, never touched again.
     static auto& abandoned = *new std::vector<std::shared_ptr<void>>;
+    if (fork == fork_) {
+        return;  // another watch ran out of memory, and all of them are asked again
+    }
+    std::string name = settings_.report_name;
+    if (!name.empty()) {
+        name += "-" + std::to_string(::getpid());
+    }
     abandoned.insert(abandoned.end(), {store_, writer_, ledger_});
     open_store();
-    if (!settings_.report_name.empty()) {
-        settings_.report_name += "-" + std::to_string(program_.pid);
-    }
+    settings_.report_name = std::move(name);
+    fork_ = fork;
 }
 
 }  // namespace cyclewatch::watch

@@ -91,8 +91,9 @@ class Watch : public std::enable_shared_from_this<Watch> {
     // Waits for the report file, at most `seconds`; lets other threads run meanwhile.
     void flush(double seconds);
 
-    // In a forked child: empty, with the child's own process id and report file.
-    void start_over();
+    // In a forked child: empty, with the child's own process id and report file. `fork` tells this
+    // fork from others: a second call for the same one does nothing.
+    void start_over(unsigned fork);
 
   private:
     void open_store();
@@ -106,6 +107,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     ReportWriter::Render render_;
     model::ProgramInfo program_;
     std::int64_t step_ = -1;
+    unsigned fork_ = 0;  // the last that start_over() was called for
     std::shared_ptr<Ledger> ledger_;
     std::shared_ptr<report::ReportStore> store_;
     std::shared_ptr<ReportWriter> writer_;  // null: nothing to write, or no file was asked for

@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <utility>
 
 namespace cyclewatch::watch {
 namespace {
@@ -34,6 +36,9 @@ class WriterTest : public ::testing::Test {
         return text.str();
     }
     std::shared_ptr<ReportWriter> writer(const std::string& directory) {
+        return std::make_shared<ReportWriter>(plan(directory));
+    }
+    ReportWriter::Plan plan(const std::string& directory) {
         ReportWriter::Plan plan;
         plan.directory = directory;
         plan.stem = "cyclewatch-train-7";
@@ -46,7 +51,7 @@ class WriterTest : public ::testing::Test {
             report.held_bytes = held_bytes_.load();
             return report;
         };
-        return std::make_shared<ReportWriter>(std::move(plan));
+        return plan;
     }
 
     fs::path folder_;
@@ -90,7 +95,7 @@ TEST_F(WriterTest, AFileThatAppearsLaterIsNotReplacedEither) {
     const auto file = writer(folder_);
     std::ofstream(folder_ / "cyclewatch-train-7.json") << "theirs";
     file->changed(true);
-    ASSERT_TRUE(file->flush(30));
+    EXPECT_FALSE(file->flush(30));
     EXPECT_EQ(read(folder_ / "cyclewatch-train-7.json"), "theirs");
     EXPECT_EQ(file->take_problems().size(), 1U);
 }
@@ -103,6 +108,32 @@ TEST_F(WriterTest, MakesTheFolderAndFallsBackWhereItCannot) {
     const auto problems = fallen->take_problems();
     ASSERT_EQ(problems.size(), 1U);
     EXPECT_NE(problems[0].find("/dev/null/folder"), std::string::npos);
+}
+
+// Many times: whether the writer or flush() comes first is up to the machine.
+TEST_F(WriterTest, FlushWaitsForNoQuietPeriod) {
+    ReportWriter::Plan patient = plan(folder_);
+    patient.quiet_period = std::chrono::hours(1);
+    const auto file = std::make_shared<ReportWriter>(std::move(patient));
+    for (int i = 0; i < 100; ++i) {
+        held_bytes_ = static_cast<std::uint64_t>(i);
+        file->changed(i % 2 == 0);
+        ASSERT_TRUE(file->flush(30));
+        ASSERT_EQ(read(folder_ / "cyclewatch-train-7.json"), "json" + std::to_string(i));
+    }
+}
+
+TEST_F(WriterTest, FlushTriesAgainWhatCouldNotBeWritten) {
+    const auto file = writer(folder_ / "gone");
+    fs::remove_all(folder_ / "gone");
+    file->changed(true);
+    EXPECT_FALSE(file->flush(30));
+    EXPECT_EQ(file->path(), "");
+    EXPECT_FALSE(file->take_problems().empty());
+    fs::create_directory(folder_ / "gone");
+    EXPECT_TRUE(file->flush(30));
+    EXPECT_EQ(file->path(), (folder_ / "gone" / "cyclewatch-train-7.json").string());
+    EXPECT_EQ(read(folder_ / "gone" / "cyclewatch-train-7.txt"), "text1");
 }
 
 }  // namespace
