@@ -114,8 +114,9 @@ def warn_tensor_cycles(
     Args:
         devices: "auto" (accelerators if one is usable, else the CPU), "all", or names such as
             ``("cuda", "cpu")`` and ``"cuda:1"``.
-        report_dir: Folder of the report files; default: the current directory. If it cannot be
-            written, the temporary directory is used and the log says so.
+        report_dir: Folder of the report files; default: the current directory. It counts from
+            where the program is now, wherever it goes later. If it cannot be written, the
+            temporary directory is used and the log says so.
         formats: Any of "text", "json", "dot", "svg" and "html"; one file each.
         min_bytes: Findings that held fewer bytes are kept out.
         budget: Share of wall time, 0 to 1, that the watch may use; beyond it equal findings are
@@ -132,7 +133,7 @@ def warn_tensor_cycles(
     return start(
         devices,
         formats=_words(formats, "formats"),
-        report_dir=os.fspath(report_dir) if report_dir is not None else os.curdir,
+        report_dir=_folder(report_dir),
         min_bytes=min_bytes,
         budget=budget,
         capture_values=capture_values,
@@ -248,13 +249,16 @@ def start(
         raise ValueError(f"min_bytes must not be negative, but is {min_bytes}")
     if not 0 < budget <= 1:
         raise ValueError(f"budget is a share of wall time above 0 and up to 1, but is {budget}")
+    if not isinstance(capture_values, bool):
+        raise ValueError(f"capture_values is True or False, not {capture_values!r}")
     read_configuration()
     return Watch(
         _native.start_watch(
             devices=_words(devices, "devices"),
             formats=_known_formats(formats or []),
-            report_dir=report_dir,
-            report_name=report_name,
+            # As bytes: the name of a file need not be valid text.
+            report_dir=os.fsencode(report_dir) if report_dir is not None else None,
+            report_name=os.fsencode(report_name),
             replace_report=replace_report,
             min_bytes=min_bytes,
             budget=budget,
@@ -274,6 +278,17 @@ def _words(value: str | Iterable[str], argument: str) -> list[str]:
         if not isinstance(word, str):
             raise TypeError(f"{argument} takes names, not {word!r}")
     return words
+
+
+def _folder(report_dir: str | os.PathLike[str] | None) -> str:
+    """`report_dir` in full: the program may change the current directory."""
+    folder = os.fsdecode(report_dir) if report_dir is not None else os.curdir
+    if "\0" in folder:
+        raise ValueError(f"report_dir must not contain a null character, but is {folder!r}")
+    try:
+        return os.path.abspath(folder)
+    except OSError:
+        return folder  # the current directory has been removed
 
 
 def _known_formats(formats: list[str]) -> list[str]:

@@ -60,8 +60,8 @@ void Watch::open_store() {
     writer_ = nullptr;
 }
 
-// The file's name and place are settled when there is something to write: the program may set
-// its name, rank and directory after the watch began.
+// The name of the file is settled when there is something to write: the program may set its name
+// and rank after the watch began.
 void Watch::open_writer() {
     if (writer_ != nullptr || settings_.formats.empty()) {
         return;

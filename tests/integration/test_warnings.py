@@ -2,6 +2,7 @@
 """What warn_tensor_cycles and observe_tensor_cycles say, where, and which files they write."""
 
 import json
+import os
 import re
 
 import pytest
@@ -161,6 +162,31 @@ gc.collect()
     )
     (name,) = reports_in(tmp_path)
     assert re.fullmatch(r"cyclewatch-train_model-rank3-\d+\.html", name)
+
+
+@pytest.mark.parametrize("chosen", ["", "report_dir='reports'"])
+def test_folder_counts_from_where_the_watch_began(run, tmp_path, chosen):
+    (tmp_path / "elsewhere").mkdir()
+    run(f"""
+watch = cyclewatch.warn_tensor_cycles(devices="cpu", {chosen})
+os.chdir("elsewhere")
+Handler(100)
+gc.collect()
+watch.stop()
+""")
+    assert len(reports_in(tmp_path / "reports" if chosen else tmp_path)) == 1
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_folder_whose_name_is_no_text_gets_the_report(run, tmp_path):
+    folder = os.fsencode(tmp_path) + b"/\xff"
+    run("""
+watch = cyclewatch.warn_tensor_cycles(devices="cpu", report_dir=os.fsdecode(b"\\xff"))
+Handler(100)
+gc.collect()
+watch.stop()
+""")
+    assert len(os.listdir(folder)) == 1
 
 
 def test_unwritable_folder_is_replaced_by_the_temporary_one_and_the_log_says_so(run, tmp_path):

@@ -30,6 +30,17 @@ def test_negative_min_bytes_is_refused():
         cyclewatch.watch(min_bytes=-1)
 
 
+@pytest.mark.parametrize("answer", ["yes", None, 1])
+def test_capture_values_that_is_no_yes_or_no_is_refused(answer):
+    with pytest.raises(ValueError, match="capture_values is True or False, not"):
+        cyclewatch.watch(capture_values=answer)
+
+
+def test_report_dir_that_cannot_be_a_path_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="report_dir must not contain a null character"):
+        cyclewatch.warn_tensor_cycles(report_dir=f"{tmp_path}/a\0b")
+
+
 def test_device_that_is_no_name_is_refused():
     with pytest.raises(TypeError, match="devices takes names, not 3"):
         cyclewatch.watch(devices=("cpu", 3))
