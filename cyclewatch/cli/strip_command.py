@@ -25,7 +25,10 @@ _FOLDERS = re.compile(
 _QUOTED = re.compile(r"`[^`]*`|\b[\w.]*\.\w+|\b\w*[^\W_]_\w*|\b_\w+|\b\w*[a-z][A-Z]\w*")
 _NAME = re.compile(r"[^\W\d]\w*")
 # Whose names tell nothing about the program.
-_PUBLIC_PACKAGES = ("torch.", "numpy.", "cupy.", "jax.", "builtins.")
+_PUBLIC_PACKAGES = (
+    *("torch.", "numpy.", "cupy.", "jax."),
+    *("builtins.", "weakref.", "gc.", "traceback."),
+)
 _PUBLIC_NAMES = frozenset(
     {
         *keyword.kwlist,
@@ -33,7 +36,11 @@ _PUBLIC_NAMES = frozenset(
         *("self", "cls", "function", "method", "module", "frame", "cell", "traceback", "closure"),
         *("default", "local", "stack", "slot", "args", "keywords", "key", "element", "callback"),
         *("generator", "coroutine", "lambda", "locals", "tb_frame", "tb_next", "f_back", "at"),
+        *("f_locals", "cell_contents"),
         *("instance", "code", "globals", "x", "py", "weakref", "ref", "gc"),
+        # Of the sentences of a report: its units, and what its advice tells to call.
+        *("KiB", "MiB", "GiB", "TiB", "PiB", "EiB"),
+        *("namespace", "pop", "error", "with_traceback", "clear_frames", "close"),
     }
 )
 # Where names of the program stand; everything else is sentences of ours that quote them.
@@ -92,6 +99,9 @@ def _pseudonyms(data: dict[str, Any]) -> dict[str, str]:
             found.update(dict.fromkeys(_private_names(quoted)))
 
     collect(data)
+    for finding in data.get("findings", ()):
+        for owner in finding.get("owners", ()):
+            found.pop(owner.get("dtype", ""), None)
     return {name: f"name{number}" for number, name in enumerate(found, 1)}
 
 

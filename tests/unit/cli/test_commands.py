@@ -249,6 +249,23 @@ def test_strip_removes_paths_and_names(command, report, changed):
     assert stripped["held_bytes"] == json.loads(report.read_text())["held_bytes"]
 
 
+def test_strip_leaves_the_words_of_a_report(command, changed):
+    advice = " ".join(each.advice for each in cyclewatch.patterns())
+    for word in ("{variable}", "{holder}", "{target}", "{label}", "CudaGraphModule"):
+        advice = advice.replace(word, "self")
+    headline = "It keeps 4.0 MiB of device memory alive, and 512 KiB more."
+
+    def say(data):
+        del data["findings"][1:]
+        data["findings"][0].update(headline=headline, advice=advice)
+
+    stripped = json.loads(command("strip", "--names", changed("said.json", say)).out)
+    assert stripped["findings"][0]["headline"] == headline
+    assert stripped["findings"][0]["advice"] == advice
+    details = [item["detail"] for item in stripped["findings"][0]["picture"]["items"]]
+    assert "torch.Tensor [1024, 1024] float32" in details
+
+
 def test_explain_tells_the_pattern_of_a_signature(command, report, changed):
     by_name = command("explain", "closure-captures-self")
     assert by_name.status == 0
