@@ -30,6 +30,9 @@ def bash() -> str:
 _{PROGRAM}() {{
     local word=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}
     COMPREPLY=()
+    # Of --color=never bash makes three words.
+    [ "$word" = "=" ] && word=
+    [ "$previous" = "=" ] && previous=${{COMP_WORDS[COMP_CWORD-2]}}
     if [ "$COMP_CWORD" -eq 1 ]; then
         COMPREPLY=($(compgen -W "{names} --help --version" -- "$word"))
         return
@@ -93,7 +96,10 @@ def _zsh_case(command: Command) -> str:
         text = _zsh_text(option.help)
         value = f":{option.metavar}:{_zsh_action(option.choices)}" if option.metavar else ""
         many = "*" if option.repeated else ""
-        specifications += [f"{many}{flag}[{text}]{value}" for flag in option.flags]
+        for flag in option.flags:
+            # The value may follow in the same word: --color=never, -n3.
+            joined = "" if not value else "=" if flag.startswith("--") else "+"
+            specifications.append(f"{many}{flag}{joined}[{text}]{value}")
     for argument in command.arguments:
         many = "*" if argument.nargs in ("*", "+") else ""
         action = _zsh_action(argument.choices) if argument.choices or argument.completes else " "

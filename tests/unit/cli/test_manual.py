@@ -2,6 +2,7 @@
 """One table of commands: parser, manual, reference, completion and environment agree with it."""
 
 import importlib
+import os
 import shutil
 import subprocess
 import tomllib
@@ -78,8 +79,51 @@ def test_bash_completes():
     assert complete("run", "--coll") == ["--collect-every", "--collect-at-exit"]
     assert complete("convert", "--to", "s") == ["svg"]
     assert complete("show", "--color", "") == ["auto", "always", "never"]
+    # Bash cuts words at "=".
+    assert complete("show", "--color", "=") == ["auto", "always", "never"]
+    assert complete("convert", "--to", "=", "s") == ["svg"]
     assert complete("completion", "z") == ["zsh"]
     assert complete("show", "repo") == []  # bash offers files
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not installed")
+def test_zsh_completes(tmp_path):
+    (tmp_path / "_cyclewatch").write_text(completion_command.zsh() + "\n")
+    (tmp_path / "report.json").touch()
+    # The shell in the terminal prints what a line was completed to when the line is entered.
+    (tmp_path / "set_up").write_text(
+        "PROMPT= fpath=($PWD $fpath); autoload -U compinit; compinit -D -u\n"
+        'cyclewatch() { print "got<$*>" }\n'
+    )
+    script = """
+zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell 'source ./set_up'
+for words; do
+    zpty -w shell "cyclewatch $words"$'\\t'
+    zpty -r -m shell answer '*got<*>*'
+    print -r -- ${${answer##*got<}%%>*}
+done
+"""
+    completed = {
+        "ver": "verify",
+        "run --collect-e": "run --collect-every",
+        "show --color n": "show --color never",
+        "show --color=n": "show --color=never",
+        "convert -ts": "convert -tsvg",
+        "show --top 3 rep": "show --top 3 report.json",
+        "completion z": "completion zsh",
+    }
+    outcome = subprocess.run(
+        ["zsh", "-f", "-c", script, "zsh", *completed],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "TERM": "dumb"},
+        timeout=60,
+    )
+    assert outcome.stderr == ""
+    assert outcome.stdout.splitlines() == list(completed.values())
 
 
 @pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not installed")
