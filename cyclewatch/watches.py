@@ -330,7 +330,8 @@ def issue_warning(finding: Finding, report_path: str | None) -> None:
     path, _, line = (location or "").rpartition(":")
     known = bool(path) and line.isdigit()
     warnings.warn_explicit(
-        finding.headline + _report_line(report_path),
+        # A class can have any name, and the message goes to a terminal.
+        _native.clean_text(finding.headline) + _report_line(report_path),
         TensorCycleWarning,
         filename=path if known else _NO_FILE,
         lineno=int(line) if known else 1,

@@ -95,7 +95,7 @@ class WholeProgram:
         if self._settings["fail"]:
             text = "\n\n".join(each.to_text(rank) for rank, each in enumerate(findings, 1))
         elif sys.stderr is not None and sys.stderr.isatty():
-            text = findings[0].headline
+            text = _native.clean_text(findings[0].headline)
         else:
             return
         paths = self._watch.report_paths

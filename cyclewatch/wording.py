@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from cyclewatch._native import format_bytes
+from cyclewatch._native import clean_text, format_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ def short_title(title: str) -> str:
 
 def one_line(finding: Finding) -> str:
     """What a list of failures shows of `finding`: ``Engine._handlers[0] -> ... keeps 4.0 MiB``."""
-    return f"{short_title(finding.title)} keeps {format_bytes(finding.held_bytes)}"
+    title = short_title(clean_text(finding.title))
+    return f"{title} keeps {format_bytes(finding.held_bytes)}"
 
 
 def failure_text(findings: Sequence[Finding], report_path: str | None = None) -> str:

@@ -6,6 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
+from cyclewatch._native import clean_text
+
 if TYPE_CHECKING:
     import pytest
 
@@ -52,9 +54,10 @@ def loop_of(
     path, line = _place(finding, item, root)
     return Loop(
         signature=finding.signature,
-        title=finding.title,
+        # Names go to terminals and into annotations: a class can have any.
+        title=clean_text(finding.title),
         pattern=finding.pattern,
-        headline=finding.headline,
+        headline=clean_text(finding.headline),
         card=finding.to_text(),
         held_bytes=finding.held_bytes,
         occurrences=finding.occurrences,

@@ -110,6 +110,21 @@ answer([issued, logged, [[f.headline, f.cut.location] for f in report.findings]]
         assert len(card.splitlines()) <= 26
 
 
+def test_name_of_a_class_does_nothing_to_the_terminal(run):
+    outcome = run("""
+watch = cyclewatch.warn_tensor_cycles(devices="cpu", formats=())
+def work():
+    type("Evil\\x1b[2J\\nFAKE LINE", (Handler,), {})(100)
+    gc.collect()
+    watch.stop()
+answer(caught(work) + logged)
+""")
+    (message, *_), (_, card) = answer_of(outcome)
+    assert "Evil" in message
+    assert "\n" not in message
+    assert "\x1b" not in message + card
+
+
 def test_report_file_is_complete_after_stop(run, tmp_path):
     outcome = run("""
 watch = cyclewatch.warn_tensor_cycles(devices="cpu", formats=("html", "json"))

@@ -253,3 +253,27 @@ def test_leak():
 def test_interrupt_ends_the_run_as_ever(outcomes):
     result = outcomes("def test_interrupted():\n    raise KeyboardInterrupt")
     assert result.ret == pytest.ExitCode.INTERRUPTED
+
+
+def test_name_of_a_class_does_nothing_to_the_terminal(outcomes):
+    result = outcomes(
+        """
+import cyclewatch
+import loops
+
+def make_loop():
+    evil = type("Evil\\x1b[2J\\nFAKE LINE", (loops.Engine,), {})
+    evil()
+
+def test_loop():
+    make_loop()
+
+def test_assertion():
+    with cyclewatch.assert_no_tensor_cycles(devices="cpu"):
+        make_loop()
+""",
+        "--color=no",
+    )
+    result.assert_outcomes(passed=1, failed=2)
+    assert "\x1b" not in result.stdout.str()
+    assert not any(line.startswith("FAKE LINE") for line in result.outlines)
