@@ -110,12 +110,23 @@ def torch_interpreter(main_interpreter):
     return main_interpreter
 
 
+def built_library(name):
+    """Path of a library that child processes preload."""
+    path = BUILD / "tests" / name
+    assert path.exists(), f"{path} is missing; run make build"
+    return path
+
+
 @pytest.fixture(scope="session")
 def backwards_clock():
     """Path of a library to preload: clocks go backwards then."""
-    path = BUILD / "tests" / "libbackwards_clock.so"
-    assert path.exists(), f"{path} is missing; run make build"
-    return path
+    return built_library("libbackwards_clock.so")
+
+
+@pytest.fixture(scope="session")
+def failing_allocator():
+    """Path of a library to preload: allocations of C++ can be made to fail then."""
+    return built_library("libfailing_allocator.so")
 
 
 def pytest_collection_modifyitems(items):

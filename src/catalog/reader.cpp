@@ -4,15 +4,15 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json_value.h"
 #include "catalog/words.h"
 
 namespace cyclewatch::catalog {
 namespace {
 
-using nlohmann::json;
+using base::JsonValue;
 using Keys = std::initializer_list<std::string_view>;
 
 std::string listed(Keys words) {
@@ -31,31 +31,36 @@ struct Problem {
 // One table of the file, and how to name it to the user.
 class Table {
   public:
-    Table(const json& value, std::string name) : value_(value), name_(std::move(name)) {
-        if (!value_.is_object()) {
+    Table(const JsonValue& value, std::string name) : value_(value), name_(std::move(name)) {
+        if (value_.as<JsonValue::Object>() == nullptr) {
             throw Problem{name_ + " is not a table; write it as key = value lines"};
         }
     }
 
     void allow_only(Keys keys) const {
-        for (const auto& [key, value] : value_.items()) {
+        for (const auto& [key, value] : members()) {
             if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
                 throw Problem{name_ + " has no key \"" + key + "\"; the keys are " + listed(keys)};
             }
         }
     }
-    [[nodiscard]] bool has(const char* key) const { return value_.contains(key); }
-    [[nodiscard]] const json& at(const char* key) const { return value_.at(key); }
+    [[nodiscard]] const JsonValue::Object& members() const {
+        return *value_.as<JsonValue::Object>();
+    }
+    // Null if the table has no such key.
+    [[nodiscard]] const JsonValue* find(const char* key) const { return value_.find(key); }
     [[nodiscard]] std::string sub(const std::string& key) const { return name_ + "." + key; }
 
     [[nodiscard]] std::string text(const char* key, std::string missing = {}) const {
-        if (!has(key)) {
+        const JsonValue* const value = find(key);
+        if (value == nullptr) {
             return missing;
         }
-        if (!at(key).is_string()) {
+        const auto* const words = value->as<std::string>();
+        if (words == nullptr) {
             throw Problem{sub(key) + " is not a text; put it in quotes"};
         }
-        return at(key).get<std::string>();
+        return *words;
     }
     [[nodiscard]] std::string required(const char* key) const {
         std::string value = text(key);
@@ -64,23 +69,26 @@ class Table {
         }
         return value;
     }
-    [[nodiscard]] const json& list(const char* key) const {
-        static const json none = json::array();
-        if (!has(key)) {
+    [[nodiscard]] const JsonValue::List& list(const char* key) const {
+        static const JsonValue::List none;
+        const JsonValue* const value = find(key);
+        if (value == nullptr) {
             return none;
         }
-        if (!at(key).is_array()) {
+        const auto* const items = value->as<JsonValue::List>();
+        if (items == nullptr) {
             throw Problem{sub(key) + " is not a list; write it in square brackets"};
         }
-        return at(key);
+        return *items;
     }
     [[nodiscard]] std::vector<std::string> texts(const char* key) const {
         std::vector<std::string> values;
-        for (const json& value : list(key)) {
-            if (!value.is_string()) {
+        for (const JsonValue& value : list(key)) {
+            const auto* const text = value.as<std::string>();
+            if (text == nullptr) {
                 throw Problem{sub(key) + " holds what is not a text; put each entry in quotes"};
             }
-            values.push_back(value.get<std::string>());
+            values.push_back(*text);
         }
         return values;
     }
@@ -95,11 +103,11 @@ class Table {
     }
 
   private:
-    const json& value_;
+    const JsonValue& value_;
     std::string name_;
 };
 
-Step read_step(const json& value, std::string name) {
+Step read_step(const JsonValue& value, std::string name) {
     const Table table(value, std::move(name));
     table.allow_only({"holder", "label", "target"});
     Step step;
@@ -109,7 +117,7 @@ Step read_step(const json& value, std::string name) {
     return step;
 }
 
-Library read_library(const json& value, std::string name) {
+Library read_library(const JsonValue& value, std::string name) {
     const Table table(value, std::move(name));
     table.allow_only({"package", "versions"});
     Library library;
@@ -124,7 +132,7 @@ Library read_library(const json& value, std::string name) {
     return library;
 }
 
-Pattern read_pattern(const json& value, std::string name) {
+Pattern read_pattern(const JsonValue& value, std::string name) {
     const Table table(value, std::move(name));
     table.allow_only({"id",
                       "title",
@@ -157,19 +165,19 @@ Pattern read_pattern(const json& value, std::string name) {
         }
         pattern.benign = true;
     }
-    if (table.has("library")) {
-        pattern.library = read_library(table.at("library"), table.sub("library"));
+    if (const JsonValue* const library = table.find("library")) {
+        pattern.library = read_library(*library, table.sub("library"));
     }
     std::size_t number = 0;
-    for (const json& step : table.list("steps")) {
+    for (const JsonValue& step : table.list("steps")) {
         pattern.steps.push_back(
             read_step(step, table.sub("steps") + "[" + std::to_string(number++) + "]"));
     }
-    if (table.has("suggests")) {
-        pattern.suggests = read_step(table.at("suggests"), table.sub("suggests"));
+    if (const JsonValue* const suggests = table.find("suggests")) {
+        pattern.suggests = read_step(*suggests, table.sub("suggests"));
     }
-    if (table.has("variants")) {
-        for (const auto& [key, words] : table.at("variants").items()) {
+    if (const JsonValue* const variants = table.find("variants")) {
+        for (const auto& [key, words] : Table(*variants, table.sub("variants")).members()) {
             const Table variant(words, table.sub("variants." + key));
             variant.allow_only({"explanation", "advice"});
             pattern.variants[key] = {variant.slotted("explanation", pattern.words.explanation),
@@ -183,7 +191,7 @@ bool contains(const std::vector<std::string>& words, const std::string& word) {
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-Suppression read_suppression(const json& value, std::string name) {
+Suppression read_suppression(const JsonValue& value, std::string name) {
     const Table table(value, std::move(name));
     table.allow_only({"signature", "pattern", "reason"});
     Suppression suppression;
@@ -202,13 +210,13 @@ class Reader {
     }
 
     Contents run(std::string_view text) {
-        const json document = json::parse(text, nullptr, false);
+        const JsonValue document = base::parse_json(text).value;
         try {
             const Table table(document, "the file");
-            each(table, "pattern", [this](const json& value, const std::string& name) {
+            each(table, "pattern", [this](const JsonValue& value, const std::string& name) {
                 add_pattern(value, name);
             });
-            each(table, "ignore", [this](const json& value, const std::string& name) {
+            each(table, "ignore", [this](const JsonValue& value, const std::string& name) {
                 add_suppression(value, name);
             });
         } catch (const Problem& problem) {
@@ -221,7 +229,7 @@ class Reader {
     // A mistake in one table costs that table, not its neighbours.
     void each(const Table& table, const char* key, auto&& add) {
         std::size_t number = 0;
-        for (const json& value : table.list(key)) {
+        for (const JsonValue& value : table.list(key)) {
             try {
                 add(value, std::string(key) + "[" + std::to_string(number++) + "]");
             } catch (const Problem& problem) {
@@ -230,7 +238,7 @@ class Reader {
         }
     }
 
-    void add_pattern(const json& value, const std::string& name) {
+    void add_pattern(const JsonValue& value, const std::string& name) {
         Pattern pattern = read_pattern(value, name);
         if (contains(ids_, pattern.id)) {
             throw Problem{name + ".id = \"" + pattern.id + "\" is taken; choose another"};
@@ -247,7 +255,7 @@ class Reader {
         contents_.patterns.push_back(std::move(pattern));
     }
 
-    void add_suppression(const json& value, const std::string& name) {
+    void add_suppression(const JsonValue& value, const std::string& name) {
         Suppression suppression = read_suppression(value, name);
         if (const std::string problem = problem_of(suppression, ids_); !problem.empty()) {
             throw Problem{name + ": " + problem};

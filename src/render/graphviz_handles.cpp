@@ -34,6 +34,15 @@ std::string& complaint_text() {
     return *text;
 }
 
+// Set where a function that C calls ran out of memory; the session says so when C is left.
+bool out_of_memory = false;
+
+void throw_if_out_of_memory() {
+    if (out_of_memory) {
+        throw std::bad_alloc();
+    }
+}
+
 // A child of fork() must find neither the lock taken nor Graphviz half way through a change.
 void keep_whole_across_fork() {
     static const int registered = pthread_atfork([] { graphviz_mutex().lock(); },
@@ -72,6 +81,7 @@ extern "C" int append_output(void* channel, const char* text) {
         static_cast<std::string*>(channel)->append(text);
         return 0;
     } catch (const std::bad_alloc&) {
+        out_of_memory = true;
         return -1;
     }
 }
@@ -89,12 +99,12 @@ struct NumberedNames {
     IDTYPE unnamed = 1;        // odd numbers; the names have the even ones
 };
 
+// Of the next graph: cgraph would go on with a null pointer where there is no memory for them.
+std::unique_ptr<NumberedNames> next_names;
+
 extern "C" void* open_names(Agraph_t* graph, Agdisc_t* /*discipline*/) {
-    auto* names = new (std::nothrow) NumberedNames;
-    if (names != nullptr) {
-        names->graph = graph;
-    }
-    return names;
+    next_names->graph = graph;
+    return next_names.release();
 }
 
 extern "C" long number_of_name(void* state, int /*type*/, char* name, IDTYPE* id, int create) {
@@ -118,6 +128,7 @@ extern "C" long number_of_name(void* state, int /*type*/, char* name, IDTYPE* id
         known.numbers.emplace(name, *id);
         return 1;
     } catch (const std::bad_alloc&) {
+        out_of_memory = true;
         return 0;
     }
 }
@@ -176,6 +187,7 @@ GraphvizSession::GraphvizSession() {
     keep_whole_across_fork();
     lock_ = std::unique_lock(graphviz_mutex());
     complaint_text().clear();
+    out_of_memory = false;
     previous_hook_ = agseterrf(collect_complaint);
     previous_level_ = agseterr(AGWARN);
 }
@@ -187,12 +199,16 @@ GraphvizSession::~GraphvizSession() {
 
 GraphHandle GraphvizSession::new_graph(const std::string& name) const {
     std::string mutable_name = name;  // the C API takes char* and copies
+    next_names = std::make_unique<NumberedNames>();
     return GraphHandle(agopen(mutable_name.data(), Agdirected, our_discipline()));
 }
 
 base::Result<std::string> GraphvizSession::write_dot(Agraph_t* graph) const {
     std::string out;
-    if (agwrite(graph, &out) != 0) {
+    throw_if_out_of_memory();
+    const int status = agwrite(graph, &out);
+    throw_if_out_of_memory();
+    if (status != 0) {
         return base::Error{"Graphviz could not write the DOT text: " + complaints()};
     }
     return out;
@@ -203,12 +219,14 @@ base::Result<std::string> GraphvizSession::draw_svg(Agraph_t* graph) const {
     if (context == nullptr) {
         return base::Error{"Graphviz could not be started; save the report as .html or .json"};
     }
+    throw_if_out_of_memory();
     if (gvLayout(context, graph, "dot") != 0) {
         return base::Error{"Graphviz could not lay the picture out: " + complaints()};
     }
     std::string out;
     const int status = render_data(gvRenderData, context, graph, out);
     gvFreeLayout(context, graph);
+    throw_if_out_of_memory();
     if (status != 0 || out.empty()) {
         return base::Error{"Graphviz could not draw the picture: " + complaints()};
     }

@@ -11,15 +11,17 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "base/json_value.h"
 #include "render/labels.h"
 #include "render/report_fields.h"
 
 namespace cyclewatch::render {
 namespace {
 
-using nlohmann::json;
+using base::JsonValue;
 
 // Where the first bracket over the limit stands. Looked for before parsing, because a parser
 // is the wrong place to find out that a file is hostile.
@@ -37,7 +39,7 @@ std::optional<std::size_t> find_too_deep(std::string_view text) {
         } else if (c == '"') {
             in_string = true;
         } else if (c == '[' || c == '{') {
-            if (++depth > kMaxJsonDepth) {
+            if (++depth > base::kMaxJsonDepth) {
                 return i;
             }
         } else if ((c == ']' || c == '}') && depth > 0) {
@@ -47,76 +49,42 @@ std::optional<std::size_t> find_too_deep(std::string_view text) {
     return std::nullopt;
 }
 
-// Accepts any value and remembers where the first syntax error stood.
-class SyntaxCheck : public nlohmann::json_sax<json> {
-  public:
-    bool null() override { return true; }
-    bool boolean(bool) override { return true; }
-    bool number_integer(number_integer_t) override { return true; }
-    bool number_unsigned(number_unsigned_t) override { return true; }
-    bool number_float(number_float_t, const string_t&) override { return true; }
-    bool string(string_t&) override { return true; }
-    bool binary(binary_t&) override { return true; }
-    bool start_object(std::size_t) override { return true; }
-    bool key(string_t&) override { return true; }
-    bool end_object() override { return true; }
-    bool start_array(std::size_t) override { return true; }
-    bool end_array() override { return true; }
-    bool parse_error(std::size_t position,
-                     const std::string& token,
-                     const nlohmann::detail::exception& error) override {
-        position_ = position;
-        near_ = token;
-        out_of_range_ = dynamic_cast<const json::out_of_range*>(&error) != nullptr;
-        return false;
+std::string describe(const base::JsonOutcome& outcome, std::size_t offset, std::size_t size) {
+    if (outcome.error == base::JsonOutcome::Error::number_too_large) {
+        return "the number ending at byte " + std::to_string(offset + outcome.position) +
+               " is too large for any computer: the file is damaged";
     }
-
-    [[nodiscard]] std::string describe(std::size_t offset, std::size_t size) const {
-        if (out_of_range_) {
-            return "the number ending at byte " + std::to_string(offset + position_) +
-                   " is too large for any computer: the file is damaged";
-        }
-        if (position_ > size) {
-            return "the file ends at byte " + std::to_string(offset + size) +
-                   ", in the middle of the report: it was cut short";
-        }
-        return "not valid JSON at byte " + std::to_string(offset + position_) + ", near \"" +
-               truncate_middle(clean_text(near_), 40) + "\"";
+    if (outcome.position > size) {
+        return "the file ends at byte " + std::to_string(offset + size) +
+               ", in the middle of the report: it was cut short";
     }
+    return "not valid JSON at byte " + std::to_string(offset + outcome.position) + ", near \"" +
+           truncate_middle(clean_text(outcome.near), 40) + "\"";
+}
 
-  private:
-    std::size_t position_ = 0;
-    std::string near_;
-    bool out_of_range_ = false;
+struct KindWords {
+    std::string operator()(std::monostate /*nothing*/) const { return "null"; }
+    std::string operator()(bool value) const { return value ? "true" : "false"; }
+    std::string operator()(const std::string& /*text*/) const { return "text"; }
+    std::string operator()(const JsonValue::List& /*items*/) const { return "a list"; }
+    std::string operator()(const JsonValue::Object& /*members*/) const { return "an object"; }
+    // A number, as it would stand in a file.
+    template <typename T>
+    std::string operator()(const T& value) const {
+        return "the number " + nlohmann::json(value).dump();
+    }
 };
 
-std::string kind_of(const json& value) {
-    switch (value.type()) {
-        case json::value_t::null:
-            return "null";
-        case json::value_t::object:
-            return "an object";
-        case json::value_t::array:
-            return "a list";
-        case json::value_t::string:
-            return "text";
-        case json::value_t::boolean:
-            return value.get<bool>() ? "true" : "false";
-        case json::value_t::number_integer:
-        case json::value_t::number_unsigned:
-        case json::value_t::number_float:
-            return "the number " + value.dump();
-        default:
-            return "something else";
-    }
+std::string kind_of(const JsonValue& value) {
+    return std::visit(KindWords{}, value.data());
 }
 
 // Fills a report from parsed JSON; keeps the path of the field it is at, and the first error.
 class Filler {
   public:
     template <typename T>
-    void fill_object(const json& value, T& fields) {
-        if (!value.is_object()) {
+    void fill_object(const JsonValue& value, T& fields) {
+        if (value.as<JsonValue::Object>() == nullptr) {
             expected("an object", value);
             return;
         }
@@ -125,8 +93,8 @@ class Filler {
                 return;
             }
             const Step step(path_, path_.empty() ? name : std::string(".") + name);
-            const auto found = value.find(name);
-            if (found == value.end()) {
+            const JsonValue* const found = value.find(name);
+            if (found == nullptr) {
                 fail("this field is missing");
                 return;
             }
@@ -204,19 +172,20 @@ class Filler {
             error_ = path_ + ": " + what;
         }
     }
-    void expected(const std::string& what, const json& value) {
+    void expected(const std::string& what, const JsonValue& value) {
         fail("expected " + what + ", found " + truncate_end(kind_of(value), 60));
     }
 
-    void fill(const json& value, std::string& text) {
-        if (!value.is_string()) {
+    void fill(const JsonValue& value, std::string& text) {
+        const auto* const found = value.as<std::string>();
+        if (found == nullptr) {
             expected("text", value);
             return;
         }
-        text = value.get<std::string>();
+        text = *found;
     }
     template <model::Worded E>
-    void fill(const json& value, E& choice) {
+    void fill(const JsonValue& value, E& choice) {
         std::string word;
         fill(value, word);
         const std::optional<E> known = model::from_word<E>(word);
@@ -231,58 +200,65 @@ class Filler {
         }
         choice = *known;
     }
-    void fill(const json& value, bool& flag) {
-        if (!value.is_boolean()) {
+    void fill(const JsonValue& value, bool& flag) {
+        const auto* const found = value.as<bool>();
+        if (found == nullptr) {
             expected("true or false", value);
             return;
         }
-        flag = value.get<bool>();
+        flag = *found;
     }
-    void fill(const json& value, double& number) {
-        if (!value.is_number()) {
+    void fill(const JsonValue& value, double& number) {
+        if (const auto* const real = value.as<double>()) {
+            number = *real;
+        } else if (const auto* const whole = value.as<std::uint64_t>()) {
+            number = static_cast<double>(*whole);
+        } else if (const auto* const negative = value.as<std::int64_t>()) {
+            number = static_cast<double>(*negative);
+        } else {
             expected("a number", value);
-            return;
         }
-        number = value.get<double>();
     }
     template <std::integral T>
-    void fill(const json& value, T& number) {
-        const bool fits =
-            value.is_number_unsigned()
-                ? std::in_range<T>(value.get<std::uint64_t>())
-                : value.is_number_integer() && std::in_range<T>(value.get<std::int64_t>());
-        if (!fits) {
+    void fill(const JsonValue& value, T& number) {
+        const auto* const whole = value.as<std::uint64_t>();
+        const auto* const negative = value.as<std::int64_t>();
+        if (whole != nullptr && std::in_range<T>(*whole)) {
+            number = static_cast<T>(*whole);
+        } else if (negative != nullptr && std::in_range<T>(*negative)) {
+            number = static_cast<T>(*negative);
+        } else {
             expected("a whole number from " + std::to_string(std::numeric_limits<T>::min()) +
                          " to " + std::to_string(std::numeric_limits<T>::max()),
                      value);
-            return;
         }
-        number = value.get<T>();
     }
-    void fill(const json& value, std::map<std::string, std::uint64_t>& counts) {
-        if (!value.is_object()) {
+    void fill(const JsonValue& value, std::map<std::string, std::uint64_t>& counts) {
+        const auto* const members = value.as<JsonValue::Object>();
+        if (members == nullptr) {
             expected("an object", value);
             return;
         }
-        for (const auto& [name, count] : value.items()) {
+        for (const auto& [name, count] : *members) {
             const Step step(path_, "[\"" + truncate_middle(clean_text(name), 40) + "\"]");
             fill(count, counts[name]);
         }
     }
     template <typename T>
-    void fill(const json& value, std::vector<T>& items) {
-        if (!value.is_array()) {
+    void fill(const JsonValue& value, std::vector<T>& items) {
+        const auto* const list = value.as<JsonValue::List>();
+        if (list == nullptr) {
             expected("a list", value);
             return;
         }
-        items.reserve(value.size());
-        for (std::size_t i = 0; i < value.size() && !error_; ++i) {
+        items.reserve(list->size());
+        for (std::size_t i = 0; i < list->size() && !error_; ++i) {
             const Step step(path_, "[" + std::to_string(i) + "]");
-            fill(value[i], items.emplace_back());
+            fill((*list)[i], items.emplace_back());
         }
     }
     template <typename T>
-    void fill(const json& value, T& fields) {
+    void fill(const JsonValue& value, T& fields) {
         fill_object(value, fields);
     }
 
@@ -291,22 +267,24 @@ class Filler {
 };
 
 // Empty if the document says it is a report that this version can read.
-std::string check_header(const json& document) {
-    if (!document.is_object()) {
+std::string check_header(const JsonValue& document) {
+    if (document.as<JsonValue::Object>() == nullptr) {
         return "not a cyclewatch report: the file holds " + truncate_end(kind_of(document), 60) +
                " where a report holds an object";
     }
-    const auto schema = document.find("schema");
-    if (schema == document.end() || !schema->is_string() || *schema != kSchemaName) {
+    const JsonValue* const schema = document.find("schema");
+    const auto* const name = schema != nullptr ? schema->as<std::string>() : nullptr;
+    if (name == nullptr || *name != kSchemaName) {
         return "not a cyclewatch report: it has no \"schema\": \"cyclewatch-report\"";
     }
-    const auto version = document.find("schema_version");
-    if (version == document.end() || !version->is_number_integer() || *version < 1) {
+    const JsonValue* const version = document.find("schema_version");
+    const auto* const number = version != nullptr ? version->as<std::uint64_t>() : nullptr;
+    if (number == nullptr || *number < 1) {
         return "schema_version: expected a whole number from 1 upwards, found " +
-               (version == document.end() ? "nothing" : truncate_end(kind_of(*version), 60));
+               (version == nullptr ? "nothing" : truncate_end(kind_of(*version), 60));
     }
-    if (*version > model::kReportSchemaVersion) {
-        return "schema_version: this report is of version " + version->dump() +
+    if (*number > static_cast<std::uint64_t>(model::kReportSchemaVersion)) {
+        return "schema_version: this report is of version " + std::to_string(*number) +
                ", this cyclewatch reads up to version " +
                std::to_string(model::kReportSchemaVersion) + ": read it with a newer cyclewatch";
     }
@@ -315,21 +293,20 @@ std::string check_header(const json& document) {
 
 base::Result<model::Report> read(std::string_view text, std::size_t offset) {
     if (const auto deep = find_too_deep(text)) {
-        return base::Error{"nested more than " + std::to_string(kMaxJsonDepth) +
+        return base::Error{"nested more than " + std::to_string(base::kMaxJsonDepth) +
                            " levels deep at byte " + std::to_string(offset + *deep) +
                            ": not a cyclewatch report"};
     }
-    SyntaxCheck check;
-    if (!json::sax_parse(text, &check)) {
-        return base::Error{check.describe(offset, text.size())};
+    const base::JsonOutcome outcome = base::parse_json(text);
+    if (outcome.error != base::JsonOutcome::Error::none) {
+        return base::Error{describe(outcome, offset, text.size())};
     }
-    const json document = json::parse(text);
-    if (const std::string problem = check_header(document); !problem.empty()) {
+    if (const std::string problem = check_header(outcome.value); !problem.empty()) {
         return base::Error{problem};
     }
     model::Report report;
     Filler filler;
-    filler.fill_object(document, report);
+    filler.fill_object(outcome.value, report);
     filler.check_indexes(report);
     if (filler.error()) {
         return base::Error{*filler.error()};
@@ -339,11 +316,11 @@ base::Result<model::Report> read(std::string_view text, std::size_t offset) {
 
 }  // namespace
 
-base::Result<model::Report> read_json_report(std::string_view text, std::size_t offset) noexcept {
+base::Result<model::Report> read_json_report(std::string_view text, std::size_t offset) {
     try {
         return read(text, offset);
     } catch (const std::bad_alloc&) {
-        return base::Error{"out of memory while reading the report"};
+        throw;
     } catch (const std::exception& error) {
         return base::Error{std::string("the report cannot be read: ") +
                            truncate_end(clean_text(error.what()), 200)};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads back what json_renderer wrote. The file may come from anywhere: whatever is in it, the
-// answer is a report or an error that says what is wrong and where, and nothing is thrown.
+// answer is a report or an error that says what is wrong and where; nothing but std::bad_alloc is
+// thrown.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +12,8 @@
 
 namespace cyclewatch::render {
 
-// Deeper than any report is; a file that nests further is not one.
-inline constexpr std::size_t kMaxJsonDepth = 32;
-
 // `offset`: where `text` begins in its file; added to the byte offsets of errors.
 [[nodiscard]] base::Result<model::Report> read_json_report(std::string_view text,
-                                                           std::size_t offset = 0) noexcept;
+                                                           std::size_t offset = 0);
 
 }  // namespace cyclewatch::render

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folders that are gone, ends without warning, clocks that run backwards, endless lists."""
+"""Folders that are gone, sudden ends, clocks that run backwards, no memory, endless lists."""
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 import cyclewatch
 
 PROGRAM = Path(__file__).parent / "programs" / "machine_fault_program.py"
+FAILING_ALLOCATIONS = PROGRAM.with_name("failing_allocations.py")
 MIB = 1 << 20
 
 
@@ -50,6 +52,36 @@ def test_clocks_that_run_backwards_cost_no_finding(main_interpreter, tmp_path, b
     kinds, collections, held = json.loads(outcome.stdout)
     assert (kinds, held) == (5, 5 * MIB)
     assert collections >= 5
+
+
+# With CYCLEWATCH_EVERY_ALLOCATION=1 every single one fails in turn; that takes half an hour.
+@pytest.mark.parametrize(
+    ("part", "stride"),
+    [
+        ("start", 41),
+        ("collect", 41),
+        ("write", 5),
+        ("stop", 1),
+        ("render", 83),
+        ("save", 29),
+        ("load", 7),
+    ],
+)
+def test_memory_that_runs_out_ends_no_program(
+    main_interpreter, tmp_path, failing_allocator, part, stride
+):
+    every = os.environ.get("CYCLEWATCH_EVERY_ALLOCATION")
+    outcome = main_interpreter.run(
+        FAILING_ALLOCATIONS,
+        part,
+        1 if every else stride,
+        tmp_path,
+        LD_PRELOAD=str(failing_allocator),
+        timeout=3600 if every else 120,
+    )
+    found = json.loads(outcome.stdout)
+    assert found["bad"] == {}
+    assert found["tried"] >= 2
 
 
 # Of a ring every node is on the loop; of the list a region around the owner is named; from the end

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lets one C++ allocation after the other fail, and then all from that one on, in each part of a
+watch's life; prints as JSON what became of the process.
+
+Arguments: the part, every how many allocations to try, a folder.
+"""
+
+import ctypes
+import gc
+import json
+import os
+import sys
+import warnings
+from pathlib import Path
+
+import cyclewatch
+
+libc = ctypes.CDLL(None)
+part, stride, folder = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
+ALL = 1 << 40
+KIB = 1 << 10
+
+
+class Buffer:
+    def __init__(self, number):
+        self.number = number
+
+
+class Engine:
+    def __init__(self, number):
+        self.buffer = Buffer(number)
+        self.handlers = [lambda: self.buffer]
+
+
+def read(buffer):
+    return {"device": "cpu", "nbytes": KIB, "data_ptr": (buffer.number + 1) * KIB}
+
+
+def leak():
+    for number in range(3):
+        Engine(number)
+
+
+def start():
+    return cyclewatch.warn_tensor_cycles(devices=("cpu",), report_dir=folder, formats=("json",))
+
+
+class Life:
+    """A watch, started; what happens to it before, in and after a part that may fail."""
+
+    def __init__(self):
+        self.watch = None if part in ("start", "load") else start()
+        if part in ("write", "render", "save", "stop"):
+            leak()
+            gc.collect()
+        if part in ("render", "save"):
+            self.watch.stop()
+            self.report = self.watch.report()
+        if part == "collect":
+            leak()
+
+    def start(self):
+        self.watch = start()
+
+    def collect(self):
+        gc.collect()
+
+    def write(self):
+        self.watch.report()
+
+    def stop(self):
+        self.watch.stop()
+
+    def render(self):
+        for text in ("to_text", "to_json", "to_dot", "to_svg", "to_html"):
+            getattr(self.report, text)()
+
+    def save(self):
+        self.report.save(folder / f"saved-{os.getpid()}.json")
+
+    def load(self):
+        cyclewatch.Report.load(folder / "sample.html")
+
+    def after(self):
+        """Nothing of it is left behind: the same watch, or a new one, finds the next leak."""
+        watch = self.watch
+        if watch is None or not watch.active:
+            watch = start()
+        before = watch.report().held_bytes
+        leak()
+        gc.collect()
+        found = watch.report().held_bytes - before
+        watch.stop()
+        return found
+
+
+def live(first, last):
+    """0 if the program went on; what it was told in words otherwise."""
+    life = Life()
+    libc.fail_allocations(ctypes.c_long(first), ctypes.c_long(last))
+    try:
+        getattr(life, part)()
+    except MemoryError:
+        pass
+    except (OSError, cyclewatch.ReportFormatError, RuntimeError) as error:
+        if "memory" not in str(error):
+            raise
+    finally:
+        libc.stop_failing()
+    if life.after() != 3 * KIB:
+        raise AssertionError("the next leak was not found")
+
+
+def in_child(first, last):
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            live(first, last)
+            status = 0
+        except BaseException as error:
+            print(f"{part} {first} {last}: {error!r}", file=sys.stderr)
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def count():
+    life = Life()
+    libc.fail_allocations(ctypes.c_long(ALL), ctypes.c_long(ALL))
+    getattr(life, part)()
+    number = libc.stop_failing()
+    life.after()
+    return number
+
+
+def main():
+    warnings.simplefilter("ignore")
+    cyclewatch.register_owner(Buffer, read)
+    if part == "load":
+        with cyclewatch.watch(devices=("cpu",)) as watch:
+            leak()
+            gc.collect()
+        watch.report().save(folder / "sample.html")
+    libc.stop_failing.restype = ctypes.c_long
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(writer, str(count()).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    number = int(os.read(reader, 100))
+    bad = {}
+    tried = 0
+    for first in range(1, number + 1, stride):
+        for last in (first, ALL):
+            tried += 1
+            status = in_child(first, last)
+            if status != 0:
+                bad[f"{first}{'' if last == first else ' and all later ones'}"] = status
+    print(json.dumps({"allocations": number, "tried": tried, "bad": bad}))
+
+
+main()
