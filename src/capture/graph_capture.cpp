@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/graph_capture.h"
 
-#include <string_view>
+#include <string>
 #include <unordered_map>
 
+#include "base/stable_hash.h"
 #include "capture/clusters.h"
 #include "capture/graph_namer.h"
+#include "capture/object_summary.h"
 #include "capture/raw_graph.h"
 #include "capture/region.h"
 #include "collector/condemned_set.h"
@@ -32,12 +34,36 @@ std::vector<std::uint32_t> positions_of(std::span<PyObject* const> owners,
     return positions;
 }
 
+// Per object of `cluster`: what it is, as a number that is the same on every run.
+std::vector<std::uint32_t> looks_of(std::span<PyObject* const> objects,
+                                    const RawGraph& graph,
+                                    const Clusters& clusters,
+                                    std::uint32_t cluster) {
+    std::vector<std::uint32_t> looks(objects.size(), 0);
+    std::unordered_map<std::uint32_t, std::uint32_t> known;  // by kind
+    for (std::uint32_t node = 0; node < looks.size(); ++node) {
+        if (clusters.of[node] != cluster) {
+            continue;
+        }
+        const auto [entry, fresh] = known.try_emplace(graph.kinds[node], 0);
+        if (fresh) {
+            PyObject* const object = objects[node];
+            const std::string name =
+                PyFunction_Check(object) ? summarize(object).name : type_name(Py_TYPE(object));
+            entry->second = static_cast<std::uint32_t>(base::StableHash().add(name).value());
+        }
+        looks[node] = entry->second;
+    }
+    return looks;
+}
+
 struct Selection {
     std::vector<std::uint32_t> objects;  // positions to be named, ascending
     std::uint64_t omitted = 0;
 };
 
-Selection select(const RawGraph& graph,
+Selection select(std::span<PyObject* const> objects,
+                 const RawGraph& graph,
                  const Adjacency& reverse,
                  const Clusters& clusters,
                  const std::vector<Verdict>& verdicts,
@@ -46,9 +72,12 @@ Selection select(const RawGraph& graph,
     Selection selection;
     // The first cluster is always named; where it alone is over the limit, in part.
     const bool in_part = !clusters.size.empty() && clusters.size[0] > limits.max_objects;
-    const std::vector<bool> region =
-        in_part ? choose_region(graph.references, reverse, clusters, 0, owners, limits.max_region())
-                : std::vector<bool>();
+    std::vector<bool> region;
+    if (in_part) {
+        const std::vector<std::uint32_t> looks = looks_of(objects, graph, clusters, 0);
+        region = choose_region(
+            graph.references, reverse, clusters, 0, owners, looks, limits.max_region());
+    }
     for (std::uint32_t node = 0; node < clusters.of.size(); ++node) {
         const std::uint32_t cluster = clusters.of[node];
         if (cluster == kNoCluster || verdicts[cluster].fate == Verdict::Fate::repeated) {
@@ -123,7 +152,7 @@ CapturedGraph capture_graph(std::span<PyObject* const> condemned,
         const Adjacency reverse = reversed(graph.references);
         clusters = find_clusters(graph, reverse, owner_positions);
         verdicts = choose_clusters(clusters, limits.max_objects, limits.max_repeated());
-        selection = select(graph, reverse, clusters, verdicts, owner_positions, limits);
+        selection = select(objects, graph, reverse, clusters, verdicts, owner_positions, limits);
     }
 
     CapturedGraph captured;

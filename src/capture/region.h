@@ -15,12 +15,16 @@
 namespace cyclewatch::capture {
 
 // Per object: whether it is named. `limit` objects or so; a loop is never cut short for it.
-// Time: about two looks at each reference of the cluster.
+// `looks`: per object of the cluster, what it is, as a number that is the same on every run. Which
+// of equally near objects are taken depends on these and on what surrounds them, not on positions.
+// Time: about two looks at each reference of the cluster, and some more where many are equally
+// near.
 [[nodiscard]] std::vector<bool> choose_region(const Adjacency& graph,
                                               const Adjacency& reverse,
                                               const Clusters& clusters,
                                               std::uint32_t cluster,
                                               std::span<const std::uint32_t> owners,
+                                              std::span<const std::uint32_t> looks,
                                               std::uint64_t limit);
 
 }  // namespace cyclewatch::capture
