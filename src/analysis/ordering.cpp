@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "base/stable_hash.h"
 
@@ -12,6 +13,8 @@ namespace cyclewatch::analysis {
 namespace {
 
 constexpr int kRounds = 4;
+// More rounds, while they tell more nodes apart, for as many nodes and references looked at.
+constexpr std::uint64_t kMostWork = 300'000;
 
 std::uint64_t mix(std::uint64_t value) {
     value ^= value >> 33;
@@ -44,6 +47,28 @@ std::vector<std::uint32_t> rank_texts(const model::StringTable& strings) {
     return rank;
 }
 
+// The colours of nodes after one more round.
+std::vector<std::uint64_t> look_further(const LogicalGraph& graph,
+                                        const std::vector<std::uint64_t>& label_hash) {
+    std::vector<std::uint64_t> next(graph.nodes());
+    for (std::uint32_t n = 0; n < graph.nodes(); ++n) {
+        next[n] = mix(graph.color[n]);
+    }
+    // Sums, so that the order of references does not matter.
+    for (std::size_t e = 0; e < label_hash.size(); ++e) {
+        const std::uint32_t from = graph.edges[e].holder;
+        const std::uint32_t to = graph.targets[e];
+        next[from] += mix(graph.color[to] * 3 + label_hash[e]);
+        next[to] += mix(graph.color[from] * 5 + label_hash[e]);
+    }
+    return next;
+}
+
+std::size_t count_distinct(std::vector<std::uint64_t> colors) {
+    std::sort(colors.begin(), colors.end());
+    return static_cast<std::size_t>(std::unique(colors.begin(), colors.end()) - colors.begin());
+}
+
 void color_nodes(LogicalGraph& graph, const std::vector<std::uint64_t>& weight) {
     const std::vector<std::uint64_t> text_hash = hash_texts(graph.raw->strings);
     std::vector<std::uint64_t> label_hash(graph.edges.size());
@@ -60,19 +85,21 @@ void color_nodes(LogicalGraph& graph, const std::vector<std::uint64_t>& weight) 
         graph.color[n] = mix(text_hash[index_of(node.name)] ^ mix(weight[n] + 1) ^ mix(place) ^
                              static_cast<std::uint64_t>(node.kind));
     }
-    std::vector<std::uint64_t> next(graph.nodes());
-    for (int round = 0; round < kRounds; ++round) {
-        for (std::uint32_t n = 0; n < graph.nodes(); ++n) {
-            next[n] = mix(graph.color[n]);
+    int round = 0;
+    for (; round < kRounds; ++round) {
+        graph.color = look_further(graph, label_hash);
+    }
+    // Loops may differ only far from where they start.
+    const std::uint64_t work = graph.nodes() + label_hash.size() + 1;
+    std::size_t told_apart = count_distinct(graph.color);
+    while (told_apart < graph.nodes() && ++round * work < kMostWork) {
+        std::vector<std::uint64_t> further = look_further(graph, label_hash);
+        const std::size_t now = count_distinct(further);
+        if (now <= told_apart) {
+            break;
         }
-        // Sums, so that the order of references does not matter.
-        for (std::size_t e = 0; e < label_hash.size(); ++e) {
-            const std::uint32_t from = graph.edges[e].holder;
-            const std::uint32_t to = graph.targets[e];
-            next[from] += mix(graph.color[to] * 3 + label_hash[e]);
-            next[to] += mix(graph.color[from] * 5 + label_hash[e]);
-        }
-        graph.color.swap(next);
+        told_apart = now;
+        graph.color = std::move(further);
     }
 }
 

@@ -10,8 +10,9 @@
 
 namespace cyclewatch::analysis {
 
-// Colours every node by what it is, what it refers to and what refers to it, a few steps far
-// (B. Weisfeiler, A. Leman, 1968), and sorts each node's references by label and target.
+// Colours every node by what it is, what it refers to and what refers to it (B. Weisfeiler, A.
+// Leman, 1968), and sorts each node's references by label and target. Four steps far, and as far as
+// it tells more nodes apart where the graph is small enough.
 // `weight`: per logical node, the bytes it owns.
 void put_in_order(LogicalGraph& graph, const std::vector<std::uint64_t>& weight);
 

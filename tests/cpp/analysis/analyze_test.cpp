@@ -289,6 +289,25 @@ TEST(Determinism, ObjectsOfOneNameAreToldApartByWhatSurroundsThem) {
     }
 }
 
+// Two ways out of one object and back to it that are equal except far from it. The owners hang in
+// the middle of both, so that it is the same from either.
+TEST(Determinism, LoopsThatDifferFarFromWhereTheyStartAreToldApart) {
+    std::string text = "R=m.R s:set R.s->s R.w->t:owner(64)";
+    for (const std::string way : {"a", "b"}) {
+        text += " s/element->" + way + "0";
+        for (int i = 0; i < 30; ++i) {
+            const std::string node = way + std::to_string(i);
+            const std::string next = i == 29 ? "R" : way + std::to_string(i + 1);
+            text += " " + node + ".n->" + next + " " + node + "=m." + (i == 15 ? way : "N");
+        }
+    }
+    const std::string expected = printed(analyze(observe(text)));
+    ASSERT_FALSE(expected.empty());
+    for (std::uint64_t shuffle = 1; shuffle < 30; ++shuffle) {
+        ASSERT_EQ(printed(analyze(observe(text, shuffle))), expected) << "shuffle " << shuffle;
+    }
+}
+
 // Two rings, references between them, and owners that both may reach; `copy` tells its nodes and
 // storages from those of others.
 std::string random_cluster(std::uint32_t seed, int copy) {
