@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import cyclewatch
 from cyclewatch.pytest_plugin.births import Birth, Births, parents_of
-from cyclewatch.pytest_plugin.loops import REPORT_NAME
+from cyclewatch.pytest_plugin.loops import REPORT_NAME, keep_part
 from cyclewatch.pytest_plugin.marks import allowances, mode_for
 from cyclewatch.pytest_plugin.reporting import report_again
 from cyclewatch.pytest_plugin.told import is_failed_assertion
@@ -70,15 +70,18 @@ class Examiner:
         findings, dead = self._look(watch, run.item, ended)
         self._births.note(run.item, when)
         own = []
+        parts: dict[str, tuple[int, int]] = {}  # of those that other tests answer for too
         for finding in findings:
             mine: list[Birth] = []
             others: list[Birth] = []
             for birth in parents_of(finding, dead):
                 is_mine = birth.item is run.item or _belongs_to(birth, ended)
                 (mine if is_mine else others).append(birth)
-            self._blame(others, finding)
+            self._blame(others, finding, len(mine))
             if (mine or not others) and is_ours(finding):
                 own.append(finding)
+                if others:
+                    parts[finding.signature] = (len(mine), len(mine) + len(others))
         if not own:
             return
         goes_on = not is_failed_assertion(error, run.item)
@@ -89,6 +92,9 @@ class Examiner:
             when,
             is_expected=lambda finding: goes_on and run.told.covers(finding),
         )
+        for loop in run.loops[when]:
+            if loop["signature"] in parts:
+                keep_part(loop, 0, *parts[loop["signature"]])
         untold = [finding for finding in new if not run.told.covers(finding)]
         if untold:
             run.texts[when] = self._text(untold)
@@ -156,16 +162,28 @@ class Examiner:
                 # A test replaced the functions of `warnings`: the summary shows the loop anyway.
                 return
 
-    def _blame(self, parents: Sequence[Birth], finding: Finding) -> None:
-        # Equal loops of several tests are one finding: each of those tests has to answer for it.
-        items: dict[pytest.Item, str] = {}
+    def _blame(self, parents: Sequence[Birth], finding: Finding, others: int = 0) -> None:
+        # Equal loops of several tests are one finding: each of those tests has to answer for it,
+        # and counts for the part that its owners are of all, `others` included.
+        items: dict[pytest.Item, list[Birth]] = {}
         for birth in parents:
-            items.setdefault(birth.item, birth.when)
-        for item, when in items.items():
-            self._blame_on(item, when, [finding])
+            items.setdefault(birth.item, []).append(birth)
+        whole = others + len(parents)
+        for item, births in items.items():
+            part = (others, others + len(births), whole)
+            self._blame_on(item, births[0].when, [finding], part)
+            others += len(births)
 
-    def _blame_on(self, item: pytest.Item, when: str, findings: Sequence[Finding]) -> None:
+    def _blame_on(
+        self,
+        item: pytest.Item,
+        when: str,
+        findings: Sequence[Finding],
+        part: tuple[int, int, int] = (0, 1, 1),
+    ) -> None:
         new, loops = self._judge.judge(findings, allowances(item), item, when)
+        for loop in loops:
+            keep_part(loop, *part)
         if new and mode_for(item, self._settings.mode) == "fail":
             text = f"{self._text(new)}\n\nFound after the test: made in its {when}, garbage later."
             report_again(item, text, loops)

@@ -70,6 +70,13 @@ def loop_of(
     )
 
 
+def keep_part(loop: Loop, start: int, end: int, whole: int) -> None:
+    """Leave `loop` with what lies from `start` to `end` of `whole`; other records have the rest."""
+    held, times = loop["held_bytes"], loop["occurrences"]
+    loop["held_bytes"] = held * end // whole - held * start // whole
+    loop["occurrences"] = max(1, times * end // whole - times * start // whole)
+
+
 def _place(finding: Finding, item: pytest.Item | None, root: Path) -> tuple[str, int]:
     references = [*finding.cuts, *finding.alternatives, *finding.loop]
     for reference in references:

@@ -67,6 +67,37 @@ def test_innocent():
     )
 
 
+def test_equal_loops_of_several_tests_are_counted_once(run):
+    result = run(
+        "--cyclewatch",
+        test_it="""
+import loops, pytest
+
+CACHE = []
+
+@pytest.fixture(scope="module")
+def engine():
+    yield loops.Engine()
+
+def test_fills_too():
+    CACHE.append(loops.Engine())
+
+def test_fills():
+    CACHE.append(loops.Engine())
+
+def test_empties(engine):
+    CACHE.clear()
+""",
+    )
+    result.assert_outcomes(passed=3, errors=3)
+    result.stdout.fnmatch_lines(
+        [
+            " 12.0 MiB in 3 loops  Engine._handlers* and 2 more",
+            "cyclewatch: 1 loop, 12.0 MiB, *",
+        ]
+    )
+
+
 def test_fixture_of_a_module_counts_for_the_teardown_that_ends_it(run):
     result = run(
         "--cyclewatch",
