@@ -346,7 +346,7 @@ def log(level: int, message: str) -> None:
 
 
 def _report_line(report_path: str | None) -> str:
-    return f"\nreport: {report_path}" if report_path else ""
+    return f"\nreport: {_native.clean_text(report_path)}" if report_path else ""
 
 
 def _logger() -> Any:

@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include "bindings/bind_finding.h"
 #include "bindings/bind_render.h"
 #include "bindings/values.h"
+#include "render/labels.h"
 #include "report/merge_reports.h"
 
 namespace cyclewatch::bindings {
@@ -274,7 +276,14 @@ void bind_report(py::module_& module) {
                       &Report::omitted_collections,
                       "Such collections left out of `collections`.")
         .def_readonly("devices", &Report::devices, "What was watched, as the user named it.")
-        .def_readonly("notes", &Report::notes, "What was truncated or skipped, in words.")
+        .def_property_readonly(
+            "notes",
+            [](const Report& self) {
+                std::vector<std::string> notes;  // cleaned: they name files
+                std::ranges::transform(self.notes, std::back_inserter(notes), render::clean_text);
+                return notes;
+            },
+            "What was truncated or skipped, in words.")
         .def_property_readonly(
             "processes",
             [](const Self& self) { return views(self, self->processes); },

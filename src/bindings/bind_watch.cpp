@@ -11,6 +11,7 @@
 
 #include "device/device_selection.h"
 #include "python/dying_threads.h"
+#include "render/labels.h"
 #include "render/renderer.h"
 #include "watch/collect_timer.h"
 #include "watch/hub.h"
@@ -76,8 +77,18 @@ class Callback {
     std::shared_ptr<const py::object> function_;
 };
 
+// As os.fsdecode() does: the name of a file need not be valid text.
+py::str path_text(const std::string& path) {
+    PyObject* const text =
+        PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size()));
+    if (text == nullptr) {
+        throw py::error_already_set();
+    }
+    return py::reinterpret_steal<py::str>(text);
+}
+
 py::object path_or_none(const std::string& path) {
-    return path.empty() ? py::object(py::none()) : py::object(py::str(path));
+    return path.empty() ? py::object(py::none()) : py::object(path_text(path));
 }
 
 watch::Listeners listeners(py::object on_finding, py::object on_report, py::object on_log) {
@@ -97,7 +108,7 @@ watch::Listeners listeners(py::object on_finding, py::object on_report, py::obje
     if (!on_log.is_none()) {
         result.on_log = [callback = Callback(std::move(on_log))](int level,
                                                                  const std::string& message) {
-            callback.call(level, message);
+            callback.call(level, render::clean_text(message));
         };
     }
     return result;
@@ -177,7 +188,13 @@ void bind_native_watch(py::module_& module) {
             "Waits until the report file is on disk.")
         .def(
             "report_paths",
-            [](const NativeWatch& self) { return self.watch->report_paths(); },
+            [](const NativeWatch& self) {
+                py::list paths;
+                for (const std::string& path : self.watch->report_paths()) {
+                    paths.append(path_text(path));
+                }
+                return paths;
+            },
             "The report files, empty until something was found.");
 }
 

@@ -17,6 +17,9 @@
 namespace cyclewatch::watch {
 namespace {
 
+// After the plain name come -2, -3 ... up to this.
+constexpr int kMostNames = 1000;
+
 std::string temporary_directory() {
     const char* wish = std::getenv("TMPDIR");
     return wish != nullptr && *wish != '\0' ? wish : "/tmp";
@@ -87,12 +90,13 @@ void ReportWriter::choose_names() {
     std::string stem = plan_.directory + "/" + plan_.stem;
     const auto taken = [&](const std::string& candidate) {
         return !plan_.replace && std::ranges::any_of(plan_.formats, [&](const std::string& format) {
+            const std::string path = candidate + suffix_of(format);
             struct stat status {};
-            return ::lstat((candidate + suffix_of(format)).c_str(), &status) == 0;
+            return (plan_.reserved && plan_.reserved(path)) || ::lstat(path.c_str(), &status) == 0;
         });
     };
     std::string candidate = stem;
-    for (int number = 2; taken(candidate) && number < 1000; ++number) {
+    for (int number = 2; taken(candidate) && number < kMostNames; ++number) {
         candidate = stem + "-" + std::to_string(number);
     }
     for (const std::string& format : plan_.formats) {
@@ -106,6 +110,7 @@ std::string ReportWriter::path() const {
 }
 
 std::vector<std::string> ReportWriter::paths() const {
+    const std::lock_guard lock(mutex_);
     return paths_;
 }
 
@@ -183,10 +188,7 @@ bool ReportWriter::write_one(const model::Report& report, std::size_t format) {
         problem([&] { return text.error(); });
         return false;
     }
-    const std::error_code error = write_file(paths_[format],
-                                             text.value(),
-                                             written_[format] ? Existing::replace : Existing::keep,
-                                             Readers::owner);
+    const std::error_code error = put(text.value(), format);
     if (error) {
         problem([&] {
             return "cyclewatch could not write " + paths_[format] + ": " + error.message() +
@@ -196,6 +198,23 @@ bool ReportWriter::write_one(const model::Report& report, std::size_t format) {
     }
     written_[format] = true;
     return true;
+}
+
+// Only whoever writes changes a path, so it reads it without the lock.
+std::error_code ReportWriter::put(const std::string& text, std::size_t format) {
+    const Existing existing = written_[format] ? Existing::replace : Existing::keep;
+    std::error_code error = write_file(paths_[format], text, existing, Readers::owner);
+    // A process of the same id, in another container, came first since the name was chosen.
+    for (int number = 2; error == std::errc::file_exists && number < kMostNames; ++number) {
+        std::string next = plan_.directory + "/" + plan_.stem + "-" + std::to_string(number) +
+                           suffix_of(plan_.formats[format]);
+        error = write_file(next, text, Existing::keep, Readers::owner);
+        if (!error) {
+            const std::lock_guard lock(mutex_);
+            paths_[format] = std::move(next);
+        }
+    }
+    return error;
 }
 
 std::vector<std::string> ReportWriter::take_problems() {

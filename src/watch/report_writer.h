@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/result.h"
@@ -28,6 +29,8 @@ class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
         std::string stem;                  // "cyclewatch-train-1234"
         std::vector<std::string> formats;  // "html" ...
         bool replace = false;              // a file that stands there already may be replaced
+        // Names that must not be used although no file has them yet; null: there are none.
+        std::function<bool(const std::string& path)> reserved;
         // Counts that merely go up are written at most this often.
         std::chrono::milliseconds quiet_period{1000};
         Render render;
@@ -37,7 +40,8 @@ class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
     explicit ReportWriter(Plan plan);
 
     // Where the first format's file will stand; known before it is written, "" while a file could
-    // not be written. Falls back to the temporary directory where the chosen one is not writable.
+    // not be written. Falls back to the temporary directory where the chosen one is not writable,
+    // and to the next free name where another process wrote its own file first.
     [[nodiscard]] std::string path() const;
     [[nodiscard]] std::vector<std::string> paths() const;
 
@@ -62,6 +66,7 @@ class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
     // False if a format could not be written.
     bool write_all() noexcept;
     bool write_one(const model::Report& report, std::size_t format);
+    [[nodiscard]] std::error_code put(const std::string& text, std::size_t format);
     // Keeps what sentence() says, once.
     template <typename Sentence>
     void problem(const Sentence& sentence) noexcept;

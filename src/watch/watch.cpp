@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "python/guards.h"
@@ -17,6 +18,13 @@ constexpr int kWarning = 30;  // logging.WARNING
 
 double seconds(Clock::duration duration) {
     return std::chrono::duration<double>(duration).count();
+}
+
+// The files of all watches of this process, written or not yet. Under the GIL. Never destroyed:
+// watches can outlive statics.
+std::set<std::string>& files_of_watches() {
+    static auto& files = *new std::set<std::string>;
+    return files;
 }
 
 }  // namespace
@@ -52,6 +60,12 @@ Watch::Watch(Settings settings, ReportWriter::Render render)
     open_store();
 }
 
+Watch::~Watch() {
+    for (const std::string& path : claimed_) {
+        files_of_watches().erase(path);
+    }
+}
+
 void Watch::open_store() {
     program_ = describe_program();
     step_ = -1;
@@ -74,7 +88,13 @@ void Watch::open_writer() {
     plan.formats = settings_.formats;
     plan.render = render_;
     plan.snapshot = [store = store_, ledger = ledger_] { return store->snapshot(ledger->stats()); };
+    plan.reserved = [](const std::string& path) { return files_of_watches().contains(path); };
     writer_ = std::make_shared<ReportWriter>(std::move(plan));
+    for (const std::string& path : writer_->paths()) {
+        if (files_of_watches().insert(path).second) {
+            claimed_.push_back(path);
+        }
+    }
     tell_problems();
 }
 

@@ -57,6 +57,9 @@ class Watch : public std::enable_shared_from_this<Watch> {
   public:
     // `render` turns a report into text of a format (see ReportWriter).
     Watch(Settings settings, ReportWriter::Render render);
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+    ~Watch();  // REQUIRES: the GIL
 
     [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
     [[nodiscard]] bool wants(std::string_view device, bool accelerator_usable) const;
@@ -110,6 +113,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     unsigned fork_ = 0;  // the last that start_over() was called for
     std::shared_ptr<Ledger> ledger_;
     std::shared_ptr<report::ReportStore> store_;
+    std::vector<std::string> claimed_;      // files that no other watch of this process may choose
     std::shared_ptr<ReportWriter> writer_;  // null: nothing to write, or no file was asked for
 };
 

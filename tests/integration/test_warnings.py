@@ -195,13 +195,25 @@ watch.stop()
 
 def test_folder_whose_name_is_no_text_gets_the_report(run, tmp_path):
     folder = os.fsencode(tmp_path) + b"/\xff"
-    run("""
+    outcome = run("""
 watch = cyclewatch.warn_tensor_cycles(devices="cpu", report_dir=os.fsdecode(b"\\xff"))
-Handler(100)
-gc.collect()
-watch.stop()
+def work():
+    Handler(100)
+    gc.collect()
+    watch.stop()
+issued = caught(work)
+(path,) = watch.report_paths
+with open("\\udcff/wrong.json", "w") as file:
+    file.write("no report")
+try:
+    cyclewatch.Report.load("\\udcff/wrong.json")
+except cyclewatch.ReportFormatError as error:
+    answer([len(issued), len(logged), cyclewatch.Report.load(path).held_bytes, str(error)])
 """)
-    assert len(os.listdir(folder)) == 1
+    *counts, error = answer_of(outcome)
+    assert counts == [1, 1, 100]
+    assert "\ufffd/wrong.json: not valid JSON" in error
+    assert len(os.listdir(folder)) == 2
 
 
 def test_unwritable_folder_is_replaced_by_the_temporary_one_and_the_log_says_so(run, tmp_path):
@@ -221,6 +233,23 @@ answer(logged)
     assert str(tmp_path / "temporary") in said[0]
     assert len(reports_in(tmp_path / "temporary")) == 1
     assert reports_in(tmp_path) == []
+
+
+def test_two_watches_in_one_folder_write_a_report_each(run, tmp_path):
+    outcome = run("""
+watches = [cyclewatch.warn_tensor_cycles(devices="cpu") for _ in range(2)]
+Handler(100)
+gc.collect()
+for watch in watches:
+    watch.stop()
+answer([watch.report_paths for watch in watches] + [logged])
+""")
+    first, second, logged = answer_of(outcome)
+    assert sorted([*first, *second]) == sorted(str(each) for each in tmp_path.glob("cyclewatch-*"))
+    assert len({*first, *second}) == 2
+    for path in (*first, *second):
+        assert cyclewatch.Report.load(path).held_bytes == 100
+        assert sum(path in card for _, card in logged) == 1
 
 
 def test_file_of_another_process_is_never_overwritten(run, tmp_path):
