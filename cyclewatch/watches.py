@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import atexit
+import operator
 import os
 import sys
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from cyclewatch._native import Finding, NativeWatch, Report, Stats
 
+_LARGEST_STEP = 2**63 - 1
 # Where a warning stands if no line of code is known for the reference to cut.
 _NO_FILE = "<garbage collection>"
 
@@ -61,9 +63,16 @@ class Watch:
         """Tell which step of the training, or of whatever it counts, the program is at.
 
         What is found from now on says at which step it was first seen. Costs nothing to speak of.
-        Raises ValueError for a number below 0.
+        Raises ValueError for a number below 0 or above 2**63 - 1, TypeError for what is no whole
+        number.
         """
-        self._native_watch.step(number)
+        try:
+            whole = operator.index(number)
+        except TypeError:
+            raise TypeError(f"a step is a whole number, not {number!r}") from None
+        if not 0 <= whole <= _LARGEST_STEP:
+            raise ValueError(f"a step counts from 0 upwards to 2**63 - 1, not {whole}")
+        self._native_watch.step(whole)
 
     @property
     def stats(self) -> Stats:

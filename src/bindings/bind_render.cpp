@@ -89,12 +89,24 @@ std::shared_ptr<model::Report> parsed(std::string_view contents, const std::stri
     return std::make_shared<model::Report>(std::move(report).value());
 }
 
+// No report is as long; an endless device is.
+constexpr std::size_t kLongestFile = std::size_t{256} << 20U;
+constexpr std::size_t kPiece = std::size_t{8} << 20U;
+
 std::shared_ptr<model::Report> load(const py::object& path) {
     // Python's own open(): the errors a caller expects, each with the path.
     const py::object file = py::module_::import("io").attr("open")(path, "rb");
-    const py::bytes contents = file.attr("read")();
+    std::string contents;
+    for (py::bytes piece = file.attr("read")(kPiece); py::len(piece) > 0;
+         piece = file.attr("read")(kPiece)) {
+        contents += std::string_view(piece);
+        if (contents.size() > kLongestFile) {
+            raise_report_format_error(file_system_path(path) +
+                                      ": not a cyclewatch report: it is longer than 256 MiB");
+        }
+    }
     file.attr("close")();
-    return parsed(std::string_view(contents), file_system_path(path));
+    return parsed(contents, file_system_path(path));
 }
 
 }  // namespace

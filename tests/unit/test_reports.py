@@ -66,12 +66,6 @@ def test_step_is_unknown_until_the_program_tells_one():
     assert report.findings[0].sightings[0].first_step is None
 
 
-@pytest.mark.parametrize(("step", "error"), [(-1, ValueError), ("7", TypeError), (1.5, TypeError)])
-def test_step_that_is_no_count_is_refused(step, error):
-    with cyclewatch.watch(devices=("cpu",)) as watch, pytest.raises(error):
-        watch.step(step)
-
-
 def test_byte_seconds_are_bytes_times_the_longest_wait():
     report = report_of(1000)
     finding = report.findings[0]
@@ -129,3 +123,23 @@ def test_standings_and_verdicts_are_given_to_a_copy(tmp_path):
         report.with_standings({signature: ("worse", "")})
     with pytest.raises(ValueError, match="'worse' is none of .*'accepted'"):
         report.with_verdicts({signature: ("worse", "")})
+
+
+def test_an_endless_device_is_no_report():
+    with pytest.raises(cyclewatch.ReportFormatError, match="/dev/zero: .* longer than 256 MiB"):
+        cyclewatch.Report.load("/dev/zero")
+
+
+@pytest.mark.parametrize(
+    ("step", "error", "words"),
+    [
+        ("7", TypeError, "a step is a whole number, not '7'"),
+        (1.5, TypeError, "a step is a whole number, not 1.5"),
+        (-1, ValueError, "a step counts from 0 .*, not -1"),
+        (-(2**70), ValueError, "a step counts from 0"),
+        (2**63, ValueError, "a step counts from 0"),
+    ],
+)
+def test_what_is_no_step_is_refused_in_words(step, error, words):
+    with cyclewatch.watch(devices=("cpu",)) as watch, pytest.raises(error, match=words):
+        watch.step(step)
