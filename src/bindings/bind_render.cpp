@@ -101,6 +101,7 @@ std::shared_ptr<model::Report> load(const py::object& path) {
          piece = file.attr("read")(kPiece)) {
         contents += std::string_view(piece);
         if (contents.size() > kLongestFile) {
+            file.attr("close")();
             raise_report_format_error(file_system_path(path) +
                                       ": not a cyclewatch report: it is longer than 256 MiB");
         }
