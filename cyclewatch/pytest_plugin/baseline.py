@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cyclewatch._native import write_file
+from cyclewatch.pytest_plugin.files import written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,8 +59,11 @@ class Baseline:
             text = path.read_text(encoding="utf-8")
         except FileNotFoundError:
             return cls({})
-        except (OSError, UnicodeError) as error:
-            raise BaselineError(f"the baseline {path} cannot be read: {error}") from None
+        except UnicodeError:
+            raise BaselineError(f"the baseline {path} cannot be read: it is no UTF-8") from None
+        except OSError as error:
+            why = error.strerror or error
+            raise BaselineError(f"the baseline {path} cannot be read: {why}") from None
         entries: dict[str, Entry] = {}
 
         def add(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -91,12 +95,12 @@ class Baseline:
         return cls(entries)
 
     def write(self, path: Path) -> None:
-        """Write the file, whole or not at all. Raises OSError."""
+        """Write the file, whole or not at all. Raises CannotWrite."""
         lines = [entry.line(signature) for signature, entry in sorted(self.entries.items())]
         text = "{\n" + ",\n".join([*lines, f'"version": {VERSION}']) + "\n}\n"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Half a surrogate pair, which JSON can spell and UTF-8 cannot, stays spelled.
-        write_file(path, text.encode(errors="backslashreplace"), replace=True)
+        with written("the baseline", path):
+            # Half a surrogate pair, which JSON can spell and UTF-8 cannot, stays spelled.
+            write_file(path, text.encode(errors="backslashreplace"), replace=True)
 
     def without(self, vanished: Iterable[str], counts: dict[str, int]) -> Baseline:
         """Shrunk: `vanished` are gone, and a count is lowered where fewer loops were seen."""

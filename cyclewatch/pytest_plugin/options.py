@@ -249,6 +249,8 @@ def _value(config: pytest.Config, option: Option) -> Any:
     if given is None:
         return None
     if option.path:
+        if not given:
+            raise pytest.UsageError(f"{source}: needs a path")
         return folder / given
     try:
         return option.convert(given)

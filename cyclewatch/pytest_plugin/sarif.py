@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from cyclewatch import __version__
 from cyclewatch._native import write_file
+from cyclewatch.pytest_plugin.files import written
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,15 +22,12 @@ SCHEMA = (
 )
 
 
-def write(loops: list[Loop], path: Path) -> list[str]:
-    """Write `loops` to `path`. Says why not if that fails."""
+def write(loops: list[Loop], path: Path) -> None:
+    """Write `loops` to `path`. Raises CannotWrite."""
     text = json.dumps(log_of(loops), indent=2, ensure_ascii=False) + "\n"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, text.encode(), replace=True)
-    except OSError as error:
-        return [f"the SARIF file cannot be written: {error}"]
-    return []
+    with written("the SARIF file", path):
+        # Half a surrogate pair, from a name that is no UTF-8, stays spelled as JSON spells it.
+        write_file(path, text.encode(errors="backslashreplace"), replace=True)
 
 
 def log_of(loops: list[Loop]) -> dict[str, Any]:
@@ -68,8 +67,9 @@ def _result(group: list[Loop], patterns: list[str]) -> dict[str, Any]:
         },
     }
     if heaviest["path"]:
+        uri = quote(os.fsencode(heaviest["path"]))
         location = {
-            "artifactLocation": {"uri": quote(heaviest["path"]), "uriBaseId": "SRCROOT"},
+            "artifactLocation": {"uri": uri, "uriBaseId": "SRCROOT"},
             "region": {"startLine": heaviest["line"]},
         }
         result["locations"] = [{"physicalLocation": location}]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,12 +12,15 @@ import pytest
 
 from cyclewatch._native import format_bytes
 from cyclewatch.pytest_plugin import github, sarif
+from cyclewatch.pytest_plugin.files import CannotWrite
 from cyclewatch.pytest_plugin.loops import ALLOWED, CARRIER, KNOWN, NEW, Loop
 from cyclewatch.pytest_plugin.ratchet import Ratchet
 from cyclewatch.pytest_plugin.reports import write_report
 from cyclewatch.wording import short_title
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from cyclewatch.pytest_plugin.ledger import Ledger
     from cyclewatch.pytest_plugin.options import Settings
 
@@ -29,6 +33,16 @@ class Group:
     """All loops of one signature and one verdict."""
 
     loops: list[Loop] = field(default_factory=list)
+
+    @property
+    def signature(self) -> str:
+        """What makes them equal."""
+        return self.loops[0]["signature"]
+
+    @property
+    def verdict(self) -> str:
+        """What was said of each."""
+        return self.loops[0]["verdict"]
 
     @property
     def held_bytes(self) -> int:
@@ -47,8 +61,7 @@ class Group:
         where = tests[0] if tests else "no single test"
         more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
         times = f" in {self.occurrences} loops" if self.occurrences > 1 else ""
-        verdict = first["verdict"]
-        reason = f"  [{verdict}: {first['reason']}]" if verdict != NEW else ""
+        reason = f"  [{self.verdict}: {first['reason']}]" if self.verdict != NEW else ""
         held = format_bytes(self.held_bytes)
         return f"{held:>9}{times}  {short_title(first['title'])}  {where}{more}{reason}"
 
@@ -62,7 +75,9 @@ class Summary:
         self._ledger = ledger
         self._ratchet = ratchet
         self._loops: list[Loop] = []
-        self._problems: list[str] = []
+        self._remarks: list[str] = []
+        # What was to be written and was not.
+        self._failures: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the loops off the report of a phase."""
@@ -85,24 +100,43 @@ class Summary:
         """Write the files; fail a run that no test failed for what no test can answer."""
         self._loops += self._ledger.loops
         new = [loop for loop in self._loops if loop["verdict"] == NEW]
-        if self._ratchet is not None:
-            self._problems += self._ratchet.settle(self._loops, self._ledger.present, session)
-        if self._settings.report is not None:
-            self._problems += write_report(self._ledger.reports(), self._settings.report)
-        if self._settings.sarif is not None:
-            self._problems += sarif.write(new, self._settings.sarif)
+        self._write_files(new, session)
         orphans = [loop for loop in new if not loop["nodeid"]]
         fails = bool(orphans) and self._settings.mode == "fail"
         fails |= self._ratchet is not None and self._ratchet.fails
-        if fails and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if session.exitstatus == pytest.ExitCode.OK:
+            if fails:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            elif self._failures:
+                # No test is to blame, and whoever asked for the file must not take the run for one.
+                session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+
+    def _write_files(self, new: list[Loop], session: pytest.Session) -> None:
+        with self._telling():
+            if self._ratchet is not None:
+                self._remarks += self._ratchet.settle(self._loops, self._ledger.present, session)
+        with self._telling():
+            if self._settings.report is not None:
+                self._remarks += write_report(self._ledger.reports(), self._settings.report)
+        with self._telling():
+            if self._settings.sarif is not None:
+                sarif.write(new, self._settings.sarif)
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        # Each file is tried, whatever became of the others.
+        try:
+            yield
+        except CannotWrite as failure:
+            self._failures.append(str(failure))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show the loops, heaviest first, and the line that counts them."""
         groups = self._groups()
-        remarks = [*self._problems, *self._ledger.notes]
-        if groups or remarks:
-            terminalreporter.section("cyclewatch")
+        remarks = [*self._remarks, *self._ledger.notes]
+        if groups or remarks or self._failures:
+            # Not section(), which would leave an empty line here after --tb=no.
+            terminalreporter.write_sep("=", "cyclewatch")
         for group in groups[:_SHOWN]:
             terminalreporter.write_line(group.line())
         if len(groups) > _SHOWN:
@@ -112,6 +146,8 @@ class Summary:
                 terminalreporter.write_line(f"\nfound after the last test:\n{loop['card']}")
         for remark in remarks:
             terminalreporter.write_line(remark)
+        for failure in self._failures:
+            terminalreporter.write_line(failure, red=True)
         terminalreporter.write_line(self._count(groups))
         if github.is_wanted(self._settings.github):
             for line in github.workflow_commands(self._loops):
@@ -124,9 +160,15 @@ class Summary:
         return sorted(groups.values(), key=lambda group: group.held_bytes, reverse=True)
 
     def _count(self, groups: list[Group]) -> str:
-        verdicts = Counter(group.loops[0]["verdict"] for group in groups)
-        held = format_bytes(sum(group.held_bytes for group in groups))
-        words = [f"{len(groups)} loops" if len(groups) != 1 else "1 loop", held]
+        verdicts: Counter[str] = Counter()  # of loops, as often as each was made
+        for group in groups:
+            verdicts[group.verdict] += group.occurrences
+        loops = verdicts.total()
+        counted = f"{loops} loops" if loops != 1 else "1 loop"
+        findings = len({group.signature for group in groups})
+        if findings != loops:
+            counted += f" ({findings} findings)" if findings != 1 else " (1 finding)"
+        words = [counted, format_bytes(sum(group.held_bytes for group in groups))]
         words += [f"{verdicts[KNOWN]} known (baseline)", f"{verdicts[ALLOWED]} allowed"]
         others = sorted(set(verdicts) - {NEW, KNOWN, ALLOWED})
         words += [f"{verdicts[verdict]} {verdict}" for verdict in others]

@@ -11,6 +11,7 @@ import pytest
 import cyclewatch
 from cyclewatch.pytest_plugin.baseline import Baseline, BaselineError
 from cyclewatch.pytest_plugin.checker import Checker
+from cyclewatch.pytest_plugin.files import refuse_unwritable
 from cyclewatch.pytest_plugin.ledger import Ledger
 from cyclewatch.pytest_plugin.ratchet import Ratchet
 from cyclewatch.pytest_plugin.summary import Summary
@@ -66,6 +67,7 @@ def switch_on(config: pytest.Config, settings: Settings) -> None:
     if output is not None:
         plugins.register(_Sender(ledger, output), "cyclewatch-sender")
         return
+    refuse_unwritable(settings)
     ratchet = None
     # Where only marked tests are checked, nothing can be said of the baseline's loops.
     if settings.baseline is not None and baseline is not None and settings.mode != "off":

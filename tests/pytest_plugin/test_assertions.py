@@ -36,7 +36,7 @@ class Case(unittest.TestCase):
     result.stdout.fnmatch_lines(
         [
             "*8.0 MiB in 2 loops  Engine*and 1 more  [[]expected: assert_no_tensor_cycles() *]",
-            "cyclewatch: 1 loop, 8.0 MiB, 0 known (baseline), 0 allowed, 1 expected",
+            "cyclewatch: 2 loops (1 finding), 8.0 MiB, 0 known (baseline), 0 allowed, 2 expected",
         ]
     )
 
@@ -103,7 +103,9 @@ class Case(unittest.TestCase):
             "FAILED test_it.py::Case::test_asserts - Engine._handlers*",
         ]
     )
-    result.stdout.fnmatch_lines(["cyclewatch: 1 loop, 8.0 MiB, 0 known (baseline), 0 allowed"])
+    result.stdout.fnmatch_lines(
+        ["cyclewatch: 2 loops (1 finding), 8.0 MiB, 0 known (baseline), 0 allowed"]
+    )
     cards = [line for line in result.outlines if "cut   closure:self of function" in line]
     assert len(cards) == 2
     assert "def __exit__" not in str(result.stdout)

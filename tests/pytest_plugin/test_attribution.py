@@ -93,7 +93,7 @@ def test_empties(engine):
     result.stdout.fnmatch_lines(
         [
             " 12.0 MiB in 3 loops  Engine._handlers* and 2 more",
-            "cyclewatch: 1 loop, 12.0 MiB, *",
+            "cyclewatch: 3 loops (1 finding), 12.0 MiB, *",
         ]
     )
 

@@ -224,9 +224,9 @@ def test_allowed():
         [
             f"*{'7.8' if times == 2 else '3.9'} KiB in {4 * times} loops  Engine*and 3 more",
             "*Trainer.loss -> ...  test_it.py::test_allowed  [[]allowed: by design]",
-            "wrote the baseline *known.json, loops: 2",
+            "wrote the baseline *known.json, findings: 2",
             "report: *cyclewatch.html",
-            "cyclewatch: 3 loops, *, 0 known (baseline), 1 allowed",
+            f"cyclewatch: {6 * times} loops (2 findings), *, 0 known (baseline), {times} allowed",
         ]
     )
     assert len(list((project.path / "reports").iterdir())) == 2
@@ -261,7 +261,7 @@ def test_after():
             "  2.0 KiB in 2 loops  Engine*",
             "report: *cyclewatch.html",
             "gw0 ended before its time; the report lacks what it saw",
-            "cyclewatch: 1 loop, *",
+            "cyclewatch: 2 loops (1 finding), *",
         ]
     )
     report = cyclewatch.Report.load(project.path / "reports" / "cyclewatch.json")
