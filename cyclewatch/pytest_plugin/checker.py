@@ -14,7 +14,12 @@ from cyclewatch.pytest_plugin.heap import Heap
 from cyclewatch.pytest_plugin.loops import CARRIER
 from cyclewatch.pytest_plugin.marks import allowances, mode_for
 from cyclewatch.pytest_plugin.repetition import Repetition
-from cyclewatch.pytest_plugin.reporting import add_properties, point_at_loop
+from cyclewatch.pytest_plugin.reporting import (
+    add_properties,
+    first_line,
+    point_at_loop,
+    shows_one_line,
+)
 from cyclewatch.pytest_plugin.run import Run
 from cyclewatch.pytest_plugin.told import Told
 from cyclewatch.pytest_plugin.tracebacks import clear_frames, forget_last_exception
@@ -113,11 +118,13 @@ class Checker:
         setattr(report, CARRIER, loops)
         error = call.excinfo.value if call.excinfo is not None else None
         if isinstance(error, (TensorCycle, TensorCycleError)):
-            point_at_loop(report, loops)
+            point_at_loop(report, loops, item.config)
         if error is not None and not isinstance(error, TensorCycle):
             run.raised = self._pinned = True
             if call.when in run.texts:
-                report.sections.append(("cyclewatch", run.texts[call.when]))
+                text = run.texts[call.when]
+                beside = first_line(text) if shows_one_line(item.config) else text
+                report.sections.append(("cyclewatch", beside))
             if self._settings.clear_tracebacks:
                 run.exceptions.append(error)
         return report
