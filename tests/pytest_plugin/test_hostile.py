@@ -38,6 +38,9 @@ def outcomes(project):
         "gc.freeze()",
         "gc.unfreeze()",
         "gc.set_threshold(1)",
+        "gc.set_threshold(0)",
+        "gc.set_debug(gc.DEBUG_LEAK)",
+        "gc.disable(); gc.freeze(); gc.unfreeze(); gc.enable()",
         "gc.collect = gc.get_objects = gc.freeze = gc.unfreeze = None",
     ],
 )
@@ -77,6 +80,34 @@ def test_still_set():
 """
     )
     result.assert_outcomes(passed=3)
+
+
+def test_what_saveall_kept_is_blamed_on_the_test_that_made_it(outcomes):
+    # The test's own collection puts the loop into gc.garbage: it dies only where that is cleared.
+    result = outcomes(
+        """
+import gc
+import loops
+
+def test_leak():
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    loops.Engine()
+    gc.collect()
+
+def test_clears():
+    gc.set_debug(0)
+    gc.garbage.clear()
+"""
+    )
+    result.assert_outcomes(passed=3, errors=1)
+    result.stdout.fnmatch_lines(["ERROR *::test_leak - Engine*"])
+
+
+@pytest.mark.parametrize("before", ["gc.disable()", "gc.set_debug(gc.DEBUG_SAVEALL)"])
+def test_loop_is_found_whatever_the_program_did_before_the_run(outcomes, project, before):
+    project.makeconftest(f"import gc\n{before}")
+    result = outcomes("import loops\ndef test_leak():\n    loops.Engine()")
+    result.assert_outcomes(failed=1, passed=1)
 
 
 def test_hook_that_was_taken_out_is_told(outcomes):
