@@ -20,8 +20,10 @@ class Option(NamedTuple):
     convert: Callable[[str], object] = str  # ValueError says what is wrong with the word
     default: object = None
     repeated: bool = False
-    completes: str = ""  # "file" or "folder": what the shell offers for the value
+    # What the shell offers for the value: "file", "format", "device", or nothing.
+    completes: str = ""
     environment: str = ""  # variable that stands for it where CYCLEWATCH=1 starts the watch
+    is_last: bool = False  # what follows its value belongs to the program that is run
 
     @property
     def name(self) -> str:
@@ -37,7 +39,7 @@ class Argument(NamedTuple):
     help: str
     nargs: str | None = None  # None: exactly one
     choices: tuple[str, ...] = ()
-    completes: str = "file"
+    completes: str = "file"  # or "pattern", or nothing
 
 
 class Command(NamedTuple):

@@ -38,10 +38,18 @@ def parse(words: list[str]) -> tuple[Command, argparse.Namespace]:
     parser = make_parser()
     if words[:1] == ["run"]:
         return command("run"), _parse_run(parser, words[1:])
-    arguments = parser.parse_args(words)
+    arguments = _understood(parser, words)
     if arguments.command is None:
         raise Failure(f"no command given\n{parser.format_help()}", Status.USAGE)
     return command(arguments.command), arguments
+
+
+def _understood(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
+    arguments, unknown = parser.parse_known_args(words)
+    if unknown:
+        of = f"{PROGRAM} {arguments.command}" if arguments.command else PROGRAM
+        raise Failure(f"unknown arguments: {' '.join(unknown)}; see {of} --help", Status.USAGE)
+    return arguments
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -114,6 +122,7 @@ def _add_argument(parser: argparse.ArgumentParser, argument: Argument) -> None:
         argument.name,
         metavar=argument.metavar,
         nargs=argument.nargs,
+        default=[] if argument.nargs == "*" else None,  # without one it would be required
         choices=argument.choices or None,
         help=argument.help,
     )
@@ -124,20 +133,28 @@ def _parse_run(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Na
     # looked at, however much it looks like an option of ours.
     at = _program_begins_at(words)
     ours, program = words[:at], words[at:]
-    # With -h, or without a program, this ends here.
-    arguments = parser.parse_args(["run", *ours, *(["--", "program"] if program else [])])
+    asks_for_help = "-h" in ours or "--help" in ours
+    if (not program or program == ["--"]) and not asks_for_help:
+        _understood(parser, ["run", *ours, "--", "program"])  # complains of our options first
+        raise Failure(
+            "nothing to run: name a script, -m MODULE or -c COMMAND after the options; "
+            f"see {PROGRAM} run --help",
+            Status.USAGE,
+        )
+    # With -h this ends here.
+    arguments = _understood(parser, ["run", *ours, *(["--", "program"] if program else [])])
     arguments.program = _split_program(program)
     return arguments
 
 
 def _program_begins_at(words: list[str]) -> int:
-    takes_value = {
-        flag for option in command("run").options if option.metavar for flag in option.flags
-    }
+    options = command("run").options
+    takes_value = {flag for option in options if option.metavar for flag in option.flags}
+    last = {flag for option in options if option.is_last for flag in option.flags}
     at = 0
     while at < len(words):
         word = words[at]
-        if word[:2] in ("-m", "-c") or word == "-" or not word.startswith("-") or word == "--":
+        if word[:2] in last or word == "-" or not word.startswith("-") or word == "--":
             break
         at += 2 if word in takes_value else 1
     return min(at, len(words))

@@ -14,6 +14,9 @@ DESCRIPTION = (
     "glob, or - for standard input."
 )
 
+# What a shell offers; each but the first two also takes an index.
+DEVICES = ("auto", "all", "cpu", "cuda", "xpu", "mps", "mtia", "hpu", "npu", "xla")
+
 WATCH_OPTIONS = (
     Option(
         ("--devices",),
@@ -22,6 +25,7 @@ WATCH_OPTIONS = (
         "NAMES",
         convert=kinds.names,
         default=["auto"],
+        completes="device",
         environment="CYCLEWATCH_DEVICES",
     ),
     Option(
@@ -39,6 +43,7 @@ WATCH_OPTIONS = (
         "suffix of --output says, else html)",
         "FORMATS",
         convert=kinds.names,
+        completes="format",
         environment="CYCLEWATCH_FORMAT",
     ),
     Option(
@@ -127,6 +132,8 @@ COMMANDS = (
             *WATCH_OPTIONS,
             Option(("-f", "--force"), "let --output replace a file that is there already"),
             Option(("-q", "--quiet"), "print nothing at the end either"),
+            Option(("-m",), "run a module, as python -m does", "MODULE", is_last=True),
+            Option(("-c",), "run this code, as python -c does", "COMMAND", is_last=True),
         ),
         (
             Argument(
@@ -257,7 +264,12 @@ COMMANDS = (
         "signature, the pattern is looked up in the reports given.",
         (_WIDTH, _COLOR, _JSON),
         (
-            Argument("subject", "SIGNATURE|PATTERN", "such as closure-captures-self", completes=""),
+            Argument(
+                "subject",
+                "SIGNATURE|PATTERN",
+                "such as closure-captures-self",
+                completes="pattern",
+            ),
             Argument(
                 "files", "FILE", "reports that have the signature (default: this folder's)", "*"
             ),
@@ -267,7 +279,8 @@ COMMANDS = (
         "completion",
         "print a completion script for a shell",
         'For bash, put  eval "$(cyclewatch completion bash)"  into ~/.bashrc. For zsh, write '
-        "the output to a file named _cyclewatch in a folder of $fpath.",
+        "the output to a file named _cyclewatch in a folder of $fpath; or evaluate it in ~/.zshrc, "
+        "after compinit.",
         (),
         (Argument("shell", "SHELL", "bash or zsh", choices=("bash", "zsh"), completes=""),),
     ),
