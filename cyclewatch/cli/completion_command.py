@@ -30,13 +30,14 @@ def main(arguments: argparse.Namespace) -> int:
 
 def _words(of: Option | Argument) -> tuple[str, ...]:
     """What to offer for it, if that is no file."""
-    known = {
-        "format": _native.format_names,
-        "device": lambda: DEVICES,
+    if of.completes == "format":
+        return tuple(_native.format_names())
+    if of.completes == "device":
+        return DEVICES
+    if of.completes == "pattern":
         # Those of a configuration are known only where it is.
-        "pattern": lambda: sorted(pattern.id for pattern in _native.patterns()),
-    }
-    return of.choices or tuple(known.get(of.completes, tuple)())
+        return tuple(sorted(pattern.id for pattern in _native.patterns()))
+    return of.choices
 
 
 def _is_list(of: Option | Argument) -> bool:
