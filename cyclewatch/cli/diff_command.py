@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 def main(arguments: argparse.Namespace) -> int:
     """Print the changes; with --fail, NO if something is new or has grown."""
-    changes = comparison.compare(
-        inputs.load_one(arguments.before), inputs.load_one(arguments.after)
-    )
+    changes = comparison.compare(*inputs.load_pair(arguments.before, arguments.after))
     by_kind = {kind: [each for each in changes if each.kind == kind] for kind in comparison.KINDS}
     if arguments.json:
         data = {kind: [each._asdict() for each in found] for kind, found in by_kind.items()}

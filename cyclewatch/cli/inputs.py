@@ -11,7 +11,7 @@ from typing import NamedTuple
 import cyclewatch
 from cyclewatch import _native
 from cyclewatch.cli import terminal
-from cyclewatch.cli.failures import Failure
+from cyclewatch.cli.failures import Failure, Status
 
 # Files of a folder that may be reports; where one process left both, the first is read.
 _SUFFIXES = (".json", ".html", ".htm")
@@ -44,6 +44,16 @@ def load_one(word: str) -> cyclewatch.Report:
     return merged(load([word]))
 
 
+def load_pair(before: str, after: str) -> tuple[cyclewatch.Report, cyclewatch.Report]:
+    """Read the two reports that are to be compared."""
+    if before == after == "-":
+        raise Failure(
+            "BEFORE and AFTER cannot both be standard input; give one of them as a file",
+            Status.USAGE,
+        )
+    return load_one(before), load_one(after)
+
+
 def merged(inputs: list[Input]) -> cyclewatch.Report:
     """All of them as one report."""
     if len(inputs) == 1:
@@ -56,6 +66,8 @@ def _expand(words: list[str]) -> list[tuple[str, bool]]:
     """Paths, each with whether it has to be a report."""
     paths: list[tuple[str, bool]] = []
     for word in words:
+        if not word:
+            raise Failure("a FILE is empty text; give a name, or . for this folder", Status.USAGE)
         if word == "-" or not os.path.lexists(word):
             matches = sorted(glob.glob(word, recursive=True)) if glob.has_magic(word) else []
             paths += [(match, False) for match in matches] or [(word, True)]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import NamedTuple, NoReturn
 
 from cyclewatch import _native
@@ -45,11 +46,25 @@ def parse(words: list[str]) -> tuple[Command, argparse.Namespace]:
 
 
 def _understood(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
-    arguments, unknown = parser.parse_known_args(words)
+    try:
+        arguments, unknown = parser.parse_known_args(words)
+    except Failure:
+        _name_file_like_an_option(words)
+        raise
     if unknown:
+        _name_file_like_an_option(unknown)
         of = f"{PROGRAM} {arguments.command}" if arguments.command else PROGRAM
         raise Failure(f"unknown arguments: {' '.join(unknown)}; see {of} --help", Status.USAGE)
     return arguments
+
+
+def _name_file_like_an_option(words: list[str]) -> None:
+    # "-x.json" is no option that anybody gave by mistake where there is such a file.
+    for word in words:
+        if word == "--":
+            return
+        if word.startswith("-") and word != "-" and os.path.lexists(word):
+            raise Failure(f"{word} is taken for an option; that file is ./{word}", Status.USAGE)
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -18,8 +18,7 @@ def main(arguments: argparse.Namespace) -> int:
     """OK only if every expected signature is gone and fewer bytes are held in loops."""
     if not arguments.expect:
         raise Failure("--expect SIGNATURE says what has to be gone", Status.USAGE)
-    before = inputs.load_one(arguments.before)
-    after = inputs.load_one(arguments.after)
+    before, after = inputs.load_pair(arguments.before, arguments.after)
     kinds = {each.signature: each.kind for each in comparison.compare(before, after)}
     gone = {signature: kinds.get(signature, "absent") for signature in arguments.expect}
     held = (comparison.held_in_loops(before), comparison.held_in_loops(after))

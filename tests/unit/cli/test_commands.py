@@ -69,6 +69,13 @@ def test_inputs_are_files_folders_globs_and_standard_input(command, report, tmp_
         (["show", "text.json"], 3, "text.json"),
         (["show", "empty"], 3, "no report in empty"),
         (["show"], 2, "FILE"),
+        (["show", ""], 2, "a FILE is empty text"),
+        (["show", "-dash.json"], 2, "-dash.json is taken for an option; that file is ./-dash.json"),
+        (["show", "report.json", "-dash.json"], 2, "that file is ./-dash.json"),
+        (["run", "-dash.json"], 2, "that file is ./-dash.json"),
+        (["diff", "-", "-"], 2, "cannot both be standard input"),
+        (["verify", "-", "-", "-e", "cw1-0"], 2, "cannot both be standard input"),
+        (["explain", ""], 2, "no pattern is named ''"),
         (["shwo"], 2, "shwo"),
         ([], 2, "no command given"),
         (["show", "--width", "3", "x"], 2, "columns"),
@@ -91,6 +98,7 @@ def test_inputs_are_files_folders_globs_and_standard_input(command, report, tmp_
 def test_mistakes_are_named(command, report, tmp_path, words, status, sentence):
     (tmp_path / "empty").mkdir()
     (tmp_path / "text.json").write_text("no")
+    (tmp_path / "-dash.json").write_text("no")
     outcome = command(*words)
     assert (outcome.status, outcome.out) == (status, "")
     assert sentence in outcome.err
