@@ -125,6 +125,12 @@ def named_reports(settings: Mapping[str, Any], script: str) -> dict[str, str]:
     return {each: f"{folder}/{name}.{_suffix(each)}" for each in formats if name}
 
 
+def report_file(settings: Mapping[str, Any], script: str) -> str:
+    """A file where a report will be, for a look at whether it can be."""
+    folder, name, formats = _report_place(settings["output"], settings["format"], script)
+    return f"{folder}/{name or 'report'}.{_suffix(formats[0])}"
+
+
 def _report_place(
     output: str | None, formats: list[str] | None, script: str
 ) -> tuple[str, str, list[str]]:

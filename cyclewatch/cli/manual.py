@@ -75,7 +75,8 @@ _SWITCH = (
 )
 _RUN_STATUS = (
     "run ends as the program ended, or by the signal that ended it; with --fail it ends with 1 "
-    "where that would have been 0 and a finding remains."
+    "where that would have been 0 and a finding remains. Where the command line makes no sense, or "
+    "no file can be written where --output says, it ends with 2 or 3 before the program begins."
 )
 
 

@@ -9,6 +9,7 @@ import stat
 from cyclewatch import _native
 from cyclewatch.cli import terminal
 from cyclewatch.cli.failures import Failure
+from cyclewatch.writing import why_not
 
 
 def write(path: str, contents: str | bytes, force: bool) -> None:
@@ -37,6 +38,13 @@ def refuse_to_replace(path: str, force: bool) -> None:
     """Fail early, before the work, where write() is going to."""
     if path != "-" and not force and os.path.lexists(path) and not _is_device(path):
         raise Failure(f"{path} exists; --force replaces it")
+
+
+def refuse_unwritable(path: str) -> None:
+    """Fail early, before the work, where it can be seen that write() is going to."""
+    why = None if _is_device(path) else why_not(path)
+    if why is not None:
+        raise Failure(f"cannot write {path}: {why}")
 
 
 def _is_device(path: str) -> bool:

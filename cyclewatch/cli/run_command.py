@@ -33,6 +33,8 @@ def main(arguments: argparse.Namespace) -> int:
     try:
         for path in whole_program.named_reports(settings, script).values():
             outputs.refuse_to_replace(path, arguments.force)
+        if arguments.output:
+            outputs.refuse_unwritable(whole_program.report_file(settings, script))
         _prepare_interpreter(program)
         whole_program.start(settings, script, replace=arguments.force, quiet=arguments.quiet)
     except ValueError as error:

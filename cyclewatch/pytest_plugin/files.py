@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
 from cyclewatch.pytest_plugin.loops import REPORT_NAME
+from cyclewatch.writing import why_not
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ def refuse_unwritable(settings: Settings) -> None:
         "--cyclewatch-baseline": settings.baseline if settings.update_baseline else None,
     }
     for flag, path in wanted.items():
-        why = _why_not(path) if path is not None else None
+        why = why_not(path) if path is not None else None
         if why is not None:
             raise pytest.UsageError(f"{flag}: {path} cannot be written: {why}")
 
@@ -44,18 +44,5 @@ def written(what: str, path: Path) -> Iterator[None]:
     except OSError as error:
         # In words of ours first: "File exists" is what the system says of a file that a folder
         # should be.
-        why = _why_not(path) or error.strerror or error
+        why = why_not(path) or error.strerror or error
         raise CannotWrite(f"{what} {path} cannot be written: {why}") from None
-
-
-def _why_not(path: Path) -> str | None:
-    # What can be seen from outside. Folders that are missing are made, so the nearest one counts.
-    if os.path.isdir(path):
-        return "it is a folder"
-    for folder in path.parents:
-        if os.path.isdir(folder):
-            allowed = os.access(folder, os.W_OK | os.X_OK)
-            return None if allowed else f"no permission to write in the folder {folder}"
-        if os.path.lexists(folder):
-            return f"{folder} is no folder"
-    return None

@@ -240,6 +240,32 @@ def test_fail_says_why_and_keeps_other_statuses(python, program):
     assert python.start(*run, "program.py").returncode == 9
 
 
+@pytest.mark.parametrize(
+    "output", ["program.py/report.json", "program.py/a/b/", "/dev/null/r.json"]
+)
+def test_report_that_cannot_be_written_is_refused_before_the_program_runs(python, program, output):
+    program(LEAK)
+    outcome = python.start("-m", "cyclewatch", "run", "-o", output, "program.py")
+    assert (outcome.returncode, outcome.stdout) == (3, b"")
+    (line,) = outcome.stderr.splitlines()
+    assert line.startswith(b"cyclewatch: cannot write ")
+    assert line.endswith(b" is no folder")
+
+
+def test_program_runs_all_the_same_where_a_variable_names_no_place(python, program, tmp_path):
+    program(LEAK)
+    (tmp_path / "temporary").mkdir()
+    outcome = python.start(
+        "program.py",
+        TMPDIR=str(tmp_path / "temporary"),
+        CYCLEWATCH="1",
+        CYCLEWATCH_OUTPUT="program.py/report.json",
+    )
+    assert (outcome.returncode, outcome.stdout, outcome.stderr) == (0, b"done\n", b"")
+    (path,) = (tmp_path / "temporary").iterdir()
+    assert cyclewatch.Report.load(path).findings[0].occurrences == 3
+
+
 def test_garbage_left_at_the_end_is_found_on_request(python, program, tmp_path):
     program(LEAK.replace("gc.collect()", "gc.disable()"))
     python.both("program.py", options=["-o", "without.json"])

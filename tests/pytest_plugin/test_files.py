@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from cyclewatch.pytest_plugin import files
+from cyclewatch import writing
 
 CLEAN = "def test_clean():\n    pass"
 LEAK = "import loops\ndef test_leak():\n    loops.Engine(1000)"
@@ -46,8 +46,9 @@ def test_folder_in_place_of_a_file_ends_the_run_before_it_begins(run, project):
 def test_folder_without_permission_ends_the_run_before_it_begins(run, project, monkeypatch, file):
     # Nothing is forbidden to root, who may run these tests.
     allowed = os.access
+    forbidden = str(project.path)
     monkeypatch.setattr(
-        files.os, "access", lambda path, how: path != project.path and allowed(path, how)
+        writing.os, "access", lambda path, how: path != forbidden and allowed(path, how)
     )
     result = run("--cyclewatch", *OPTIONS[file], test_it=CLEAN)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
