@@ -3,9 +3,39 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 namespace cyclewatch::base {
+namespace {
+
+// Where the first bracket over the limit stands. Looked for before parsing, because a parser
+// is the wrong place to find out that a file is hostile.
+std::optional<std::size_t> find_too_deep(std::string_view text) {
+    std::size_t depth = 0;
+    bool in_string = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (in_string) {
+            if (c == '\\') {
+                ++i;
+            } else if (c == '"') {
+                in_string = false;
+            }
+        } else if (c == '"') {
+            in_string = true;
+        } else if (c == '[' || c == '{') {
+            if (++depth > kMaxJsonDepth) {
+                return i;
+            }
+        } else if ((c == ']' || c == '}') && depth > 0) {
+            --depth;
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace
 
 JsonValue::JsonValue() = default;
 JsonValue::JsonValue(Data data) : data_(std::move(data)) {}
@@ -77,10 +107,6 @@ class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
         return true;
     }
     bool open(JsonValue::Data data) {
-        if (open_.size() == kMaxJsonDepth) {
-            outcome_.error = JsonOutcome::Error::too_deep;
-            return false;
-        }
         JsonValue& value = next();
         value.data_ = std::move(data);
         open_.push_back(&value);
@@ -97,6 +123,11 @@ class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
 
 JsonOutcome parse_json(std::string_view text) {
     JsonOutcome outcome;
+    if (const auto deep = find_too_deep(text)) {
+        outcome.error = JsonOutcome::Error::too_deep;
+        outcome.position = *deep;
+        return outcome;
+    }
     JsonBuilder builder(outcome);
     (void)nlohmann::json::sax_parse(text, &builder);
     return outcome;

@@ -147,13 +147,6 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
     return {std::move(started).value()};
 }
 
-void set_step(const NativeWatch& self, std::int64_t number) {
-    if (number < 0) {
-        throw py::value_error("a step counts from 0 upwards, not " + std::to_string(number));
-    }
-    self.watch->set_step(number);
-}
-
 void bind_native_watch(py::module_& module) {
     py::class_<NativeWatch>(module, "NativeWatch", "One watch; stays readable after stop().")
         .def_property_readonly(
@@ -180,7 +173,10 @@ void bind_native_watch(py::module_& module) {
                  pass_on_interrupt();
                  return self.watch->stats();
              })
-        .def("step", &set_step, py::arg("number"))
+        .def(
+            "step",
+            [](const NativeWatch& self, std::int64_t number) { self.watch->set_step(number); },
+            py::arg("number"))
         .def(
             "flush",
             [](const NativeWatch& self, double seconds) { self.watch->flush(seconds); },

@@ -23,42 +23,22 @@ namespace {
 
 using base::JsonValue;
 
-// Where the first bracket over the limit stands. Looked for before parsing, because a parser
-// is the wrong place to find out that a file is hostile.
-std::optional<std::size_t> find_too_deep(std::string_view text) {
-    std::size_t depth = 0;
-    bool in_string = false;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const char c = text[i];
-        if (in_string) {
-            if (c == '\\') {
-                ++i;
-            } else if (c == '"') {
-                in_string = false;
-            }
-        } else if (c == '"') {
-            in_string = true;
-        } else if (c == '[' || c == '{') {
-            if (++depth > base::kMaxJsonDepth) {
-                return i;
-            }
-        } else if ((c == ']' || c == '}') && depth > 0) {
-            --depth;
-        }
-    }
-    return std::nullopt;
-}
-
 std::string describe(const base::JsonOutcome& outcome, std::size_t offset, std::size_t size) {
-    if (outcome.error == base::JsonOutcome::Error::number_too_large) {
-        return "the number ending at byte " + std::to_string(offset + outcome.position) +
+    using Error = base::JsonOutcome::Error;
+    const std::string place = "byte " + std::to_string(offset + outcome.position);
+    if (outcome.error == Error::too_deep) {
+        return "nested more than " + std::to_string(base::kMaxJsonDepth) + " levels deep at " +
+               place + ": not a cyclewatch report";
+    }
+    if (outcome.error == Error::number_too_large) {
+        return "the number ending at " + place +
                " is too large for any computer: the file is damaged";
     }
     if (outcome.position > size) {
         return "the file ends at byte " + std::to_string(offset + size) +
                ", in the middle of the report: it was cut short";
     }
-    return "not valid JSON at byte " + std::to_string(offset + outcome.position) + ", near \"" +
+    return "not valid JSON at " + place + ", near \"" +
            truncate_middle(clean_text(outcome.near), 40) + "\"";
 }
 
@@ -292,11 +272,6 @@ std::string check_header(const JsonValue& document) {
 }
 
 base::Result<model::Report> read(std::string_view text, std::size_t offset) {
-    if (const auto deep = find_too_deep(text)) {
-        return base::Error{"nested more than " + std::to_string(base::kMaxJsonDepth) +
-                           " levels deep at byte " + std::to_string(offset + *deep) +
-                           ": not a cyclewatch report"};
-    }
     const base::JsonOutcome outcome = base::parse_json(text);
     if (outcome.error != base::JsonOutcome::Error::none) {
         return base::Error{describe(outcome, offset, text.size())};

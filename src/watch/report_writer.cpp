@@ -18,7 +18,7 @@ namespace cyclewatch::watch {
 namespace {
 
 // After the plain name come -2, -3 ... up to this.
-constexpr int kMostNames = 1000;
+constexpr int kMostNames = 999;
 
 std::string temporary_directory() {
     const char* wish = std::getenv("TMPDIR");
@@ -85,22 +85,26 @@ void ReportWriter::choose_directory() {
     plan_.directory = absolute(plan_.directory);
 }
 
+std::string ReportWriter::numbered(int number, const std::string& format) const {
+    const std::string mark = number == 1 ? "" : "-" + std::to_string(number);
+    return plan_.directory + "/" + plan_.stem + mark + suffix_of(format);
+}
+
 void ReportWriter::choose_names() {
     // An older process of the same id may have left its report here: that stays.
-    std::string stem = plan_.directory + "/" + plan_.stem;
-    const auto taken = [&](const std::string& candidate) {
+    const auto taken = [&](int number) {
         return !plan_.replace && std::ranges::any_of(plan_.formats, [&](const std::string& format) {
-            const std::string path = candidate + suffix_of(format);
+            const std::string path = numbered(number, format);
             struct stat status {};
             return (plan_.reserved && plan_.reserved(path)) || ::lstat(path.c_str(), &status) == 0;
         });
     };
-    std::string candidate = stem;
-    for (int number = 2; taken(candidate) && number < kMostNames; ++number) {
-        candidate = stem + "-" + std::to_string(number);
+    int number = 1;
+    while (number < kMostNames && taken(number)) {
+        ++number;
     }
     for (const std::string& format : plan_.formats) {
-        paths_.push_back(candidate + suffix_of(format));
+        paths_.push_back(numbered(number, format));
     }
 }
 
@@ -205,9 +209,8 @@ std::error_code ReportWriter::put(const std::string& text, std::size_t format) {
     const Existing existing = written_[format] ? Existing::replace : Existing::keep;
     std::error_code error = write_file(paths_[format], text, existing, Readers::owner);
     // A process of the same id, in another container, came first since the name was chosen.
-    for (int number = 2; error == std::errc::file_exists && number < kMostNames; ++number) {
-        std::string next = plan_.directory + "/" + plan_.stem + "-" + std::to_string(number) +
-                           suffix_of(plan_.formats[format]);
+    for (int number = 2; error == std::errc::file_exists && number <= kMostNames; ++number) {
+        std::string next = numbered(number, plan_.formats[format]);
         error = write_file(next, text, Existing::keep, Readers::owner);
         if (!error) {
             const std::lock_guard lock(mutex_);

@@ -60,6 +60,8 @@ class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
   private:
     void choose_directory();
     void choose_names();
+    // The path of that format: with the plain name if `number` is 1, else with -2, -3 ...
+    [[nodiscard]] std::string numbered(int number, const std::string& format) const;
     void run() noexcept;
     // Writes what there is now, with `lock` on mutex_ released meanwhile.
     void write_unlocked(std::unique_lock<std::mutex>& lock) noexcept;
