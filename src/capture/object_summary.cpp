@@ -161,10 +161,25 @@ std::string module_of_globals(PyObject* globals) {
     return std::string(Utf8Text(find_in_dict(globals, "__name__")).view());
 }
 
+// The qualified name of code, without the functions that 3.11 makes of the comprehensions around
+// it: from 3.12 on comprehensions are inlined and leave no trace there, and a loop's signature is
+// the same on both.
+std::string qualified_name(PyCodeObject* code) {
+    const Utf8Text text(code->co_qualname);
+    std::string name(text.view());
+    for (const std::string_view inlined : {"<listcomp>.", "<setcomp>.", "<dictcomp>."}) {
+        std::size_t at = 0;
+        while ((at = name.find(inlined, at)) != std::string::npos) {
+            name.erase(at, inlined.size());
+        }
+    }
+    return name;
+}
+
 void set_code_name(ObjectSummary& summary, PyCodeObject* code, std::string module) {
     summary.module = std::move(module);
     summary.name = summary.module.empty() ? "" : summary.module + ".";
-    summary.name += Utf8Text(code->co_qualname).view();
+    summary.name += qualified_name(code);
 }
 
 void set_place(ObjectSummary& summary, Place place) {
