@@ -5,9 +5,9 @@
 #include <tuple>
 
 #include "analysis/cut.h"
-#include "analysis/headline.h"
 #include "analysis/names.h"
 #include "analysis/picture.h"
+#include "analysis/remedy.h"
 #include "model/loop_gap.h"
 
 namespace cyclewatch::analysis {
@@ -97,9 +97,7 @@ void FindingBuilder::describe(const Component& component,
     const Cut cut = choose_cut(graph_, component, loop, held_);
     list_cut(cut);
     finding_.advice = advice_of(graph_, cut);
-    const std::uint64_t reached = walk.bytes();
-    finding_.headline = headline_of(
-        graph_, loop_edges, cut, held_bytes, reached > held_bytes ? reached - held_bytes : 0);
+    finding_.remedy = remedy_of(graph_, cut);
     std::vector<std::uint32_t> cut_edges;
     for (const Candidate& candidate : cut.cut) {
         cut_edges.insert(cut_edges.end(), candidate.edges.begin(), candidate.edges.end());

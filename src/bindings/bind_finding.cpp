@@ -12,6 +12,7 @@
 #include "base/byte_size.h"
 #include "bindings/values.h"
 #include "model/finding.h"
+#include "render/headline.h"
 #include "render/renderer.h"
 
 namespace cyclewatch::bindings {
@@ -202,8 +203,12 @@ void bind_finding(py::module_& module) {
                       "The same on every run, rank and machine: 'cw1-' and 16 digits.")
         .def_readonly("pattern", &Finding::pattern, "What kind of loop it is, or 'unknown'.")
         .def_readonly("title", &Finding::title, "The loop in short: 'Engine.hook -> Engine'.")
+        .def_property_readonly("headline",
+                               &render::headline,
+                               "One sentence: how many loops keep how much alive, all occurrences "
+                               "together, and what to cut.")
         .def_readonly(
-            "headline", &Finding::headline, "One sentence: what keeps how much, and what to cut.")
+            "remedy", &Finding::remedy, "What to cut, in a few words: the sentence's end.")
         .def_readonly("held_bytes",
                       &Finding::held_bytes,
                       "Device bytes that only this loop kept, each storage once, over all "

@@ -113,7 +113,7 @@ struct Finding {
     std::string signature;  // "cw1-" and 16 hexadecimal digits
     std::string pattern;    // "closure-captures-self" ...; "unknown" if none fits
     std::string title;      // "Engine.callbacks -> [0] -> <lambda>.closure:self -> Engine"
-    std::string headline;   // one sentence: what keeps how much, and what to cut
+    std::string remedy;     // "cut <lambda>.closure:self (train.py:12)": ends the headline
     std::string advice;     // what to write instead, a sentence or two; "" if nothing is known
     Standing standing = Standing::fresh;
     std::string standing_reason;  // why it has that standing, in words; "" for a fresh one

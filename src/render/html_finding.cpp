@@ -7,6 +7,7 @@
 
 #include "base/byte_size.h"
 #include "model/loop_gap.h"
+#include "render/headline.h"
 #include "render/html_pattern.h"
 #include "render/html_writer.h"
 #include "render/labels.h"
@@ -57,8 +58,7 @@ std::string heading(const Finding& finding, std::size_t rank) {
     return "<header><h2 id=\"h" + number + "\"><span class=\"rank\">" + number + "</span> " +
            "<span class=\"title\">" + title_markup(finding.title) + "</span></h2>\n" +
            wrap_markup("p", "facts", facts) + "\n" +
-           (finding.headline.empty() ? std::string()
-                                     : element("p", "headline", prose(finding.headline))) +
+           element("p", "headline", prose(headline(finding))) +
            (finding.standing_reason.empty()
                 ? std::string()
                 : element("p",

@@ -172,9 +172,9 @@ double share_of(std::uint64_t part, std::uint64_t whole) {
     return std::min(1.0, static_cast<double>(part) / static_cast<double>(whole));
 }
 
-std::string memory_kind(const model::Report& report) {
+std::string memory_kind(std::span<const model::Finding> findings) {
     std::set<std::string> devices;
-    for (const model::Finding& finding : report.findings) {
+    for (const model::Finding& finding : findings) {
         for (const model::OwnerSummary& owner : finding.owners) {
             devices.insert(owner.device);
         }
@@ -192,7 +192,7 @@ std::string summary_sentence(const model::Report& report) {
         longest = std::max(longest, finding.dead_for_at_most);
     }
     std::string sentence = counted(total_loops(report), "reference loop") + " kept " +
-                           format_bytes(report.held_bytes) + " of " + memory_kind(report);
+                           format_bytes(report.held_bytes) + " of " + memory_kind(report.findings);
     sentence += longest > 0 ? " for up to " + format_duration(longest) + " after its last use."
                             : " after its last use.";
     return sentence;

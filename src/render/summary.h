@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,8 @@ namespace cyclewatch::render {
 // train.py, ranks 0 to 15 ...".
 [[nodiscard]] std::string program_line(const std::vector<model::ProgramInfo>& processes);
 
-// "cuda:0 memory" if all owners are on one device, else "device memory".
-[[nodiscard]] std::string memory_kind(const model::Report& report);
+// "cuda:0 memory" if all their owners are on one device, else "device memory".
+[[nodiscard]] std::string memory_kind(std::span<const model::Finding> findings);
 
 // The part of `part` in `whole`, between 0 and 1.
 [[nodiscard]] double share_of(std::uint64_t part, std::uint64_t whole);

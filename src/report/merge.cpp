@@ -70,7 +70,7 @@ void merge_owners(model::Finding& stored, Owners owners) {
 void show(model::Finding& stored, model::Finding& heavier) {
     stored.pattern = std::move(heavier.pattern);
     stored.title = std::move(heavier.title);
-    stored.headline = std::move(heavier.headline);
+    stored.remedy = std::move(heavier.remedy);
     stored.advice = std::move(heavier.advice);
     stored.loop = std::move(heavier.loop);
     stored.cut = std::move(heavier.cut);

@@ -90,21 +90,27 @@ def work():
     watch.stop()
 issued = caught(work)
 report = watch.report()
-answer([issued, logged, [[f.headline, f.cut.location] for f in report.findings]])
+found = [[f.headline, f.remedy, f.cut.location] for f in report.findings]
+answer([issued, logged, found])
 """)
     issued, logged, findings = answer_of(outcome)
     # One for each finding, however often its loop was made.
     assert len(issued) == len(findings) == 2
-    for (message, category, path, line), (headline, location) in zip(issued, findings, strict=True):
+    for (message, category, path, line), (_, remedy, location) in zip(
+        issued, findings, strict=True
+    ):
         assert category == "TensorCycleWarning"
-        assert message.startswith(headline)
+        assert message.splitlines()[0].endswith(f" of cpu memory alive: {remedy}.")
         if location is not None:
             assert f"{path}:{line}" == location
+    # A warning tells of the first loop of a kind, the report of all of them.
+    assert issued[0][0].startswith("Handler is part of a reference loop that keeps 100 B")
+    assert findings[0][0].startswith("3 reference loops through Handler keep 300 B")
     assert issued[0][2:] == [str(tmp_path / "train_model.py"), line_of("lambda: self")]
     # The logger got the card of each, and each names the report.
     assert [level for level, _ in logged] == ["WARNING", "WARNING"]
     (report,) = tmp_path.glob("cyclewatch-*.html")
-    for (_, card), (headline, _) in zip(logged, findings, strict=True):
+    for _, card in logged:
         assert "cut" in card
         assert str(report) in card
         assert len(card.splitlines()) <= 26

@@ -64,7 +64,7 @@ model::Finding overfull_finding() {
     for (int i = 0; i < 400; ++i) {
         prose += "word ";
     }
-    finding.title = finding.headline = finding.advice = finding.standing_reason = prose;
+    finding.title = finding.remedy = finding.advice = finding.standing_reason = prose;
     finding.shared_bytes = 1;
     finding.cut.assign(9, finding.cut.front());
     finding.cut.front().reason = prose;

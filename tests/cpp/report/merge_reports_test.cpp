@@ -37,7 +37,7 @@ Report of_rank(int rank,
         for (const std::string& signature : signatures) {
             model::Finding finding;
             finding.signature = signature;
-            finding.headline = "of rank " + std::to_string(rank);
+            finding.remedy = "of rank " + std::to_string(rank);
             finding.held_bytes = finding.largest_bytes = record.released_bytes;
             finding.occurrences = 1;
             findings.push_back(finding);
@@ -80,7 +80,7 @@ TEST(MergeReports, JoinsEqualFindingsOfSeveralRanks) {
     EXPECT_EQ(finding.held_bytes, 2U * 1 + 3U * 3);
     EXPECT_EQ(finding.occurrences, 5U);
     EXPECT_EQ(finding.byte_seconds, 2.0 * 11);
-    EXPECT_EQ(finding.headline, "of rank 2") << "the heaviest is shown";
+    EXPECT_EQ(finding.remedy, "of rank 2") << "the heaviest is shown";
     EXPECT_EQ(finding.first_seen, 11) << "of rank 0, which met it soonest";
     EXPECT_EQ(finding.last_seen, 33);
     const std::vector<model::Sighting> expected{{0, 2, 2, 11, 5}, {1, 3, 9, 31, 5}};

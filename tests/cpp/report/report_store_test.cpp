@@ -24,7 +24,7 @@ model::CollectionRecord record(std::uint64_t number, std::uint64_t released = 0)
 model::Finding finding(const std::string& signature, std::uint64_t bytes) {
     model::Finding result;
     result.signature = signature;
-    result.headline = "keeps " + std::to_string(bytes);
+    result.remedy = "keeps " + std::to_string(bytes);
     result.held_bytes = result.largest_bytes = bytes;
     result.occurrences = 1;
     return result;
@@ -87,7 +87,7 @@ TEST(ReportStore, AddsUpWhatEqualFindingsHeld) {
     EXPECT_EQ(merged.first_seen, 1.0);
     EXPECT_EQ(merged.last_seen, 7.0);
     EXPECT_EQ(merged.dead_for_at_most, 10.0) << "the longest wait";
-    EXPECT_EQ(merged.headline, "keeps 32") << "the heaviest occurrence is shown";
+    EXPECT_EQ(merged.remedy, "keeps 32") << "the heaviest occurrence is shown";
 }
 
 TEST(ReportStore, SaysWhatTheProcessSawAndHowLongBytesWaited) {

@@ -22,9 +22,7 @@ Finding awaitable_finding() {
     finding.title =
         "AwaitableTensorWithViewCallback.callback -> <lambda>.closure:self -> "
         "AwaitableTensorWithViewCallback";
-    finding.headline =
-        "64 loops of AwaitableTensorWithViewCallback and a lambda it keeps held 256 MiB; the "
-        "lambda need not capture self.";
+    finding.remedy = "cut <lambda>.closure:self (awaitable.py:44)";
     finding.held_bytes = 256 * kMiB;
     finding.shared_bytes = 0;
     finding.occurrences = 64;
@@ -105,7 +103,7 @@ Finding tie_finding() {
     finding.signature = "cw1-00ff13d7a6c2e981";
     finding.pattern = "unknown";
     finding.title = "Node.other -> Node.other -> Node";
-    finding.headline = "100 loops of two Node objects that refer to each other held 50.0 MiB.";
+    finding.remedy = "cut Node.other (simple.py:18) or, just as well, Node.other (simple.py:19)";
     finding.held_bytes = 50 * kMiB;
     finding.shared_bytes = 12 * kMiB;
     finding.occurrences = 100;
@@ -171,7 +169,7 @@ Finding traceback_finding() {
     finding.title =
         "ShardError.__traceback__ -> traceback.tb_frame -> frame load_shard.local:err -> "
         "ShardError";
-    finding.headline = "1 loop through an exception that its own frame still holds kept 24.0 MiB.";
+    finding.remedy = "cut load_shard.local:err (io.py:88) and load_shard.local:first (io.py:91)";
     finding.held_bytes = 24 * kMiB;
     finding.occurrences = 1;
     finding.largest_bytes = 24 * kMiB;
@@ -352,7 +350,7 @@ model::Report make_hostile_report(const std::string& text) {
         }
     };
     for (Finding& finding : report.findings) {
-        finding.signature = finding.pattern = finding.title = finding.headline = text;
+        finding.signature = finding.pattern = finding.title = finding.remedy = text;
         finding.advice = finding.standing_reason = finding.note = text;
         spoil(finding.loop);
         spoil(finding.cut);

@@ -244,7 +244,7 @@ def test_view_opens_the_browser(command, report, tmp_path, monkeypatch):
 def test_strip_removes_paths_and_names(command, report, changed):
     def name_things(data):
         data["findings"][0]["cut"][0]["location"] = "/home/me/secret project/train.py:30"
-        data["findings"][0]["headline"] = "see /home/me/work/train.py:30"
+        data["findings"][0]["remedy"] = "see /home/me/work/train.py:30"
 
     path = changed("full.json", name_things)
     paths = command("strip", "--paths", path).out
@@ -266,14 +266,14 @@ def test_strip_leaves_the_words_of_a_report(command, changed):
     advice = " ".join(each.advice for each in cyclewatch.patterns())
     for word in ("{variable}", "{holder}", "{target}", "{label}", "CudaGraphModule"):
         advice = advice.replace(word, "self")
-    headline = "It keeps 4.0 MiB of device memory alive, and 512 KiB more."
+    remedy = "It keeps 4.0 MiB of device memory alive, and 512 KiB more."
 
     def say(data):
         del data["findings"][1:]
-        data["findings"][0].update(headline=headline, advice=advice)
+        data["findings"][0].update(remedy=remedy, advice=advice)
 
     stripped = json.loads(command("strip", "--names", changed("said.json", say)).out)
-    assert stripped["findings"][0]["headline"] == headline
+    assert stripped["findings"][0]["remedy"] == remedy
     assert stripped["findings"][0]["advice"] == advice
     details = [item["detail"] for item in stripped["findings"][0]["picture"]["items"]]
     assert "torch.Tensor [1024, 1024] float32" in details

@@ -74,7 +74,7 @@ export function searchText(finding: Finding): string {
     const references = [...finding.cut, ...finding.loop, ...finding.alternatives];
     return [
         finding.title,
-        finding.headline,
+        finding.remedy,
         finding.signature,
         finding.pattern,
         finding.note,

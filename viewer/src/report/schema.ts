@@ -44,7 +44,7 @@ export interface Finding {
     signature: string;
     pattern: string;
     title: string;
-    headline: string;
+    remedy: string;
     held_bytes: number;
     shared_bytes: number;
     occurrences: number;

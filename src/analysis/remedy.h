@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one sentence that a tired reader has to understand.
+// What to do about a loop, and why, in words.
 #pragma once
 
-#include <cstdint>
-#include <span>
+#include <cstddef>
 #include <string>
 
 #include "analysis/cut.h"
 
 namespace cyclewatch::analysis {
 
-// "Engine is part of a reference loop that keeps 4.0 KiB of device memory alive: cut
-// <lambda>.closure:self (train.py:12)." `loop`: logical references.
-[[nodiscard]] std::string headline_of(const LogicalGraph& graph,
-                                      std::span<const std::uint32_t> loop,
-                                      const Cut& cut,
-                                      std::uint64_t held_bytes,
-                                      std::uint64_t shared_bytes);
+// "cut <lambda>.closure:self (train.py:12)": the end of a finding's headline.
+[[nodiscard]] std::string remedy_of(const LogicalGraph& graph, const Cut& cut);
 
 // Why to cut reference number `i` of this candidate: what its pattern says and, where one
 // reference is not enough, that.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/headline.h"
+#include "analysis/remedy.h"
 
 #include "analysis/names.h"
-#include "base/byte_size.h"
 #include "catalog/catalog.h"
 #include "catalog/words.h"
 
@@ -35,18 +34,9 @@ catalog::Slots slots_of(const LogicalGraph& graph, std::uint32_t edge) {
             name.empty() ? label : std::string(name)};
 }
 
-std::string what_is_kept(std::uint64_t held_bytes, std::uint64_t shared_bytes) {
-    if (held_bytes > 0) {
-        return "keeps " + base::format_bytes(held_bytes) + " of device memory alive";
-    }
-    if (shared_bytes > 0) {
-        return "keeps " + base::format_bytes(shared_bytes) +
-               " of device memory alive together with other loops";
-    }
-    return "leads to device memory that something else holds too";
-}
+}  // namespace
 
-std::string what_to_do(const LogicalGraph& graph, const Cut& cut) {
+std::string remedy_of(const LogicalGraph& graph, const Cut& cut) {
     if (cut.cut.empty()) {
         return "no single reference stands out";
     }
@@ -68,19 +58,6 @@ std::string what_to_do(const LogicalGraph& graph, const Cut& cut) {
         return text + (same ? " on either side" : " or, just as well, " + other);
     }
     return first.enough ? text : text + " first, though other loops remain";
-}
-
-}  // namespace
-
-std::string headline_of(const LogicalGraph& graph,
-                        std::span<const std::uint32_t> loop,
-                        const Cut& cut,
-                        std::uint64_t held_bytes,
-                        std::uint64_t shared_bytes) {
-    std::string text = short_name(graph, graph.edges[loop.front()].holder);
-    text += loop.size() == 1 ? " refers to itself and " : " is part of a reference loop that ";
-    text += what_is_kept(held_bytes, shared_bytes);
-    return text + ": " + what_to_do(graph, cut) + ".";
 }
 
 std::string reason_of(const LogicalGraph& graph,

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/headline.h"
+
+#include <span>
+
+#include "base/byte_size.h"
+#include "render/summary.h"
+
+namespace cyclewatch::render {
+namespace {
+
+// "function mymodel.Engine.go.<lambda>" -> "<lambda>"; without a dot it stays as it is.
+std::string last_part(const std::string& name) {
+    const std::size_t dot = name.rfind('.');
+    return dot == std::string::npos || dot + 1 == name.size() ? name : name.substr(dot + 1);
+}
+
+// "Engine is part of a reference loop that"
+std::string who(const model::Finding& finding) {
+    const bool several = finding.occurrences > 1;
+    const std::string loops = several ? counted(finding.occurrences, "reference loop") : "";
+    if (finding.loop.empty()) {
+        return several ? loops : "A reference loop";
+    }
+    const std::string holder = last_part(finding.loop.front().holder);
+    if (several) {
+        return loops + " through " + holder;
+    }
+    return holder + (finding.loop.size() == 1 ? " refers to itself and"
+                                              : " is part of a reference loop that");
+}
+
+// "keeps 4.0 KiB of cuda:0 memory alive"
+std::string does_what(const model::Finding& finding) {
+    const std::string verb_end = finding.occurrences > 1 ? " " : "s ";
+    if (finding.held_bytes == 0 && finding.shared_bytes == 0) {
+        return "lead" + verb_end + "to device memory that something else holds too";
+    }
+    const bool own = finding.held_bytes > 0;
+    return "keep" + verb_end + base::format_bytes(own ? finding.held_bytes : finding.shared_bytes) +
+           " of " + memory_kind(std::span(&finding, 1)) + " alive" +
+           (own ? "" : " together with other loops");
+}
+
+}  // namespace
+
+std::string headline(const model::Finding& finding) {
+    const std::string text = who(finding) + " " + does_what(finding);
+    return text + (finding.remedy.empty() ? "." : ": " + finding.remedy + ".");
+}
+
+}  // namespace cyclewatch::render

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/headline.h"
+
+#include <gtest/gtest.h>
+
+namespace cyclewatch::render {
+namespace {
+
+constexpr std::uint64_t kMiB = 1U << 20;
+
+model::Finding finding_of(std::size_t steps, std::uint64_t occurrences) {
+    model::Finding finding;
+    finding.loop.resize(steps);
+    if (steps > 0) {
+        finding.loop.front().holder = "function pkg.Engine.go.<locals>.inner";
+    }
+    finding.occurrences = occurrences;
+    finding.held_bytes = occurrences * 4 * kMiB;
+    finding.remedy = "cut inner.closure:inner (train.py:12)";
+    model::OwnerSummary owner;
+    owner.device = "cuda:0";
+    finding.owners = {owner};
+    return finding;
+}
+
+TEST(Headline, SaysWhatOneLoopKeepsAndWhatToCut) {
+    EXPECT_EQ(headline(finding_of(2, 1)),
+              "inner is part of a reference loop that keeps 4.0 MiB of cuda:0 memory alive: cut "
+              "inner.closure:inner (train.py:12).");
+    EXPECT_EQ(headline(finding_of(1, 1)),
+              "inner refers to itself and keeps 4.0 MiB of cuda:0 memory alive: cut "
+              "inner.closure:inner (train.py:12).");
+}
+
+TEST(Headline, CountsWhatAllLoopsOfAKindKeep) {
+    EXPECT_EQ(headline(finding_of(1, 1200)),
+              "1,200 reference loops through inner keep 4.7 GiB of cuda:0 memory alive: cut "
+              "inner.closure:inner (train.py:12).");
+}
+
+TEST(Headline, NamesTheDeviceOnlyWhereAllOwnersAreOnOne) {
+    model::Finding finding = finding_of(2, 1);
+    finding.owners.push_back(finding.owners.front());
+    finding.owners.back().device = "cuda:1";
+    finding.remedy.clear();
+    EXPECT_EQ(headline(finding),
+              "inner is part of a reference loop that keeps 4.0 MiB of device memory alive.");
+    finding.owners.clear();
+    EXPECT_EQ(headline(finding),
+              "inner is part of a reference loop that keeps 4.0 MiB of device memory alive.");
+}
+
+TEST(Headline, ClaimsNoBytesThatOthersHoldToo) {
+    model::Finding finding = finding_of(2, 2);
+    finding.remedy.clear();
+    finding.held_bytes = 0;
+    finding.shared_bytes = kMiB;
+    EXPECT_EQ(headline(finding),
+              "2 reference loops through inner keep 1.0 MiB of cuda:0 memory alive together with "
+              "other loops.");
+    finding.shared_bytes = 0;
+    EXPECT_EQ(headline(finding),
+              "2 reference loops through inner lead to device memory that something else holds "
+              "too.");
+}
+
+TEST(Headline, DoesWithoutALoop) {
+    model::Finding finding = finding_of(0, 1);
+    finding.remedy.clear();
+    EXPECT_EQ(headline(finding), "A reference loop keeps 4.0 MiB of cuda:0 memory alive.");
+    finding.occurrences = 3;
+    EXPECT_EQ(headline(finding), "3 reference loops keep 4.0 MiB of cuda:0 memory alive.");
+}
+
+}  // namespace
+}  // namespace cyclewatch::render
