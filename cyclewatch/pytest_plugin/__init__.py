@@ -35,8 +35,15 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marks; switch the plugin on if the run asks for it."""
     for mark in MARKS:
         config.addinivalue_line("markers", mark)
-    if read_settings(config).mode != "off":
+    settings = read_settings(config)
+    if settings.mode != "off":
         _switch_on(config)
+    elif _gives_tests_to_workers(config):
+        if settings.devices != ("auto",):
+            from cyclewatch.pytest_plugin.switch import check_devices
+
+            check_devices(settings)  # a worker could only break over them
+        config.pluginmanager.register(_Latecomer(config), "cyclewatch-latecomer")
 
 
 @pytest.hookimpl(trylast=True)
@@ -58,6 +65,31 @@ def tensor_cycles(pytestconfig: pytest.Config) -> Iterator[Watch]:
         devices=settings.devices, min_bytes=settings.min_bytes, budget=1.0
     ) as watch:
         yield watch
+
+
+def _gives_tests_to_workers(config: pytest.Config) -> bool:
+    return config.getoption("dist", "no") != "no" and not hasattr(config, "workeroutput")
+
+
+class _Latecomer:
+    """Switches the plugin on where the tests, and the mark of one of them, are with the workers."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """The first report of a checked test tells."""
+        if not hasattr(report, "cyclewatch_loops"):
+            return
+        plugins = self._config.pluginmanager
+        plugins.unregister(self)
+        try:
+            _switch_on(self._config)
+        except pytest.UsageError as error:
+            pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
+        summary = plugins.get_plugin("cyclewatch-summary")
+        assert summary is not None
+        summary.pytest_runtest_logreport(report)  # the others it hears of by itself
 
 
 def _switch_on(config: pytest.Config) -> None:

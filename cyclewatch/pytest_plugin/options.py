@@ -241,7 +241,7 @@ def _value(config: pytest.Config, option: Option) -> Any:
     if given is None:
         given = config.getini(option.key)
         folder = config.inipath.parent if config.inipath else config.rootpath
-        source = f"{option.key} in {config.inipath}"
+        source = f"{option.key} in {config.inipath}" if config.inipath else f"-o {option.key}"
     if option.switch:
         return _truth(given, source)
     if given is None:

@@ -40,7 +40,7 @@ class Ratchet:
         Raises CannotWrite.
         """
         if self._is_first:
-            return self._make_first(loops)
+            return self._make_first(loops, session)
         counts: Counter[str] = Counter()
         for loop in loops:
             if loop["verdict"] == KNOWN:
@@ -65,11 +65,13 @@ class Ratchet:
             "take them out with --cyclewatch-update-baseline",
         ]
 
-    def _make_first(self, loops: list[Loop]) -> list[str]:
+    def _make_first(self, loops: list[Loop], session: pytest.Session) -> list[str]:
         if not self._update:
             return [
                 f"there is no baseline {self._path} yet; --cyclewatch-update-baseline writes it"
             ]
+        if not _came_to_its_end(session):
+            return ["the run did not come to its end, so no baseline was written"]
         first = first_baseline(loop for loop in loops if loop["verdict"] == NEW)
         first.write(self._path)
         return [f"wrote the baseline {self._path}, findings: {len(first.entries)}"]
@@ -88,8 +90,13 @@ class Ratchet:
             return True
         config = session.config
         narrowed = getattr(config.option, "lf", False) or any("::" in each for each in config.args)
-        ended = session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
-        if test in present or narrowed or not ended:
+        if test in present or narrowed or not _came_to_its_end(session):
             return False
         file = test.split("::")[0]
         return any(node.startswith(f"{file}::") for node in self.passed)
+
+
+def _came_to_its_end(session: pytest.Session) -> bool:
+    if session.config.getoption("collectonly", False):
+        return False
+    return session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)

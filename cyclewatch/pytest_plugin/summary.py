@@ -76,6 +76,7 @@ class Summary:
         self._ratchet = ratchet
         self._loops: list[Loop] = []
         self._remarks: list[str] = []
+        self._has_checked = False
         # What was to be written and was not.
         self._failures: list[str] = []
 
@@ -83,6 +84,7 @@ class Summary:
         """Take the loops off the report of a phase."""
         self._loops += getattr(report, CARRIER, [])
         is_checked = hasattr(report, CARRIER)
+        self._has_checked |= is_checked
         if self._ratchet is not None and is_checked and report.when == "call" and report.passed:
             self._ratchet.passed.add(report.nodeid)
 
@@ -134,6 +136,8 @@ class Summary:
         """Show the loops, heaviest first, and the line that counts them."""
         groups = self._groups()
         remarks = [*self._remarks, *self._ledger.notes]
+        if not (self._has_checked or groups or remarks or self._failures):
+            return  # of --collect-only, say: that there are no loops is not known
         if groups or remarks or self._failures:
             # Not section(), which would leave an empty line here after --tb=no.
             terminalreporter.write_sep("=", "cyclewatch")

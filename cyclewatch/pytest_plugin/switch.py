@@ -57,7 +57,7 @@ def switch_on(config: pytest.Config, settings: Settings) -> None:
     plugins = config.pluginmanager
     if plugins.has_plugin(_CHECKER):
         return
-    _check_devices(settings)
+    check_devices(settings)
     ledger = Ledger()
     baseline = _read_baseline(settings)
     plugins.register(Checker(settings, Judge(baseline, config.rootpath), ledger), _CHECKER)
@@ -80,7 +80,8 @@ def switch_on(config: pytest.Config, settings: Settings) -> None:
     plugins.register(Summary(settings, ledger, ratchet), "cyclewatch-summary")
 
 
-def _check_devices(settings: Settings) -> None:
+def check_devices(settings: Settings) -> None:
+    """Raise pytest.UsageError if there can be no such devices."""
     try:
         cyclewatch.watch(devices=settings.devices).stop()
     except ValueError as error:

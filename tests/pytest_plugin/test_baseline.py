@@ -215,3 +215,18 @@ def test_missing_baseline_is_told(run):
     result = run(*OPTIONS, test_it=OLD)
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["there is no baseline *known.json yet; *"])
+
+
+@pytest.mark.parametrize("narrowed", [("--collect-only",), ("-k", "nothing")])
+def test_run_of_no_tests_makes_no_baseline_and_claims_nothing(run, project, narrowed):
+    result = run(*UPDATE, *narrowed, test_it=OLD)
+    result.stdout.fnmatch_lines(["the run did not come to its end, so no baseline was written"])
+    assert not (project.path / "known.json").exists()
+    assert "cyclewatch: 0 loops" not in str(run("--cyclewatch", *narrowed).stdout)
+
+
+def test_interrupted_run_makes_no_baseline(run, project):
+    ends = "\nimport pytest\ndef test_interrupted():\n    pytest.exit('interrupted')\n"
+    result = run(*UPDATE, test_it=OLD + ends)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert not (project.path / "known.json").exists()

@@ -233,6 +233,49 @@ def test_allowed():
     assert (project.path / "loops.sarif").exists()
 
 
+MARKED = """
+import loops
+import pytest
+
+@pytest.mark.no_tensor_cycles
+def test_marked():
+    loops.Engine(1000)
+
+def test_unmarked():
+    loops.Engine(1000)
+"""
+
+
+def test_xdist_tells_of_marked_tests_in_a_run_that_is_off(project):
+    project.makepyfile(test_it=MARKED)
+    result = project.runpytest_subprocess(
+        "-pno:hypothesispytest", "-n2", "--cyclewatch=off", "--cyclewatch-sarif=loops.sarif"
+    )
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        ["   1000 B  Engine*::test_marked", "cyclewatch: 1 loop, 1000 B, *"]
+    )
+    assert (project.path / "loops.sarif").exists()
+
+
+def test_xdist_refuses_devices_before_a_worker_breaks_over_them(project):
+    project.makepyfile(test_it=MARKED)
+    result = project.runpytest_subprocess("-n1", "--cyclewatch=off", "--cyclewatch-devices=tpu9")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --cyclewatch-devices: unknown device 'tpu9'*"])
+
+
+def test_xdist_ends_a_run_of_marked_tests_whose_file_cannot_be_written(project):
+    project.makepyfile(test_it=MARKED)
+    (project.path / "out").write_text("in the way")
+    result = project.runpytest_subprocess(
+        "-pno:hypothesispytest", "-n1", "--cyclewatch=off", "--cyclewatch-sarif=out/loops.sarif"
+    )
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stdout.fnmatch_lines(["*Exit: --cyclewatch-sarif: *out is no folder*"])
+    assert "INTERNALERROR" not in str(result.stdout)
+
+
 def test_worker_that_dies_takes_no_failure_with_it(project):
     project.makepyfile(
         test_it="""
