@@ -273,12 +273,11 @@ class NativeWatch:
     def report_paths(self) -> list[str]: ...
 
 def start_watch(
-    *,
     devices: list[str],
     formats: list[str],
     report_dir: bytes | None,
-    report_name: bytes = b"",
-    replace_report: bool = False,
+    report_name: bytes,
+    replace_report: bool,
     min_bytes: int,
     budget: float,
     capture_values: bool,

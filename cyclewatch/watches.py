@@ -262,19 +262,20 @@ def start(
         raise ValueError(f"capture_values is True or False, not {capture_values!r}")
     read_configuration()
     return Watch(
+        # By position: for keywords, pybind11 crashes where there is no memory.
         _native.start_watch(
-            devices=_words(devices, "devices"),
-            formats=_known_formats(formats or []),
+            _words(devices, "devices"),
+            _known_formats(formats or []),
             # As bytes: the name of a file need not be valid text.
-            report_dir=os.fsencode(report_dir) if report_dir is not None else None,
-            report_name=os.fsencode(report_name),
-            replace_report=replace_report,
-            min_bytes=min_bytes,
-            budget=budget,
-            capture_values=capture_values,
-            on_finding=on_finding,
-            on_report=on_report,
-            on_log=on_log,
+            os.fsencode(report_dir) if report_dir is not None else None,
+            os.fsencode(report_name),
+            replace_report,
+            min_bytes,
+            budget,
+            capture_values,
+            on_finding,
+            on_report,
+            on_log,
         )
     )
 

@@ -7,10 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/values.h"
 #include "catalog/rules.h"
 #include "watch/hub.h"
-
-namespace py = pybind11;
 
 namespace cyclewatch::bindings {
 namespace {
@@ -31,8 +30,8 @@ catalog::Rules& rules() {
 
 void bind_catalog(py::module_& module) {
     py::class_<Pattern> added(module, "Pattern", "One kind of loop, and what is said about it.");
-    added.attr("__module__") = "cyclewatch";
-    added.def_readonly("id", &Pattern::id, "What Finding.pattern says.")
+    of_package(added)
+        .def_readonly("id", &Pattern::id, "What Finding.pattern says.")
         .def_readonly("title", &Pattern::title, "A few words.")
         .def_readonly("shape", &Pattern::shape, "What such a loop looks like, in words.")
         .def_property_readonly(

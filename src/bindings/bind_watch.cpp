@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/instances.h"
 #include "device/device_selection.h"
 #include "python/dying_threads.h"
 #include "render/labels.h"
@@ -148,7 +149,8 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
 }
 
 void bind_native_watch(py::module_& module) {
-    py::class_<NativeWatch>(module, "NativeWatch", "One watch; stays readable after stop().")
+    py::class_<NativeWatch> added(module, "NativeWatch", "One watch; stays readable after stop().");
+    survive_without_memory(added)
         .def_property_readonly(
             "active", [](const NativeWatch& self) { return Hub::instance().is_active(self.watch); })
         .def(
@@ -198,20 +200,7 @@ void bind_native_watch(py::module_& module) {
 
 void bind_watch(py::module_& module) {
     bind_native_watch(module);
-    module.def("start_watch",
-               &start_watch,
-               py::kw_only(),
-               py::arg("devices"),
-               py::arg("formats"),
-               py::arg("report_dir"),
-               py::arg("report_name") = "",
-               py::arg("replace_report") = false,
-               py::arg("min_bytes"),
-               py::arg("budget"),
-               py::arg("capture_values"),
-               py::arg("on_finding") = py::none(),
-               py::arg("on_report") = py::none(),
-               py::arg("on_log") = py::none());
+    module.def("start_watch", &start_watch);
     module.def(
         "shutdown",
         [] {

@@ -2,6 +2,9 @@
 // The extension module's surface; each bind_* adds one topic.
 #include <pybind11/pybind11.h>
 
+#include <exception>
+#include <utility>
+
 #include "bindings/bind_catalog.h"
 #include "bindings/bind_program.h"
 #include "bindings/bind_report.h"
@@ -14,6 +17,14 @@ namespace {
 // importing thread holds it.
 bool in_subinterpreter() {
     return PyInterpreterState_Get() != PyInterpreterState_Main();
+}
+
+// pybind11 has errors of its own for what the interpreter had no memory for: the MemoryError, which
+// is pending, is the truth. Others are left to it.
+void keep_memory_error(std::exception_ptr error) {
+    if (PyErr_Occurred() == nullptr || PyErr_ExceptionMatches(PyExc_MemoryError) == 0) {
+        std::rethrow_exception(std::move(error));
+    }
 }
 
 PyObject* refuse_subinterpreter() {
@@ -30,6 +41,7 @@ PYBIND11_MODULE_PYINIT(_native, if (in_subinterpreter()) return refuse_subinterp
 PYBIND11_MODULE_EXEC(_native, module) {
     module.doc() = "The native part of cyclewatch. Use the package cyclewatch instead.";
     module.attr("__version__") = CYCLEWATCH_VERSION;
+    pybind11::register_local_exception_translator(keep_memory_error);
     cyclewatch::bindings::bind_catalog(module);
     cyclewatch::bindings::bind_report(module);
     cyclewatch::bindings::bind_watch(module);

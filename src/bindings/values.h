@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "bindings/instances.h"
+
 namespace cyclewatch::bindings {
 
 namespace py = pybind11;
@@ -33,29 +35,11 @@ inline py::object step_or_none(std::int64_t step) {
     return step < 0 ? py::object(py::none()) : py::object(py::int_(step));
 }
 
-// Where there is no memory to register a new instance, pybind11 frees what it was to refer to,
-// which is not its own yet. So it is told that it owns nothing.
-template <typename Class>
-void free_nothing_that_failed(Class& added) {
-    static void (*original)(py::detail::instance*, const void*) = nullptr;
-    auto* const type = py::detail::get_type_info(reinterpret_cast<PyTypeObject*>(added.ptr()));
-    original = type->init_instance;
-    type->init_instance = [](py::detail::instance* instance, const void* holder) {
-        try {
-            original(instance, holder);
-        } catch (...) {
-            instance->owned = false;
-            throw;
-        }
-    };
-}
-
 // The classes belong to the package; that the module is native is nobody's business.
 template <typename Class>
 Class& of_package(Class& added) {
     added.attr("__module__") = "cyclewatch";
-    free_nothing_that_failed(added);
-    return added;
+    return survive_without_memory(added);
 }
 
 inline std::string quoted(const std::string& text) {

@@ -56,8 +56,8 @@ bool Canary::create(Callback callback) {
         return false;
     }
     callback_ = python::steal(PyCFunction_New(&callback_definition, nullptr));
-    auto* canary = PyObject_GC_New(CanaryObject, &canary_type);
-    if (!callback_ || canary == nullptr) {
+    auto* canary = callback_ ? PyObject_GC_New(CanaryObject, &canary_type) : nullptr;
+    if (canary == nullptr) {
         return false;
     }
     canary->weakrefs = nullptr;

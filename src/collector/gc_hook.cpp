@@ -2,6 +2,7 @@
 #include "collector/gc_hook.h"
 
 #include <cstdlib>
+#include <new>
 #include <string_view>
 #include <utility>
 
@@ -186,13 +187,21 @@ Installed choose_strategy(Hook& h) {
 base::Result<Installed> install(CollectionListener& listener) {
     Hook& h = hook();
     if (!create_once(h)) {
+        const bool no_memory = PyErr_ExceptionMatches(PyExc_MemoryError) != 0;
         PyErr_Clear();
+        if (no_memory) {
+            throw std::bad_alloc();
+        }
         return base::Error{"cyclewatch could not reach gc.callbacks of this interpreter."};
     }
     Installed chosen = choose_strategy(h);
     h.listener = &listener;
     h.strategy = chosen.strategy;
     put_back();
+    if (!in_place()) {
+        h.listener = nullptr;
+        throw std::bad_alloc();
+    }
     return chosen;
 }
 

@@ -24,7 +24,8 @@ struct Installed {
 // this build does not know, proves the ride-along first (one young collection of known garbage)
 // and falls back to trial deletion if the proof fails. The environment variable
 // CYCLEWATCH_STRATEGY overrides the choice: "auto", "ride-along", "trial-deletion", "unproven"
-// (as "auto" on an unknown interpreter). RUNS PYTHON: only the collections of the proof.
+// (as "auto" on an unknown interpreter). Throws std::bad_alloc where there is no memory for it.
+// RUNS PYTHON: only the collections of the proof.
 [[nodiscard]] base::Result<Installed> install(CollectionListener& listener);
 
 // Takes the hook out of gc.callbacks, wherever it stands by now. Safe inside a collection.

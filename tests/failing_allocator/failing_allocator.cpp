@@ -1,24 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// A machine whose memory runs out, for the program it is preloaded into: C++ allocations fail from
-// a chosen one on. CPython's own do not come through here.
+// A machine whose memory runs out, for the program it is preloaded into: chosen allocations of C++,
+// of CPython or of Graphviz fail.
+#include <dlfcn.h>
+#include <link.h>
+
+#include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 
 namespace {
 
+enum Whose : int { kCpp = 0, kPython = 1, kGraphviz = 2 };
+
 std::atomic<long> counted{0};
 std::atomic<long> first_failing{0};  // 0: none
 std::atomic<long> last_failing{0};
+std::atomic<int> whose_fail{kCpp};
+
+// Counts an allocation; true if it is to fail.
+bool fails(Whose whose) {
+    const long first = first_failing.load(std::memory_order_relaxed);
+    if (first == 0 || whose_fail.load(std::memory_order_relaxed) != whose) {
+        return false;
+    }
+    const long number = ++counted;
+    return number >= first && number <= last_failing.load(std::memory_order_relaxed);
+}
 
 void* allocate(std::size_t size, std::size_t alignment) {
-    const long first = first_failing.load(std::memory_order_relaxed);
-    if (first != 0) {
-        const long number = ++counted;
-        if (number >= first && number <= last_failing.load(std::memory_order_relaxed)) {
-            return nullptr;
-        }
+    if (fails(kCpp)) {
+        return nullptr;
     }
     if (alignment <= alignof(std::max_align_t)) {
         return std::malloc(size != 0 ? size : 1);
@@ -35,14 +50,118 @@ void* allocate_or_throw(std::size_t size, std::size_t alignment) {
 
 constexpr std::size_t kPlain = alignof(std::max_align_t);
 
+// As Python.h has it, which this library is to do without: one serves every interpreter.
+struct PythonAllocator {
+    void* context;
+    void* (*malloc)(void* context, std::size_t size);
+    void* (*calloc)(void* context, std::size_t count, std::size_t size);
+    void* (*realloc)(void* context, void* memory, std::size_t size);
+    void (*free)(void* context, void* memory);
+};
+using AccessAllocator = void (*)(int domain, PythonAllocator* allocator);
+
+// Those of raw memory, of memory and of objects, before ours.
+std::array<PythonAllocator, 3> python_allocators;
+
+void* python_malloc(void* context, std::size_t size) {
+    auto& theirs = *static_cast<PythonAllocator*>(context);
+    return fails(kPython) ? nullptr : theirs.malloc(theirs.context, size);
+}
+void* python_calloc(void* context, std::size_t count, std::size_t size) {
+    auto& theirs = *static_cast<PythonAllocator*>(context);
+    return fails(kPython) ? nullptr : theirs.calloc(theirs.context, count, size);
+}
+void* python_realloc(void* context, void* memory, std::size_t size) {
+    auto& theirs = *static_cast<PythonAllocator*>(context);
+    return fails(kPython) ? nullptr : theirs.realloc(theirs.context, memory, size);
+}
+void python_free(void* context, void* memory) {
+    auto& theirs = *static_cast<PythonAllocator*>(context);
+    theirs.free(theirs.context, memory);
+}
+
+void stand_in_for_python() {
+    const auto get = reinterpret_cast<AccessAllocator>(dlsym(RTLD_DEFAULT, "PyMem_GetAllocator"));
+    const auto set = reinterpret_cast<AccessAllocator>(dlsym(RTLD_DEFAULT, "PyMem_SetAllocator"));
+    for (int domain = 0; domain < 3; ++domain) {
+        PythonAllocator& theirs = python_allocators[domain];
+        if (theirs.malloc == nullptr) {
+            get(domain, &theirs);
+            PythonAllocator ours{
+                &theirs, python_malloc, python_calloc, python_realloc, python_free};
+            set(domain, &ours);
+        }
+    }
+}
+
+// Where the code of Graphviz's libraries lies.
+struct CodeRange {
+    std::uintptr_t begin;
+    std::uintptr_t end;
+};
+std::array<CodeRange, 16> graphviz_code;
+std::size_t graphviz_code_count = 0;
+
+int note_graphviz(dl_phdr_info* library, std::size_t /*size*/, void* /*data*/) {
+    for (const char* name : {"libcgraph", "libgvc", "libcdt", "libgvplugin", "libpathplan"}) {
+        if (std::strstr(library->dlpi_name, name) == nullptr) {
+            continue;
+        }
+        for (int i = 0; i < library->dlpi_phnum; ++i) {
+            const auto& part = library->dlpi_phdr[i];
+            if (part.p_type == PT_LOAD && (part.p_flags & PF_X) != 0 &&
+                graphviz_code_count < graphviz_code.size()) {
+                const std::uintptr_t begin = library->dlpi_addr + part.p_vaddr;
+                graphviz_code[graphviz_code_count++] = {begin, begin + part.p_memsz};
+            }
+        }
+    }
+    return 0;
+}
+
+bool fails_for_graphviz(void* caller) {
+    if (first_failing.load(std::memory_order_relaxed) == 0 || whose_fail != kGraphviz) {
+        return false;
+    }
+    const auto address = reinterpret_cast<std::uintptr_t>(caller);
+    for (std::size_t i = 0; i < graphviz_code_count; ++i) {
+        if (address >= graphviz_code[i].begin && address < graphviz_code[i].end) {
+            return fails(kGraphviz);
+        }
+    }
+    return false;
+}
+
 }  // namespace
 
 #define CYCLEWATCH_VISIBLE __attribute__((visibility("default")))
 
 extern "C" {
 
-// From now on allocations are counted, and those numbered `first` to `last`, from 1, fail.
-CYCLEWATCH_VISIBLE void fail_allocations(long first, long last) {
+// glibc's own, under the names that it offers besides.
+void* __libc_malloc(std::size_t size);
+void* __libc_calloc(std::size_t count, std::size_t size);
+void* __libc_realloc(void* memory, std::size_t size);
+
+CYCLEWATCH_VISIBLE void* malloc(std::size_t size) {
+    return fails_for_graphviz(__builtin_return_address(0)) ? nullptr : __libc_malloc(size);
+}
+CYCLEWATCH_VISIBLE void* calloc(std::size_t count, std::size_t size) {
+    return fails_for_graphviz(__builtin_return_address(0)) ? nullptr : __libc_calloc(count, size);
+}
+CYCLEWATCH_VISIBLE void* realloc(void* memory, std::size_t size) {
+    return fails_for_graphviz(__builtin_return_address(0)) ? nullptr : __libc_realloc(memory, size);
+}
+
+// From now on allocations of `whose` are counted, and those numbered `first` to `last`, from 1,
+// fail: 0 for C++, 1 for CPython, 2 for Graphviz, whose libraries are loaded.
+CYCLEWATCH_VISIBLE void fail_allocations(int whose, long first, long last) {
+    if (whose == kPython) {
+        stand_in_for_python();
+    } else if (whose == kGraphviz && graphviz_code_count == 0) {
+        dl_iterate_phdr(note_graphviz, nullptr);
+    }
+    whose_fail = whose;
     counted = 0;
     last_failing = last;
     first_failing = first;

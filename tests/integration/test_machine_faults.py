@@ -56,23 +56,31 @@ def test_clocks_that_run_backwards_cost_no_finding(main_interpreter, tmp_path, b
 
 # With CYCLEWATCH_EVERY_ALLOCATION=1 every single one fails in turn; that takes half an hour.
 @pytest.mark.parametrize(
-    ("part", "stride"),
+    ("whose", "part", "stride"),
     [
-        ("start", 41),
-        ("collect", 41),
-        ("write", 5),
-        ("stop", 1),
-        ("render", 83),
-        ("save", 29),
-        ("load", 7),
+        ("cpp", "start", 41),
+        ("cpp", "collect", 41),
+        ("cpp", "write", 5),
+        ("cpp", "stop", 31),
+        ("cpp", "render", 83),
+        ("cpp", "save", 29),
+        ("cpp", "load", 7),
+        ("python", "start", 111),
+        ("python", "collect", 13),
+        ("python", "write", 1),
+        ("python", "stop", 1),
+        ("python", "render", 11),
+        ("python", "save", 11),
+        ("python", "load", 11),
     ],
 )
 def test_memory_that_runs_out_ends_no_program(
-    main_interpreter, tmp_path, failing_allocator, part, stride
+    main_interpreter, tmp_path, failing_allocator, whose, part, stride
 ):
     every = os.environ.get("CYCLEWATCH_EVERY_ALLOCATION")
     outcome = main_interpreter.run(
         FAILING_ALLOCATIONS,
+        whose,
         part,
         1 if every else stride,
         tmp_path,

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lets one C++ allocation after the other fail, and then all from that one on, in each part of a
-watch's life; prints as JSON what became of the process.
+"""Lets one allocation after the other fail, and then a run of them from that one on, in each part
+of a watch's life; prints as JSON what became of the process.
 
-Arguments: the part, every how many allocations to try, a folder.
+Arguments: whose allocations (cpp, python, graphviz), the part, every how many allocations to try,
+a folder.
 """
 
 import ctypes
 import gc
+import importlib
 import json
 import os
 import sys
@@ -16,9 +18,14 @@ from pathlib import Path
 import cyclewatch
 
 libc = ctypes.CDLL(None)
-part, stride, folder = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
-ALL = 1 << 40
+whose, part, stride, folder = sys.argv[1], sys.argv[2], int(sys.argv[3]), Path(sys.argv[4])
+WHOSE = ctypes.c_int(["cpp", "python", "graphviz"].index(whose))
+FAR = 1 << 40
+# All later ones; but an interpreter without any memory at all cannot even handle the error.
+MANY = 200 if whose == "python" else FAR
 KIB = 1 << 10
+# The last two are CPython's, of os.fspath() and of opening a file.
+TOLD = ("memory", "not PosixPath", "can't allocate read lock")
 
 
 class Buffer:
@@ -94,19 +101,30 @@ class Life:
         return found
 
 
+def stop_failing():
+    while True:
+        try:
+            return libc.stop_failing()
+        except MemoryError:  # of this very call
+            pass
+
+
 def live(first, last):
-    """0 if the program went on; what it was told in words otherwise."""
+    """Raises unless the program went on, or was told in words that there is no memory."""
     life = Life()
-    libc.fail_allocations(ctypes.c_long(first), ctypes.c_long(last))
+    method = getattr(life, part)
+    libc.fail_allocations(WHOSE, ctypes.c_long(first), ctypes.c_long(last))
     try:
-        getattr(life, part)()
+        method()
     except MemoryError:
         pass
-    except (OSError, cyclewatch.ReportFormatError, RuntimeError) as error:
-        if "memory" not in str(error):
+    except (OSError, cyclewatch.ReportFormatError, RuntimeError, TypeError) as error:
+        stop_failing()
+        if not any(words in str(error) for words in TOLD):
             raise
     finally:
-        libc.stop_failing()
+        stop_failing()
+    gc.collect()  # what a collection left that could not even begin
     if life.after() != 3 * KIB:
         raise AssertionError("the next leak was not found")
 
@@ -127,11 +145,32 @@ def in_child(first, last):
 
 def count():
     life = Life()
-    libc.fail_allocations(ctypes.c_long(ALL), ctypes.c_long(ALL))
+    libc.fail_allocations(WHOSE, ctypes.c_long(FAR), ctypes.c_long(FAR))
     getattr(life, part)()
     number = libc.stop_failing()
     life.after()
     return number
+
+
+def in_child_told(function):
+    """What `function` returns, called in a child process."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(writer, json.dumps(function()).encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as answer:
+        told = json.load(answer)
+    os.waitpid(child, 0)
+    return told
+
+
+def imported():
+    """The modules that a watch's whole life imports."""
+    before = set(sys.modules)
+    count()
+    return sorted(set(sys.modules) - before)
 
 
 def main():
@@ -143,21 +182,18 @@ def main():
             gc.collect()
         watch.report().save(folder / "sample.html")
     libc.stop_failing.restype = ctypes.c_long
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.write(writer, str(count()).encode())
-        os._exit(0)
-    os.waitpid(child, 0)
-    number = int(os.read(reader, 100))
+    # CPython's own importing of any module does not survive every failure, nor does its frames'.
+    for name in in_child_told(imported):
+        importlib.import_module(name)
+    number = in_child_told(count)
     bad = {}
     tried = 0
     for first in range(1, number + 1, stride):
-        for last in (first, ALL):
+        for last in (first, first + MANY):
             tried += 1
             status = in_child(first, last)
             if status != 0:
-                bad[f"{first}{'' if last == first else ' and all later ones'}"] = status
+                bad[f"{first}{'' if last == first else ' and later ones'}"] = status
     print(json.dumps({"allocations": number, "tried": tried, "bad": bad}))
 
 
