@@ -52,6 +52,16 @@ static int without_instrument(int opcode) {
     }
 }
 
+// What INSTRUMENTED_LINE replaced at `index`. The running interpreter says how the table is laid
+// out, not the headers: it changed within a minor version.
+static int opcode_under_line(const void* lines, Py_ssize_t index) {
+    const uint8_t* const bytes = lines;
+    if (CYCLEWATCH_LINE_TABLE_IS_PACKED) {
+        return bytes[1 + index * bytes[0]];
+    }
+    return bytes[2 * index];
+}
+
 static int opcode_at(PyCodeObject* code, Py_ssize_t index) {
     int opcode = _PyCode_CODE(code)[index].op.code;
     const _PyCoMonitoringData* monitoring = code->_co_monitoring;
@@ -59,7 +69,7 @@ static int opcode_at(PyCodeObject* code, Py_ssize_t index) {
         if (monitoring == NULL || monitoring->lines == NULL) {
             return kUnreadable;
         }
-        opcode = monitoring->lines[index].original_opcode;
+        opcode = opcode_under_line(monitoring->lines, index);
     }
     if (opcode == INSTRUMENTED_INSTRUCTION) {
         if (monitoring == NULL || monitoring->per_instruction_opcodes == NULL) {

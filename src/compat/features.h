@@ -48,6 +48,11 @@
 // https://github.com/python/cpython/issues/103082
 #define CYCLEWATCH_HAS_INSTRUMENTED_OPCODES (PY_VERSION_HEX >= 0x030C0000)
 
+// The table of what line events replaced begins with a byte that says how many bytes there are for
+// each instruction, the first of which is the instruction; before, there are two for each. Asked at
+// run time: it changed in 3.13.3. https://github.com/python/cpython/issues/127953
+#define CYCLEWATCH_LINE_TABLE_IS_PACKED (Py_Version >= 0x030D0300)
+
 // Functions have type parameters (PEP 695). https://github.com/python/cpython/issues/103763
 #define CYCLEWATCH_FUNCTION_HAS_TYPE_PARAMS (PY_VERSION_HEX >= 0x030C0000)
 
