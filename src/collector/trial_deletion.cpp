@@ -4,6 +4,7 @@
 #include <new>
 #include <vector>
 
+#include "compat/frame_access.h"
 #include "python/references.h"
 
 namespace cyclewatch::collector {
@@ -20,14 +21,10 @@ struct Trial {
 // Appends gc.get_objects(generation) as borrowed pointers. The list dies before the collector
 // looks, so the references it holds never count.
 bool append_generation(PyObject* get_objects, int generation, std::vector<PyObject*>& objects) {
-    const python::OwnedRef arguments = python::steal(PyTuple_New(0));
-    const python::OwnedRef keywords =
-        python::steal(Py_BuildValue("{s:i}", "generation", generation));
-    if (!arguments || !keywords) {
-        return false;
-    }
+    // By position: a dict of keyword arguments could be among the objects, and would be gone soon.
+    const python::OwnedRef number = python::steal(PyLong_FromLong(generation));
     const python::OwnedRef list =
-        python::steal(PyObject_Call(get_objects, arguments.get(), keywords.get()));
+        python::steal(number ? PyObject_CallOneArg(get_objects, number.get()) : nullptr);
     if (!list || !PyList_Check(list.get())) {
         return false;
     }
@@ -75,9 +72,9 @@ int revive(PyObject* target, void* context) {
     return 0;
 }
 
-void traverse(PyObject* object, visitproc visit, Trial& trial) {
-    if (const traverseproc own = Py_TYPE(object)->tp_traverse; own != nullptr) {
-        own(object, visit, &trial);
+void traverse(PyObject* object, traverseproc traverse_it, visitproc visit, Trial& trial) {
+    if (traverse_it != nullptr) {
+        traverse_it(object, visit, &trial);
     }
 }
 
@@ -92,7 +89,8 @@ void keep_what_is_reachable(Trial& trial) {
         while (!trial.worklist.empty()) {
             const std::uint32_t reached = trial.worklist.back();
             trial.worklist.pop_back();
-            traverse(trial.objects[reached], revive, trial);
+            PyObject* const object = trial.objects[reached];
+            traverse(object, Py_TYPE(object)->tp_traverse, revive, trial);
         }
     }
 }
@@ -109,7 +107,7 @@ bool run(int generation, CondemnedSet& condemned) {
         trial.outside_references.push_back(Py_REFCNT(object));
     }
     for (PyObject* object : trial.objects) {
-        traverse(object, subtract, trial);
+        traverse(object, cyclewatch_counted_traverse(Py_TYPE(object)), subtract, trial);
     }
     keep_what_is_reachable(trial);
     std::vector<PyObject*> garbage;

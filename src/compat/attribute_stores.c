@@ -11,6 +11,9 @@
 
 #if CYCLEWATCH_LAYOUTS_KNOWN
 #include <internal/pycore_code.h>
+#if CYCLEWATCH_MONITORING_IS_INTERNAL
+#include <internal/pycore_instruments.h>
+#endif
 #if CYCLEWATCH_HAS_OPCODE_METADATA_HEADER
 #include <internal/pycore_opcode_metadata.h>
 #else
@@ -29,8 +32,16 @@ static int argument_of(_Py_CODEUNIT unit) {
 // jumps and those followed by inline caches matter: the rest is no store and one unit long anyway.
 static int without_instrument(int opcode) {
     switch (opcode) {
+        case INSTRUMENTED_RESUME:
+            return RESUME;
         case INSTRUMENTED_CALL:
             return CALL;
+#ifdef INSTRUMENTED_CALL_KW
+        case INSTRUMENTED_CALL_KW:
+            return CALL_KW;
+#endif
+        case INSTRUMENTED_CALL_FUNCTION_EX:
+            return CALL_FUNCTION_EX;
         case INSTRUMENTED_LOAD_SUPER_ATTR:
             return LOAD_SUPER_ATTR;
         case INSTRUMENTED_FOR_ITER:
@@ -77,6 +88,11 @@ static int opcode_at(PyCodeObject* code, Py_ssize_t index) {
         }
         opcode = monitoring->per_instruction_opcodes[index];
     }
+#ifdef ENTER_EXECUTOR
+    if (opcode == ENTER_EXECUTOR) {  // what it replaced, the JIT knows
+        return kUnreadable;
+    }
+#endif
     if (opcode >= MIN_INSTRUMENTED_OPCODE) {
         return without_instrument(opcode);
     }
@@ -157,10 +173,16 @@ static void follow(struct operands* top, int opcode, int argument) {
 #ifdef LOAD_FAST_CHECK
         case LOAD_FAST_CHECK:
 #endif
+#if CYCLEWATCH_COMPILER_BORROWS_VARIABLES
+        case LOAD_FAST_BORROW:
+#endif
             push_variable(top, argument, top->constant);
             return;
 #if CYCLEWATCH_COMPILER_PAIRS_VARIABLES
         case LOAD_FAST_LOAD_FAST:
+#if CYCLEWATCH_COMPILER_BORROWS_VARIABLES
+        case LOAD_FAST_BORROW_LOAD_FAST_BORROW:
+#endif
             push_variable(top, argument & 15, 0);
             return;
         case STORE_FAST_LOAD_FAST:
@@ -168,6 +190,10 @@ static void follow(struct operands* top, int opcode, int argument) {
             return;
 #endif
         case LOAD_CONST:
+#if CYCLEWATCH_COMPILER_BORROWS_VARIABLES
+        case LOAD_SMALL_INT:
+        case LOAD_COMMON_CONSTANT:
+#endif
             top->constant = 1;
             top->variable = -1;
             return;

@@ -9,6 +9,10 @@
 
 #if CYCLEWATCH_LAYOUTS_KNOWN
 #include <internal/pycore_frame.h>
+#if CYCLEWATCH_FRAME_WORDS_ARE_TAGGED
+#include <internal/pycore_genobject.h>
+#include <internal/pycore_interpframe.h>
+#endif
 #include <opcode.h>
 #endif
 
@@ -40,9 +44,45 @@ static int trusted(unsigned layout) {
     return (cyclewatch_unreliable_layouts & layout) == 0;
 }
 
+#if CYCLEWATCH_FRAME_WORDS_ARE_TAGGED
+
+// Of a word: it is no object; it is one, or nothing, that was not counted.
+enum { kNoObject = 2, kNotCounted = 1 };
+
+static PyObject* object_in(_PyStackRef word) {
+    return (word.bits & kNoObject) != 0 ? NULL : (PyObject*)(word.bits & ~(uintptr_t)kNotCounted);
+}
+
+// What a word refers to and counted, or null. Nobody counts references to what never dies.
+static PyObject* reference_in(_PyStackRef word) {
+    PyObject* const object = object_in(word);
+    const int counted = (word.bits & kNotCounted) == 0;
+    return object != NULL && (counted || _Py_IsImmortal(object)) ? object : NULL;
+}
+
+static int words_in_use(const _PyInterpreterFrame* frame) {
+    return frame->stackpointer == NULL ? 0 : (int)(frame->stackpointer - frame->localsplus);
+}
+
+#else
+
+static PyObject* object_in(PyObject* word) {
+    return word;
+}
+
+static PyObject* reference_in(PyObject* word) {
+    return word;
+}
+
+static int words_in_use(const _PyInterpreterFrame* frame) {
+    return frame->stacktop;
+}
+
+#endif
+
 static PyCodeObject* code_of(const _PyInterpreterFrame* frame) {
 #if CYCLEWATCH_FRAME_KNOWS_DELEGATION
-    PyObject* code = frame->f_executable;
+    PyObject* code = object_in(frame->f_executable);
 #else
     PyObject* code = (PyObject*)frame->f_code;
 #endif
@@ -53,7 +93,7 @@ static PyObject* function_of(const _PyInterpreterFrame* frame) {
 #if CYCLEWATCH_FRAME_FUNCTION_IS_TYPED
     return (PyObject*)frame->f_func;
 #else
-    return frame->f_funcobj;
+    return object_in(frame->f_funcobj);
 #endif
 }
 
@@ -78,20 +118,20 @@ static int visit_member(PyObject* target,
     return visit(&reference, arg);
 }
 
-// Variables first, then the temporaries above them. `delegate` is the top of the stack of a
-// generator that delegates, or -1.
+// Variables first, then the temporaries above them. `delegate` is the word that holds what a
+// generator delegates to, or -1.
 static int visit_slots(_PyInterpreterFrame* frame,
                        PyCodeObject* code,
                        int delegate,
                        cyclewatch_frame_visitor visit,
                        void* arg) {
     const int variables = code->co_nlocalsplus;
-    int top = frame->stacktop;
+    int top = words_in_use(frame);
     if (top > variables + code->co_stacksize) {
         top = variables + code->co_stacksize;
     }
     for (int i = 0; i < top; ++i) {
-        PyObject* target = frame->localsplus[i];
+        PyObject* target = reference_in(frame->localsplus[i]);
         if (target == NULL) {
             continue;
         }
@@ -154,6 +194,12 @@ int cyclewatch_visit_frame(PyObject* object, cyclewatch_frame_visitor visit, voi
         result = visit_member(frame->f_locals_cache, "f_locals_cache", visit, arg);
     }
 #endif
+#if CYCLEWATCH_FRAME_KEEPS_OVERWRITTEN
+    if (result == 0) {
+        result =
+            visit_member(frame->f_overwritten_fast_locals, "f_overwritten_fast_locals", visit, arg);
+    }
+#endif
     if (result != 0 || frame->f_frame == NULL ||
         frame->f_frame->owner != FRAME_OWNED_BY_FRAME_OBJECT) {
         return result;
@@ -162,8 +208,12 @@ int cyclewatch_visit_frame(PyObject* object, cyclewatch_frame_visitor visit, voi
 }
 
 static _PyInterpreterFrame* frame_inside(PyGenObject* generator) {
-    return generator->gi_frame_state < FRAME_CLEARED ? (_PyInterpreterFrame*)generator->gi_iframe
-                                                     : NULL;
+#if CYCLEWATCH_FRAME_WORDS_ARE_TAGGED
+    _PyInterpreterFrame* const frame = &generator->gi_iframe;
+#else
+    _PyInterpreterFrame* const frame = (_PyInterpreterFrame*)generator->gi_iframe;
+#endif
+    return generator->gi_frame_state < FRAME_CLEARED ? frame : NULL;
 }
 
 #if CYCLEWATCH_FRAME_KNOWS_DELEGATION
@@ -204,6 +254,15 @@ static int delegates(const PyGenObject* generator, const _PyInterpreterFrame* fr
 
 #endif
 
+// Its word, or -1. Above what a generator delegates to there may be the place in it, as a number.
+static int topmost_object(const _PyInterpreterFrame* frame) {
+    int word = words_in_use(frame) - 1;
+    while (word >= 0 && object_in(frame->localsplus[word]) == NULL) {
+        --word;
+    }
+    return word;
+}
+
 int cyclewatch_visit_generator(PyObject* object, cyclewatch_frame_visitor visit, void* arg) {
     if (!trusted(CYCLEWATCH_LAYOUT_GENERATORS)) {
         return 0;
@@ -223,15 +282,20 @@ int cyclewatch_visit_generator(PyObject* object, cyclewatch_frame_visitor visit,
     if (result == 0) {
         result = visit_member(generator->gi_exc_state.exc_value, "exc_value", visit, arg);
     }
-    if (result == 0) {
+    if (result == 0 && !PyGen_CheckExact(object)) {  // there the word was never written
         const char* origin = PyCoro_CheckExact(object) ? "cr_origin" : "finalizer";
         result = visit_member(generator->gi_origin_or_finalizer, origin, visit, arg);
     }
     _PyInterpreterFrame* frame = frame_inside(generator);
+#if CYCLEWATCH_FRAME_WORDS_ARE_TAGGED
+    if (result == 0 && frame == NULL) {  // finished, but the code is let go with the generator only
+        return visit_member(object_in(generator->gi_iframe.f_executable), names->code, visit, arg);
+    }
+#endif
     if (result != 0 || frame == NULL) {
         return result;
     }
-    const int delegate = delegates(generator, frame) ? frame->stacktop - 1 : -1;
+    const int delegate = delegates(generator, frame) ? topmost_object(frame) : -1;
     return visit_interpreter_frame(frame, names, delegate, visit, arg);
 }
 
@@ -290,6 +354,68 @@ struct cyclewatch_position cyclewatch_generator_position(PyObject* generator) {
 }
 
 #endif
+
+// What a generator of an unknown interpreter referred to so far, to visit each but once.
+struct distinct {
+    visitproc visit;
+    void* arg;
+    int count;
+    PyObject* seen[64];  // one that refers to more is visited in part
+};
+
+static int visit_first_time(PyObject* target, void* arg) {
+    struct distinct* const distinct = arg;
+    for (int i = 0; i < distinct->count; ++i) {
+        if (distinct->seen[i] == target) {
+            return 0;
+        }
+    }
+    if (distinct->count == (int)(sizeof(distinct->seen) / sizeof(distinct->seen[0]))) {
+        return 0;
+    }
+    distinct->seen[distinct->count++] = target;
+    return distinct->visit(target, distinct->arg);
+}
+
+static int traverse_distinct(PyObject* generator, visitproc visit, void* arg) {
+    struct distinct distinct = {.visit = visit, .arg = arg, .count = 0};
+    return Py_TYPE(generator)->tp_traverse(generator, visit_first_time, &distinct);
+}
+
+#if CYCLEWATCH_LAYOUTS_KNOWN && CYCLEWATCH_FRAME_WORDS_ARE_TAGGED
+
+struct counted {
+    visitproc visit;
+    void* arg;
+};
+
+static int visit_target(const struct cyclewatch_frame_reference* reference, void* arg) {
+    const struct counted* const counted = arg;
+    return counted->visit(reference->target, counted->arg);
+}
+
+static int traverse_owned(PyObject* generator, visitproc visit, void* arg) {
+    if (!trusted(CYCLEWATCH_LAYOUT_GENERATORS)) {
+        return traverse_distinct(generator, visit, arg);
+    }
+    struct counted counted = {.visit = visit, .arg = arg};
+    return cyclewatch_visit_generator(generator, visit_target, &counted);
+}
+
+#else
+
+static int traverse_owned(PyObject* generator, visitproc visit, void* arg) {
+    return traverse_distinct(generator, visit, arg);
+}
+
+#endif
+
+traverseproc cyclewatch_counted_traverse(PyTypeObject* type) {
+    const int may_borrow =
+        CYCLEWATCH_GENERATORS_MAY_BORROW &&
+        (type == &PyGen_Type || type == &PyCoro_Type || type == &PyAsyncGen_Type);
+    return may_borrow ? traverse_owned : type->tp_traverse;
+}
 
 struct cyclewatch_position cyclewatch_traceback_position(PyObject* object) {
     const PyTracebackObject* traceback = (PyTracebackObject*)object;

@@ -37,6 +37,14 @@ int cyclewatch_visit_frame(PyObject* frame, cyclewatch_frame_visitor visit, void
 // What it delegates to (yield from, await) is the member `yield_from`.
 int cyclewatch_visit_generator(PyObject* generator, cyclewatch_frame_visitor visit, void* arg);
 
+// The function that visits the references which objects of `type` own, one visit each. That is
+// tp_traverse but where it shows more: a suspended generator's stack may refer to what a variable
+// of it holds without owning it, and who compares visits with reference counts would take a living
+// object for one that nothing else holds. Null for types without tp_traverse. Of an interpreter
+// whose generators are not known it visits a generator's referents at most once each, which is too
+// few where it owns one of them twice.
+traverseproc cyclewatch_counted_traverse(PyTypeObject* type);
+
 // True for the three kinds that cyclewatch_visit_generator() understands.
 int cyclewatch_is_generator(PyObject* object);
 

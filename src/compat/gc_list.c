@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "compat/features.h"
+
 /* Bits of _gc_prev and _gc_next that are not part of the pointer (pycore_gc.h). */
 enum { kPointerMask = 3, kCollecting = 2 };
 
@@ -82,10 +84,14 @@ cw_walk_result cw_walk_condemned(PyObject* canary, cw_object_list* found) {
 }
 
 void cw_isolate(PyObject* object) {
-    PyObject_GC_UnTrack(object);
     PyGC_Head* const head = head_of(object);
-    head->_gc_next = (uintptr_t)head;
+    const uintptr_t next_flags = head->_gc_next & kPointerMask;
+    PyObject_GC_UnTrack(object);
+    head->_gc_next = (uintptr_t)head | next_flags;
     head->_gc_prev = (uintptr_t)head | (head->_gc_prev & kPointerMask);
+#if CYCLEWATCH_COLLECTOR_COUNTS_TRACKED
+    ++PyInterpreterState_Get()->gc.heap_size; /* its end will count it out once more */
+#endif
 }
 
 _Static_assert(sizeof(PyGC_Head) == 2 * sizeof(uintptr_t) &&
@@ -100,7 +106,12 @@ void cw_set_young_count(int count) {
     PyInterpreterState_Get()->gc.generations[0].count = count;
 }
 
+int cw_keeps_what_it_gave_up(void) {
+    enum { kSaveAll = 32 }; /* gc.DEBUG_SAVEALL */
+    return CYCLEWATCH_COLLECTOR_CLEARS_WEAKREFS &&
+           (PyInterpreterState_Get()->gc.debug & kSaveAll) != 0;
+}
+
 int cw_collector_is_known(void) {
-    return (Py_Version >> 16) == (PY_VERSION_HEX >> 16) && PY_VERSION_HEX >= 0x030B0000 &&
-           PY_VERSION_HEX < 0x030E0000;
+    return CYCLEWATCH_COLLECTOR_KNOWN;
 }

@@ -56,6 +56,10 @@ void cw_set_young_count(int count);
  * when the next full collection runs. REQUIRES: `object` is tracked, no collection sweeps. */
 void cw_isolate(PyObject* object);
 
+/* True if what the collector gave up is kept (gc.DEBUG_SAVEALL) although weak references to it are
+ * dead: then these prove nothing. */
+int cw_keeps_what_it_gave_up(void);
+
 /* True if this build knows the interpreter it runs in: the layouts above were read from that
  * version's source, so no proof is owed at install. */
 int cw_collector_is_known(void);

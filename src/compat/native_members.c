@@ -6,7 +6,9 @@
 #include <string.h>
 
 // First word of the Task struct behind the Future's.
-#if CYCLEWATCH_ASYNCIO_HAS_SHORT_HEAD
+#if CYCLEWATCH_ASYNCIO_KNOWS_AWAITERS
+#define CYCLEWATCH_TASK_WORD 15
+#elif CYCLEWATCH_ASYNCIO_HAS_SHORT_HEAD
 #define CYCLEWATCH_TASK_WORD 14
 #else
 #define CYCLEWATCH_TASK_WORD 16
@@ -32,6 +34,9 @@ static const struct cyclewatch_native_member kMembers[] = {
     {"_asyncio.Future", 8, "_result"},
     {"_asyncio.Future", 9, "_source_traceback"},
     {"_asyncio.Future", 10, "_cancel_message"},
+#if CYCLEWATCH_ASYNCIO_KNOWS_AWAITERS
+    {"_asyncio.Future", 12, "awaited_by"},
+#endif
     {"_asyncio.FutureIter", 2, "future"},
     {"_asyncio.Task", 2, "_loop"},
     {"_asyncio.Task", 3, "_callbacks"},
@@ -42,6 +47,9 @@ static const struct cyclewatch_native_member kMembers[] = {
     {"_asyncio.Task", 8, "_result"},
     {"_asyncio.Task", 9, "_source_traceback"},
     {"_asyncio.Task", 10, "_cancel_message"},
+#if CYCLEWATCH_ASYNCIO_KNOWS_AWAITERS
+    {"_asyncio.Task", 12, "awaited_by"},
+#endif
     {"_asyncio.Task", CYCLEWATCH_TASK_WORD + 0, "_fut_waiter"},
     {"_asyncio.Task", CYCLEWATCH_TASK_WORD + 1, "_coro"},
     {"_asyncio.Task", CYCLEWATCH_TASK_WORD + 2, "_name"},
@@ -205,6 +213,9 @@ static const struct cyclewatch_native_member kMembers[] = {
     {"set_iterator", 2, "iterable"},
     {"tuple_iterator", 3, "iterable"},
     {"types.GenericAlias", 4, "__parameters__"},
+    {"typing.Union", 3, "hashable_args"},
+    {"typing.Union", 4, "unhashable_args"},
+    {"typing.Union", 5, "__parameters__"},
     {"xml.etree.ElementTree.Element", 2, "tag"},
     {"xml.etree.ElementTree.Element", 3, "text"},
     {"xml.etree.ElementTree.Element", 4, "tail"},

@@ -60,16 +60,19 @@ static Py_ssize_t value_count(PyDictValues* values, PyDictKeysObject* keys) {
 
 #else
 
+static PyObject* managed_dict_of(PyObject* object) {
+    return (PyObject*)_PyObject_GetManagedDict(object);
+}
+
 static PyDictValues* values_of(PyObject* object) {
     if (!PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_INLINE_VALUES)) {
         return NULL;
     }
+    if (CYCLEWATCH_DICT_HOLDS_INLINE_VALUES && managed_dict_of(object) != NULL) {
+        return NULL;
+    }
     PyDictValues* values = _PyObject_InlineValues(object);
     return values->valid ? values : NULL;
-}
-
-static PyObject* managed_dict_of(PyObject* object) {
-    return (PyObject*)_PyObject_GetManagedDict(object);
 }
 
 static Py_ssize_t value_count(PyDictValues* values, PyDictKeysObject* keys) {
@@ -144,7 +147,7 @@ PyObject* cyclewatch_existing_dict(PyObject* object) {
 int cyclewatch_dict_borrows_values(PyObject* dict) {
 #if CYCLEWATCH_HAS_INLINE_VALUES
     const PyDictValues* values = ((PyDictObject*)dict)->ma_values;
-    return values != NULL && values->embedded;
+    return !CYCLEWATCH_DICT_HOLDS_INLINE_VALUES && values != NULL && values->embedded;
 #else
     (void)dict;
     return 0;

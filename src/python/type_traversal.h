@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the references of one type's objects are visited: as tp_traverse does, but faster where the
-// objects are plain instances.
+// How the references that one type's objects own are visited: as tp_traverse does, but faster where
+// the objects are plain instances, and without what tp_traverse shows and nobody counted.
 //
 // REQUIRES (everything here): GIL held. RUNS PYTHON: never. ALLOCATES: no.
 #pragma once
 
 #include <Python.h>
 
+#include "compat/frame_access.h"
 #include "compat/plain_instance.h"
 
 namespace cyclewatch::python {
@@ -17,6 +18,7 @@ class TypeTraversal {
     TypeTraversal() = default;
     explicit TypeTraversal(PyTypeObject* type) noexcept
         : type_(type),
+          traverse_(cyclewatch_counted_traverse(type)),
           is_plain_(PyType_IS_GC(type) != 0 && cw_plain_layout_of(type, &layout_) != 0),
           may_have_gc_header_(PyType_IS_GC(type) != 0),
           has_gc_header_(may_have_gc_header_ && type->tp_is_gc == nullptr) {}
@@ -32,15 +34,15 @@ class TypeTraversal {
         return has_gc_header_ || (may_have_gc_header_ && PyObject_IS_GC(object) != 0);
     }
 
-    // kVisit(target, context) for everything that `object`, which is of the type, refers to; the
+    // kVisit(target, context) for each reference that `object`, which is of the type, owns; the
     // target may be null. kVisit may overwrite this traversal. Once it returns anything but 0,
     // the rest may be visited or not.
     template <visitproc kVisit>
     void visit(PyObject* object, void* context) const {
         PyTypeObject* const type = type_;
         if (!is_plain_ || !visit_plain<kVisit>(object, context)) {
-            if (type->tp_traverse != nullptr && has_gc_header(object)) {
-                type->tp_traverse(object, kVisit, context);
+            if (traverse_ != nullptr && has_gc_header(object)) {
+                traverse_(object, kVisit, context);
             }
         } else {
             (void)kVisit(reinterpret_cast<PyObject*>(type), context);
@@ -77,6 +79,7 @@ class TypeTraversal {
     }
 
     PyTypeObject* type_ = nullptr;
+    traverseproc traverse_ = nullptr;
     cw_plain_layout layout_{};
     bool is_plain_ = false;
     bool may_have_gc_header_ = false;

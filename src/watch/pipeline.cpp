@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "capture/object_summary.h"
+#include "compat/gc_list.h"
+#include "compat/weak_reference.h"
 #include "device/memory_meter.h"
 
 namespace cyclewatch::watch {
@@ -27,7 +29,8 @@ python::OwnedRef weakref_to(PyObject* object) noexcept {
 }
 
 bool is_dead(const python::OwnedRef& weakref) noexcept {
-    return !weakref || PyWeakref_GET_OBJECT(weakref.get()) == Py_None;
+    return !weakref ||
+           (cyclewatch_weakref_is_dead(weakref.get()) != 0 && cw_keeps_what_it_gave_up() == 0);
 }
 
 // Gives equal storages one index: views of one block are one storage.

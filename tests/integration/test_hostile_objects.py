@@ -44,6 +44,7 @@ OBJECTS = {
     "generator_that_refuses_to_end": (8, None),
     "coroutine_never_awaited": (8, None),
     "owner_with_slots_and_no_weakref": (8, None),
+    "living_owner_on_the_stack_of_a_generator": (8, [NODE]),
     "stack_that_is_nearly_full": (16, [NODE]),
     "finalizer: raise_error": (16, ["Final.me -> Final", NODE]),
     "finalizer: raise_exit": (16, ["Final.me -> Final", NODE]),
@@ -80,6 +81,10 @@ TOOLS = {
     "alarms": (None, [NODE]),
 }
 
+# What is given up and outlives that counts as gone where the collector clears all weak references
+# to what it gives up: nothing else tells.
+SAID_TOO_EARLY = {"living_owner_visited_twice": 16, "generator_that_refuses_to_end": 16}
+
 # The one thing that a watch says of its own accord: that it was not looking.
 TAKEN_OUT = (
     "callbacks_that_clear_the_list",
@@ -114,7 +119,10 @@ def check(interpreter, program, act, expected):
             for each in (complaints, complaints_with_watch)
         )
     assert complaints_with_watch == complaints
-    (held, titles), (expected_held, expected_titles) = json.loads(line), expected
+    held, titles, clears_weakrefs = json.loads(line)
+    expected_held, expected_titles = expected
+    if clears_weakrefs:
+        expected_held = SAID_TOO_EARLY.get(act, expected_held)
     if expected_held is not None:
         assert held == expected_held
     if expected_titles is not None:

@@ -67,10 +67,9 @@ def test_collector_answers_the_same_while_the_ride_along_is_proven(interpreter):
 
 def test_trial_deletion_changes_nothing_but_which_free_list_an_object_comes_from(interpreter):
     flags = ["--owners", "--threshold", 700]
-    without, _ = outcome_of(interpreter, *flags)
-    with_watch, seen = outcome_of(
-        interpreter, *flags, "--watch", CYCLEWATCH_STRATEGY="trial-deletion"
-    )
+    strategy = {"CYCLEWATCH_STRATEGY": "trial-deletion"}
+    without, _ = outcome_of(interpreter, *flags, **strategy)
+    with_watch, seen = outcome_of(interpreter, *flags, "--watch", **strategy)
     # The lists it makes leave room on the interpreter's free list, which gc.get_count() shows.
     for answers in (without, with_watch):
         del answers["automatic"]

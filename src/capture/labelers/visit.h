@@ -35,10 +35,11 @@ struct VisitState {
     }
 };
 
-// visit(PyObject* referent) for everything that `type`'s tp_traverse visits in `object`.
+// visit(PyObject* referent) for every reference that `object` owns as one of `type`.
 template <typename Visit>
 void traverse_as(PyTypeObject* type, PyObject* object, Visit&& visit) {
-    if (type->tp_traverse == nullptr || PyObject_IS_GC(object) == 0) {
+    const traverseproc traverse = cyclewatch_counted_traverse(type);
+    if (traverse == nullptr || PyObject_IS_GC(object) == 0) {
         return;
     }
     using State = VisitState<std::remove_reference_t<Visit>>;
@@ -46,7 +47,7 @@ void traverse_as(PyTypeObject* type, PyObject* object, Visit&& visit) {
     const auto call = [](PyObject* referent, void* arg) -> int {
         return referent == nullptr ? 0 : static_cast<State*>(arg)->call(referent);
     };
-    type->tp_traverse(object, call, &state);
+    traverse(object, call, &state);
     state.rethrow();
 }
 

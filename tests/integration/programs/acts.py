@@ -2,13 +2,17 @@
 """What the programs of hostile acts share: an owner, and the act with or without a watch.
 
 PROGRAM ACT [--watch]. What an act prints belongs to the program and has to be the same either
-way; with `--watch` one line follows it: the bytes that the watch says were held, and the titles.
+way; with `--watch` one line follows it: the bytes that the watch says were held, the titles, and
+whether this interpreter's collector clears the weak references to all that it gives up.
 """
 
 import gc
 import json
 import operator
 import sys
+
+# Since https://github.com/python/cpython/issues/91636.
+CLEARS_WEAKREFS = sys.version_info >= (3, 14, 4) or (3, 13, 13) <= sys.version_info < (3, 14)
 
 
 class Owner:
@@ -33,7 +37,8 @@ def loop(**attributes):
 def held_by(watch):
     """What the watch says, as one line."""
     report = watch.report()
-    return json.dumps([report.held_bytes, sorted(finding.title for finding in report.findings)])
+    titles = sorted(finding.title for finding in report.findings)
+    return json.dumps([report.held_bytes, titles, CLEARS_WEAKREFS])
 
 
 def start_watch(**options):

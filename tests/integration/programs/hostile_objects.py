@@ -2,6 +2,7 @@
 """Garbage whose methods, finalizers and callbacks do what they can against who looks at it."""
 
 import gc
+import operator
 import sys
 import threading
 import types
@@ -272,6 +273,31 @@ def owner_with_slots_and_no_weakref():
     print("collected", gc.collect())
 
 
+class Unreferable:
+    """An owner that no weak reference can tell the end of."""
+
+    __slots__ = ()
+    answer = Owner.answer
+
+
+def living_owner_on_the_stack_of_a_generator():
+    # What a variable of it holds, the generator pushes without counting it (3.14 and later), and
+    # tp_traverse shows both.
+    def generate(held):
+        me = yield
+        print((held, (yield)), me)
+
+    if "cyclewatch" in sys.modules:
+        sys.modules["cyclewatch"].register_owner(Unreferable, operator.attrgetter("answer"))
+    alive = Unreferable()
+    generator = generate(alive)
+    next(generator)
+    generator.send(generator)
+    del generator
+    loop()
+    print("collected", gc.collect() > 0, alive.answer)
+
+
 def stack_that_is_nearly_full():
     def descend(depth):
         try:
@@ -306,6 +332,7 @@ ACTS = {
         generator_that_refuses_to_end,
         coroutine_never_awaited,
         owner_with_slots_and_no_weakref,
+        living_owner_on_the_stack_of_a_generator,
         stack_that_is_nearly_full,
     )
 }

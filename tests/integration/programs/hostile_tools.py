@@ -226,8 +226,9 @@ def other_watchers():
     tracemalloc.start(25)
     faulthandler.enable()
     leak()
+    kept = bytearray(1 << 16)
     snapshot = tracemalloc.take_snapshot()
-    print(len(snapshot.traces) > 0)
+    print(len(snapshot.traces) > 0, len(kept))
     tracemalloc.stop()
     leak()
 
