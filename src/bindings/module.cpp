@@ -9,6 +9,7 @@
 #include "bindings/bind_program.h"
 #include "bindings/bind_report.h"
 #include "bindings/bind_watch.h"
+#include "compat/features.h"
 
 namespace {
 
@@ -27,16 +28,29 @@ void keep_memory_error(std::exception_ptr error) {
     }
 }
 
-PyObject* refuse_subinterpreter() {
-    PyErr_SetString(PyExc_ImportError,
-                    "module cyclewatch._native does not support loading in subinterpreters");
+// Null if this interpreter may have the module. Where threads run without a GIL, none of our state
+// is guarded and objects change while they are looked at: better no watch than a wrong or crashing
+// one.
+const char* reason_to_refuse() {
+    if (in_subinterpreter()) {
+        return "module cyclewatch._native does not support loading in subinterpreters";
+    }
+    if (CYCLEWATCH_HAS_NO_GIL) {
+        return "cyclewatch does not support free-threaded builds of CPython yet; run the program "
+               "with the build of the same version that has a GIL";
+    }
+    return nullptr;
+}
+
+PyObject* refuse(const char* reason) {
+    PyErr_SetString(PyExc_ImportError, reason);
     return nullptr;
 }
 
 }  // namespace
 
 // PYBIND11_MODULE() in its two halves, because the first of them has room for this question.
-PYBIND11_MODULE_PYINIT(_native, if (in_subinterpreter()) return refuse_subinterpreter();
+PYBIND11_MODULE_PYINIT(_native, if (const char* reason = reason_to_refuse()) return refuse(reason);
                        pybind11::detail::get_num_interpreters_seen() += 1)
 PYBIND11_MODULE_EXEC(_native, module) {
     module.doc() = "The native part of cyclewatch. Use the package cyclewatch instead.";
