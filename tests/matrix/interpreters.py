@@ -138,7 +138,7 @@ def prepare_headers(include, version):
     # A debug build's are links to the other build's, and the compiler would follow them to that
     # one's pyconfig.h.
     for link in filter(Path.is_symlink, list(headers.iterdir())):
-        target = link.resolve()
+        target = link.resolve(strict=True)
         link.unlink()
         (shutil.copytree if target.is_dir() else shutil.copy)(target, link)
     # Debian's pyconfig.h includes that of the architecture from /usr/include, which is this
@@ -190,8 +190,11 @@ def build(archive, prefix, options):
 
 def packaged(version):
     """An interpreter of Debian's newest packages."""
-    package = f"python{version.rstrip('d')}-{'dbg' if version.endswith('d') else 'dev'}"
-    return debian_packages("sid", version, package)
+    release = version.rstrip("d")
+    packages = [f"python{release}-dev"]
+    if version != release:
+        packages.append(f"python{release}-dbg")
+    return debian_packages("sid", version, *packages)
 
 
 def running_interpreter():
