@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-BUILD = ROOT / ".build" / "dev"
+BUILD = Path(os.environ.get("CYCLEWATCH_TEST_BUILD", ROOT / ".build" / "dev"))
 
 
 def pytest_addoption(parser, pluginmanager):

@@ -40,10 +40,10 @@ def test_torch_2_6_answers_in_another_shape(main_interpreter):
     assert places_of(answer_of(main_interpreter, "as_torch_2_6")) == [LEAK]
 
 
-def test_calls_are_read_as_torch_itself_names_them(main_interpreter):
+def test_calls_are_read_as_torch_itself_names_them(torch_interpreter):
     # Otherwise torch starts a program for each library to name C++ calls.
     options = {"TORCH_SYMBOLIZE_MODE": "dladdr", "timeout": 300}
-    assert places_of(answer_of(main_interpreter, "named_by_torch", **options)) == [LEAK]
+    assert places_of(answer_of(torch_interpreter, "named_by_torch", **options)) == [LEAK]
 
 
 def test_nothing_is_taken_while_torch_records_nothing(interpreter):

@@ -23,7 +23,9 @@ PURE = (
     "pybind11",  # a test compares its version
 )
 
+PRELOADED = ("backwards_clock", "failing_allocator")  # libraries for child processes of tests
 TESTS = ["tests/integration", "tests/unit"]
+TESTS_WHERE_REFUSED = ["tests/integration/test_free_threaded.py"]
 TESTS_OF_TORCH = [
     "tests/integration/test_exactness.py",
     "tests/integration/test_run.py",
@@ -33,8 +35,14 @@ TESTS_OF_TORCH = [
 STRATEGY = """
 import json, sys, sysconfig
 import cyclewatch
-with cyclewatch.watch(devices=("cpu",)) as w:
-    pass
+try:
+    with cyclewatch.watch(devices=("cpu",)) as w:
+        pass
+    strategy = w.report().processes[0].strategy
+except ImportError as error:
+    if "free-threaded" not in str(error):
+        raise
+    strategy = "refused"
 free = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 try:
     import torch
@@ -42,7 +50,7 @@ try:
 except ImportError:
     version = ""
 gil = getattr(sys, "_is_gil_enabled", lambda: True)()
-print(json.dumps([sys.version.split()[0], w.report().processes[0].strategy, free, gil, version]))
+print(json.dumps([sys.version.split()[0], strategy, free, gil, version]))
 """
 
 
@@ -84,15 +92,25 @@ def suffix_of(name):
     return "" if name == "3.11" else f"_{name}"
 
 
+def log_of_build(name):
+    """An empty one."""
+    log = MATRIX / "logs" / f"build-{name}.log"
+    log.unlink(missing_ok=True)
+    return log
+
+
 def build(provided):
     """One tree for all of them; what did not come out, and why."""
     extra = [str(one.executable) for name, one in provided.items() if suffix_of(name)]
     environment = {**os.environ, "CYCLEWATCH_MATRIX_PYTHONS": ";".join(extra)}
     failures = {}
+    run(
+        ROOT / "scripts" / "build", "matrix", *PRELOADED, log=log_of_build("tests"), env=environment
+    )
     for name in provided:
-        log = MATRIX / "logs" / f"build-{name}.log"
-        log.unlink(missing_ok=True)
-        parts = ("_native", "runtime_tests", "lying_types")
+        log = log_of_build(name)
+        # A free-threaded build is refused before it runs anything of ours but the refusal.
+        parts = ("_native",) if name.endswith("t") else ("_native", "runtime_tests", "lying_types")
         targets = [f"{part}{suffix_of(name)}" for part in parts]
         try:
             run(ROOT / "scripts" / "build", "matrix", *targets, log=log, env=environment)
@@ -105,7 +123,7 @@ def environment_of(provided):
     """For programs of one interpreter: this tree's package and the test tools."""
     variables = dict(os.environ)
     variables.update(PYTHONPATH=f"{ROOT}:{PACKAGES}", CYCLEWATCH_ONE_INTERPRETER="1")
-    variables["CYCLEWATCH_TEST_TOOLS"] = str(PACKAGES)
+    variables.update(CYCLEWATCH_TEST_TOOLS=str(PACKAGES), CYCLEWATCH_TEST_BUILD=str(MATRIX))
     # Launched through a loader of its own; nothing of this machine's Python may come in.
     for name in ("PYTHONHOME", "VIRTUAL_ENV"):
         variables.pop(name, None)
@@ -136,12 +154,12 @@ def native_tests(entry, provided):
     return text, outcome.returncode != 0
 
 
-def python_tests(entry, provided, torch):
+def python_tests(entry, provided, torch, tests):
     """The counts of pytest: passed, failed, skipped."""
     results = MATRIX / "logs" / f"pytest-{entry.name}.xml"
     results.unlink(missing_ok=True)
     command = [str(provided.executable), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    command += ["-m", "not slow", f"--junitxml={results}", *TESTS]
+    command += ["-m", "not slow", f"--junitxml={results}", *tests]
     command += [] if torch else [f"--ignore={path}" for path in TESTS_OF_TORCH]
     log = MATRIX / "logs" / f"pytest-{entry.name}.log"
     with log.open("w") as out:
@@ -187,8 +205,11 @@ def examine(entry, provided):
             torch and f"torch {torch}",
         ]
         row.note = "; ".join(filter(None, notes))
-        row.native, native_bad = native_tests(entry, provided)
-        row.passed, row.failed, row.skipped = python_tests(entry, provided, bool(torch))
+        refused = row.strategy == "refused"
+        row.native, native_bad = ("-", False) if refused else native_tests(entry, provided)
+        tests = TESTS_WHERE_REFUSED if refused else TESTS
+        counts = python_tests(entry, provided, bool(torch), tests)
+        row.passed, row.failed, row.skipped = counts
         row.bad = native_bad or row.failed > 0 or (free and gil)
     except UnavailableError as error:
         row.note, row.bad = str(error), True
