@@ -49,6 +49,7 @@ class Entry:
     name: str  # version and ABI flags, as cmake/describe_python.py prints them
     provide: Callable[[], Provided]
     note: str = ""
+    module_of: str = ""  # the row whose extension module it runs, instead of one of its own
 
 
 def run(*command, log, **options):
@@ -206,6 +207,8 @@ ENTRIES = [
     Entry("3.11", running_interpreter),
     Entry("3.12", on_this_machine("3.12")),
     Entry("3.13", on_this_machine("3.13")),
+    # Bug fix releases move layouts and rules too.
+    Entry("3.13+", packaged("3.13"), note="module of the row above", module_of="3.13"),
     Entry("3.14", packaged("3.14")),
     Entry("3.15", packaged("3.15")),
     Entry("3.13t", built_from_source("trixie", "python3.13", "3.13t", "--disable-gil")),

@@ -206,7 +206,8 @@ def examine(entry, provided):
         ]
         row.note = "; ".join(filter(None, notes))
         refused = row.strategy == "refused"
-        row.native, native_bad = ("-", False) if refused else native_tests(entry, provided)
+        no_program = refused or entry.module_of
+        row.native, native_bad = ("-", False) if no_program else native_tests(entry, provided)
         tests = TESTS_WHERE_REFUSED if refused else TESTS
         counts = python_tests(entry, provided, bool(torch), tests)
         row.passed, row.failed, row.skipped = counts
@@ -239,9 +240,17 @@ def main():
         except UnavailableError as error:
             rows[entry.name] = Row(entry.name, note=f"not tried: {error}")
     install_packages()
-    failures = build(provided)
+    failures = build(
+        {
+            entry.name: provided[entry.name]
+            for entry in entries
+            if entry.name in provided and not entry.module_of
+        }
+    )
     for entry in entries:
-        if entry.name in failures:
+        if entry.module_of and entry.module_of not in provided:
+            rows[entry.name] = Row(entry.name, note=f"not tried: ask for {entry.module_of} as well")
+        elif entry.name in failures:
             rows[entry.name] = Row(entry.name, note=failures[entry.name], bad=True)
         elif entry.name in provided:
             print(f"matrix: {entry.name}", file=sys.stderr)
