@@ -9,6 +9,7 @@
 #include "collector/canary.h"
 #include "collector/proof.h"
 #include "collector/trial_deletion.h"
+#include "compat/generations.h"
 #include "python/guards.h"
 #include "python/references.h"
 
@@ -130,6 +131,16 @@ PyMethodDef entry_definition{
     METH_FASTCALL,
     "cyclewatch's entry in gc.callbacks."};
 
+void find_generations(PyObject* gc) {
+    const python::OwnedRef told = python::steal(PyObject_CallMethod(gc, "get_threshold", nullptr));
+    int thresholds[3];
+    if (told &&
+        PyArg_ParseTuple(told.get(), "iii", &thresholds[0], &thresholds[1], &thresholds[2]) != 0) {
+        static_cast<void>(cw_find_generations(thresholds));
+    }
+    PyErr_Clear();  // without the count only the moments of automatic collections may move
+}
+
 bool create_once(Hook& h) {
     if (h.created) {
         return true;
@@ -138,6 +149,7 @@ bool create_once(Hook& h) {
     if (!gc || !h.canary.create(on_canary_condemned)) {
         return false;
     }
+    find_generations(gc.get());
     h.callbacks = python::steal(PyObject_GetAttrString(gc.get(), "callbacks"));
     h.entry = python::steal(PyCFunction_New(&entry_definition, nullptr));
     h.generation_key = python::steal(PyUnicode_InternFromString("generation"));

@@ -98,29 +98,6 @@ _Static_assert(sizeof(PyGC_Head) == 2 * sizeof(uintptr_t) &&
                    offsetof(PyGC_Head, _gc_prev) == sizeof(uintptr_t),
                "cw_is_condemned() reads _gc_prev as the word before the object");
 
-#if CYCLEWATCH_HAS_NO_GIL
-
-/* Such builds are refused; their later versions count elsewhere. */
-int cw_young_count(void) {
-    return 0;
-}
-
-void cw_set_young_count(int count) {
-    (void)count;
-}
-
-#else
-
-int cw_young_count(void) {
-    return PyInterpreterState_Get()->gc.generations[0].count;
-}
-
-void cw_set_young_count(int count) {
-    PyInterpreterState_Get()->gc.generations[0].count = count;
-}
-
-#endif
-
 int cw_keeps_what_it_gave_up(void) {
     enum { kSaveAll = 32 }; /* gc.DEBUG_SAVEALL */
     return CYCLEWATCH_COLLECTOR_CLEARS_WEAKREFS &&
