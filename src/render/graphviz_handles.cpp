@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include <array>
+#include <cstdlib>
 #include <map>
 #include <new>
 #include <string_view>
@@ -36,6 +37,18 @@ std::string& complaint_text() {
 
 // Set where a function that C calls ran out of memory; the session says so when C is left.
 bool out_of_memory = false;
+
+// Graphviz ends the process where an allocation of its own fails. What we give it to do is bounded,
+// and needs a fraction of this.
+constexpr std::size_t kSpareBytes = std::size_t{32} << 20U;
+
+void throw_without_spare_memory() {
+    void* const spare = std::malloc(kSpareBytes);
+    if (spare == nullptr) {
+        throw std::bad_alloc();
+    }
+    std::free(spare);
+}
 
 void throw_if_out_of_memory() {
     if (out_of_memory) {
@@ -184,6 +197,7 @@ int render_data(int (*render)(GVC_t*, graph_t*, const char*, char**, Length*),
 }  // namespace
 
 GraphvizSession::GraphvizSession() {
+    throw_without_spare_memory();
     keep_whole_across_fork();
     lock_ = std::unique_lock(graphviz_mutex());
     complaint_text().clear();
