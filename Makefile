@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Each target sets up what it needs by itself and repeats nothing that is already done.
 .DEFAULT_GOAL := help
-.PHONY: help build demo test gpu-test bench soak regrtest matrix fuzz lint format clean
+.PHONY: help build demo test gpu-test bench soak regrtest matrix fuzz sanitize lint format clean
 
 export JOBS ?= 2
 
@@ -51,6 +51,13 @@ fuzz: ## Run the fuzz targets, each for SECONDS (default 60); needs clang
 	@scripts/bootstrap fuzz
 	@scripts/build fuzz fuzzers
 	@scripts/fuzz $(SECONDS)
+
+sanitize: ## Run tests under AddressSanitizer, UBSan, ThreadSanitizer and valgrind
+	@scripts/bootstrap sanitize
+	@scripts/build dev
+	@scripts/build asan
+	@scripts/build tsan
+	@scripts/sanitize asan tsan valgrind
 
 lint: ## Check formatting, clang-tidy, ruff, mypy and the viewer; change nothing
 	@scripts/bootstrap lint

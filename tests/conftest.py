@@ -60,7 +60,8 @@ class Interpreter:
     def environment(self):
         """Variables with which cyclewatch can be imported from any folder."""
         variables = {name: value for name, value in os.environ.items() if name != "RANK"}
-        paths = [str(ROOT), *filter(None, [os.environ.get("CYCLEWATCH_TEST_TOOLS")])]
+        package = os.environ.get("CYCLEWATCH_PACKAGE", str(ROOT))  # scripts/sanitize
+        paths = [package, *filter(None, [os.environ.get("CYCLEWATCH_TEST_TOOLS")])]
         variables["PYTHONPATH"] = os.pathsep.join(paths)
         return variables
 
