@@ -89,7 +89,8 @@ def test_memory_that_runs_out_ends_no_program(
     )
     found = json.loads(outcome.stdout)
     assert found["bad"] == {}
-    assert found["tried"] >= 2
+    # From 3.14 on, stopping allocates nothing of Python's.
+    assert found["tried"] >= 2 or (whose, part) == ("python", "stop")
 
 
 def test_graphviz_is_not_asked_where_there_is_hardly_any_memory(main_interpreter):

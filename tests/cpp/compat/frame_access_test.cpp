@@ -36,7 +36,7 @@ std::string variables_of(PyObject* generator) {
 constexpr const char* kGenerators = R"(
 def steps(first, second=2):
     third = 3
-    for item in [1, 2]: yield third
+    for item in [first, second]: yield third
 def delegates():
     yield from steps(1)
 def empty(): return; yield
