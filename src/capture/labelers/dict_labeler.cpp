@@ -47,10 +47,22 @@ bool add_captured(PyObject* key, PyObject* value, ReferenceSink& sink) {
     return false;
 }
 
+// A key that looks like a name and stands in the source: the compiler interns such strings, if they
+// are ASCII. One that was put together at run time ("request_17") is data, and another one each
+// time.
+bool is_name(PyObject* key, PartRole role) noexcept {
+    if (role == PartRole::nn_children) {
+        return is_child_name(key);
+    }
+    if (!is_identifier(key) || entry_kind(role) != EdgeKind::key_value) {
+        return is_identifier(key);
+    }
+    return PyUnicode_CHECK_INTERNED(key) != 0 || !PyUnicode_IS_ASCII(key);
+}
+
 // Keys are the program's data. Only names leave it; of any other key, its type.
 void add_value(PyObject* key, PyObject* value, PartRole role, ReferenceSink& sink) {
-    const bool named = role == PartRole::nn_children ? is_child_name(key) : is_identifier(key);
-    if (named) {
+    if (is_name(key, role)) {
         sink.add(value, entry_kind(role), Utf8Text(key).view(), 0);
     } else if (sink.wants_values() && add_captured(key, value, sink)) {
         return;

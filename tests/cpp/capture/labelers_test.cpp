@@ -443,6 +443,13 @@ TEST(Text, KeysThatAreDataShowOnlyWhereAskedFor) {
     EXPECT_EQ(shy, "[<str>] key [<int>] [<str>] key [<int>] ['a'] ");
 }
 
+TEST(Dicts, TellNoKeyThatWasPutTogetherAtRunTime) {
+    PythonScript script(
+        "held, number = [], 17\n"
+        "table = {'request': held, f'request_{number}': held}\n");
+    EXPECT_EQ(labels_between(script["table"], script["held"]), "['request'] [<str>]");
+}
+
 TEST(Text, ReachesTheLabelAsUtf8) {
     PythonScript script(
         "held = []\n"
