@@ -127,17 +127,18 @@ void FindingBuilder::count(std::uint32_t component,
     if (!walked) {
         return;
     }
-    if (walk.bytes() > held_bytes) {
+    if (!weight.repeats_equal && walk.bytes() > held_bytes) {
         finding_.shared_bytes += (walk.bytes() - held_bytes) * weight.repeats;
     }
+    const std::uint64_t factor = weight.equal();
     for (const ReachedOwner& reached : walk.owners()) {
         const model::StorageId id = sample_.owners[reached.owner].storage;
         const model::Storage& storage = sample_.storages[index_of(id)];
         const auto index = static_cast<std::uint32_t>(index_of(id));
         // Once for the finding, however many of its loops lead there.
         if (storage.released && held_.keeper_of(id) != component &&
-            shared_.emplace(index, weight.copies).second) {
-            finding_.shared_bytes += storage.bytes * weight.copies;
+            shared_.emplace(index, factor).second) {
+            finding_.shared_bytes += storage.bytes * factor;
         }
         add_owner(reached, walk, weight);
     }
@@ -152,8 +153,8 @@ void FindingBuilder::keep(std::uint32_t storage) {
 void FindingBuilder::add_owner(const ReachedOwner& reached,
                                const OwnerWalk& walk,
                                const Weight& weight) {
-    const std::uint64_t repeats = weight.repeats_equal ? weight.repeats : 0;
-    const std::uint64_t factor = weight.copies + repeats;
+    const std::uint64_t factor = weight.equal();
+    const std::uint64_t repeats = factor - weight.copies;
     if (const auto known = group_of_.find(reached.group); known != group_of_.end()) {
         OwnerGroup& group = groups_[known->second];
         group.summary.count += factor;

@@ -24,6 +24,9 @@ struct Weight {
     std::uint64_t repeats = 0;       // loops of its shape that were not captured
     std::uint64_t further_held = 0;  // bytes of these
     bool repeats_equal = false;      // these own exactly as much
+
+    // How many are equal to it in everything, itself included.
+    [[nodiscard]] std::uint64_t equal() const { return copies + (repeats_equal ? repeats : 0); }
 };
 
 class FindingBuilder {

@@ -158,6 +158,16 @@ TEST(Merge, CountsClustersThatWereNotCaptured) {
     EXPECT_EQ(findings[0].owners[0].count, 10U);
 }
 
+TEST(Merge, CountsBytesThatSeveralLoopsOfAClusterShareOnceForEachCluster) {
+    model::Observation observation =
+        observe("a=m.A b=m.B a.b->b b.a->a c=m.A d=m.B c.b->d d.a->c a.w->t:owner(64) c.w->t");
+    observation.repeats.push_back({observation.owners[0].node, 9, 9, 576});
+    const auto findings = analyze(observation);
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_EQ(findings[0].occurrences, 20U);
+    EXPECT_EQ(findings[0].held_bytes + findings[0].shared_bytes, 640U);
+}
+
 TEST(Merge, KeepsAtMostSoManyOwnersAndSaysHowManyNot) {
     std::string text = "A.me->A";
     for (int i = 0; i < 200; ++i) {
