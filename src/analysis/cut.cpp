@@ -182,9 +182,14 @@ class Search {
                                        const std::vector<Candidate>& ranked,
                                        const Candidate& single) {
         std::vector<Candidate> set;
-        const int floor = single.score + patterns::kClearerSet;
+        const int floor = single.score < patterns::kOneOfSeveral
+                              ? patterns::kClearMember
+                              : single.score + patterns::kClearerSet;
         if (ranked.front().score >= floor) {
             fill_set(set, loop, floor);
+        }
+        if (are_of_one_holder(set)) {
+            set.clear();
         }
         for (Candidate& candidate : set) {
             candidate = finish(std::move(candidate));
@@ -192,10 +197,36 @@ class Search {
         return set;
     }
 
+    // Several references of one function or object are no clearer than the one that leads to it.
+    [[nodiscard]] bool are_of_one_holder(const std::vector<Candidate>& set) const {
+        return std::ranges::all_of(set, [&](const Candidate& candidate) {
+            return candidate.alike == 1 && logical(candidate.edges.front()).holder ==
+                                               logical(set.front().edges.front()).holder;
+        });
+    }
+
     // The smallest set of candidates that score at least `floor`, or nothing.
     void fill_set(std::vector<Candidate>& set, const Loop& first, int floor) {
         for (std::size_t size = 2; size <= kMostInSet && set.empty(); ++size) {
             complete(set, first, size, floor);
+        }
+        drop_needless(set);
+    }
+
+    // A loop that holds an owner only by way of another loop needs no reference of its own, and
+    // complete() cannot know that before it has come to the other one.
+    void drop_needless(std::vector<Candidate>& set) {
+        for (std::size_t left_out = 0; left_out < set.size() && set.size() > 1;) {
+            for (std::size_t i = 0; i < set.size(); ++i) {
+                mark(set[i], i == left_out ? 0 : 1);
+            }
+            const bool needless = !holds_still();
+            std::ranges::fill(dead_, char{0});
+            if (needless) {
+                set.erase(set.begin() + static_cast<std::ptrdiff_t>(left_out));
+            } else {
+                ++left_out;
+            }
         }
     }
 

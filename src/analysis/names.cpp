@@ -138,25 +138,26 @@ std::string location_of_node(const LogicalGraph& graph, std::uint32_t node) {
     return place(graph, graph.node(named_node(graph, node)).location);
 }
 
-// Where the code of the holder's class, or that of a neighbour, stores the attribute; or "".
-std::string store_of(const LogicalGraph& graph, std::uint32_t edge) {
+const model::SourceLocation* store_of(const LogicalGraph& graph, std::uint32_t edge) {
     const model::EdgeLabel& label = graph.edges[edge].label;
     if (label.kind != EdgeKind::attribute && label.kind != EdgeKind::slot) {
-        return {};
+        return nullptr;
     }
     const std::uint32_t holder = graph.edges[edge].holder;
     for (const model::AttributeSite& site : graph.raw->attribute_sites) {
         if (site.holder == graph.node(holder).name && site.attribute == label.name &&
             site.on_class == graph.is(holder, NodeKind::type)) {
-            return place(graph, site.location);
+            return &site.location;
         }
     }
-    return {};
+    return nullptr;
 }
 
 std::string location_of(const LogicalGraph& graph, std::uint32_t edge) {
-    if (std::string store = store_of(graph, edge); !store.empty()) {
-        return store;
+    if (const model::SourceLocation* store = store_of(graph, edge)) {
+        if (std::string text = place(graph, *store); !text.empty()) {
+            return text;
+        }
     }
     const std::uint32_t holder = graph.edges[edge].holder;
     std::string location = location_of_node(graph, holder);

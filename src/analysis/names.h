@@ -35,6 +35,10 @@ namespace cyclewatch::analysis {
 // else where the holder was allocated; "" if not known.
 [[nodiscard]] std::string location_of(const LogicalGraph& graph, std::uint32_t edge);
 
+// Where the code of the holder's class, or that of a neighbour, stores the attribute; null if not
+// known, and for every other kind of reference.
+[[nodiscard]] const model::SourceLocation* store_of(const LogicalGraph& graph, std::uint32_t edge);
+
 // Where the code or class of `node` stands: "path:line", or "".
 [[nodiscard]] std::string location_of_node(const LogicalGraph& graph, std::uint32_t node);
 

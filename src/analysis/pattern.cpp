@@ -60,6 +60,18 @@ std::string_view bare(std::string_view name) {
     return name.substr(std::min(name.find_first_not_of('_'), name.size()));
 }
 
+// "parent", "_owner", "prev_stage", "layer_parent": names for what an object is a part of, or comes
+// after. Of several words only those count that mean nothing else ("up_proj" is no such name).
+bool is_whole_name(std::string_view name) {
+    static constexpr std::array<std::string_view, 4> kFirst{"parent", "owner", "prev", "previous"};
+    static constexpr std::array<std::string_view, 2> kLast{"parent", "owner"};
+    const std::string_view words = bare(name);
+    const std::size_t first = words.find('_');
+    return contains(kWholeNames, words) || (first != std::string_view::npos &&
+                                            (contains(kFirst, words.substr(0, first)) ||
+                                             contains(kLast, words.substr(words.rfind('_') + 1))));
+}
+
 // Lower case, without underscores: `_ILocIndexer` -> "ilocindexer".
 std::string folded(std::string_view name) {
     std::string text;
@@ -136,7 +148,7 @@ class Judge {
                                 kind == NodeKind::frame || kind == NodeKind::generator ||
                                 kind == NodeKind::type;
         if (has_author) {
-            switch (origin_of(graph_, author_of_holder())) {
+            switch (origin_of_code()) {
                 case Origin::user:
                     break;
                 case Origin::library:
@@ -214,8 +226,10 @@ class Judge {
             return kSelfReference;
         }
         if (graph_.is(holder_, NodeKind::type) || graph_.is(holder_, NodeKind::module)) {
-            return is_object(target_) && graph_.is(holder_, NodeKind::type) ? kClassKeepsInstance
-                                                                            : kClassAttribute;
+            // Its own instance, or that of a subclass; what only leads to one is no instance.
+            const bool instance = is_object(target_) && graph_.is(holder_, NodeKind::type) &&
+                                  graph_.is(loop_.target(loop_.next(i_)), NodeKind::type);
+            return instance ? kClassKeepsInstance : kClassAttribute;
         }
         switch (graph_.node(target_).kind) {
             case NodeKind::exception:
@@ -248,7 +262,7 @@ class Judge {
             case NodeKind::frame:
                 return kFrameStored;
             default:
-                return contains(kWholeNames, bare(name_)) ? kBackPointer : kContainerAttribute;
+                return is_whole_name(name_) ? kBackPointer : kContainerAttribute;
         }
     }
 
@@ -259,7 +273,7 @@ class Judge {
                 return kCachedAccessor;
             }
         }
-        if (contains(kWholeNames, bare(name_))) {
+        if (is_whole_name(name_)) {
             return kBackPointer;
         }
         if (origin_of(graph_, target_) != Origin::user) {
@@ -387,6 +401,15 @@ class Judge {
             k = loop_.previous(k);
         }
         return loop_.holder(k);
+    }
+
+    // Whose code makes the reference. What a program hangs on an object of a library is its own.
+    [[nodiscard]] Origin origin_of_code() const {
+        const Origin origin = origin_of(graph_, author_of_holder());
+        const model::SourceLocation* store = store_of(graph_, edge_);
+        const bool own =
+            store != nullptr && base::origin_of_path(graph_.raw->text(store->path)) == Origin::user;
+        return own ? Origin::user : origin;
     }
 
     // True for what torch.nn.Module keeps as a part of the module.

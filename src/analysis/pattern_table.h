@@ -75,13 +75,18 @@ inline constexpr int kInLibrary = -20;
 inline constexpr int kInStandardLibrary = -30;
 inline constexpr int kIsTheFeature = -25;     // `.forward`, `.step`: what the object is for
 inline constexpr int kIsChildOfModule = -15;  // modules are made of modules
-inline constexpr int kLeadsToTheKeeper = 10;  // goes to the object that keeps more memory
 
 // Two references whose scores differ by no more than this are equally good.
 inline constexpr int kTieMargin = 4;
+// Goes to the object that keeps more memory. That decides between equals and no more: where the
+// tensors hang says little about which of two objects made the other.
+inline constexpr int kLeadsToTheKeeper = kTieMargin;
 // Two or three references that have to go together are preferred to a single one that does the
-// same if each of them scores that much more.
+// same if each of them scores that much more; or, where the single one is only how the objects are
+// meant to hang together (it scores less than kOneOfSeveral), if each is as good as kClearMember.
 inline constexpr int kClearerSet = 20;
+inline constexpr int kOneOfSeveral = 40;
+inline constexpr int kClearMember = 50;
 // A reference on the loop that scores less than this is no advice at all.
 inline constexpr int kWorthCutting = 0;
 

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What cells of a notebook made is kept by its namespace, and once more by the list of outputs."""
+
+EXPECTED = ["dict ['model'] + dict [<int>]"]
+
+CELLS = """
+class Model:
+    def __init__(self, weight):
+        self.weight = weight
+
+    def forward(self):
+        return self.weight
+
+model = Model(payload())
+Out[3] = model
+"""
+
+
+def leaky(payload):
+    exec(CELLS, {"payload": payload, "Out": {}})
+
+
+def fixed(payload):
+    exec(CELLS + "del model\nOut.clear()\n", {"payload": payload, "Out": {}})
