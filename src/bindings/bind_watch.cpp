@@ -17,8 +17,6 @@
 #include "watch/collect_timer.h"
 #include "watch/hub.h"
 
-namespace py = pybind11;
-
 namespace cyclewatch::bindings {
 namespace {
 
