@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/names.h"
 
+#include "base/dotted_name.h"
+
 namespace cyclewatch::analysis {
 namespace {
 
@@ -12,12 +14,6 @@ constexpr std::size_t kLongestTitle = 8;  // steps
 std::string_view name_of(const LogicalGraph& graph, std::uint32_t node) {
     const std::string_view name = graph.raw->text(graph.node(node).name);
     return name.empty() ? "?" : name;
-}
-
-// "Outer.method.<locals>.inner" -> "inner"; "<lambda>" keeps its brackets.
-std::string_view last_part(std::string_view name) {
-    const std::size_t dot = name.rfind('.');
-    return dot == std::string_view::npos || dot + 1 == name.size() ? name : name.substr(dot + 1);
 }
 
 // The function behind a bound method: what a reader knows the method by.
@@ -91,7 +87,7 @@ std::string full_name(const LogicalGraph& graph, std::uint32_t node) {
 }
 
 std::string short_name(const LogicalGraph& graph, std::uint32_t node) {
-    return std::string(last_part(name_of(graph, named_node(graph, node))));
+    return std::string(base::last_part(name_of(graph, named_node(graph, node))));
 }
 
 std::string label_of(const LogicalGraph& graph, std::uint32_t edge) {

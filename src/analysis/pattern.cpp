@@ -406,6 +406,9 @@ class Judge {
     // Whose code makes the reference. What a program hangs on an object of a library is its own.
     [[nodiscard]] Origin origin_of_code() const {
         const Origin origin = origin_of(graph_, author_of_holder());
+        if (origin == Origin::user) {
+            return origin;  // most are: nothing is looked up for them
+        }
         const model::SourceLocation* store = store_of(graph_, edge_);
         const bool own =
             store != nullptr && base::origin_of_path(graph_.raw->text(store->path)) == Origin::user;

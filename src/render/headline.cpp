@@ -4,16 +4,11 @@
 #include <span>
 
 #include "base/byte_size.h"
+#include "base/dotted_name.h"
 #include "render/summary.h"
 
 namespace cyclewatch::render {
 namespace {
-
-// "function mymodel.Engine.go.<lambda>" -> "<lambda>"; without a dot it stays as it is.
-std::string last_part(const std::string& name) {
-    const std::size_t dot = name.rfind('.');
-    return dot == std::string::npos || dot + 1 == name.size() ? name : name.substr(dot + 1);
-}
 
 // "Engine is part of a reference loop that"
 std::string who(const model::Finding& finding) {
@@ -22,7 +17,7 @@ std::string who(const model::Finding& finding) {
     if (finding.loop.empty()) {
         return several ? loops : "A reference loop";
     }
-    const std::string holder = last_part(finding.loop.front().holder);
+    const std::string holder(base::last_part(finding.loop.front().holder));
     if (several) {
         return loops + " through " + holder;
     }

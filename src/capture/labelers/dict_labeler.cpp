@@ -54,10 +54,8 @@ bool is_name(PyObject* key, PartRole role) noexcept {
     if (role == PartRole::nn_children) {
         return is_child_name(key);
     }
-    if (!is_identifier(key) || entry_kind(role) != EdgeKind::key_value) {
-        return is_identifier(key);
-    }
-    return PyUnicode_CHECK_INTERNED(key) != 0 || !PyUnicode_IS_ASCII(key);
+    return is_identifier(key) && (entry_kind(role) != EdgeKind::key_value ||
+                                  PyUnicode_CHECK_INTERNED(key) != 0 || !PyUnicode_IS_ASCII(key));
 }
 
 // Keys are the program's data. Only names leave it; of any other key, its type.
