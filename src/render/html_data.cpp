@@ -30,10 +30,14 @@ std::size_t content_start(std::string_view contents) {
 }  // namespace
 
 std::string report_element(const model::Report& report) {
-    const std::string json = render_script_safe_json(report);
-    const bool packed = json.size() > kLongestPlainJson;
+    const std::string to_pack = render_json_to_pack(report);
+    std::string json;
+    if (to_pack.size() <= kLongestPlainJson) {
+        json = render_script_safe_json(report);
+    }
+    const bool packed = json.empty() || json.size() > kLongestPlainJson;
     std::string out(packed ? kPackedStart : kPlainStart);
-    return out.append(packed ? pack(json) : json).append(kEnd).append("\n");
+    return out.append(packed ? pack(to_pack) : json).append(kEnd).append("\n");
 }
 
 bool looks_like_html(std::string_view contents) {

@@ -269,19 +269,22 @@ std::string opinion(const Finding& finding) {
 
 std::string finding_card(const Finding& finding,
                          std::size_t rank,
-                         std::string_view picture,
-                         bool wide) {
+                         const CardPicture& picture,
+                         CardWeight weight) {
     const std::string number = std::to_string(rank);
-    const std::string columns = wide ? "columns wide" : "columns";
+    const std::string columns = picture.wide ? "columns wide" : "columns";
+    const std::string rest =
+        "<div class=\"" + columns + "\">\n<div class=\"advice\">\n" + cut_section(finding) +
+        alternatives(finding) + "</div>\n" + figure(finding, rank, picture.markup) + "</div>\n" +
+        owner_table(finding) + when_section(finding) + pattern_details(finding) +
+        loop_details(finding) + "<p class=\"signature\">Signature " + code(finding.signature) +
+        " <span class=\"hint\">the same on every run, rank and machine</span></p>\n" +
+        opinion(finding);
     return "<article class=\"card\" id=\"finding-" + number + "\" data-finding=\"" +
            std::to_string(rank - 1) + "\" aria-labelledby=\"h" + number + "\">\n" +
-           heading(finding, rank) + "<div class=\"" + columns + "\">\n<div class=\"advice\">\n" +
-           cut_section(finding) + alternatives(finding) + "</div>\n" +
-           figure(finding, rank, picture) + "</div>\n" + owner_table(finding) +
-           when_section(finding) + pattern_details(finding) + loop_details(finding) +
-           "<p class=\"signature\">Signature " + code(finding.signature) +
-           " <span class=\"hint\">the same on every run, rank and machine</span></p>\n" +
-           opinion(finding) + "</article>\n";
+           heading(finding, rank) +
+           (weight == CardWeight::light ? wrap_markup("noscript", "", rest) : rest) +
+           "</article>\n";
 }
 
 }  // namespace cyclewatch::render

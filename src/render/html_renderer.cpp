@@ -2,6 +2,7 @@
 #include "render/html_renderer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "render/html_data.h"
 #include "render/html_finding.h"
@@ -23,36 +24,38 @@ constexpr std::size_t kMostPageBytes = 4'700'000;
 constexpr std::size_t kRoomForCards = 600'000;  // there is always so much
 constexpr double kShareWithPictures = 0.8;
 
+// So many cards are whole from the start; those after them are light. A thousand cards' elements
+// would keep a browser busy before it answers.
+constexpr std::size_t kMostWholeCards = 20;
+
 // A drawing wider than this would be unreadable beside the advice.
 constexpr double kWidestBeside = 740;
 
-std::string card_of(const model::Finding& finding, std::size_t rank, bool with_picture) {
-    if (!with_picture) {
-        const auto none = element("p", "quiet", "Not drawn, to keep this file small.");
-        return finding_card(finding, rank, none, false);
-    }
-    const RingDrawing ring = draw_ring(finding, rank);
+CardPicture no_picture(std::string_view reason) {
+    return {element("p", "quiet", reason), false};
+}
+
+CardPicture picture_of(const model::Finding& finding, std::size_t rank) {
+    RingDrawing ring = draw_ring(finding, rank);
     if (!ring.svg.empty()) {
-        return finding_card(finding, rank, ring.svg, ring.width > kWidestBeside);
+        return {std::move(ring.svg), ring.width > kWidestBeside};
     }
     if (finding.picture.items.empty()) {
-        const auto none = element("p", "quiet", "No picture was recorded for this loop.");
-        return finding_card(finding, rank, none, false);
+        return no_picture("No picture was recorded for this loop.");
     }
     const auto drawing = draw_picture(finding, rank);
     if (!drawing) {
-        const auto reason = "The picture could not be drawn: " + drawing.error();
-        return finding_card(finding, rank, element("p", "quiet", reason), false);
+        return no_picture("The picture could not be drawn: " + drawing.error());
     }
     const Drawing& drawn = drawing.value();
     const std::string width = svg_number(drawn.width);
     const std::string height = svg_number(drawn.height);
-    const std::string svg = "<svg class=\"graph\" role=\"img\" aria-label=\"" +
-                            escape_markup(describe_picture(finding)) + "\" width=\"" + width +
-                            "\" height=\"" + height + "\" viewBox=\"" + svg_number(drawn.left) +
-                            " " + svg_number(drawn.top) + " " + width + " " + height + "\">\n" +
-                            drawn.body + "</svg>\n";
-    return finding_card(finding, rank, svg, drawn.width > kWidestBeside);
+    std::string svg = "<svg class=\"graph\" role=\"img\" aria-label=\"" +
+                      escape_markup(describe_picture(finding)) + "\" width=\"" + width +
+                      "\" height=\"" + height + "\" viewBox=\"" + svg_number(drawn.left) + " " +
+                      svg_number(drawn.top) + " " + width + " " + height + "\">\n" + drawn.body +
+                      "</svg>\n";
+    return {std::move(svg), drawn.width > kWidestBeside};
 }
 
 std::string page_title(const model::Report& report) {
@@ -129,7 +132,12 @@ class Cards {
             }
             const bool with_picture =
                 static_cast<double>(size_) < kShareWithPictures * static_cast<double>(room_);
-            const std::string card = card_of(finding, i + 1, with_picture);
+            const std::string card =
+                finding_card(finding,
+                             i + 1,
+                             with_picture ? picture_of(finding, i + 1)
+                                          : no_picture("Not drawn, to keep this file small."),
+                             shown_++ < kMostWholeCards ? CardWeight::whole : CardWeight::light);
             size_ += card.size();
             cards += card;
         }
@@ -141,6 +149,7 @@ class Cards {
     const model::Report& report_;
     std::size_t room_;
     std::size_t size_ = 0;
+    std::size_t shown_ = 0;
     std::size_t left_out_ = 0;
 };
 

@@ -224,8 +224,49 @@ class Filler {
             fill(count, counts[name]);
         }
     }
+    // Sightings as a packed page has them: each field once, with the list of its values.
+    template <typename T>
+    void fill_columns(const JsonValue& value, std::vector<T>& items) {
+        std::vector<const JsonValue::List*> columns;
+        auto find_column = [&](const char* name, const auto& /*field*/) {
+            const Step step(path_, std::string(".") + name);
+            const JsonValue* const found = value.find(name);
+            columns.push_back(found == nullptr ? nullptr : found->as<JsonValue::List>());
+            if (found == nullptr) {
+                fail("this field is missing");
+            } else if (columns.back() == nullptr) {
+                expected("a list", *found);
+            } else if (!error_ && columns.back()->size() != columns.front()->size()) {
+                fail("expected " + std::to_string(columns.front()->size()) +
+                     " values, as the first field has, found " +
+                     std::to_string(columns.back()->size()));
+            }
+        };
+        const T any{};
+        visit_fields(find_column, any);
+        if (error_) {
+            return;
+        }
+        items.resize(columns.front()->size());
+        for (std::size_t i = 0; i < items.size() && !error_; ++i) {
+            std::size_t at = 0;
+            auto fill_field = [&](const char* name, auto& field) {
+                if (!error_) {
+                    const Step step(path_, "." + std::string(name) + "[" + std::to_string(i) + "]");
+                    fill((*columns[at++])[i], field);
+                }
+            };
+            visit_fields(fill_field, items[i]);
+        }
+    }
     template <typename T>
     void fill(const JsonValue& value, std::vector<T>& items) {
+        if constexpr (std::same_as<T, model::Sighting>) {
+            if (value.as<JsonValue::Object>() != nullptr) {
+                fill_columns(value, items);
+                return;
+            }
+        }
         const auto* const list = value.as<JsonValue::List>();
         if (list == nullptr) {
             expected("a list", value);

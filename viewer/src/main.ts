@@ -4,15 +4,12 @@
 import "./style/page.css";
 import { PageCopy } from "./report/save";
 import { readReport } from "./report/read";
+import { dressCards, unfoldCards } from "./findings/cards";
 import { addEditorChoice } from "./findings/editors";
 import { showChosenFindings } from "./findings/list";
-import { addPlaceButtons } from "./findings/places";
 import { State } from "./findings/state";
 import { addTools } from "./findings/tools";
-import { addVerdicts } from "./findings/verdicts";
-import { makePicturesZoomable } from "./picture/zoom";
 import { drawRanks } from "./ranks/ranks";
-import { drawHistories } from "./timeline/history";
 import { drawTimeline } from "./timeline/timeline";
 
 async function start(copy: PageCopy): Promise<void> {
@@ -22,16 +19,14 @@ async function start(copy: PageCopy): Promise<void> {
     showChosenFindings(state);
     drawTimeline(state);
     drawRanks(state);
-    drawHistories(report);
-    makePicturesZoomable();
     addEditorChoice();
-    addPlaceButtons();
-    addVerdicts(report, copy);
+    dressCards(report, copy);
     document.documentElement.dataset.ready = "";
 }
 
 // Taken first: a copy must be the page as it came.
 start(new PageCopy()).catch((error: unknown) => {
     // Readable without us; say why the rest is missing.
+    unfoldCards();
     console.error("cyclewatch:", error);
 });

@@ -26,7 +26,8 @@ constexpr std::array kTags{"html",    "head", "meta", "title",   "style",      "
                            "pre",     "a",    "svg",  "rect",    "article",    "div",    "section",
                            "code",    "wbr",  "br",   "figure",  "figcaption", "g",      "path",
                            "polygon", "text", "desc", "table",   "caption",    "thead",  "tbody",
-                           "tr",      "th",   "td",   "details", "summary",    "footer", "script"};
+                           "tr",      "th",   "td",   "details", "summary",    "footer", "script",
+                           "noscript"};
 
 // What is filled into the shell, without the shell.
 constexpr std::string_view kAllParts =
@@ -160,6 +161,30 @@ TEST(Html, SaysWhichProcessSawAFindingFirst) {
     const std::string ranks = page_parts(testing::make_merged_report()).ranks;
     EXPECT_THAT(ranks, HasSubstr("<td class=\"number\">2 of 2</td><td>rank 0</td>"));
     EXPECT_THAT(ranks, HasSubstr("<td class=\"number\">1 of 2</td><td>rank 1</td>"));
+}
+
+std::size_t times(const std::string& page, std::string_view part) {
+    std::size_t found = 0;
+    for (std::size_t at = page.find(part); at != std::string::npos; at = page.find(part, at + 1)) {
+        ++found;
+    }
+    return found;
+}
+
+// What is in <noscript> is a text to most browsers: it must end where it is meant to.
+TEST(Html, OfManyCardsTheLaterAreLight) {
+    for (const std::string& name : testing::hostile_names()) {
+        model::Report report = testing::make_hostile_report(name);
+        report.findings.resize(20, report.findings.front());
+        EXPECT_EQ(times(page_parts(report).findings, "noscript"), 0U);
+        report.findings.resize(25, report.findings.front());
+        const std::string cards = page_parts(report).findings;
+        EXPECT_EQ(times(cards, "</header>\n<noscript><div class=\"columns"), 5U);
+        EXPECT_EQ(times(cards, "</noscript></article>"), 5U);
+        EXPECT_EQ(times(cards, "</noscript"), 5U);
+        EXPECT_EQ(times(cards, "class=\"signature\""), 25U);
+        expect_harmless(render_html(report));
+    }
 }
 
 TEST(Html, StaysLightAndKeepsEveryFindingInItsData) {

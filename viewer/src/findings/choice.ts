@@ -38,15 +38,27 @@ export function rankName(rank: number): string {
     return rank < 0 ? "none" : String(rank);
 }
 
+const namesOfRanks = new WeakMap<Report, readonly string[]>();
+
+// By process. Made once: a thousand ranks may have seen each of hundreds of findings.
+function rankNames(report: Report): readonly string[] {
+    let names = namesOfRanks.get(report);
+    if (names === undefined) {
+        names = report.processes.map(({ rank }) => rankName(rank));
+        namesOfRanks.set(report, names);
+    }
+    return names;
+}
+
 // Everything that the facet can be of this finding.
 export function facetValues(report: Report, finding: Finding, facet: Facet): string[] {
     switch (facet) {
         case "device":
             return finding.owners.map((owner) => owner.device);
-        case "rank":
-            return finding.sightings.map((sighting) =>
-                rankName(report.processes[sighting.process]?.rank ?? -1),
-            );
+        case "rank": {
+            const names = rankNames(report);
+            return finding.sightings.process.map((process) => names[process] ?? rankName(-1));
+        }
         case "pattern":
             return [finding.pattern];
         case "file":
@@ -58,15 +70,21 @@ export function facetValues(report: Report, finding: Finding, facet: Facet): str
 
 // The values to choose from, each with the number of findings that have it.
 export function facetCounts(report: Report, facet: Facet): Map<string, number> {
-    const counts = new Map<string, number>();
+    // Each value once for a finding: the one that was last counted for it is kept with the count.
+    const seen = new Map<string, { count: number; by: Finding }>();
     for (const finding of report.findings) {
-        for (const value of new Set(facetValues(report, finding, facet))) {
-            if (value !== "") {
-                counts.set(value, (counts.get(value) ?? 0) + 1);
+        for (const value of facetValues(report, finding, facet)) {
+            const before = seen.get(value);
+            if (before === undefined) {
+                seen.set(value, { count: 1, by: finding });
+            } else if (before.by !== finding) {
+                before.count += 1;
+                before.by = finding;
             }
         }
     }
-    return counts;
+    seen.delete("");
+    return new Map([...seen].map(([value, { count }]) => [value, count]));
 }
 
 // Where a search looks: what the card shows. Lower case.

@@ -43,8 +43,8 @@ function copyButton(what: string, text: string): HTMLButtonElement {
     return made;
 }
 
-export function addPlaceButtons(): void {
-    for (const place of all(".where > code")) {
+export function addPlaceButtons(card: HTMLElement): void {
+    for (const place of all(".where > code", card)) {
         const location = place.textContent;
         place.after(copyButton("place", location));
         let link: HTMLAnchorElement | undefined;
@@ -57,7 +57,7 @@ export function addPlaceButtons(): void {
             }
         });
     }
-    for (const signature of all(".signature > code")) {
+    for (const signature of all(".signature > code", card)) {
         signature.after(copyButton("signature", signature.textContent));
     }
 }

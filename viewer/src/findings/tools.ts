@@ -15,6 +15,8 @@ const FACET_NAMES: Record<Facet, string> = {
 
 const LONGEST_OPTION = 48;
 
+const byNumbers = new Intl.Collator("en", { numeric: true }); // 9 before 10
+
 function shorten(text: string): string {
     return text.length <= LONGEST_OPTION ? text : `…${text.slice(1 - LONGEST_OPTION)}`;
 }
@@ -50,7 +52,7 @@ function facetField(state: State, facet: Facet): HTMLElement | undefined {
     if (counts.length < 2) {
         return undefined;
     }
-    counts.sort(([a], [b]) => a.localeCompare(b, "en", { numeric: true }));
+    counts.sort(([a], [b]) => byNumbers.compare(a, b));
     const options: (readonly [string, string])[] = counts.map(([value, count]) => [
         value,
         `${shorten(value)} (${count})`,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reader's own verdict and note on each finding, and the way to keep them.
-import { all, announce, button, field, make } from "../page/dom";
+import { announce, button, field, make } from "../page/dom";
 import { counted } from "../page/format";
 import { download, fileName, type PageCopy } from "../report/save";
 import { VERDICTS, type Finding, type Report, type Verdict } from "../report/schema";
@@ -12,7 +12,7 @@ const NAMES: Record<Verdict, string> = {
     unclear: "unclear",
 };
 
-class Unsaved {
+export class Unsaved {
     readonly #changed = new Set<Finding>();
     readonly #text = make("span");
     readonly #bar: HTMLElement;
@@ -76,27 +76,18 @@ function noteField(finding: Finding, changed: () => void): HTMLElement {
     return field("Your note", text, "note");
 }
 
-export function addVerdicts(report: Report, copy: PageCopy): void {
-    const unsaved = new Unsaved(report, copy);
-    for (const card of all(".card[data-finding]")) {
-        const number = Number(card.dataset.finding);
-        const finding = report.findings[number];
-        const shown = card.querySelector<HTMLElement>(".opinion");
-        if (finding === undefined || shown === null) {
-            continue;
-        }
-        const changed = (): void => {
-            card.dataset.verdict = finding.verdict;
-            unsaved.add(finding);
-        };
+export function addVerdict(card: HTMLElement, finding: Finding, number: number, unsaved: Unsaved): void {
+    const changed = (): void => {
         card.dataset.verdict = finding.verdict;
-        shown.replaceWith(
-            make(
-                "form",
-                { class: "opinion", "aria-label": `Your opinion of finding ${number + 1}` },
-                verdictChoice(finding, number, changed),
-                noteField(finding, changed),
-            ),
-        );
-    }
+        unsaved.add(finding);
+    };
+    card.dataset.verdict = finding.verdict;
+    card.querySelector(".opinion")?.replaceWith(
+        make(
+            "form",
+            { class: "opinion", "aria-label": `Your opinion of finding ${number + 1}` },
+            verdictChoice(finding, number, changed),
+            noteField(finding, changed),
+        ),
+    );
 }

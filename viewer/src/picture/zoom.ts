@@ -74,8 +74,8 @@ function makeZoomable(frame: HTMLElement, svg: SVGSVGElement): void {
     );
 }
 
-export function makePicturesZoomable(): void {
-    for (const frame of all(".picture > .frame")) {
+export function makePicturesZoomable(card: HTMLElement): void {
+    for (const frame of all(".picture > .frame", card)) {
         const svg = frame.querySelector("svg");
         if (svg !== null) {
             onFirstSight(frame, () => makeZoomable(frame, svg));

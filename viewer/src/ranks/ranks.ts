@@ -6,37 +6,38 @@ import { counted, formatBytes, formatDuration } from "../page/format";
 import { processName } from "../page/names";
 import type { State } from "../findings/state";
 import { rankName } from "../findings/choice";
-import type { Report, Sighting } from "../report/schema";
+import type { Report, Sightings } from "../report/schema";
 import { Strip } from "./strip";
 
-function describe(report: Report, process: number, sighting: Sighting | undefined): string {
+function describe(report: Report, process: number, sightings: Sightings): string {
     const name = processName(report.processes[process]);
-    if (sighting === undefined) {
+    const at = sightings.process.lastIndexOf(process);
+    const value = (field: keyof Sightings): number => sightings[field][at] ?? 0;
+    if (at < 0) {
         return `${name}: not seen`;
     }
-    const step = sighting.first_step < 0 ? "" : ` at step ${sighting.first_step}`;
+    const step = value("first_step") < 0 ? "" : ` at step ${value("first_step")}`;
     return (
-        `${name}: ${formatBytes(sighting.held_bytes)} in ${counted(sighting.occurrences, "loop")}, ` +
-        `first${step} after ${formatDuration(sighting.first_seen)}`
+        `${name}: ${formatBytes(value("held_bytes"))} in ${counted(value("occurrences"), "loop")}, ` +
+        `first${step} after ${formatDuration(value("first_seen"))}`
     );
 }
 
 function heaviest(report: Report): number {
     let most = 1;
-    for (const finding of report.findings) {
-        for (const sighting of finding.sightings) {
-            most = Math.max(most, sighting.held_bytes);
+    for (const { sightings } of report.findings) {
+        for (const bytes of sightings.held_bytes) {
+            most = Math.max(most, bytes);
         }
     }
     return most;
 }
 
-function byProcess(report: Report, finding: number): (Sighting | undefined)[] {
-    const cells = new Array<Sighting | undefined>(report.processes.length).fill(undefined);
-    for (const sighting of report.findings[finding]?.sightings ?? []) {
-        cells[sighting.process] = sighting;
-    }
-    return cells;
+// What each process held of it, as a share of `most`.
+function sharesByProcess(report: Report, { process, held_bytes }: Sightings, most: number): number[] {
+    const found = new Array<number>(report.processes.length).fill(0);
+    process.forEach((where, i) => (found[where] = (held_bytes[i] ?? 0) / most));
+    return found;
 }
 
 function addHeadings(report: Report, rows: HTMLElement): void {
@@ -63,12 +64,17 @@ export function drawRanks(state: State): void {
     const most = heaviest(report);
     const strips: Strip[] = [];
     for (const [place, row] of all("tr[data-finding]", rows).entries()) {
-        const cells = byProcess(report, Number(row.dataset.finding));
+        const number = Number(row.dataset.finding);
+        const sightings = report.findings[number]?.sightings;
+        if (sightings === undefined) {
+            continue;
+        }
         const strip = new Strip(
-            cells.map((sighting) => (sighting?.held_bytes ?? 0) / most),
-            `Finding ${Number(row.dataset.finding) + 1} by rank`,
+            report.processes.length,
+            `Finding ${number + 1} by rank`,
             {
-                point: (process) => (readout.textContent = describe(report, process, cells[process])),
+                values: () => sharesByProcess(report, sightings, most),
+                point: (process) => (readout.textContent = describe(report, process, sightings)),
                 pick: (process) => {
                     const rank = rankName(report.processes[process]?.rank ?? -1);
                     state.narrow("rank", state.choice.facets.rank === rank ? "" : rank);

@@ -8,6 +8,7 @@ import { shades, shares } from "./shares";
 const HEIGHT = 18;
 
 interface Actions {
+    values: () => number[]; // of the columns; asked for when there is something to paint
     point: (column: number) => string; // says what is there
     pick: (column: number) => void;
     leave: (direction: -1 | 1, column: number) => void; // to the strip above or below
@@ -18,19 +19,21 @@ const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
 export class Strip {
     readonly element: HTMLCanvasElement;
-    readonly #values: readonly number[];
+    readonly #count: number;
     readonly #actions: Actions;
+    #values: readonly number[] | undefined;
     #at = 0;
 
-    constructor(values: readonly number[], label: string, actions: Actions) {
-        this.#values = values;
+    // `count`: of columns.
+    constructor(count: number, label: string, actions: Actions) {
+        this.#count = count;
         this.#actions = actions;
         this.element = make("canvas", {
             tabindex: -1,
             role: "slider",
             "aria-label": label,
             "aria-valuemin": 0,
-            "aria-valuemax": values.length - 1,
+            "aria-valuemax": count - 1,
             "aria-valuenow": 0,
         });
         onFirstSight(this.element, () => {
@@ -56,7 +59,7 @@ export class Strip {
     #column(event: MouseEvent): number {
         const box = this.element.getBoundingClientRect();
         const share = (event.clientX - box.left) / Math.max(1, box.width);
-        return Math.max(0, Math.min(this.#values.length - 1, Math.floor(share * this.#values.length)));
+        return Math.max(0, Math.min(this.#count - 1, Math.floor(share * this.#count)));
     }
 
     #point(column: number): void {
@@ -66,7 +69,7 @@ export class Strip {
     }
 
     #press(event: KeyboardEvent): void {
-        const last = this.#values.length - 1;
+        const last = this.#count - 1;
         const moves: Record<string, number> = {
             ArrowLeft: Math.max(0, this.#at - 1),
             ArrowRight: Math.min(last, this.#at + 1),
@@ -96,6 +99,7 @@ export class Strip {
         this.element.width = width;
         this.element.height = HEIGHT * scale;
         context.fillStyle = getComputedStyle(this.element).color;
+        this.#values ??= this.#actions.values();
         const columns = shares(this.#values, width);
         const wide = width / columns.length;
         const gap = wide > 6 * scale ? scale : 0;

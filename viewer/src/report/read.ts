@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes the report out of the page, and puts it into a copy of the page: the one place that
 // knows how it is packed. src/render/html_data.cpp is the other end.
-import type { Report } from "./schema";
+import type { Finding, Report, Sighting, Sightings } from "./schema";
 
 export const DATA_ID = "cyclewatch-report";
 const PACKED = "gzip-base64";
@@ -16,7 +16,44 @@ export async function readReport(page: Document): Promise<Report> {
         throw new Error(`the report is packed as ${packed}, which this page cannot read`);
     }
     const json = packed === undefined ? element.textContent : await unpack(element.textContent);
-    return JSON.parse(json) as Report;
+    return parseReport(json);
+}
+
+// Sightings stand by columns where the report was packed; in the documented format they are a list.
+type Stored = Omit<Report, "findings"> & {
+    findings: (Omit<Finding, "sightings"> & { sightings: Sightings | Sighting[] })[];
+};
+
+const FIELDS = ["process", "occurrences", "held_bytes", "first_seen", "first_step"] as const;
+
+function asColumns(list: readonly Sighting[]): Sightings {
+    const column = (field: keyof Sighting): number[] => list.map((sighting) => sighting[field]);
+    return Object.fromEntries(FIELDS.map((field) => [field, column(field)])) as Sightings;
+}
+
+function asList(columns: Sightings): Sighting[] {
+    const row = (i: number): Sighting =>
+        Object.fromEntries(FIELDS.map((field) => [field, columns[field][i]])) as unknown as Sighting;
+    return columns.process.map((_, i) => row(i));
+}
+
+export function parseReport(json: string): Report {
+    const stored = JSON.parse(json) as Stored;
+    for (const finding of stored.findings) {
+        if (Array.isArray(finding.sightings)) {
+            finding.sightings = asColumns(finding.sightings);
+        }
+    }
+    return stored as Report;
+}
+
+// As the documented format has it.
+export function formatReport(report: Report): string {
+    const findings = report.findings.map((finding) => ({
+        ...finding,
+        sightings: asList(finding.sightings),
+    }));
+    return JSON.stringify({ ...report, findings });
 }
 
 export async function writeReport(page: Document, report: Report): Promise<void> {
@@ -24,8 +61,10 @@ export async function writeReport(page: Document, report: Report): Promise<void>
     if (element === null) {
         throw new Error(`the page has no element #${DATA_ID}`);
     }
-    const json = scriptSafe(JSON.stringify(report));
-    element.textContent = element.dataset.packed === undefined ? json : await pack(json);
+    element.textContent =
+        element.dataset.packed === undefined
+            ? scriptSafe(formatReport(report))
+            : await pack(JSON.stringify(report));
 }
 
 // ASCII only, and nothing in it that could end the element it stands in.
@@ -36,14 +75,23 @@ export function scriptSafe(json: string): string {
     );
 }
 
-async function unpack(text: string): Promise<string> {
+type Bytes = Uint8Array<ArrayBuffer>;
+
+// Browsers of before 2025 have it not.
+const { fromBase64 = decode } = Uint8Array as { fromBase64?: (text: string) => Bytes };
+
+function decode(text: string): Bytes {
     const binary = atob(text);
     const bytes = new Uint8Array(binary.length);
     // A plain loop: a callback for each of some million bytes takes a second.
     for (let at = 0; at < bytes.length; at += 1) {
         bytes[at] = binary.charCodeAt(at);
     }
-    return new Response(through(bytes, new DecompressionStream("gzip"))).text();
+    return bytes;
+}
+
+async function unpack(text: string): Promise<string> {
+    return new Response(through(fromBase64(text), new DecompressionStream("gzip"))).text();
 }
 
 async function pack(json: string): Promise<string> {
@@ -56,9 +104,13 @@ async function pack(json: string): Promise<string> {
     return btoa(text);
 }
 
-function through(
-    bytes: Uint8Array<ArrayBuffer>,
-    stream: CompressionStream | DecompressionStream,
-): ReadableStream<Uint8Array<ArrayBuffer>> {
-    return new Blob([bytes]).stream().pipeThrough(stream);
+// Not by way of a Blob: a browser keeps those in another process.
+function through(bytes: Bytes, stream: CompressionStream | DecompressionStream): ReadableStream<Bytes> {
+    const source = new ReadableStream<Bytes>({
+        start: (controller) => {
+            controller.enqueue(bytes);
+            controller.close();
+        },
+    });
+    return source.pipeThrough(stream);
 }

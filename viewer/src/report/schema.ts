@@ -34,6 +34,10 @@ export interface Sighting {
     first_step: number; // -1: not known
 }
 
+// By columns: each field once, with its values of all sightings, by process. A merged report has
+// hundreds of thousands of them.
+export type Sightings = Record<keyof Sighting, number[]>;
+
 export const STANDINGS = ["new", "known", "library", "benign", "ignored"] as const;
 export type Standing = (typeof STANDINGS)[number];
 
@@ -57,7 +61,7 @@ export interface Finding {
     last_seen: number;
     first_collection: number;
     standing: Standing;
-    sightings: Sighting[];
+    sightings: Sightings;
     verdict: Verdict;
     note: string;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // On each card: what the finding's loops released, over the run.
-import { all, make, makeSvg } from "../page/dom";
+import { make, makeSvg } from "../page/dom";
 import { formatBytes, formatDuration } from "../page/format";
 import { onFirstSight } from "../page/sight";
-import type { Report } from "../report/schema";
+import type { Finding, Report } from "../report/schema";
 
 const SLICES = 120;
 
@@ -49,19 +49,21 @@ function strip(slices: readonly number[], until: number): HTMLElement {
     return make("div", {}, svg, ends);
 }
 
-export function drawHistories(report: Report): void {
-    const last = Math.max(0, ...report.collections.map((record) => record.started_at));
-    const until = Math.max(report.stats.elapsed, last);
-    if (until <= 0) {
-        return;
+export class Histories {
+    readonly #until: number;
+    readonly #slices: ReadonlyMap<string, number[]>;
+
+    constructor(report: Report) {
+        const last = Math.max(0, ...report.collections.map((record) => record.started_at));
+        this.#until = Math.max(report.stats.elapsed, last);
+        this.#slices = this.#until > 0 ? bytesBySlice(report, this.#until) : new Map<string, number[]>();
     }
-    const histories = bytesBySlice(report, until);
-    for (const card of all(".card[data-finding]")) {
-        const finding = report.findings[Number(card.dataset.finding)];
-        const slices = finding && histories.get(finding.signature);
+
+    draw(card: HTMLElement, finding: Finding): void {
+        const slices = this.#slices.get(finding.signature);
         const when = card.querySelector(".when");
         if (slices?.some((bytes) => bytes > 0) && when !== null) {
-            onFirstSight(when, () => when.append(strip(slices, until)));
+            onFirstSight(when, () => when.append(strip(slices, this.#until)));
         }
     }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, test } from "vitest";
 import { fillPage, securityPolicy } from "../../build/single_file";
-import { scriptSafe } from "../../src/report/read";
+import { formatReport, parseReport, scriptSafe } from "../../src/report/read";
+import { golden } from "./golden";
 
 test("data in a page is ASCII and ends nothing", () => {
     const value = { note: '</script><!-- & \u2028 \ud800 \ud83d\ude00 é "' };
@@ -23,4 +24,20 @@ test("the bundle goes into the page as it is, or not at all", () => {
     const page = "<!--build:policy--><!--build:style--><!--build:script-->";
     expect(fillPage(page, "a.replace(/$/, '$&')", "b{}")).toContain("<script>a.replace(/$/, '$&')</script>");
     expect(() => fillPage(page, "'</script>'", "")).toThrow("end its element");
+});
+
+test("sightings are columns in the page and a list in the documented format", () => {
+    const columns = golden().findings[1]?.sightings;
+    expect(columns).toMatchObject({ process: [0], occurrences: [100] });
+    const list = { process: [0, 2], occurrences: [1, 3], held_bytes: [4, 5], first_seen: [0.5, 6], first_step: [-1, 7] };
+    const report = golden();
+    report.findings.slice(0, 1).forEach((finding) => (finding.sightings = list));
+    const stored = formatReport(report);
+    expect((JSON.parse(stored) as { findings: { sightings: unknown }[] }).findings[0]?.sightings).toEqual([
+        { process: 0, occurrences: 1, held_bytes: 4, first_seen: 0.5, first_step: -1 },
+        { process: 2, occurrences: 3, held_bytes: 5, first_seen: 6, first_step: 7 },
+    ]);
+    expect(parseReport(stored)).toEqual(report);
+    // A packed page has the columns themselves.
+    expect(parseReport(JSON.stringify(report))).toEqual(report);
 });
