@@ -28,6 +28,13 @@ export default defineConfig({
             { test: { name: "unit", include: ["tests/unit/*.test.ts"] } },
             {
                 test: {
+                    name: "opening",
+                    include: ["tests/opening.measure.ts"],
+                    globalSetup: "tests/browser/reports.ts",
+                },
+            },
+            {
+                test: {
                     name: "browser",
                     include: ["tests/browser/*.test.ts"],
                     globalSetup: "tests/browser/reports.ts",
