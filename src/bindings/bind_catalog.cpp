@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/locked.h"
 #include "bindings/values.h"
 #include "catalog/rules.h"
 #include "watch/hub.h"
@@ -54,6 +55,7 @@ void bind_catalog(py::module_& module) {
     module.def(
         "patterns",
         [] { return rules().patterns(); },
+        Locked(),
         "The patterns of the configuration, then the built-in ones.");
     module.def(
         "configure",
@@ -62,15 +64,19 @@ void bind_catalog(py::module_& module) {
             watch::Hub::instance().judge_again();
             return problems;
         },
+        Locked(),
         "Takes a configuration in place of the one before; returns a sentence for each problem.");
-    module.def("ignore", [](std::string signature, std::string pattern, std::string reason) {
-        const std::string problem =
-            rules().ignore({std::move(signature), std::move(pattern), std::move(reason)});
-        if (!problem.empty()) {
-            throw py::value_error(problem);
-        }
-        watch::Hub::instance().judge_again();
-    });
+    module.def(
+        "ignore",
+        [](std::string signature, std::string pattern, std::string reason) {
+            const std::string problem =
+                rules().ignore({std::move(signature), std::move(pattern), std::move(reason)});
+            if (!problem.empty()) {
+                throw py::value_error(problem);
+            }
+            watch::Hub::instance().judge_again();
+        },
+        Locked());
 }
 
 }  // namespace cyclewatch::bindings

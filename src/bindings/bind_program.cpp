@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "bindings/locked.h"
 #include "watch/collect_timer.h"
 
 namespace py = pybind11;
@@ -91,8 +92,9 @@ void bind_program(py::module_& module) {
     module.def(
         "collect_every",
         [](double seconds) { watch::collect_every(std::chrono::duration<double>(seconds)); },
+        Locked(),
         py::arg("seconds"));
-    module.def("stop_collecting", &watch::stop_collecting);
+    module.def("stop_collecting", &watch::stop_collecting, Locked());
     module.def(
         "offer_failure",
         [] { ::on_exit(&raise_status, nullptr); },

@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "bindings/instances.h"
+#include "bindings/locked.h"
 #include "device/device_selection.h"
 #include "python/dying_threads.h"
+#include "python/state_lock.h"
 #include "render/labels.h"
 #include "render/renderer.h"
 #include "watch/collect_timer.h"
@@ -55,7 +57,7 @@ class Callback {
     void call(Arguments&&... arguments) const {
         try {
             const py::tuple words = py::make_tuple(std::forward<Arguments>(arguments)...);
-            PyObject* const answer = python::sleep_if_unwound(
+            PyObject* const answer = python::let_others_run(
                 [&] { return PyObject_CallObject(function_->ptr(), words.ptr()); });
             if (answer == nullptr) {
                 throw py::error_already_set();
@@ -66,6 +68,7 @@ class Callback {
                 error.restore();  // the user wants out: that is the program's own affair
                 return;
             }
+            const python::StateRelease release;
             error.discard_as_unraisable(*function_);
         } catch (const std::exception&) {
             PyErr_Clear();  // a conversion failed for want of memory: nothing can be said
@@ -150,13 +153,17 @@ void bind_native_watch(py::module_& module) {
     py::class_<NativeWatch> added(module, "NativeWatch", "One watch; stays readable after stop().");
     survive_without_memory(added)
         .def_property_readonly(
-            "active", [](const NativeWatch& self) { return Hub::instance().is_active(self.watch); })
+            "active",
+            py::cpp_function(
+                [](const NativeWatch& self) { return Hub::instance().is_active(self.watch); },
+                Locked()))
         .def(
             "stop",
             [](const NativeWatch& self) {
                 Hub::instance().stop(self.watch);
                 pass_on_interrupt();
             },
+            Locked(),
             "Ends the watch, delivers what is queued and waits for the report file (at most "
             "10 s, other threads running).")
         .def(
@@ -166,20 +173,25 @@ void bind_native_watch(py::module_& module) {
                 pass_on_interrupt();
                 return std::make_shared<model::Report>(self.watch->report());
             },
+            Locked(),
             "Everything found up to the last collection.")
-        .def("stats",
-             [](const NativeWatch& self) {
-                 Hub::instance().settle(self.watch);
-                 pass_on_interrupt();
-                 return self.watch->stats();
-             })
+        .def(
+            "stats",
+            [](const NativeWatch& self) {
+                Hub::instance().settle(self.watch);
+                pass_on_interrupt();
+                return self.watch->stats();
+            },
+            Locked())
         .def(
             "step",
             [](const NativeWatch& self, std::int64_t number) { self.watch->set_step(number); },
+            Locked(),
             py::arg("number"))
         .def(
             "flush",
             [](const NativeWatch& self, double seconds) { self.watch->flush(seconds); },
+            Locked(),
             py::arg("seconds") = 10.0,
             "Waits until the report file is on disk.")
         .def(
@@ -191,6 +203,7 @@ void bind_native_watch(py::module_& module) {
                 }
                 return paths;
             },
+            Locked(),
             "The report files, empty until something was found.");
 }
 
@@ -198,7 +211,7 @@ void bind_native_watch(py::module_& module) {
 
 void bind_watch(py::module_& module) {
     bind_native_watch(module);
-    module.def("start_watch", &start_watch);
+    module.def("start_watch", &start_watch, Locked());
     module.def(
         "shutdown",
         [] {
@@ -206,15 +219,22 @@ void bind_watch(py::module_& module) {
             Hub::instance().stop_all();
             pass_on_interrupt();
         },
+        Locked(),
         "Ends every watch and the timer of collect_every(); the package has it run at exit.");
-    module.def("register_owner", [](const py::type& type, const py::object& reader) {
-        Hub::instance().registry().register_owner(reinterpret_cast<PyTypeObject*>(type.ptr()),
-                                                  reader.ptr());
-    });
-    module.def("unregister_owner", [](const py::type& type) {
-        return Hub::instance().registry().unregister_owner(
-            reinterpret_cast<PyTypeObject*>(type.ptr()));
-    });
+    module.def(
+        "register_owner",
+        [](const py::type& type, const py::object& reader) {
+            Hub::instance().registry().register_owner(reinterpret_cast<PyTypeObject*>(type.ptr()),
+                                                      reader.ptr());
+        },
+        Locked());
+    module.def(
+        "unregister_owner",
+        [](const py::type& type) {
+            return Hub::instance().registry().unregister_owner(
+                reinterpret_cast<PyTypeObject*>(type.ptr()));
+        },
+        Locked());
 }
 
 }  // namespace cyclewatch::bindings

@@ -9,9 +9,12 @@
 #include "collector/canary.h"
 #include "collector/proof.h"
 #include "collector/trial_deletion.h"
+#include "compat/features.h"
 #include "compat/generations.h"
 #include "python/guards.h"
+#include "python/others_stopped.h"
 #include "python/references.h"
+#include "python/state_lock.h"
 
 namespace cyclewatch::collector {
 namespace {
@@ -50,6 +53,7 @@ Miss miss_of(cw_walk_result result) {
 }
 
 void on_canary_condemned(PyObject* canary) noexcept {
+    const python::StateLock lock;
     Hook& h = hook();
     if (h.listener == nullptr || !h.collecting) {
         return;
@@ -111,6 +115,7 @@ int generation_of(const Hook& h, PyObject* info) noexcept {
 
 // gc.callbacks entry: (phase, info). Never raises, whatever it is called with.
 PyObject* on_gc_event(PyObject* /*self*/, PyObject* const* args, Py_ssize_t count) {
+    const python::StateLock lock;
     Hook& h = hook();
     if (h.listener != nullptr && count == 2 && PyUnicode_Check(args[0])) {
         const python::ErrorStash stash;
@@ -157,10 +162,12 @@ bool create_once(Hook& h) {
     return h.created;
 }
 
+// Other threads may be changing the list, where there is no GIL.
 Py_ssize_t position_of_entry(const Hook& h) noexcept {
+    const python::ErrorStash stash;
     PyObject* const list = h.callbacks.get();
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
-        if (PyList_GET_ITEM(list, i) == h.entry.get()) {
+        if (python::steal(PySequence_GetItem(list, i)).get() == h.entry.get()) {
             return i;
         }
     }
@@ -178,20 +185,27 @@ bool ride_along_is_proven(Hook& h) noexcept {
 }
 
 // CYCLEWATCH_STRATEGY=unproven makes us treat this interpreter as one we do not know.
-Installed choose_strategy(Hook& h) {
+base::Result<Installed> choose_strategy(Hook& h) {
     const char* wish = std::getenv("CYCLEWATCH_STRATEGY");
     const std::string_view asked = wish != nullptr ? wish : "auto";
-    if (asked == "trial-deletion") {
-        return {Strategy::trial_deletion, ""};
-    }
+    const bool count_ourselves = asked == "trial-deletion";
     const bool known = cw_collector_is_known() != 0 && asked != "unproven";
-    if (known || asked == "ride-along" || ride_along_is_proven(h)) {
-        return {Strategy::ride_along, ""};
+    if (!count_ourselves && (known || asked == "ride-along" || ride_along_is_proven(h))) {
+        return Installed{Strategy::ride_along, ""};
     }
-    return {Strategy::trial_deletion,
-            std::string("cyclewatch could not prove its ride-along on CPython ") + Py_GetVersion() +
-                " and falls back to trial deletion, which about doubles the time of each "
-                "collection; install a cyclewatch built for this version."};
+    if (CYCLEWATCH_HAS_NO_GIL) {
+        return base::Error{
+            "cyclewatch has nothing but its ride-along on a free-threaded build, where threads "
+            "change what trial deletion would count: nothing is watched."};
+    }
+    if (count_ourselves) {
+        return Installed{Strategy::trial_deletion, ""};
+    }
+    return Installed{Strategy::trial_deletion,
+                     std::string("cyclewatch could not prove its ride-along on CPython ") +
+                         Py_GetVersion() +
+                         " and falls back to trial deletion, which about doubles the time of each "
+                         "collection; install a cyclewatch built for this version."};
 }
 
 }  // namespace
@@ -206,9 +220,13 @@ base::Result<Installed> install(CollectionListener& listener) {
         }
         return base::Error{"cyclewatch could not reach gc.callbacks of this interpreter."};
     }
-    Installed chosen = choose_strategy(h);
+    base::Result<Installed> chosen = choose_strategy(h);
+    if (!chosen.ok()) {
+        remove();
+        return chosen;
+    }
     h.listener = &listener;
-    h.strategy = chosen.strategy;
+    h.strategy = chosen.value().strategy;
     put_back();
     if (!in_place()) {
         h.listener = nullptr;
@@ -222,9 +240,13 @@ void remove() noexcept {
     h.canary.disarm();
     h.collecting = false;
     h.listener = nullptr;
-    if (const Py_ssize_t position = h.created ? position_of_entry(h) : -1; position >= 0) {
+    if (h.created) {
         const python::ErrorStash stash;
-        PyList_SetSlice(h.callbacks.get(), position, position + 1, nullptr);
+        python::with_others_stopped([&h] {
+            if (const Py_ssize_t position = position_of_entry(h); position >= 0) {
+                PyList_SetSlice(h.callbacks.get(), position, position + 1, nullptr);
+            }
+        });
     }
 }
 
@@ -234,9 +256,13 @@ bool in_place() noexcept {
 
 void put_back() noexcept {
     const Hook& h = hook();
-    if (h.created && position_of_entry(h) < 0) {
+    if (h.created) {
         const python::ErrorStash stash;
-        PyList_Append(h.callbacks.get(), h.entry.get());
+        python::with_others_stopped([&h] {
+            if (position_of_entry(h) < 0) {
+                PyList_Append(h.callbacks.get(), h.entry.get());
+            }
+        });
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "python/dying_threads.h"
 #include "python/guards.h"
 #include "python/references.h"
 
@@ -26,8 +27,8 @@ bool make_known_garbage(std::vector<PyObject*>& addresses) {
 // gc.collect(0), or -1.
 long collect_young() {
     const python::OwnedRef gc = python::steal(PyImport_ImportModule("gc"));
-    const python::OwnedRef count =
-        python::steal(gc ? PyObject_CallMethod(gc.get(), "collect", "i", 0) : nullptr);
+    const auto collect = [&gc] { return PyObject_CallMethod(gc.get(), "collect", "i", 0); };
+    const python::OwnedRef count = python::steal(gc ? python::let_others_run(collect) : nullptr);
     return count ? PyLong_AsLong(count.get()) : -1;
 }
 

@@ -21,12 +21,21 @@
 #define CYCLEWATCH_COLLECTOR_CLEARS_WEAKREFS \
     ((Py_Version >= 0x030D0D00 && Py_Version < 0x030E0000) || Py_Version >= 0x030E0400)
 
-// Threads run at the same time, without a GIL.
+// Threads run at the same time, without a GIL. Tracked objects have no header in front of them: the
+// collector finds them in the heap, and what it condemned has a bit set.
+// https://peps.python.org/pep-0703/
 #ifdef Py_GIL_DISABLED
 #define CYCLEWATCH_HAS_NO_GIL 1
 #else
 #define CYCLEWATCH_HAS_NO_GIL 0
 #endif
+
+// Functions and code are not let go of with their last reference, but by the collector.
+// https://github.com/python/cpython/issues/117376
+#define CYCLEWATCH_FUNCTIONS_WAIT_FOR_THE_COLLECTOR CYCLEWATCH_HAS_NO_GIL
+
+// Every collection looks at all objects, whichever generation it says that it collects.
+#define CYCLEWATCH_COLLECTIONS_ARE_FULL CYCLEWATCH_HAS_NO_GIL
 
 // The minor version this was compiled for, to be compared with `Py_Version >> 16` at run time.
 #define CYCLEWATCH_BUILT_FOR_MINOR (PY_VERSION_HEX >> 16)

@@ -12,27 +12,6 @@
 
 #include "compat/features.h"
 
-/* Bits of _gc_prev and _gc_next that are not part of the pointer (pycore_gc.h). */
-enum { kPointerMask = 3, kCollecting = 2 };
-
-enum { kFirstRoom = 1024 };
-
-static PyGC_Head* head_of(PyObject* object) {
-    return (PyGC_Head*)object - 1;
-}
-static PyObject* object_of(PyGC_Head* head) {
-    return (PyObject*)(head + 1);
-}
-static PyGC_Head* next_of(const PyGC_Head* head) {
-    return (PyGC_Head*)(head->_gc_next & ~(uintptr_t)kPointerMask);
-}
-static PyGC_Head* prev_of(const PyGC_Head* head) {
-    return (PyGC_Head*)(head->_gc_prev & ~(uintptr_t)kPointerMask);
-}
-static int is_collecting(const PyGC_Head* head) {
-    return (head->_gc_prev & kCollecting) != 0;
-}
-
 int cw_reserve_objects(cw_object_list* list, size_t room) {
     if (room <= list->room) {
         return 1;
@@ -53,6 +32,36 @@ void cw_free_objects(cw_object_list* list) {
     *list = (cw_object_list){NULL, 0, 0};
 }
 
+int cw_add_object(cw_object_list* list, PyObject* object) {
+    enum { kFirstRoom = 1024 };
+    if (list->count == list->room && !cw_reserve_objects(list, list->room * 2 + kFirstRoom)) {
+        return 0;
+    }
+    list->objects[list->count++] = object;
+    return 1;
+}
+
+#if !CYCLEWATCH_HAS_NO_GIL
+
+/* Bits of _gc_prev and _gc_next that are not part of the pointer (pycore_gc.h). */
+enum { kPointerMask = 3, kCollecting = 2 };
+
+static PyGC_Head* head_of(PyObject* object) {
+    return (PyGC_Head*)object - 1;
+}
+static PyObject* object_of(PyGC_Head* head) {
+    return (PyObject*)(head + 1);
+}
+static PyGC_Head* next_of(const PyGC_Head* head) {
+    return (PyGC_Head*)(head->_gc_next & ~(uintptr_t)kPointerMask);
+}
+static PyGC_Head* prev_of(const PyGC_Head* head) {
+    return (PyGC_Head*)(head->_gc_prev & ~(uintptr_t)kPointerMask);
+}
+static int is_collecting(const PyGC_Head* head) {
+    return (head->_gc_prev & kCollecting) != 0;
+}
+
 cw_walk_result cw_walk_condemned(PyObject* canary, cw_object_list* found) {
     found->count = 0;
     PyGC_Head* const start = head_of(canary);
@@ -70,11 +79,9 @@ cw_walk_result cw_walk_condemned(PyObject* canary, cw_object_list* found) {
             break;
         }
         if (is_collecting(next)) {
-            if (found->count == found->room &&
-                !cw_reserve_objects(found, found->room * 2 + kFirstRoom)) {
+            if (!cw_add_object(found, object_of(next))) {
                 return CW_WALK_NO_MEMORY;
             }
-            found->objects[found->count++] = object_of(next);
         } else if (++list_heads > 1) {
             return CW_WALK_BROKEN;
         }
@@ -97,6 +104,12 @@ void cw_isolate(PyObject* object) {
 _Static_assert(sizeof(PyGC_Head) == 2 * sizeof(uintptr_t) &&
                    offsetof(PyGC_Head, _gc_prev) == sizeof(uintptr_t),
                "cw_is_condemned() reads _gc_prev as the word before the object");
+
+void cw_with_others_stopped(void (*work)(void* context), void* context) {
+    work(context); /* they wait for the GIL */
+}
+
+#endif
 
 int cw_keeps_what_it_gave_up(void) {
     enum { kSaveAll = 32 }; /* gc.DEBUG_SAVEALL */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The collector's own bookkeeping: the header in front of every tracked object, and the list
- * that links the objects a collection condemned. The only place that reads PyGC_Head.
+ * The collector's own bookkeeping: which objects are tracked, and which a collection condemned.
+ * gc_list.c reads the header in front of each object and the list that links the condemned ones;
+ * gc_heap.c, for free-threaded builds, a bit in each object of the heap. Nothing else does.
  *
  * REQUIRES (everything here): GIL held. RUNS PYTHON: never. ALLOCATES: no. */
 #pragma once
 
 #include <Python.h>
+
+#include "compat/features.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,19 +33,27 @@ typedef struct {
 /* Makes room for `room` objects in all; never shrinks. False if there is no memory. */
 int cw_reserve_objects(cw_object_list* list, size_t room);
 void cw_free_objects(cw_object_list* list);
+/* False if there is no memory. */
+int cw_add_object(cw_object_list* list, PyObject* object);
 
-/* Walks the list that `canary` is linked into, from the node after it round to itself, and makes
- * `found` the objects in it. Every step checks that the next node points back and that exactly one
- * node, the list's head, lacks the collecting flag. Valid only inside a weakref callback of
- * `canary` that the collector itself made: then every condemned object is intact and linked. */
+/* Makes `found` the objects that were condemned together with `canary`, without it. Valid only
+ * inside a weakref callback of `canary` that the collector itself made: then every condemned object
+ * is intact. In a list, from the node after the canary round to itself: every step checks that the
+ * next node points back and that exactly one node, the list's head, lacks the collecting flag. In a
+ * heap, by looking at every tracked object while the other threads stand still. */
 cw_walk_result cw_walk_condemned(PyObject* canary, cw_object_list* found);
 
 /* True if the running collection holds `object` for garbage. Meaningful at the same moment as
  * cw_walk_condemned(). Inline because the search for owners asks it once per reference.
  * REQUIRES: PyObject_IS_GC(object), so that a header stands in front of it. */
 static inline int cw_is_condemned(PyObject* object) {
+#if CYCLEWATCH_HAS_NO_GIL
+    enum { kUnreachable = 4 }; /* checked in gc_heap.c */
+    return object->ob_gc_bits & kUnreachable;
+#else
     enum { kCollectingFlag = 2 }; /* in _gc_prev, the header's last word (checked in gc_list.c) */
     return (int)(((const uintptr_t*)object)[-1] & kCollectingFlag);
+#endif
 }
 
 /* The allocation count of the youngest generation: what decides when the next automatic
@@ -55,6 +66,11 @@ void cw_set_young_count(int count);
  * but no generation holds it: it adds nothing to the counts of long-lived objects that decide
  * when the next full collection runs. REQUIRES: `object` is tracked, no collection sweeps. */
 void cw_isolate(PyObject* object);
+
+/* Calls `work` once, while no other thread of the interpreter runs Python or changes its objects.
+ * With a GIL that is so anyway. REQUIRES: `work` neither runs Python code nor waits for a thread
+ * that may, lets no exception out, and does not call this or cw_walk_condemned(). */
+void cw_with_others_stopped(void (*work)(void* context), void* context);
 
 /* True if what the collector gave up is kept (gc.DEBUG_SAVEALL) although weak references to it are
  * dead: then these prove nothing. */

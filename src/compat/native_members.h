@@ -15,9 +15,14 @@ extern "C" {
 
 struct cyclewatch_native_member {
     const char* type;  // tp_name
-    unsigned word;     // sizeof(PyObject *) each, counted from the start of the object
+    unsigned word;     // sizeof(PyObject *) each; 2 is the first behind the object's head
     const char* name;
 };
+
+// Where that word stands, counted from the start of the object: heads are not of one length.
+static inline size_t cyclewatch_place_of_word(size_t word) {
+    return word - 2 + sizeof(PyObject) / sizeof(PyObject*);
+}
 
 // The members of the type with that tp_name; null and *count == 0 if it is not in the table.
 const struct cyclewatch_native_member* cyclewatch_native_members_of(const char* type_name,

@@ -10,21 +10,31 @@
 
 #include <utility>
 
+#include "python/state_lock.h"
+
 namespace cyclewatch::python {
 
-// Returns what `call` returns, which may give the GIL away and ask for it again: because it runs
-// Python code, say. Does not return where the interpreter ended meanwhile. `call` must own no
-// Python reference: what it owns is let go of without the GIL.
+// Returns what `call` returns, which may give the GIL away and ask for it again. Does not return
+// where the interpreter ended meanwhile. `call` must own no Python reference: what it owns is let
+// go of without the GIL.
 template <typename Call>
 decltype(auto) sleep_if_unwound(Call&& call) {
     try {
         return std::forward<Call>(call)();
     } catch (abi::__forced_unwind&) {
         // The thread owns nothing any more; the end of the process takes it along.
+        abandon_state();
         for (;;) {
             ::pause();
         }
     }
+}
+
+// The same for a call that runs Python code: other threads may come into this module meanwhile.
+template <typename Call>
+decltype(auto) let_others_run(Call&& call) {
+    const StateRelease release;
+    return sleep_if_unwound(std::forward<Call>(call));
 }
 
 }  // namespace cyclewatch::python

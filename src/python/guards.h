@@ -6,6 +6,7 @@
 
 #include "compat/gc_list.h"
 #include "python/dying_threads.h"
+#include "python/state_lock.h"
 
 namespace cyclewatch::python {
 
@@ -47,6 +48,7 @@ class GilRelease {
     }
 
   private:
+    StateRelease release_;  // first: nobody waits for the lock without the interpreter
     PyThreadState* state_;
 };
 

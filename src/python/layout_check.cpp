@@ -16,6 +16,7 @@
 #include "compat/frame_access.h"
 #include "compat/layout_switches.h"
 #include "compat/object_layout.h"
+#include "python/dying_threads.h"
 #include "python/references.h"
 
 namespace cyclewatch::python {
@@ -84,9 +85,10 @@ class Samples {
     // Throws std::bad_alloc where there is no memory for them: that proves nothing.
     Samples() : names_(steal(PyDict_New())) {
         if (names_) {
-            made_ = static_cast<bool>(
-                        steal(PyRun_String(kSamples, Py_file_input, names_.get(), names_.get()))) &&
-                    find_all();
+            const auto run = [this] {
+                return PyRun_String(kSamples, Py_file_input, names_.get(), names_.get());
+            };
+            made_ = static_cast<bool>(steal(let_others_run(run))) && find_all();
         }
         const bool out_of_memory = !made_ && PyErr_ExceptionMatches(PyExc_MemoryError) != 0;
         PyErr_Clear();
@@ -125,6 +127,10 @@ class Samples {
 
     void let_go() {
         if (!names_) {
+            return;
+        }
+        if constexpr (CYCLEWATCH_FUNCTIONS_WAIT_FOR_THE_COLLECTOR) {
+            static_cast<void>(names_.release());
             return;
         }
         // A class refers to itself. Kept for ever it is one object; let go it would be garbage

@@ -10,6 +10,7 @@
 #include "analysis/analyze.h"
 #include "catalog/catalog.h"
 #include "collector/gc_hook.h"
+#include "compat/features.h"
 #include "compat/plain_instance.h"
 #include "device/device_memory.h"
 #include "python/layout_check.h"
@@ -274,7 +275,8 @@ void Hub::conclude(collector::Miss miss) {
 // When a collection last ended that reached at least as far as this one, which ends `now`: what is
 // condemned now was alive then, or not yet made.
 Clock::time_point Hub::replace_last_reaching(Clock::time_point now) {
-    const auto generation = static_cast<std::size_t>(std::clamp(current_.generation, 0, 2));
+    const int reached = CYCLEWATCH_COLLECTIONS_ARE_FULL ? 2 : current_.generation;
+    const auto generation = static_cast<std::size_t>(std::clamp(reached, 0, 2));
     const Clock::time_point last =
         *std::max_element(last_of_generation_.begin() + generation, last_of_generation_.end());
     last_of_generation_[generation] = now;

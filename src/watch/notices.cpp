@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "python/guards.h"
+#include "python/state_lock.h"
 
 namespace cyclewatch::watch {
 namespace {
@@ -27,6 +28,7 @@ Queue& queue() {
 void ask_for_delivery(Queue& q) noexcept;
 
 int on_pending_call(void* /*unused*/) {
+    const python::StateLock lock;
     queue().scheduled = false;
     return deliver_notices() ? 0 : -1;
 }

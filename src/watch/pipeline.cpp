@@ -10,6 +10,7 @@
 #include "compat/gc_list.h"
 #include "compat/weak_reference.h"
 #include "device/memory_meter.h"
+#include "python/others_stopped.h"
 
 namespace cyclewatch::watch {
 namespace {
@@ -118,7 +119,8 @@ std::unique_ptr<Catch> Pipeline::inspect(const collector::CondemnedSet& condemne
                                          Depth depth,
                                          bool values) {
     device::Detection detection;
-    detector_.detect(condemned, registry_, detection);
+    // Threads that still run count references, and change types and code, that we look at too.
+    python::with_others_stopped([&] { detector_.detect(condemned, registry_, detection); });
     PyErr_Clear();  // of a type whose tp_traverse raises: readers must not meet it
     if (detection.owners.empty()) {
         return nullptr;
@@ -143,8 +145,10 @@ std::unique_ptr<Catch> Pipeline::inspect(const collector::CondemnedSet& condemne
         if (depth == Depth::lean) {
             limits.max_objects = kLeanObjects;
         }
-        caught->captured =
-            capture::capture_graph(condemned.objects(), detection.dependents, objects, limits);
+        python::with_others_stopped([&] {
+            caught->captured =
+                capture::capture_graph(condemned.objects(), detection.dependents, objects, limits);
+        });
         PyErr_Clear();
     }
     // The user's code last: from here on nothing borrowed is looked at.
@@ -168,9 +172,13 @@ void Pipeline::settle(Catch& caught) noexcept {
     for (model::Storage& storage : caught.storages) {
         storage.released = true;
     }
+    python::with_others_stopped([&caught] {
+        for (PendingOwner& owner : caught.owners) {
+            // A whole stands before its parts.
+            owner.died = owner.is_part ? caught.owners[owner.whole].died : is_dead(owner.weakref);
+        }
+    });
     for (PendingOwner& owner : caught.owners) {
-        // A whole stands before its parts.
-        owner.died = owner.is_part ? caught.owners[owner.whole].died : is_dead(owner.weakref);
         owner.weakref.reset();
         const bool released =
             owner.died && (!owner.reading.witness || owner.reading.witness->released());

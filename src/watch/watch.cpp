@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "python/guards.h"
+#include "python/state_lock.h"
 #include "watch/notices.h"
 #include "watch/program_info.h"
 
@@ -61,6 +62,7 @@ Watch::Watch(Settings settings, ReportWriter::Render render)
 }
 
 Watch::~Watch() {
+    const python::StateLock lock;
     for (const std::string& path : claimed_) {
         files_of_watches().erase(path);
     }

@@ -62,10 +62,19 @@ class Candidates {
     std::size_t size_ = 0;
 };
 
-void add_word(Candidates& candidates, PyObject* object, std::size_t word, const char* name) {
-    PyObject* target = reinterpret_cast<PyObject**>(object)[word];
+// `word` as in cyclewatch_native_member; nothing if it is behind the end of the object.
+void add_word(Candidates& candidates,
+              PyObject* object,
+              const PyTypeObject* type,
+              std::size_t word,
+              const char* name) {
+    const std::size_t place = cyclewatch_place_of_word(word);
+    if (place >= static_cast<std::size_t>(type->tp_basicsize) / sizeof(PyObject*)) {
+        return;
+    }
+    PyObject* target = reinterpret_cast<PyObject**>(object)[place];
     if (target != nullptr && name != nullptr) {
-        candidates.add(target, name, static_cast<Py_ssize_t>(word * sizeof(PyObject*)));
+        candidates.add(target, name, static_cast<Py_ssize_t>(place * sizeof(PyObject*)));
     }
 }
 
@@ -75,18 +84,15 @@ void add_torch_words(Candidates& candidates, PyObject* object, const PyTypeObjec
     }
     const auto words = static_cast<std::size_t>(type->tp_basicsize) / sizeof(PyObject*);
     for (std::size_t word = 2; word < words; ++word) {
-        add_word(candidates, object, word, torch_word_name(type->tp_name, word));
+        add_word(candidates, object, type, word, torch_word_name(type->tp_name, word));
     }
 }
 
 void add_native_words(Candidates& candidates, PyObject* object, const PyTypeObject* type) {
-    const auto words = static_cast<std::size_t>(type->tp_basicsize) / sizeof(PyObject*);
     std::size_t count = 0;
     const cyclewatch_native_member* members = cyclewatch_native_members_of(type->tp_name, &count);
     for (std::size_t i = 0; i < count; ++i) {
-        if (members[i].word < words) {
-            add_word(candidates, object, members[i].word, members[i].name);
-        }
+        add_word(candidates, object, type, members[i].word, members[i].name);
     }
 }
 

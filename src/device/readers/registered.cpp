@@ -15,7 +15,7 @@ using python::OwnedRef;
 
 std::string text_of(PyObject* object) {
     const OwnedRef text =
-        python::steal(python::sleep_if_unwound([&] { return PyObject_Str(object); }));
+        python::steal(python::let_others_run([&] { return PyObject_Str(object); }));
     const char* const data = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
     PyErr_Clear();
     return data == nullptr ? std::string() : std::string(data);
@@ -27,6 +27,7 @@ std::string take_error() {
     PyObject* value = nullptr;
     PyObject* traceback = nullptr;
     PyErr_Fetch(&type, &value, &traceback);
+    const python::StateRelease release;  // freeing it may run Python
     const OwnedRef owned_type = python::steal(type);
     const OwnedRef owned_value = python::steal(value);
     const OwnedRef owned_traceback = python::steal(traceback);
@@ -97,7 +98,7 @@ std::string take_fields(PyObject* answer, OwnerReading& reading) {
     }
     if (PyObject* const shape = field(answer, "shape"); shape != nullptr) {
         const OwnedRef list =
-            python::steal(python::sleep_if_unwound([&] { return PySequence_List(shape); }));
+            python::steal(python::let_others_run([&] { return PySequence_List(shape); }));
         PyErr_Clear();
         reading.shape = text_of(list ? list.get() : shape);
     }
@@ -110,21 +111,31 @@ std::string take_fields(PyObject* answer, OwnerReading& reading) {
 }  // namespace
 
 void RegisteredReader::add(PyTypeObject* type, PyObject* reader) {
-    remove(type);
+    Entry forgotten = take(type);
     entries_.push_back({python::borrow(reinterpret_cast<PyObject*>(type)), python::borrow(reader)});
+    const python::StateRelease release;  // freeing it may run Python
+    forgotten = {};
 }
 
-bool RegisteredReader::remove(PyTypeObject* type) {
+RegisteredReader::Entry RegisteredReader::take(PyTypeObject* type) {
     const auto found = std::ranges::find_if(entries_, [&](const Entry& entry) {
         return entry.type.get() == reinterpret_cast<PyObject*>(type);
     });
     if (found == entries_.end()) {
-        return false;
+        return {};
     }
     told_.erase(found->reader.get());
-    const Entry forgotten = std::move(*found);  // freeing it may run Python: after the erasure
+    Entry taken = std::move(*found);
     entries_.erase(found);
-    return true;
+    return taken;
+}
+
+bool RegisteredReader::remove(PyTypeObject* type) {
+    Entry forgotten = take(type);
+    const bool found = static_cast<bool>(forgotten.type);
+    const python::StateRelease release;  // freeing it may run Python
+    forgotten = {};
+    return found;
 }
 
 const RegisteredReader::Entry* RegisteredReader::nearest(PyTypeObject* type) const noexcept {
@@ -152,7 +163,7 @@ ReadOutcome RegisteredReader::read(PyObject* object, OwnerReading& reading) noex
         }
         const OwnedRef reader = python::borrow(entry->reader.get());
         const OwnedRef answer = python::steal(
-            python::sleep_if_unwound([&] { return PyObject_CallOneArg(reader.get(), object); }));
+            python::let_others_run([&] { return PyObject_CallOneArg(reader.get(), object); }));
         if (!answer) {
             if (PyErr_ExceptionMatches(PyExc_Exception) == 0 && on_main_thread()) {
                 raise_later();

@@ -36,6 +36,8 @@ class RegisteredReader final : public OwnerReader {
         python::OwnedRef reader;
     };
 
+    // Takes it out of the table; empty if it is not there.
+    [[nodiscard]] Entry take(PyTypeObject* type);
     [[nodiscard]] const Entry* nearest(PyTypeObject* type) const noexcept;
     void fail(PyTypeObject* type, PyObject* reader, const std::string& what);
 

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef Py_BUILD_CORE
+#define Py_BUILD_CORE 1
+#endif
+#include "compat/gc_list.h"
+
+#if CYCLEWATCH_HAS_NO_GIL
+
+#include <internal/pycore_gc.h>
+
+_Static_assert(_PyGC_BITS_UNREACHABLE == 4, "cw_is_condemned() reads that bit");
+
+typedef struct {
+    PyObject* canary;
+    cw_object_list* found;
+    int canary_met;
+    int out_of_memory;
+} walk;
+
+/* Of every tracked object, while the other threads stand still. 0 ends the visit. */
+static int take_condemned(PyObject* object, void* context) {
+    walk* const w = context;
+    if (!cw_is_condemned(object)) {
+        return 1;
+    }
+    if (object == w->canary) {
+        w->canary_met = 1;
+        return 1;
+    }
+    w->out_of_memory = !cw_add_object(w->found, object);
+    return !w->out_of_memory;
+}
+
+cw_walk_result cw_walk_condemned(PyObject* canary, cw_object_list* found) {
+    found->count = 0;
+    if (!cw_is_condemned(canary)) {
+        return CW_WALK_NOT_LISTED;
+    }
+    walk w = {.canary = canary, .found = found};
+    PyUnstable_GC_VisitObjects(take_condemned, &w);
+    if (w.out_of_memory) {
+        return CW_WALK_NO_MEMORY;
+    }
+    return w.canary_met ? CW_WALK_COMPLETE : CW_WALK_NOT_LISTED;
+}
+
+void cw_isolate(PyObject* object) {
+    /* The collector makes callbacks of weakrefs that it does not track as well. */
+    PyObject_GC_UnTrack(object);
+}
+
+typedef struct {
+    void (*work)(void* context);
+    void* context;
+    int done;
+} call;
+
+/* The visit is only there to stop the other threads: it ends with the first object. */
+static int work_at_first(PyObject* object, void* context) {
+    (void)object;
+    call* const c = context;
+    c->done = 1;
+    c->work(c->context);
+    return 0;
+}
+
+void cw_with_others_stopped(void (*work)(void* context), void* context) {
+    call c = {.work = work, .context = context};
+    PyUnstable_GC_VisitObjects(work_at_first, &c);
+    if (!c.done) { /* all objects are frozen */
+        work(context);
+    }
+}
+
+#endif
