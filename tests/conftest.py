@@ -2,6 +2,7 @@
 """What every test may use: the interpreters on this machine, child processes."""
 
 import dataclasses
+import functools
 import importlib.util
 import os
 import signal
@@ -56,6 +57,12 @@ class Interpreter:
                 f"{self.path} ended with {outcome.returncode}\n{outcome.stdout}\n{outcome.stderr}"
             )
         return outcome
+
+    @functools.cached_property
+    def free_threaded(self):
+        """Whether it is a build without a GIL."""
+        asked = "import sysconfig; print(sysconfig.get_config_var('Py_GIL_DISABLED'))"
+        return self.run(asked).stdout.strip() == "1"
 
     def environment(self):
         """Variables with which cyclewatch can be imported from any folder."""

@@ -9,6 +9,7 @@
 #include "bindings/bind_program.h"
 #include "bindings/bind_report.h"
 #include "bindings/bind_watch.h"
+#include "bindings/forks.h"
 #include "compat/features.h"
 
 namespace {
@@ -28,16 +29,15 @@ void keep_memory_error(std::exception_ptr error) {
     }
 }
 
-// Null if this interpreter may have the module. Where threads run without a GIL, none of our state
-// is guarded and objects change while they are looked at: better no watch than a wrong or crashing
-// one.
+// Null if this interpreter may have the module. Where threads run without a GIL and the collector
+// was never looked at, better no watch than a wrong or crashing one.
 const char* reason_to_refuse() {
     if (in_subinterpreter()) {
         return "module cyclewatch._native does not support loading in subinterpreters";
     }
-    if (CYCLEWATCH_HAS_NO_GIL) {
-        return "cyclewatch does not support free-threaded builds of CPython yet; run the program "
-               "with the build of the same version that has a GIL";
+    if (!CYCLEWATCH_CAN_WATCH) {
+        return "cyclewatch does not support this free-threaded version of CPython yet; run the "
+               "program with 3.13t, or with the build of the same version that has a GIL";
     }
     return nullptr;
 }
@@ -51,10 +51,12 @@ PyObject* refuse(const char* reason) {
 
 // PYBIND11_MODULE() in its two halves, because the first of them has room for this question.
 PYBIND11_MODULE_PYINIT(_native, if (const char* reason = reason_to_refuse()) return refuse(reason);
-                       pybind11::detail::get_num_interpreters_seen() += 1)
+                       pybind11::detail::get_num_interpreters_seen() += 1,
+                       pybind11::mod_gil_not_used())
 PYBIND11_MODULE_EXEC(_native, module) {
     module.doc() = "The native part of cyclewatch. Use the package cyclewatch instead.";
     module.attr("__version__") = CYCLEWATCH_VERSION;
+    cyclewatch::bindings::free_locks_in_children();
     pybind11::register_local_exception_translator(keep_memory_error);
     cyclewatch::bindings::bind_catalog(module);
     cyclewatch::bindings::bind_report(module);

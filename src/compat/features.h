@@ -8,6 +8,8 @@
 // frame_access.h answer "nothing known" (README.md: a new CPython came out).
 #if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x03100000 && !defined(Py_GIL_DISABLED)
 #define CYCLEWATCH_LAYOUTS_KNOWN 1
+#elif PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000
+#define CYCLEWATCH_LAYOUTS_KNOWN 1 /* free-threaded */
 #else
 #define CYCLEWATCH_LAYOUTS_KNOWN 0
 #endif
@@ -36,6 +38,10 @@
 
 // Every collection looks at all objects, whichever generation it says that it collects.
 #define CYCLEWATCH_COLLECTIONS_ARE_FULL CYCLEWATCH_HAS_NO_GIL
+
+// The watch is right here: threads take turns, or the collector that does without was read and
+// measured too. Otherwise the extension refuses to be imported.
+#define CYCLEWATCH_CAN_WATCH (!CYCLEWATCH_HAS_NO_GIL || CYCLEWATCH_LAYOUTS_KNOWN)
 
 // The minor version this was compiled for, to be compared with `Py_Version >> 16` at run time.
 #define CYCLEWATCH_BUILT_FOR_MINOR (PY_VERSION_HEX >> 16)

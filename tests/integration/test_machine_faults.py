@@ -77,6 +77,8 @@ def test_clocks_that_run_backwards_cost_no_finding(main_interpreter, tmp_path, b
 def test_memory_that_runs_out_ends_no_program(
     main_interpreter, tmp_path, failing_allocator, whose, part, stride
 ):
+    if main_interpreter.free_threaded and (whose, part) == ("python", "start"):
+        pytest.skip("3.13.5's compiler, which the check of layouts calls, crashes on some of them")
     every = os.environ.get("CYCLEWATCH_EVERY_ALLOCATION")
     outcome = main_interpreter.run(
         FAILING_ALLOCATIONS,

@@ -182,7 +182,9 @@ def build(archive, prefix, options):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     run("tar", "-xf", archive, "-C", folder, "--strip-components=1", log=log)
-    settings = [f"--prefix={prefix}", "--without-ensurepip", "--disable-test-modules", *options]
+    # Shared, for the programs that embed it: its own archive and ours have tables in common.
+    settings = [f"--prefix={prefix}", "--enable-shared", f"LDFLAGS=-Wl,-rpath={prefix}/lib"]
+    settings += ["--without-ensurepip", "--disable-test-modules", *options]
     run("./configure", "-q", *settings, cwd=folder, log=log)
     run("make", "-s", f"-j{os.environ.get('JOBS', '2')}", cwd=folder, log=log)
     run("make", "-s", "install", cwd=folder, log=log)

@@ -3,6 +3,7 @@
 
 import gc
 import logging
+import sysconfig
 import threading
 import weakref
 
@@ -225,8 +226,9 @@ def test_garbage_of_a_suspended_generator_is_reported_although_the_collector_cou
 
     with cyclewatch.watch(devices="cpu") as watch:
         suspend()
-        # Its finalizer opens the loop before the collector counts what is left of it.
-        assert gc.collect() == 0
+        # Its finalizer opens the loop before the collector counts what is left of it; the collector
+        # of free-threaded builds counts all that it condemned.
+        assert gc.collect() == 0 or sysconfig.get_config_var("Py_GIL_DISABLED")
         (finding,) = watch.report().findings
     assert finding.held_bytes == 4096
     assert any("generate" in step.holder for step in finding.loop)

@@ -10,9 +10,12 @@ import gc
 import json
 import operator
 import sys
+import sysconfig
 
 # Since https://github.com/python/cpython/issues/91636.
 CLEARS_WEAKREFS = sys.version_info >= (3, 14, 4) or (3, 13, 13) <= sys.version_info < (3, 14)
+
+FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 
 
 class Owner:
@@ -47,6 +50,10 @@ def start_watch(**options):
 
     # A reader that is no Python code: no tracer, profiler or full stack has to do with it.
     cyclewatch.register_owner(Owner, operator.attrgetter("answer"))
+    if FREE_THREADED:
+        # There the code of modules that were imported just now waits for the collector.
+        cyclewatch.watch().stop()
+        gc.collect()
     return cyclewatch.watch(devices="cpu", budget=1, **options)
 
 

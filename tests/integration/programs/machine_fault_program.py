@@ -120,6 +120,8 @@ def acyclic_owner():
 
 def deep(folder, shape, length):
     """Every renderer gets what is found in a list of a million."""
+    cyclewatch.watch().stop()
+    gc.collect()  # what its modules left: their code, on free-threaded builds
     with cyclewatch.watch(devices="cpu", budget=1) as watch:
         globals()[f"make_{shape}"](int(length))
         gc.collect()
