@@ -128,6 +128,30 @@ print(json.dumps({
 }))
 """
 
+REGISTERING = """
+THREADS, ROUNDS = 8, 4000
+failures = []
+started = threading.Barrier(THREADS)
+
+def work():
+    class Own(bytearray):
+        pass
+    try:
+        started.wait()
+        for turn in range(ROUNDS):
+            cyclewatch.register_owner(Own, read)
+            cyclewatch.unregister_owner(Own)  # KeyError if another thread lost it
+    except BaseException as error:
+        failures.append(repr(error))
+
+threads = [threading.Thread(target=work) for _ in range(THREADS)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(json.dumps(failures))
+"""
+
 BLOCKED_READER = """
 reading, answered = threading.Event(), threading.Event()
 in_time = []
@@ -222,6 +246,10 @@ def test_every_loop_is_found_once_while_eight_threads_use_the_api(interpreter):
         "occurrences": [8 * 400 // 5] * 5,
         "skipped": {},
     }
+
+
+def test_eight_threads_register_types_and_none_is_lost(interpreter):
+    assert answer_of(interpreter, REGISTERING) == []
 
 
 def test_reader_may_wait_for_a_thread_that_asks_the_watch(interpreter):
