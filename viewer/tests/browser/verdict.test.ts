@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { fileURLToPath } from "node:url";
 import { FOLDER } from "./reports";
@@ -31,6 +32,12 @@ print(json.dumps({"opinions": opinions, "rest": rest}))`;
 
 const NOTE = 'ask </script><b>"Ann"</b> \u202e & \ud83d\ude00';
 
+// The sightings of the first finding as the page has them, if it is not packed.
+function plainSightings(path: string): unknown {
+    const json = /id="cyclewatch-report">(.*)/.exec(readFileSync(path, "utf8"))?.[1]?.split("</script>")[0];
+    return json && (JSON.parse(json) as { findings: { sightings: unknown }[] }).findings[0]?.sightings;
+}
+
 // A report of a thousand ranks takes its time on a machine that has other work.
 const PATIENCE = { timeout: 90_000 };
 
@@ -56,6 +63,8 @@ test.each(["golden", "many"])("verdict and note of %s are kept by saving a copy"
     expect(after.opinions[0]).toEqual(["bug", NOTE]);
     expect(after.opinions.slice(1)).toEqual(before.opinions.slice(1));
     expect(after.rest).toBe(before.rest);
+    expect(plainSightings(copy)).toEqual(plainSightings(pathOf(name)));
+    expect(Array.isArray(plainSightings(copy))).toBe(name === "golden");
 
     // The copy is a report like the first: it opens, shows the verdict, and can be saved again.
     const again = await openReport(copy);
