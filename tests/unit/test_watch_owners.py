@@ -3,7 +3,6 @@
 
 import gc
 import logging
-import sysconfig
 import threading
 import weakref
 
@@ -214,7 +213,7 @@ def test_collection_on_another_thread_is_seen():
         assert watch.report().held_bytes == 10
 
 
-def test_garbage_of_a_suspended_generator_is_reported_although_the_collector_counts_none():
+def test_garbage_of_a_suspended_generator_is_reported_although_the_collector_may_count_none():
     def suspend():
         def generate():
             held = Buffer(4096)
@@ -224,11 +223,14 @@ def test_garbage_of_a_suspended_generator_is_reported_although_the_collector_cou
         generator = generate()
         next(generator)
 
+    gc.collect()
+    suspend()
+    # Its finalizer opens the loop before the collector counts what is left of it: nothing, but on
+    # 3.13.0 and on free-threaded builds.
+    counted = gc.collect()
     with cyclewatch.watch(devices="cpu") as watch:
         suspend()
-        # Its finalizer opens the loop before the collector counts what is left of it; the collector
-        # of free-threaded builds counts all that it condemned.
-        assert gc.collect() == 0 or sysconfig.get_config_var("Py_GIL_DISABLED")
+        assert gc.collect() == counted
         (finding,) = watch.report().findings
     assert finding.held_bytes == 4096
     assert any("generate" in step.holder for step in finding.loop)
