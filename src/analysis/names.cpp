@@ -134,7 +134,7 @@ std::string location_of_node(const LogicalGraph& graph, std::uint32_t node) {
     return place(graph, graph.node(named_node(graph, node)).location);
 }
 
-const model::SourceLocation* store_of(const LogicalGraph& graph, std::uint32_t edge) {
+const model::AttributeSite* site_of(const LogicalGraph& graph, std::uint32_t edge) {
     const model::EdgeLabel& label = graph.edges[edge].label;
     if (label.kind != EdgeKind::attribute && label.kind != EdgeKind::slot) {
         return nullptr;
@@ -143,15 +143,15 @@ const model::SourceLocation* store_of(const LogicalGraph& graph, std::uint32_t e
     for (const model::AttributeSite& site : graph.raw->attribute_sites) {
         if (site.holder == graph.node(holder).name && site.attribute == label.name &&
             site.on_class == graph.is(holder, NodeKind::type)) {
-            return &site.location;
+            return &site;
         }
     }
     return nullptr;
 }
 
 std::string location_of(const LogicalGraph& graph, std::uint32_t edge) {
-    if (const model::SourceLocation* store = store_of(graph, edge)) {
-        if (std::string text = place(graph, *store); !text.empty()) {
+    if (const model::AttributeSite* site = site_of(graph, edge)) {
+        if (std::string text = place(graph, site->location); !text.empty()) {
             return text;
         }
     }

@@ -35,9 +35,9 @@ namespace cyclewatch::analysis {
 // else where the holder was allocated; "" if not known.
 [[nodiscard]] std::string location_of(const LogicalGraph& graph, std::uint32_t edge);
 
-// Where the code of the holder's class, or that of a neighbour, stores the attribute; null if not
-// known, and for every other kind of reference.
-[[nodiscard]] const model::SourceLocation* store_of(const LogicalGraph& graph, std::uint32_t edge);
+// What is known of the code that stores the attribute; null if nothing is, and for every other kind
+// of reference.
+[[nodiscard]] const model::AttributeSite* site_of(const LogicalGraph& graph, std::uint32_t edge);
 
 // Where the code or class of `node` stands: "path:line", or "".
 [[nodiscard]] std::string location_of_node(const LogicalGraph& graph, std::uint32_t node);

@@ -15,6 +15,7 @@ namespace {
 using namespace patterns;
 using model::EdgeKind;
 using model::NodeKind;
+using model::ValueOrigin;
 
 constexpr std::array<std::string_view, 3> kSelfNames{"self", "cls", "this"};
 constexpr std::array<std::string_view, 16> kWholeNames{"parent",
@@ -233,6 +234,9 @@ class Judge {
         }
         switch (graph_.node(target_).kind) {
             case NodeKind::exception:
+                if (is_plain_object(i_)) {
+                    break;
+                }
                 return kExceptionStored;
             case NodeKind::frame:
             case NodeKind::traceback:
@@ -257,13 +261,18 @@ class Judge {
     const Evidence& container_attribute() const {
         switch (graph_.node(loop_.target(loop_.next(i_))).kind) {
             case NodeKind::exception:
+                if (is_plain_object(loop_.next(i_))) {
+                    break;
+                }
+                return kExceptionStored;
             case NodeKind::traceback:
                 return kExceptionStored;
             case NodeKind::frame:
                 return kFrameStored;
             default:
-                return is_whole_name(name_) ? kBackPointer : kContainerAttribute;
+                break;
         }
+        return is_whole_name(name_) ? kBackPointer : kContainerAttribute;
     }
 
     const Evidence& object_attribute() const {
@@ -286,9 +295,19 @@ class Judge {
                 return kExceptionStored;
             }
         }
+        if (leads_back_to_maker(i_)) {
+            return kBackPointerToMaker;
+        }
         const bool keeper = kept(loop_.next(i_)) > kept(i_);
-        if (keeper && folded(name_) == target_class) {
+        if (keeper && folded(name_) == target_class && is_stored_on_target() &&
+            !is_clearly_ahead()) {
             return kBackPointerByType;
+        }
+        if (closes_loop_of_constructors(i_) && !registers_itself(i_)) {
+            return kSetLate;
+        }
+        if (gives_itself(i_)) {
+            return registers_itself(i_) ? kRegistersItself : kPutsItself;
         }
         const bool alike = full_name(graph_, holder_) == full_name(graph_, target_);
         if (is_stored_on_target()) {
@@ -335,6 +354,9 @@ class Judge {
         }
         switch (graph_.node(target_).kind) {
             case NodeKind::exception:
+                if (is_plain_object(i_)) {
+                    break;
+                }
                 return kExceptionInContainer;
             case NodeKind::frame:
             case NodeKind::traceback:
@@ -376,6 +398,82 @@ class Judge {
         return k == i_;
     }
 
+    // True if reference number `i` leads to an exception that is on the loop like any other object,
+    // by an attribute of its own, and not for the frames it came through.
+    [[nodiscard]] bool is_plain_object(std::size_t i) const {
+        const EdgeKind kind = graph_.edges[loop_.edges[loop_.next(i)]].label.kind;
+        return graph_.is(loop_.target(i), NodeKind::exception) &&
+               (kind == EdgeKind::attribute || kind == EdgeKind::slot);
+    }
+
+    [[nodiscard]] ValueOrigin origin_of_value(std::size_t i) const {
+        const model::AttributeSite* site = site_of(graph_, loop_.edges[i]);
+        return site == nullptr ? ValueOrigin::unknown : site->value;
+    }
+
+    [[nodiscard]] bool is_set_in_constructor(std::size_t i) const {
+        const model::AttributeSite* site = site_of(graph_, loop_.edges[i]);
+        return site != nullptr && site->in_constructor;
+    }
+
+    // True if there are other references between objects than number `i`, with nothing but
+    // containers beside them, and all are as `test` says.
+    template <typename Test>
+    [[nodiscard]] bool all_others(std::size_t i, Test test) const {
+        bool any = false;
+        for (std::size_t k = loop_.next(i); k != i && loop_.size() <= kFarthestLook;
+             k = loop_.next(k)) {
+            if (is_container(graph_, loop_.holder(k)) || is_container(graph_, loop_.target(k))) {
+                continue;
+            }
+            any = is_object(loop_.holder(k)) && test(k);
+            if (!any) {
+                return false;
+            }
+        }
+        return any;
+    }
+
+    // True if the objects of the loop were made one by the other, as far as the code tells, and
+    // reference number `i` alone leads back to a maker.
+    [[nodiscard]] bool leads_back_to_maker(std::size_t i) const {
+        const auto makes = [this](std::size_t k) {
+            return origin_of_value(k) == ValueOrigin::made;
+        };
+        return !makes(i) && all_others(i, makes);
+    }
+
+    [[nodiscard]] bool gives_itself(std::size_t i) const {
+        return origin_of_value(i) == ValueOrigin::gives_itself;
+    }
+
+    // True if the target's constructor stores the target here.
+    [[nodiscard]] bool registers_itself(std::size_t i) const {
+        return gives_itself(i) && is_set_in_constructor(i);
+    }
+
+    // True if all other objects of the loop were made with what they refer to, and reference number
+    // `i` alone was put into an object that had been made without it.
+    [[nodiscard]] bool closes_loop_of_constructors(std::size_t i) const {
+        const auto needed = [this](std::size_t k) {
+            return is_set_in_constructor(k) && !gives_itself(k);
+        };
+        const bool from_outside = gives_itself(i) || origin_of_value(i) == ValueOrigin::taken;
+        return from_outside && !needed(i) && all_others(i, needed);
+    }
+
+    // True if the code says of another reference of the loop that it is the one that leads back.
+    [[nodiscard]] bool is_clearly_ahead() const {
+        for (std::size_t k = loop_.next(i_); k != i_ && loop_.size() <= kFarthestLook;
+             k = loop_.next(k)) {
+            if (leads_back_to_maker(k) || closes_loop_of_constructors(k) ||
+                (gives_itself(k) && !registers_itself(k))) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     // True if the target keeps the holder with nothing but containers and callables between.
     [[nodiscard]] bool is_stored_on_target() const {
         std::size_t k = loop_.next(i_);
@@ -409,9 +507,9 @@ class Judge {
         if (origin == Origin::user) {
             return origin;  // most are: nothing is looked up for them
         }
-        const model::SourceLocation* store = store_of(graph_, edge_);
-        const bool own =
-            store != nullptr && base::origin_of_path(graph_.raw->text(store->path)) == Origin::user;
+        const model::AttributeSite* site = site_of(graph_, edge_);
+        const std::string_view path = site == nullptr ? "" : graph_.raw->text(site->location.path);
+        const bool own = !path.empty() && base::origin_of_path(path) == Origin::user;
         return own ? Origin::user : origin;
     }
 

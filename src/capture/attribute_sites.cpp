@@ -11,14 +11,18 @@
 namespace cyclewatch::capture {
 namespace {
 
+using model::ValueOrigin;
+
 constexpr int kMostNested = 8;              // functions within functions, wrappers of wrappers
 constexpr Py_ssize_t kMostEntries = 4'000;  // of a module that is searched
 constexpr std::size_t kMostKnown = 4'000;
 
-// A store in some function; no code: none was found.
+// A store in some function; no code: none was found that has a file.
 struct AttributeStore {
     PyCodeObject* code = nullptr;
     std::uint32_t line = 0;
+    ValueOrigin value = ValueOrigin::unknown;
+    bool in_constructor = false;
 };
 
 PyCodeObject* as_code(PyObject* object) noexcept {
@@ -40,17 +44,76 @@ Py_ssize_t index_of_name(PyCodeObject* code, std::string_view name) {
     return -1;
 }
 
+// The classes of `type`'s MRO, `type` first, until visit(class) returns true.
+template <typename Visit>
+void visit_bases(PyTypeObject* type, Visit&& visit) {
+    PyObject* const mro = type->tp_mro;
+    for (Py_ssize_t i = 0; mro != nullptr && i < PyTuple_GET_SIZE(mro); ++i) {
+        PyObject* const base = PyTuple_GET_ITEM(mro, i);
+        if (PyType_Check(base) && visit(reinterpret_cast<PyTypeObject*>(base))) {
+            return;
+        }
+    }
+}
+
+// The code of the functions and comprehensions within `code`, which is `depth` deep itself.
+template <typename Visit>
+void visit_inner_code(PyCodeObject* code, int depth, Visit&& visit) {
+    PyObject* const constants = code->co_consts;
+    for (Py_ssize_t i = 0; depth < kMostNested && i < PyTuple_GET_SIZE(constants); ++i) {
+        if (PyCodeObject* inner = as_code(PyTuple_GET_ITEM(constants, i)); inner != nullptr) {
+            visit(inner);
+        }
+    }
+}
+
+// True for the plain name of a class that `type` is or derives from.
+bool is_name_of(PyObject* name, PyTypeObject* type) {
+    const Utf8Text text(name);
+    bool found = false;
+    visit_bases(type, [&](PyTypeObject* base) {
+        const std::string_view full = base->tp_name;
+        found = base != &PyBaseObject_Type && full.substr(full.rfind('.') + 1) == text.view();
+        return found;
+    });
+    return found;
+}
+
+// Where the value of a store comes from, in the code of a function that is not within another.
+ValueOrigin origin_of_value(PyCodeObject* code,
+                            const cyclewatch_store& store,
+                            PyTypeObject* target) {
+    if (store.is_call != 0) {
+        const bool given_the_holder = store.variable >= 0 && store.variable < 32 &&
+                                      (store.arguments >> store.variable) % 2 != 0;
+        const bool made = given_the_holder || is_name_of(store.name, target);
+        return made ? ValueOrigin::made : ValueOrigin::taken;
+    }
+    if (store.value_variable == 0 && store.variable != 0) {
+        return ValueOrigin::gives_itself;
+    }
+    const bool is_parameter = store.value_variable >= 0 &&
+                              store.value_variable < code->co_argcount + code->co_kwonlyargcount;
+    return is_parameter || store.name != nullptr ? ValueOrigin::taken : ValueOrigin::unknown;
+}
+
 // The stores of one attribute in the code of one function and of those within it.
 class StoreSearch {
   public:
-    StoreSearch(std::string_view name, PyCodeObject* function)
+    // `target`: the class of what the attribute refers to.
+    StoreSearch(std::string_view name,
+                PyCodeObject* function,
+                PyTypeObject* target,
+                bool is_constructor)
         : name_(name),
+          target_(target),
+          is_constructor_(is_constructor),
           self_(function->co_argcount > 0 ? cyclewatch_variable_name(function, 0) : nullptr) {
         look_into(function, 0);
     }
 
-    std::uint32_t on_self = 0;    // line of the first store on the first parameter; 0: none
-    std::uint32_t on_other = 0;   // of the first on anything else
+    AttributeStore on_self;       // the first on the first parameter
+    AttributeStore on_other;      // the first on anything else
     bool several_others = false;  // there are more of these, on other lines
 
   private:
@@ -60,12 +123,7 @@ class StoreSearch {
             Visit visit{*this, code, depth};
             cyclewatch_visit_stores(code, index, Visit::call, &visit);
         }
-        PyObject* const constants = code->co_consts;
-        for (Py_ssize_t i = 0; depth < kMostNested && i < PyTuple_GET_SIZE(constants); ++i) {
-            if (PyCodeObject* inner = as_code(PyTuple_GET_ITEM(constants, i)); inner != nullptr) {
-                look_into(inner, depth + 1);
-            }
-        }
+        visit_inner_code(code, depth, [&](PyCodeObject* inner) { look_into(inner, depth + 1); });
     }
 
     struct Visit {
@@ -90,15 +148,20 @@ class StoreSearch {
         PyObject* const variable =
             store.variable < 0 ? nullptr : cyclewatch_variable_name(code, store.variable);
         const auto line = static_cast<std::uint32_t>(cyclewatch_line_at(code, store.offset));
-        if (variable != nullptr && variable == self_) {
-            on_self = on_self == 0 ? line : on_self;
-            return;
+        const bool is_on_self = variable != nullptr && variable == self_;
+        AttributeStore& first = is_on_self ? on_self : on_other;
+        if (first.code == nullptr) {
+            const ValueOrigin value =
+                depth > 0 ? ValueOrigin::unknown : origin_of_value(code, store, target_);
+            first = {code, line, value, is_constructor_};
+        } else if (!is_on_self && first.line != line) {
+            several_others = true;
         }
-        several_others = several_others || (on_other != 0 && on_other != line);
-        on_other = on_other == 0 ? line : on_other;
     }
 
     std::string_view name_;
+    PyTypeObject* target_;
+    bool is_constructor_;
     PyObject* self_;
 };
 
@@ -142,6 +205,9 @@ struct Method {
                of_class == (Py_IS_TYPE(entry, &PyClassMethod_Type) ||
                             equals_ascii(name, "__init_subclass__"));
     }
+    [[nodiscard]] bool is_constructor() const noexcept {
+        return equals_ascii(name, "__init__") || equals_ascii(name, "__post_init__");
+    }
 };
 
 template <typename Visit>
@@ -158,38 +224,33 @@ void visit_methods(PyTypeObject* type, Visit&& visit) {
     }
 }
 
-// The classes of `type`'s MRO, `type` first, until visit(class) returns true.
-template <typename Visit>
-void visit_bases(PyTypeObject* type, Visit&& visit) {
-    PyObject* const mro = type->tp_mro;
-    for (Py_ssize_t i = 0; mro != nullptr && i < PyTuple_GET_SIZE(mro); ++i) {
-        PyObject* const base = PyTuple_GET_ITEM(mro, i);
-        if (PyType_Check(base) && visit(reinterpret_cast<PyTypeObject*>(base))) {
-            return;
-        }
-    }
-}
-
-// In the class's own methods: in __init__ before any other, on `self` before any other object.
-AttributeStore find_in_class(PyTypeObject* type, std::string_view name, bool on_class) {
+// In the class's own methods: in __init__ before any other, on `self` before any other object. Code
+// without a file, such as a dataclass's, has no place to tell, but says where the value comes from.
+AttributeStore find_in_class(PyTypeObject* type,
+                             std::string_view name,
+                             PyTypeObject* target,
+                             bool on_class) {
+    AttributeStore generated;
     AttributeStore in_init;
     AttributeStore on_self;
     AttributeStore on_other;
     bool several_others = false;
     visit_bases(type, [&](PyTypeObject* base) {
         visit_methods(base, [&](const Method& method) {
+            const StoreSearch search(name, method.code, target, method.is_constructor());
             if (!has_file(method.code)) {
+                generated = {nullptr, 0, search.on_self.value, search.on_self.in_constructor};
                 return;
             }
-            const StoreSearch search(name, method.code);
-            if (search.on_self != 0 && method.gets_self(on_class)) {
+            if (search.on_self.code != nullptr && method.gets_self(on_class)) {
                 AttributeStore& store = equals_ascii(method.name, "__init__") ? in_init : on_self;
-                store = store.code == nullptr ? AttributeStore{method.code, search.on_self} : store;
+                store = store.code == nullptr ? search.on_self : store;
             }
-            if (search.on_other != 0) {
-                several_others = several_others || search.several_others ||
-                                 (on_other.code != nullptr && on_other.line != search.on_other);
-                on_other = {method.code, search.on_other};
+            if (search.on_other.code != nullptr) {
+                several_others =
+                    several_others || search.several_others ||
+                    (on_other.code != nullptr && on_other.line != search.on_other.line);
+                on_other = search.on_other;
             }
         });
         return in_init.code != nullptr;
@@ -197,53 +258,71 @@ AttributeStore find_in_class(PyTypeObject* type, std::string_view name, bool on_
     if (in_init.code != nullptr) {
         return in_init;
     }
-    return on_self.code != nullptr || several_others ? on_self : on_other;
+    const AttributeStore& store = on_self.code != nullptr || several_others ? on_self : on_other;
+    return store.code != nullptr ? store : generated;
 }
 
-// Stores on objects of another class than the code's own. Of several it could be any: then none.
+// Stores on objects of another class than the code's own. Of several it could be any: then no place
+// is told, but that none of them made the value for its holder still is.
 class ForeignStores {
   public:
-    explicit ForeignStores(std::string_view name) : name_(name) {}
+    ForeignStores(std::string_view name, PyTypeObject* target) : name_(name), target_(target) {}
 
-    void look_into(PyCodeObject* code, bool is_method) {
+    void look_into(PyCodeObject* code, bool is_method, bool is_constructor) {
         if (!has_file(code)) {
             return;
         }
-        const StoreSearch search(name_, code);
-        note(code, search.on_other, search.several_others);
+        const StoreSearch search(name_, code, target_, is_constructor);
+        note(search.on_other, search.several_others);
         if (!is_method) {  // its first parameter is like any other
-            note(code, search.on_self, false);
+            note(search.on_self, false);
         }
     }
     void look_into_methods(PyTypeObject* type) {
-        visit_methods(type, [&](const Method& method) { look_into(method.code, true); });
+        visit_methods(type, [&](const Method& method) {
+            look_into(method.code, true, method.is_constructor());
+        });
     }
-    [[nodiscard]] AttributeStore only_one() const { return several_ ? AttributeStore{} : found_; }
+    [[nodiscard]] AttributeStore result() const {
+        AttributeStore result = several_ ? AttributeStore{} : found_;
+        if (found_.code != nullptr) {
+            result.value = by_itself_ ? ValueOrigin::gives_itself : ValueOrigin::taken;
+            result.in_constructor = in_constructor_;
+        }
+        return result;
+    }
 
   private:
-    void note(PyCodeObject* code, std::uint32_t line, bool several) {
-        if (line == 0) {
+    void note(const AttributeStore& store, bool several) {
+        if (store.code == nullptr) {
             return;
         }
-        several_ = several_ || several || (found_.code != nullptr && found_.line != line);
-        found_ = {code, line};
+        several_ = several_ || several || (found_.code != nullptr && found_.line != store.line);
+        found_ = store;
+        if (store.value == ValueOrigin::gives_itself) {
+            by_itself_ = true;
+            in_constructor_ = store.in_constructor;
+        }
     }
 
     std::string_view name_;
+    PyTypeObject* target_;
     AttributeStore found_;
     bool several_ = false;
+    bool by_itself_ = false;  // a method stores its own object
+    bool in_constructor_ = false;
 };
 
-AttributeStore find_in_target(PyTypeObject* target, std::string_view name) {
-    ForeignStores stores(name);
+AttributeStore find_in_target(PyTypeObject* /*type*/, std::string_view name, PyTypeObject* target) {
+    ForeignStores stores(name, target);
     visit_bases(target, [&](PyTypeObject* base) {
         stores.look_into_methods(base);
         return false;
     });
-    return stores.only_one();
+    return stores.result();
 }
 
-AttributeStore find_in_module(PyTypeObject* type, std::string_view name) {
+AttributeStore find_in_module(PyTypeObject* type, std::string_view name, PyTypeObject* target) {
     const std::string module_name = name_of_type(type).module;
     PyObject* const module = find_in_dict(PyImport_GetModuleDict(), module_name);
     PyObject* const names =
@@ -251,58 +330,140 @@ AttributeStore find_in_module(PyTypeObject* type, std::string_view name) {
     if (names == nullptr || PyDict_GET_SIZE(names) > kMostEntries) {
         return {};
     }
-    ForeignStores stores(name);
+    ForeignStores stores(name, target);
     Py_ssize_t position = 0;
     PyObject* key = nullptr;
     PyObject* value = nullptr;
     while (PyDict_Next(names, &position, &key, &value) != 0) {
         if (PyFunction_Check(value) && PyFunction_GET_GLOBALS(value) == names) {
-            const auto as_function = [&](PyCodeObject* code) { stores.look_into(code, false); };
+            const auto as_function = [&](PyCodeObject* code) {
+                stores.look_into(code, false, false);
+            };
             visit_functions(value, as_function);
         } else if (PyType_Check(value) &&
                    name_of_type(reinterpret_cast<PyTypeObject*>(value)).module == module_name) {
             stores.look_into_methods(reinterpret_cast<PyTypeObject*>(value));
         }
     }
-    return stores.only_one();
+    AttributeStore store = stores.result();
+    // The method may be of any class of the module: whose object it is, is not known.
+    if (store.value == ValueOrigin::gives_itself) {
+        store.value = ValueOrigin::taken;
+    }
+    return store;
 }
 
 AttributeSite search(PyTypeObject* type,
                      std::string_view name,
                      PyTypeObject* target,
                      bool on_class) {
-    AttributeStore store = find_in_class(type, name, on_class);
-    if (store.code == nullptr) {
-        store = find_in_target(target, name);
+    AttributeStore known = find_in_class(type, name, target, on_class);
+    AttributeStore store = known;
+    for (const auto& find_further : {find_in_target, find_in_module}) {
+        if (store.code == nullptr) {
+            store = find_further(type, name, target);
+            known = known.value == ValueOrigin::unknown ? store : known;
+        }
     }
     if (store.code == nullptr) {
-        store = find_in_module(type, name);
+        return {"", 0, known.value, known.in_constructor};
     }
-    if (store.code == nullptr) {
-        return {};
+    return {std::string(Utf8Text(store.code->co_filename).view()),
+            store.line,
+            store.value,
+            store.in_constructor};
+}
+
+// The lines of a class's methods, and of the functions within them, that read an attribute.
+class ReadSearch {
+  public:
+    explicit ReadSearch(std::string_view name) : name_(name) {}
+
+    void look_into(PyCodeObject* code, int depth = 0) {
+        const Py_ssize_t index = index_of_name(code, name_);
+        if (index >= 0) {
+            Visit visit{*this, code};
+            cyclewatch_visit_reads(code, index, Visit::call, &visit);
+        }
+        visit_inner_code(code, depth, [&](PyCodeObject* inner) { look_into(inner, depth + 1); });
     }
-    return {std::string(Utf8Text(store.code->co_filename).view()), store.line};
+    [[nodiscard]] AttributeStore only_one() const { return several_ ? AttributeStore{} : found_; }
+
+  private:
+    struct Visit {
+        ReadSearch& search;
+        PyCodeObject* code;
+        static int call(int offset, void* arg) noexcept {
+            auto& visit = *static_cast<Visit*>(arg);
+            const auto line = static_cast<std::uint32_t>(cyclewatch_line_at(visit.code, offset));
+            AttributeStore& found = visit.search.found_;
+            visit.search.several_ =
+                visit.search.several_ || (found.code != nullptr && found.line != line);
+            found = {visit.code, line};
+            return 0;
+        }
+    };
+
+    std::string_view name_;
+    AttributeStore found_;
+    bool several_ = false;
+};
+
+AttributeSite search_taken(PyTypeObject* type, std::string_view name) {
+    ReadSearch reads(name);
+    visit_bases(type, [&](PyTypeObject* base) {
+        visit_methods(base, [&](const Method& method) {
+            if (has_file(method.code)) {
+                reads.look_into(method.code);
+            }
+        });
+        return false;
+    });
+    const AttributeStore store = reads.only_one();
+    return store.code == nullptr
+               ? AttributeSite{}
+               : AttributeSite{std::string(Utf8Text(store.code->co_filename).view()), store.line};
 }
 
 }  // namespace
+
+template <typename Search>
+const AttributeSite& AttributeSites::remember(unsigned version,
+                                              unsigned target,
+                                              What what,
+                                              bool on_class,
+                                              std::string_view name,
+                                              Search search) {
+    if (version == 0) {
+        return latest_ = search();
+    }
+    if (known_.size() >= kMostKnown) {
+        known_.clear();
+    }
+    const auto [entry, fresh] =
+        known_.try_emplace(Key{version, target, what, on_class, std::string(name)});
+    if (fresh) {
+        entry->second = search();
+    }
+    return entry->second;
+}
 
 const AttributeSite& AttributeSites::find(PyTypeObject* type,
                                           std::string_view name,
                                           PyTypeObject* target,
                                           bool on_class) {
-    const unsigned version = cyclewatch_type_version(type);
-    if (version == 0) {
-        return latest_ = search(type, name, target, on_class);
-    }
-    if (known_.size() >= kMostKnown) {
-        known_.clear();
-    }
-    const auto [entry, fresh] = known_.try_emplace(
-        Key{version, cyclewatch_type_version(target), on_class, std::string(name)});
-    if (fresh) {
-        entry->second = search(type, name, target, on_class);
-    }
-    return entry->second;
+    return remember(cyclewatch_type_version(type),
+                    cyclewatch_type_version(target),
+                    What::stored,
+                    on_class,
+                    name,
+                    [&] { return search(type, name, target, on_class); });
+}
+
+const AttributeSite& AttributeSites::find_taken(PyTypeObject* type, std::string_view name) {
+    return remember(cyclewatch_type_version(type), 0, What::taken, false, name, [&] {
+        return search_taken(type, name);
+    });
 }
 
 }  // namespace cyclewatch::capture

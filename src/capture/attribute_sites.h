@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The line that makes an attribute refer to something: found in the instructions of the class, of
-// the target's class and of the module, without running any. docs/design/labels.md says in which
-// order, and when the answer is "not known".
+// The line that makes an attribute refer to something, and where the value comes from there: found
+// in the instructions of the class, of the target's class and of the module, without running any.
+// docs/design/labels.md says in which order, and when the answer is "not known".
 //
 // REQUIRES: GIL held, inside CollectionListener::on_condemned(). RUNS PYTHON: never. Creates no
 // Python object at all. May throw std::bad_alloc.
@@ -15,11 +15,19 @@
 #include <string_view>
 #include <tuple>
 
+#include "model/reference_graph.h"
+
 namespace cyclewatch::capture {
 
 struct AttributeSite {
     std::string path;  // "": not known
     std::uint32_t line = 0;
+    model::ValueOrigin value = model::ValueOrigin::unknown;
+    bool in_constructor = false;  // the code that stores it is a constructor's
+
+    [[nodiscard]] bool is_known() const noexcept {
+        return line != 0 || value != model::ValueOrigin::unknown;
+    }
 };
 
 // Remembers what it found, across collections: bounded, and no more than names and numbers.
@@ -32,10 +40,24 @@ class AttributeSites {
                                             PyTypeObject* target,
                                             bool on_class);
 
+    // Where the methods of `type` take the method `name` of an object without calling it: the one
+    // line that makes a bound method, if it is the only one. The result lives until the next call.
+    [[nodiscard]] const AttributeSite& find_taken(PyTypeObject* type, std::string_view name);
+
   private:
+    enum class What : bool { stored, taken };
+
+    template <typename Search>
+    const AttributeSite& remember(unsigned version,
+                                  unsigned target,
+                                  What what,
+                                  bool on_class,
+                                  std::string_view name,
+                                  Search search);
+
     // Versions of types are never given out twice: a class that was changed, or another one at the
     // same address, has a version of its own.
-    using Key = std::tuple<unsigned, unsigned, bool, std::string>;
+    using Key = std::tuple<unsigned, unsigned, What, bool, std::string>;
 
     std::map<Key, AttributeSite> known_;
     AttributeSite latest_;  // of a type without a version

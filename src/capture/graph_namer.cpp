@@ -5,6 +5,7 @@
 
 #include "capture/allocation_site.h"
 #include "capture/attribute_sites.h"
+#include "capture/labelers/text.h"
 #include "capture/object_summary.h"
 
 namespace cyclewatch::capture {
@@ -118,10 +119,28 @@ model::Node GraphNamer::describe(PyObject* object) {
     node.name = builder_.intern(summary.name);
     node.module = builder_.intern(summary.module);
     node.location = {builder_.intern(summary.path), summary.line};
+    if (node.kind == model::NodeKind::bound_method) {
+        place_bound_method(object, node);
+    }
     if (!differs_per_object(node.kind)) {
         described_.emplace(Py_TYPE(object), node);
     }
     return node;
+}
+
+// Where its object's class takes the method; the method's own line if that is not told.
+void GraphNamer::place_bound_method(PyObject* method, model::Node& node) {
+    PyObject* const function = PyMethod_GET_FUNCTION(method);
+    PyObject* const self = PyMethod_GET_SELF(method);
+    if (function == nullptr || self == nullptr || !PyFunction_Check(function)) {
+        return;
+    }
+    auto* const type = PyType_Check(self) ? reinterpret_cast<PyTypeObject*>(self) : Py_TYPE(self);
+    const auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
+    const AttributeSite& taken = known_sites().find_taken(type, Utf8Text(code->co_name).view());
+    if (taken.line != 0) {
+        node.location = {builder_.intern(taken.path), taken.line};
+    }
 }
 
 void GraphNamer::add_node(std::uint32_t node) {
@@ -170,9 +189,13 @@ void GraphNamer::find_site(std::uint32_t from, std::uint32_t to, model::StringId
     PyTypeObject* const target = Py_TYPE(named_[to]);
     const AttributeSite& site =
         known_sites().find(type, builder_.text(attribute), target, on_class);
-    if (site.line != 0) {
-        builder_.add_attribute_site(
-            {name, attribute, on_class, {builder_.intern(site.path), site.line}});
+    if (site.is_known()) {
+        builder_.add_attribute_site({name,
+                                     attribute,
+                                     on_class,
+                                     site.value,
+                                     site.in_constructor,
+                                     {builder_.intern(site.path), site.line}});
     }
 }
 

@@ -49,6 +49,7 @@ class GraphNamer {
 
     void add_node(std::uint32_t node);
     [[nodiscard]] model::Node describe(PyObject* object);
+    void place_bound_method(PyObject* method, model::Node& node);
     void add_edges(std::uint32_t node);
     // Finds out where the attribute that was just named is stored, once per class and attribute.
     void find_site(std::uint32_t from, std::uint32_t to, model::StringId attribute);

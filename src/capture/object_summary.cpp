@@ -215,15 +215,13 @@ void summarize_type(PyTypeObject* type, ObjectSummary& summary) {
     set_place(summary, place_of_class(type, name.qualname));
 }
 
-// A bound method goes by its function, which is usually alive and so not part of the graph. Its
-// place is not the function's: what stores the method is what a reader looks for.
+// A bound method goes by its function, which is usually alive and so not part of the graph.
 bool summarize_bound_method(PyObject* object, ObjectSummary& summary) {
     PyObject* const function = PyMethod_GET_FUNCTION(object);
     if (function == nullptr || !PyFunction_Check(function)) {
         return false;
     }
     summarize_function(function, summary);
-    set_place(summary, {});
     return true;
 }
 

@@ -152,6 +152,12 @@
 // Python.h includes.
 #define CYCLEWATCH_MONITORING_IS_INTERNAL (PY_VERSION_HEX >= 0x030E0000)
 
+// A method and a plain attribute are loaded by instructions of their own.
+#define CYCLEWATCH_METHODS_ARE_LOADED_APART (PY_VERSION_HEX < 0x030C0000)
+
+// What is called lies below the word that may be its object, not the other way round.
+#define CYCLEWATCH_CALLEE_IS_BELOW_NULL (PY_VERSION_HEX >= 0x030D0000)
+
 // Conditional jumps say their direction in their names, and some keep the value.
 // https://github.com/python/cpython/issues/102859
 #define CYCLEWATCH_CONDITIONAL_JUMPS_HAVE_DIRECTIONS (PY_VERSION_HEX < 0x030C0000)

@@ -74,11 +74,24 @@ struct Edge {
     EdgeLabel label;
 };
 
+// Where the value of an attribute came from, by the code that stores it. Who makes the other
+// object is the whole, as a rule, and what it made is the part.
+enum class ValueOrigin : std::uint8_t {
+    unknown,
+    made,          // the holder's own code made it: its class was called, or a call was given the
+                   // holder
+    taken,         // it was there before: a parameter, a global, an attribute of something else,
+                   // what a call of anything else gave
+    gives_itself,  // a method of the value's own class stores it: `child.parent = self`
+};
+
 // Where instances of a class, or the class itself, get an attribute or slot.
 struct AttributeSite {
     StringId holder = kEmptyString;  // name of the class, as its nodes carry it
     StringId attribute = kEmptyString;
     bool on_class = false;  // the class itself holds it
+    ValueOrigin value = ValueOrigin::unknown;
+    bool in_constructor = false;  // the code that stores it is a constructor's
     SourceLocation location;
 };
 

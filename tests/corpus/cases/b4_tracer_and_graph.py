@@ -2,10 +2,6 @@
 """A tracer and its output graph refer to each other; example values hang off the graph."""
 
 EXPECTED = ["OutputGraph .root_tx", "GraphArgument .example"]
-ONLY_NAMES_TELL = (
-    "A tracer and a graph that refer to each other: which of them is the part shows only in "
-    "what the attributes are called."
-)
 
 
 class GraphArgument:

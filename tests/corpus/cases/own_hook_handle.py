@@ -4,6 +4,10 @@
 import weakref
 
 EXPECTED = ["Handle .model"]
+MISS = (
+    "The handle was put into a model that had been made without it, and so the model looks as if "
+    "it could do without; what a handle is for shows only in its name."
+)
 
 
 class Handle:

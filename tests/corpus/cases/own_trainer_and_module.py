@@ -4,10 +4,6 @@
 import weakref
 
 EXPECTED = ["Module .trainer"]
-MISS = (
-    "The module keeps more memory than the trainer, and so looks like the whole; that the trainer "
-    "put itself into the module shows only in the code of fit()."
-)
 
 
 class Module:

@@ -99,6 +99,16 @@ class WithInner:
         return Unrelated
 
 
+class TakesOwnMethod:
+    def __init__(self):
+        self.on_done = []
+        self.finish()
+        self.on_done.append(self.finish)  # <- __self__
+
+    def finish(self):
+        pass
+
+
 class Nothing:  # <= by_setattr twice
     def method(self):  # <- by_setattr twice
         pass
@@ -210,6 +220,7 @@ MAKERS = {
     "by_cached_property": with_cached_property,
     "by_decorated": decorated,
     "by_inner": with_inner,
+    "__self__": TakesOwnMethod,
     "by_function": lambda: done_by(patch),
     "twice": lambda: done_by(once),
     "by_setattr": by_setattr,
@@ -227,7 +238,7 @@ def locations_of(attribute, make):
         del holder
         gc.collect()
     references = [r for finding in watch.report().findings for r in finding.loop]
-    labels = {f".{attribute}", f"slot:{attribute}"}
+    labels = {attribute, f".{attribute}", f"slot:{attribute}"}
     return sorted({r.location for r in references if r.label in labels})
 
 

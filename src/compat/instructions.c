@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// C, not C++: some of the interpreter's internal headers are not valid C++ (_Atomic).
+#define Py_BUILD_CORE 1
+// The tables of specialised instructions and inline caches are not exported: they become ours.
+#define NEED_OPCODE_TABLES 1
+#define NEED_OPCODE_METADATA 1
+#include "compat/instructions.h"
+
+#include "compat/features.h"
+
+#if CYCLEWATCH_LAYOUTS_KNOWN
+#include <internal/pycore_code.h>
+#if CYCLEWATCH_MONITORING_IS_INTERNAL
+#include <internal/pycore_instruments.h>
+#endif
+#if CYCLEWATCH_HAS_OPCODE_METADATA_HEADER
+#include <internal/pycore_opcode_metadata.h>
+#else
+#include <internal/pycore_opcode.h>
+#endif
+
+#if CYCLEWATCH_HAS_INSTRUMENTED_OPCODES
+
+int cyclewatch_argument_at(PyCodeObject* code, Py_ssize_t index) {
+    return _PyCode_CODE(code)[index].op.arg;
+}
+
+// What an instruction was before sys.monitoring (a debugger, a coverage tool) replaced it. Only
+// jumps and those followed by inline caches matter: the rest is no store and one unit long anyway.
+static int without_instrument(int opcode) {
+    switch (opcode) {
+        case INSTRUMENTED_RESUME:
+            return RESUME;
+        case INSTRUMENTED_CALL:
+            return CALL;
+#ifdef INSTRUMENTED_CALL_KW
+        case INSTRUMENTED_CALL_KW:
+            return CALL_KW;
+#endif
+        case INSTRUMENTED_CALL_FUNCTION_EX:
+            return CALL_FUNCTION_EX;
+        case INSTRUMENTED_LOAD_SUPER_ATTR:
+            return LOAD_SUPER_ATTR;
+        case INSTRUMENTED_FOR_ITER:
+            return FOR_ITER;
+        case INSTRUMENTED_JUMP_FORWARD:
+            return JUMP_FORWARD;
+        case INSTRUMENTED_JUMP_BACKWARD:
+            return JUMP_BACKWARD;
+        case INSTRUMENTED_POP_JUMP_IF_TRUE:
+            return POP_JUMP_IF_TRUE;
+        case INSTRUMENTED_POP_JUMP_IF_FALSE:
+            return POP_JUMP_IF_FALSE;
+        case INSTRUMENTED_POP_JUMP_IF_NONE:
+            return POP_JUMP_IF_NONE;
+        case INSTRUMENTED_POP_JUMP_IF_NOT_NONE:
+            return POP_JUMP_IF_NOT_NONE;
+        default:
+            return opcode;
+    }
+}
+
+// What INSTRUMENTED_LINE replaced at `index`. The running interpreter says how the table is laid
+// out, not the headers: it changed within a minor version.
+static int opcode_under_line(const void* lines, Py_ssize_t index) {
+    const uint8_t* const bytes = lines;
+    if (CYCLEWATCH_LINE_TABLE_IS_PACKED) {
+        return bytes[1 + index * bytes[0]];
+    }
+    return bytes[2 * index];
+}
+
+int cyclewatch_opcode_at(PyCodeObject* code, Py_ssize_t index) {
+    int opcode = _PyCode_CODE(code)[index].op.code;
+    const _PyCoMonitoringData* monitoring = code->_co_monitoring;
+    if (opcode == INSTRUMENTED_LINE) {
+        if (monitoring == NULL || monitoring->lines == NULL) {
+            return CYCLEWATCH_UNREADABLE;
+        }
+        opcode = opcode_under_line(monitoring->lines, index);
+    }
+    if (opcode == INSTRUMENTED_INSTRUCTION) {
+        if (monitoring == NULL || monitoring->per_instruction_opcodes == NULL) {
+            return CYCLEWATCH_UNREADABLE;
+        }
+        opcode = monitoring->per_instruction_opcodes[index];
+    }
+#ifdef ENTER_EXECUTOR
+    if (opcode == ENTER_EXECUTOR) {  // what it replaced, the JIT knows
+        return CYCLEWATCH_UNREADABLE;
+    }
+#endif
+    if (opcode >= MIN_INSTRUMENTED_OPCODE) {
+        return without_instrument(opcode);
+    }
+    const int plain = _PyOpcode_Deopt[opcode];
+    return plain == 0 && opcode != 0 ? CYCLEWATCH_UNREADABLE : plain;
+}
+
+#else
+
+int cyclewatch_argument_at(PyCodeObject* code, Py_ssize_t index) {
+    return _Py_OPARG(_PyCode_CODE(code)[index]);
+}
+
+int cyclewatch_opcode_at(PyCodeObject* code, Py_ssize_t index) {
+    const int opcode = _Py_OPCODE(_PyCode_CODE(code)[index]);
+    const int plain = _PyOpcode_Deopt[opcode];
+    return plain == 0 && opcode != 0 ? CYCLEWATCH_UNREADABLE : plain;
+}
+
+#endif
+
+int cyclewatch_jumps_forward(int opcode) {
+    switch (opcode) {
+        case JUMP_FORWARD:
+#if CYCLEWATCH_CONDITIONAL_JUMPS_HAVE_DIRECTIONS
+        case JUMP_IF_FALSE_OR_POP:
+        case JUMP_IF_TRUE_OR_POP:
+        case POP_JUMP_FORWARD_IF_FALSE:
+        case POP_JUMP_FORWARD_IF_TRUE:
+        case POP_JUMP_FORWARD_IF_NONE:
+        case POP_JUMP_FORWARD_IF_NOT_NONE:
+#else
+        case POP_JUMP_IF_FALSE:
+        case POP_JUMP_IF_TRUE:
+        case POP_JUMP_IF_NONE:
+        case POP_JUMP_IF_NOT_NONE:
+#endif
+            return 1;
+        default:
+            return 0;
+    }
+}
+
+int cyclewatch_keeps_value_if_it_jumps(int opcode) {
+#if CYCLEWATCH_CONDITIONAL_JUMPS_HAVE_DIRECTIONS
+    return opcode == JUMP_IF_FALSE_OR_POP || opcode == JUMP_IF_TRUE_OR_POP;
+#else
+    (void)opcode;
+    return 0;
+#endif
+}
+
+int cyclewatch_never_goes_on(int opcode) {
+    switch (opcode) {
+        case JUMP_FORWARD:
+        case JUMP_BACKWARD:
+        case JUMP_BACKWARD_NO_INTERRUPT:
+        case RETURN_VALUE:
+#ifdef RETURN_CONST
+        case RETURN_CONST:
+#endif
+        case RAISE_VARARGS:
+        case RERAISE:
+            return 1;
+        default:
+            return 0;
+    }
+}
+
+int cyclewatch_byte_offset(Py_ssize_t index) {
+    return (int)(index * (Py_ssize_t)sizeof(_Py_CODEUNIT));
+}
+
+int cyclewatch_caches_of(int opcode) {
+    return _PyOpcode_Caches[opcode];
+}
+
+#else
+
+int cyclewatch_opcode_at(PyCodeObject* code, Py_ssize_t index) {
+    (void)code, (void)index;
+    return CYCLEWATCH_UNREADABLE;
+}
+
+int cyclewatch_argument_at(PyCodeObject* code, Py_ssize_t index) {
+    (void)code, (void)index;
+    return 0;
+}
+
+int cyclewatch_byte_offset(Py_ssize_t index) {
+    (void)index;
+    return 0;
+}
+
+int cyclewatch_caches_of(int opcode) {
+    (void)opcode;
+    return 0;
+}
+
+int cyclewatch_jumps_forward(int opcode) {
+    (void)opcode;
+    return 0;
+}
+
+int cyclewatch_keeps_value_if_it_jumps(int opcode) {
+    (void)opcode;
+    return 0;
+}
+
+int cyclewatch_never_goes_on(int opcode) {
+    (void)opcode;
+    return 1;
+}
+
+#endif

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A job lists its problems, each an exception that was never raised and knows the job."""
+
+EXPECTED = ["ReadError .job"]
+
+
+class ReadError(Exception):
+    def __init__(self, job):
+        super().__init__("unreadable")
+        self.job = job
+
+
+class Job:
+    def __init__(self, frames):
+        self.frames = frames
+        self.problems = []
+
+    def check(self, job):
+        self.problems.append(ReadError(job))
+
+
+def leaky(payload):
+    job = Job(payload())
+    job.check(job)
+
+
+def fixed(payload):
+    job = Job(payload())
+    job.check("job 1")
