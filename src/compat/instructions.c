@@ -7,6 +7,7 @@
 #include "compat/instructions.h"
 
 #include "compat/features.h"
+#include "compat/layout_switches.h"
 
 #if CYCLEWATCH_LAYOUTS_KNOWN
 #include <internal/pycore_code.h>
@@ -19,14 +20,17 @@
 #include <internal/pycore_opcode.h>
 #endif
 
+enum { kUnreadable = -1 };
+
 #if CYCLEWATCH_HAS_INSTRUMENTED_OPCODES
 
-int cyclewatch_argument_at(PyCodeObject* code, Py_ssize_t index) {
+static int argument_at(PyCodeObject* code, Py_ssize_t index) {
     return _PyCode_CODE(code)[index].op.arg;
 }
 
 // What an instruction was before sys.monitoring (a debugger, a coverage tool) replaced it. Only
-// jumps and those followed by inline caches matter: the rest is no store and one unit long anyway.
+// jumps, returns and those followed by inline caches matter: the rest is no store and one unit
+// long.
 static int without_instrument(int opcode) {
     switch (opcode) {
         case INSTRUMENTED_RESUME:
@@ -43,6 +47,12 @@ static int without_instrument(int opcode) {
             return LOAD_SUPER_ATTR;
         case INSTRUMENTED_FOR_ITER:
             return FOR_ITER;
+        case INSTRUMENTED_RETURN_VALUE:
+            return RETURN_VALUE;
+#ifdef INSTRUMENTED_RETURN_CONST
+        case INSTRUMENTED_RETURN_CONST:
+            return RETURN_CONST;
+#endif
         case INSTRUMENTED_JUMP_FORWARD:
             return JUMP_FORWARD;
         case INSTRUMENTED_JUMP_BACKWARD:
@@ -70,43 +80,43 @@ static int opcode_under_line(const void* lines, Py_ssize_t index) {
     return bytes[2 * index];
 }
 
-int cyclewatch_opcode_at(PyCodeObject* code, Py_ssize_t index) {
+static int opcode_at(PyCodeObject* code, Py_ssize_t index) {
     int opcode = _PyCode_CODE(code)[index].op.code;
     const _PyCoMonitoringData* monitoring = code->_co_monitoring;
     if (opcode == INSTRUMENTED_LINE) {
         if (monitoring == NULL || monitoring->lines == NULL) {
-            return CYCLEWATCH_UNREADABLE;
+            return kUnreadable;
         }
         opcode = opcode_under_line(monitoring->lines, index);
     }
     if (opcode == INSTRUMENTED_INSTRUCTION) {
         if (monitoring == NULL || monitoring->per_instruction_opcodes == NULL) {
-            return CYCLEWATCH_UNREADABLE;
+            return kUnreadable;
         }
         opcode = monitoring->per_instruction_opcodes[index];
     }
 #ifdef ENTER_EXECUTOR
     if (opcode == ENTER_EXECUTOR) {  // what it replaced, the JIT knows
-        return CYCLEWATCH_UNREADABLE;
+        return kUnreadable;
     }
 #endif
     if (opcode >= MIN_INSTRUMENTED_OPCODE) {
         return without_instrument(opcode);
     }
     const int plain = _PyOpcode_Deopt[opcode];
-    return plain == 0 && opcode != 0 ? CYCLEWATCH_UNREADABLE : plain;
+    return plain == 0 && opcode != 0 ? kUnreadable : plain;
 }
 
 #else
 
-int cyclewatch_argument_at(PyCodeObject* code, Py_ssize_t index) {
+static int argument_at(PyCodeObject* code, Py_ssize_t index) {
     return _Py_OPARG(_PyCode_CODE(code)[index]);
 }
 
-int cyclewatch_opcode_at(PyCodeObject* code, Py_ssize_t index) {
+static int opcode_at(PyCodeObject* code, Py_ssize_t index) {
     const int opcode = _Py_OPCODE(_PyCode_CODE(code)[index]);
     const int plain = _PyOpcode_Deopt[opcode];
-    return plain == 0 && opcode != 0 ? CYCLEWATCH_UNREADABLE : plain;
+    return plain == 0 && opcode != 0 ? kUnreadable : plain;
 }
 
 #endif
@@ -163,29 +173,32 @@ int cyclewatch_byte_offset(Py_ssize_t index) {
     return (int)(index * (Py_ssize_t)sizeof(_Py_CODEUNIT));
 }
 
-int cyclewatch_caches_of(int opcode) {
-    return _PyOpcode_Caches[opcode];
+int cyclewatch_next_instruction(PyCodeObject* code, struct cyclewatch_instruction* instruction) {
+    if ((cyclewatch_unreliable_layouts & CYCLEWATCH_LAYOUT_INSTRUCTIONS) != 0 ||
+        instruction->next >= Py_SIZE(code)) {
+        return 0;
+    }
+    const int extended = instruction->opcode == EXTENDED_ARG ? instruction->argument << 8 : 0;
+    const int opcode = opcode_at(code, instruction->next);
+    if (opcode == kUnreadable) {
+        return 0;
+    }
+    instruction->index = instruction->next;
+    instruction->opcode = opcode;
+    instruction->argument = argument_at(code, instruction->index) | extended;
+    instruction->next = instruction->index + 1 + _PyOpcode_Caches[opcode];
+    return 1;
 }
 
 #else
 
-int cyclewatch_opcode_at(PyCodeObject* code, Py_ssize_t index) {
-    (void)code, (void)index;
-    return CYCLEWATCH_UNREADABLE;
-}
-
-int cyclewatch_argument_at(PyCodeObject* code, Py_ssize_t index) {
-    (void)code, (void)index;
+int cyclewatch_next_instruction(PyCodeObject* code, struct cyclewatch_instruction* instruction) {
+    (void)code, (void)instruction;
     return 0;
 }
 
 int cyclewatch_byte_offset(Py_ssize_t index) {
     (void)index;
-    return 0;
-}
-
-int cyclewatch_caches_of(int opcode) {
-    (void)opcode;
     return 0;
 }
 

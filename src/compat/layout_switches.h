@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which internal layouts must not be trusted in this process. Written once, by
-// python::check_layouts(); read by object_layout.c, frame_access.c and attribute_stores.c before
+// python::check_layouts(); read by object_layout.c, frame_access.c and instructions.c before
 // they look at anything.
 #pragma once
 

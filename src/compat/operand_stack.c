@@ -3,7 +3,6 @@
 
 #include "compat/code_names.h"
 #include "compat/features.h"
-#include "compat/instructions.h"
 
 #if CYCLEWATCH_LAYOUTS_KNOWN
 #include <opcode.h>
@@ -367,15 +366,15 @@ int cyclewatch_variable_on_top(const struct cyclewatch_operand_stack* stack) {
 
 void cyclewatch_follow(struct cyclewatch_operand_stack* stack,
                        PyCodeObject* code,
-                       int opcode,
-                       int argument,
-                       Py_ssize_t next) {
+                       const struct cyclewatch_instruction* instruction) {
+    const int opcode = instruction->opcode;
     const struct cyclewatch_operands before = stack->operands;
-    follow_operands(stack, code, opcode, argument);
+    follow_operands(stack, code, opcode, instruction->argument);
     if (cyclewatch_jumps_forward(opcode)) {
         // What `x or y` keeps of x if it jumps; all others leave the same on both ways.
         const int keeps = cyclewatch_keeps_value_if_it_jumps(opcode);
-        remember_target(stack, next + argument, keeps ? &before : &stack->operands);
+        remember_target(
+            stack, instruction->next + instruction->argument, keeps ? &before : &stack->operands);
     }
     stack->reached = !cyclewatch_never_goes_on(opcode);
 }
@@ -404,10 +403,8 @@ int cyclewatch_variable_on_top(const struct cyclewatch_operand_stack* stack) {
 
 void cyclewatch_follow(struct cyclewatch_operand_stack* stack,
                        PyCodeObject* code,
-                       int opcode,
-                       int argument,
-                       Py_ssize_t next) {
-    (void)stack, (void)code, (void)opcode, (void)argument, (void)next;
+                       const struct cyclewatch_instruction* instruction) {
+    (void)stack, (void)code, (void)instruction;
 }
 
 #endif

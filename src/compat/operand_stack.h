@@ -12,6 +12,8 @@
 
 #include <stdint.h>
 
+#include "compat/instructions.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -58,12 +60,10 @@ struct cyclewatch_operand cyclewatch_operand_at(const struct cyclewatch_operand_
 // The variable that the topmost value was loaded from; -1: not known.
 int cyclewatch_variable_on_top(const struct cyclewatch_operand_stack* stack);
 
-// What the instruction does. `next`: the index of the one after it.
+// What the instruction does.
 void cyclewatch_follow(struct cyclewatch_operand_stack* stack,
                        PyCodeObject* code,
-                       int opcode,
-                       int argument,
-                       Py_ssize_t next);
+                       const struct cyclewatch_instruction* instruction);
 
 #ifdef __cplusplus
 }
