@@ -17,7 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
-# A path is whatever ends in "/name"; the name, and the line after it, stay.
+# Nothing but a place: a path, whose folders may be called anything, and a line.
+_PLACES = frozenset({"location", "allocated_at", "script"})
+_FOLDERS_OF_PLACE = re.compile(r"^.*[/\\]", re.DOTALL)
+# In a sentence, a path is whatever ends in "/name"; the name, and the line after it, stay.
 _FOLDERS = re.compile(
     r"(?<![\w/.~-])(?:[A-Za-z]:)?[~.\w@+-]*(?:[/\\][^\s/\\:,;()]+)*[/\\](?=[^\s/\\])"
 )
@@ -59,11 +62,11 @@ def main(arguments: argparse.Namespace) -> int:
     to = convert_command.format_or_json(arguments.output)
     outputs.refuse_to_replace(arguments.output or "-", arguments.force)
     data = json.loads(inputs.merged(inputs.load(arguments.files)).to_json())
+    # Names too are not left in the names of files: --names alone keeps no path either.
+    data = _without_folders(data)
     if arguments.names:
         pseudonyms = _pseudonyms(data)
-        data = _each_text(data, lambda text: _renamed(text, pseudonyms))
-    # Names too are not left in the names of files: --names alone keeps no path either.
-    data = _each_text(data, lambda text: _FOLDERS.sub("", text))
+        data = _each_text(data, lambda text, _key: _renamed(text, pseudonyms))
     report = _native.load_report(json.dumps(data).encode(), "the stripped report")
     outputs.write(arguments.output or "-", convert_command.rendered(report, to), arguments.force)
     return Status.OK
@@ -75,11 +78,32 @@ def _each_text(value: Any, change: Any, key: str = "") -> Any:
         return {name: _each_text(each, change, name) for name, each in value.items()}
     if isinstance(value, list):
         return [_each_text(each, change, key) for each in value]
-    return change(value) if isinstance(value, str) and key not in _KEPT else value
+    return change(value, key) if isinstance(value, str) and key not in _KEPT else value
+
+
+def _without_folders(data: Any) -> Any:
+    """`data` with the names of files alone; a folder that a place names goes wherever it stands."""
+    folders: set[str] = set()
+
+    def remember(text: str, key: str) -> str:
+        if key in _PLACES and (found := _FOLDERS_OF_PLACE.match(text)):
+            folders.add(found[0])
+        return text
+
+    _each_text(data, remember)
+    longest_first = "|".join(re.escape(each) for each in sorted(folders, key=len, reverse=True))
+    known = re.compile(rf"(?<![\w.~-])(?:{longest_first})")
+
+    def remove(text: str, key: str) -> str:
+        if key in _PLACES:
+            return _FOLDERS_OF_PLACE.sub("", text)
+        return _FOLDERS.sub("", known.sub("", text))
+
+    return _each_text(data, remove)
 
 
 def _pseudonyms(data: dict[str, Any]) -> dict[str, str]:
-    """Name -> what to call it, numbered in the order of the report."""
+    """Name -> what to call it, numbered in the order of the report, which names no folders."""
     found: dict[str, None] = {}
 
     def collect(value: Any, key: str = "") -> None:
@@ -91,11 +115,10 @@ def _pseudonyms(data: dict[str, Any]) -> dict[str, str]:
                 collect(each, key)
         elif isinstance(value, str) and key in _NAMED:
             found.update(dict.fromkeys(_private_names(value)))
-        elif isinstance(value, str) and key in ("location", "allocated_at", "script"):
-            found.update(dict.fromkeys(_private_names(_FOLDERS.sub("", value).split(".py")[0])))
-
+        elif isinstance(value, str) and key in _PLACES:
+            found.update(dict.fromkeys(_private_names(value.split(".py")[0])))
         elif isinstance(value, str) and key not in _KEPT:
-            quoted = " ".join(match[0] for match in _QUOTED.finditer(_FOLDERS.sub("", value)))
+            quoted = " ".join(match[0] for match in _QUOTED.finditer(value))
             found.update(dict.fromkeys(_private_names(quoted)))
 
     collect(data)
@@ -106,7 +129,6 @@ def _pseudonyms(data: dict[str, Any]) -> dict[str, str]:
 
 
 def _private_names(text: str) -> list[str]:
-    text = _FOLDERS.sub("", text)
     words = []
     for word in re.findall(r"[\w.]+", text):
         if not f"{word}.".startswith(_PUBLIC_PACKAGES):

@@ -4,6 +4,7 @@
 import io
 import json
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -260,6 +261,32 @@ def test_strip_removes_paths_and_names(command, report, changed):
     signatures = [each["signature"] for each in stripped["findings"]]
     assert signatures == [LAMBDA, NODES, ERROR]
     assert stripped["held_bytes"] == json.loads(report.read_text())["held_bytes"]
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "/home/Ann Smith/Falcon (copy)/",
+        "/home/ann/Falcon, Inc: it; was/",
+        "C:\\Users\\Ann Smith\\Falcon\\",
+        "//falcon/ann/",
+        "file:///home/ann/falcon/",
+        "~/Falcon Ann/",
+    ],
+)
+def test_strip_leaves_nothing_of_a_folder(command, changed, folder):
+    def name_things(data):
+        first = data["findings"][0]
+        first["cut"][0]["location"] = f"{folder}train.py:30"
+        first["remedy"] = f"cut it ({folder}train.py:30)"
+        first["picture"]["items"][0]["detail"] = f"{folder}train.py:30"
+
+    stripped = command("strip", "--paths", changed("folder.json", name_things)).out
+    first = json.loads(stripped)["findings"][0]
+    assert first["cut"][0]["location"] == "train.py:30"
+    assert first["remedy"] == "cut it (train.py:30)"
+    assert first["picture"]["items"][0]["detail"] == "train.py:30"
+    assert not re.search("ann|falcon", stripped, re.IGNORECASE)
 
 
 def test_strip_leaves_the_words_of_a_report(command, changed):
