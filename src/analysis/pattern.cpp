@@ -232,11 +232,8 @@ class Judge {
                                   graph_.is(loop_.target(loop_.next(i_)), NodeKind::type);
             return instance ? kClassKeepsInstance : kClassAttribute;
         }
-        switch (graph_.node(target_).kind) {
+        switch (kind_on_loop(i_)) {
             case NodeKind::exception:
-                if (is_plain_object(i_)) {
-                    break;
-                }
                 return kExceptionStored;
             case NodeKind::frame:
             case NodeKind::traceback:
@@ -259,20 +256,15 @@ class Judge {
     }
 
     const Evidence& container_attribute() const {
-        switch (graph_.node(loop_.target(loop_.next(i_))).kind) {
+        switch (kind_on_loop(loop_.next(i_))) {
             case NodeKind::exception:
-                if (is_plain_object(loop_.next(i_))) {
-                    break;
-                }
-                return kExceptionStored;
             case NodeKind::traceback:
                 return kExceptionStored;
             case NodeKind::frame:
                 return kFrameStored;
             default:
-                break;
+                return is_whole_name(name_) ? kBackPointer : kContainerAttribute;
         }
-        return is_whole_name(name_) ? kBackPointer : kContainerAttribute;
     }
 
     const Evidence& object_attribute() const {
@@ -352,11 +344,8 @@ class Judge {
         if (target_ == holder_) {
             return kContainerInItself;
         }
-        switch (graph_.node(target_).kind) {
+        switch (kind_on_loop(i_)) {
             case NodeKind::exception:
-                if (is_plain_object(i_)) {
-                    break;
-                }
                 return kExceptionInContainer;
             case NodeKind::frame:
             case NodeKind::traceback:
@@ -398,12 +387,13 @@ class Judge {
         return k == i_;
     }
 
-    // True if reference number `i` leads to an exception that is on the loop like any other object,
-    // by an attribute of its own, and not for the frames it came through.
-    [[nodiscard]] bool is_plain_object(std::size_t i) const {
-        const EdgeKind kind = graph_.edges[loop_.edges[loop_.next(i)]].label.kind;
-        return graph_.is(loop_.target(i), NodeKind::exception) &&
-               (kind == EdgeKind::attribute || kind == EdgeKind::slot);
+    // What reference number `i` leads to. An exception that is on the loop by an attribute of its
+    // own, and not for the frames it came through, is an object like any other.
+    [[nodiscard]] NodeKind kind_on_loop(std::size_t i) const {
+        const NodeKind kind = graph_.node(loop_.target(i)).kind;
+        const EdgeKind next = graph_.edges[loop_.edges[loop_.next(i)]].label.kind;
+        const bool by_attribute = next == EdgeKind::attribute || next == EdgeKind::slot;
+        return kind == NodeKind::exception && by_attribute ? NodeKind::object : kind;
     }
 
     [[nodiscard]] ValueOrigin origin_of_value(std::size_t i) const {

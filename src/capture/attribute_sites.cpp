@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/attribute_sites.h"
 
+#include "base/dotted_name.h"
 #include "capture/labelers/labelers.h"
 #include "capture/labelers/text.h"
 #include "capture/labelers/visit.h"
@@ -71,9 +72,8 @@ void visit_inner_code(PyCodeObject* code, int depth, Visit&& visit) {
 bool is_name_of(PyObject* name, PyTypeObject* type) {
     const Utf8Text text(name);
     bool found = false;
-    visit_bases(type, [&](PyTypeObject* base) {
-        const std::string_view full = base->tp_name;
-        found = base != &PyBaseObject_Type && full.substr(full.rfind('.') + 1) == text.view();
+    visit_bases(type, [&](PyTypeObject* ancestor) {
+        found = ancestor != &PyBaseObject_Type && base::last_part(ancestor->tp_name) == text.view();
         return found;
     });
     return found;

@@ -56,10 +56,6 @@ static PyObject* name_number(PyCodeObject* code, int index) {
                                                     : NULL;
 }
 
-static int has_bit(uint32_t bits, int variable) {
-    return variable >= 0 && variable < CYCLEWATCH_ASSIGNED && ((bits >> variable) & 1) != 0;
-}
-
 static uint32_t bit(int variable) {
     return variable >= 0 && variable < CYCLEWATCH_ASSIGNED ? (uint32_t)1 << variable : 0;
 }
@@ -71,7 +67,7 @@ static void assign(struct cyclewatch_operand_stack* stack, int variable) {
     if (bit(variable) == 0 || value.is_constant) {
         return;
     }
-    stack->assigned[variable] = has_bit(stack->was_assigned, variable) ? kNothingKnown : value;
+    stack->assigned[variable] = (stack->was_assigned & bit(variable)) != 0 ? kNothingKnown : value;
     stack->was_assigned |= bit(variable);
 }
 
@@ -130,8 +126,7 @@ static void swap(struct cyclewatch_operands* operands, int depth) {
 }
 
 // Any instruction: what it leaves on top, and what it may have replaced there, is not known.
-static void follow_any(struct cyclewatch_operands* operands, int opcode, int argument) {
-    const int effect = PyCompile_OpcodeStackEffectWithJump(opcode, argument, 0);
+static void follow_any(struct cyclewatch_operands* operands, int effect) {
     if (effect > CYCLEWATCH_OPERANDS || effect == PY_INVALID_STACK_EFFECT) {
         operands->count = 0;
         return;
@@ -318,7 +313,7 @@ static void follow_operands(struct cyclewatch_operand_stack* stack,
     } else if (only_pushes(opcode)) {
         push(&stack->operands, kNothingKnown);
     } else {
-        follow_any(&stack->operands, opcode, argument);
+        follow_any(&stack->operands, effect);
     }
 }
 
@@ -357,7 +352,8 @@ void cyclewatch_arrive(struct cyclewatch_operand_stack* stack, Py_ssize_t index)
 struct cyclewatch_operand cyclewatch_operand_at(const struct cyclewatch_operand_stack* stack,
                                                 int depth) {
     const struct cyclewatch_operand value = look(&stack->operands, depth);
-    return has_bit(stack->was_assigned, value.variable) ? stack->assigned[value.variable] : value;
+    return (stack->was_assigned & bit(value.variable)) != 0 ? stack->assigned[value.variable]
+                                                            : value;
 }
 
 int cyclewatch_variable_on_top(const struct cyclewatch_operand_stack* stack) {
