@@ -93,8 +93,11 @@ class Analysis {
         for (const std::uint32_t e : loop) {
             edges.push_back(component.edges[e]);
         }
-        std::string signature = signature_of(graph_, edges);
         const bool walked = walk_.walk(edges);
+        if (walked && is_bystander(c, component, loop)) {
+            return;
+        }
+        std::string signature = signature_of(graph_, edges);
         const auto [entry, fresh] =
             builder_of_.try_emplace(signature, static_cast<std::uint32_t>(builders_.size()));
         if (fresh) {
@@ -103,6 +106,20 @@ class Analysis {
                 component, loop, edges, std::move(signature), held_bytes, walk_);
         }
         builders_[entry->second].count(c, held_bytes, walked, walk_, weight);
+    }
+
+    // True for a class on no loop but its own, which every class has, that keeps nothing and only
+    // leads to what other loops keep: the subclass of a class that is made on each call. Those
+    // loops are reported, and to end this one would free nothing.
+    [[nodiscard]] bool is_bystander(std::uint32_t c,
+                                    const Component& component,
+                                    const Loop& loop) const {
+        const bool own_loop = std::ranges::all_of(
+            loop, [&](std::uint32_t e) { return component.structural[e] != 0; });
+        return own_loop && held_.held_by(c) == 0 &&
+               std::ranges::all_of(walk_.owners(), [&](const ReachedOwner& reached) {
+                   return held_.keeper_of(sample_.owners[reached.owner].storage) != kNone;
+               });
     }
 
     // What only loops of one finding share, that finding keeps: ending it frees the storage.

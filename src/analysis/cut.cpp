@@ -39,7 +39,8 @@ class Search {
         Cut result;
         const std::vector<Candidate> ranked = rank(loop);
         const std::vector<Candidate> enough = those_enough(ranked);
-        const std::vector<Candidate> payloads = payload_candidates(graph_, component_, loop, held_);
+        const Payloads found = find_payloads(graph_, component_, loop, held_);
+        const std::vector<Candidate>& payloads = found.single;
         if (enough.empty()) {
             result.cut = smallest_set(loop);
         } else if (result.cut = clearer_set(loop, ranked, enough.front()); !result.cut.empty()) {
@@ -48,13 +49,17 @@ class Search {
             result.cut = {enough.front()};
             result.alternatives.assign(enough.begin() + 1, enough.end());
         }
-        prefer_payload_to_no_advice(result, payloads);
+        prefer_payload_to_no_advice(result, found);
         prefer_own_payload_to_foreign_loop(result, loop, payloads);
         for (const Candidate& payload : payloads) {
             if (result.cut.empty() || result.cut.front().edges != payload.edges) {
                 result.alternatives.push_back(payload);
             }
         }
+        if (result.cut.empty() && has_class(loop)) {
+            result.without_cut = &patterns::kClassOnEachCall;
+        }
+        result.freed_share = freed_share(result.cut);
         result.tie =
             result.cut.size() == 1 && !result.alternatives.empty() &&
             result.cut.front().payload == result.alternatives.front().payload &&
@@ -287,12 +292,33 @@ class Search {
     }
 
     // "Cut the class's own __mro__" helps nobody: then the memory is what can be taken away.
-    static void prefer_payload_to_no_advice(Cut& result, const std::vector<Candidate>& payloads) {
-        const bool weak = result.cut.empty() || !result.cut.front().enough ||
-                          result.cut.front().score < patterns::kWorthCutting;
-        if (weak && !payloads.empty()) {
-            result.cut = {payloads.front()};
+    static void prefer_payload_to_no_advice(Cut& result, const Payloads& payloads) {
+        const bool none = result.cut.empty();
+        if ((none || !result.cut.front().enough) && !payloads.single.empty()) {
+            result.cut = {payloads.single.front()};
+        } else if (none) {
+            result.cut = payloads.set;
         }
+    }
+
+    [[nodiscard]] bool has_class(const Loop& loop) const {
+        return std::ranges::any_of(loop, [this](std::uint32_t e) {
+            return graph_.is(logical(e).holder, model::NodeKind::type);
+        });
+    }
+
+    // References on the loop free all of it, or, if loops are left, nobody knows how much.
+    [[nodiscard]] double freed_share(const std::vector<Candidate>& cut) const {
+        std::uint64_t bytes = 0;
+        for (const Candidate& candidate : cut) {
+            if (!candidate.payload) {
+                return candidate.enough ? 1 : 0;
+            }
+            bytes += candidate.bytes;
+        }
+        const std::uint64_t held = held_.held_with(component_.nodes.front());
+        return held == 0 ? 1
+                         : std::min(1.0, static_cast<double>(bytes) / static_cast<double>(held));
     }
 
     // Nobody can change a loop that is all inside a library, but everybody can change what their

@@ -7,6 +7,7 @@
 
 #include "analysis/component.h"
 #include "analysis/pattern.h"
+#include "analysis/pattern_table.h"
 #include "analysis/shortest_loop.h"
 
 namespace cyclewatch::analysis {
@@ -19,6 +20,7 @@ struct Candidate {
     bool shared_cell = false;  // `edges` go through one variable
     bool one_target = false;   // `edges` are called alike and lead to one object
     bool payload = false;      // off the loop: keeps the loop, drops the memory
+    std::uint64_t bytes = 0;   // of a payload: what it drops
     bool enough = true;        // no loop through which an owner is held is left without it
 };
 
@@ -26,6 +28,9 @@ struct Cut {
     std::vector<Candidate> cut;  // one candidate, or a set of which all must go
     bool tie = false;            // cut[0] and alternatives[0] are equally good
     std::vector<Candidate> alternatives;
+    double freed_share = 1;  // of what the component holds, by the cut; 0: not known
+    // What the finding goes by where there is no cut.
+    const Evidence* without_cut = &patterns::kNoReference;
 };
 
 // `loop` is a loop of `component`, not empty.

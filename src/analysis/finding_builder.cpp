@@ -106,7 +106,9 @@ void FindingBuilder::describe(const Component& component,
 }
 
 void FindingBuilder::list_cut(const Cut& cut) {
-    finding_.pattern = cut.cut.empty() ? "unknown" : std::string(cut.cut.front().evidence->pattern);
+    const Evidence& evidence = cut.cut.empty() ? *cut.without_cut : *cut.cut.front().evidence;
+    finding_.pattern = std::string(evidence.pattern);
+    finding_.freed_share = cut.freed_share;
     for (const Candidate& candidate : cut.cut) {
         append_references(finding_.cut, graph_, candidate, cut.cut.size());
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/held_bytes.h"
 
+#include <algorithm>
+#include <functional>
 #include <numeric>
 
 namespace cyclewatch::analysis {
@@ -46,6 +48,7 @@ HeldBytes::HeldBytes(const LogicalGraph& graph,
                      const StrongComponents& components,
                      const Sample& sample)
     : component_of_(components.of) {
+    find_variables(graph);
     const std::vector<std::uint32_t> nodes = holders_first(components.of, components.count());
     number(components, nodes);
     tree_ = build_tree(graph, components, sample);
@@ -54,13 +57,46 @@ HeldBytes::HeldBytes(const LogicalGraph& graph,
     add_up(components, sample);
 }
 
+// Of a variable with one reference that reference tells all; one that stays inside a component
+// leads to no bytes.
+void HeldBytes::find_variables(const LogicalGraph& graph) {
+    variable_of_.assign(graph.edges.size(), kNone);
+    std::unordered_map<std::uint32_t, std::uint32_t> variable_of_cell;
+    for (std::uint32_t e = 0; e < graph.edges.size(); ++e) {
+        const std::uint32_t cell = graph.edges[e].cell;
+        const std::uint32_t component = component_of_[graph.targets[e]];
+        if (cell == kNone || component_of_[graph.edges[e].holder] == component) {
+            continue;
+        }
+        const auto [entry, fresh] =
+            variable_of_cell.try_emplace(cell, static_cast<std::uint32_t>(variables_.size()));
+        if (fresh) {
+            variables_.push_back({component, {}, 0});
+        }
+        variables_[entry->second].edges.push_back(e);
+    }
+    std::erase_if(variables_, [](const Variable& v) { return v.edges.size() < 2; });
+    // Stable: equal components keep the order of the graph, which does not hang on addresses.
+    std::ranges::stable_sort(variables_, {}, &Variable::component);
+    for (std::uint32_t v = 0; v < variables_.size(); ++v) {
+        for (const std::uint32_t e : variables_[v].edges) {
+            variable_of_[e] = v;
+        }
+    }
+}
+
 void HeldBytes::number(const StrongComponents& components,
                        std::span<const std::uint32_t> holders_first) {
     position_of_node_.resize(holders_first.size());
     position_of_component_.assign(components.count(), kNone);
     std::uint32_t next = 1;  // 0 is the root
+    auto variable = variables_.rbegin();
     for (const std::uint32_t node : holders_first) {
         const std::uint32_t component = components.of[node];
+        // After all that refer to the variable, before what it refers to.
+        for (; variable != variables_.rend() && variable->component == component; ++variable) {
+            variable->position = next++;
+        }
         if (position_of_component_[component] == kNone && components.cyclic[component]) {
             position_of_component_[component] = next++;
         }
@@ -74,17 +110,23 @@ void HeldBytes::number(const StrongComponents& components,
 
 DominatorTree HeldBytes::build_tree(const LogicalGraph& graph,
                                     const StrongComponents& components,
-                                    const Sample& sample) const {
+                                    const Sample& sample) {
     Rows rows(first_storage_ + sample.storages.size());
     const auto for_each_reference = [&](auto&& visit) {
+        for (const Variable& variable : variables_) {
+            visit(variable.position, position_of_component_[variable.component]);
+        }
         for (std::uint32_t node = 0; node < graph.nodes(); ++node) {
             const std::uint32_t component = components.of[node];
             if (components.cyclic[component]) {
                 visit(position_of_component_[component], position_of_node_[node]);
             }
-            for (const std::uint32_t target : graph.view().of(node)) {
-                if (components.of[target] != component) {
-                    visit(position_of_node_[node], position_of_component_[components.of[target]]);
+            for (std::uint32_t e = graph.first[node]; e < graph.first[node + 1]; ++e) {
+                const std::uint32_t target = components.of[graph.targets[e]];
+                if (target != component) {
+                    visit(position_of_node_[node],
+                          variable_of_[e] == kNone ? position_of_component_[target]
+                                                   : variables_[variable_of_[e]].position);
                 }
             }
         }
@@ -97,6 +139,9 @@ DominatorTree HeldBytes::build_tree(const LogicalGraph& graph,
     for_each_reference([&](std::uint32_t, std::uint32_t to) { rows.count(to); });
     rows.begin_filling();
     for_each_reference([&](std::uint32_t from, std::uint32_t to) { rows.fill(to, from); });
+    for (std::uint32_t c = 0; c < components.count(); ++c) {
+        one_way_.push_back(rows.view().of(position_of_component_[c]).size() == 1);
+    }
     return dominators(rows.view());
 }
 
@@ -171,6 +216,24 @@ void HeldBytes::add_up(const StrongComponents& components, const Sample& sample)
     for (std::uint32_t p = positions; p-- > 1;) {
         kept_[tree_.parent[p]] += kept_[p];
     }
+    for (std::uint32_t v = 0; v < variables_.size(); ++v) {
+        const std::uint32_t position = variables_[v].position;
+        if (nearest[position] != kNone && kept_[position] > 0) {
+            variables_kept_[nearest[position]].push_back(v);
+        }
+    }
+}
+
+std::vector<SharedVariable> HeldBytes::variables_of(std::uint32_t node) const {
+    std::vector<SharedVariable> kept;
+    if (const auto found = variables_kept_.find(component_of_[node]);
+        found != variables_kept_.end()) {
+        for (const std::uint32_t v : found->second) {
+            kept.push_back({variables_[v].edges, kept_[variables_[v].position]});
+        }
+    }
+    std::ranges::stable_sort(kept, std::ranges::greater{}, &SharedVariable::bytes);
+    return kept;
 }
 
 std::uint64_t HeldBytes::kept_through(std::uint32_t holder, std::uint32_t target) const {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "analysis/dominators.h"
@@ -13,9 +14,17 @@
 
 namespace cyclewatch::analysis {
 
+// A variable that several references go through (one cell of several functions): whoever empties it
+// takes it from all of them at once.
+struct SharedVariable {
+    std::vector<std::uint32_t> edges;  // logical references through it, rising
+    std::uint64_t bytes = 0;           // that nothing but this variable leads to
+};
+
 // One tree over components, their members and the storages. A component with a loop is a node
 // that refers to all its members, and the references among the members are left out: so the
-// tree tells what a component keeps and what each single member of it keeps.
+// tree tells what a component keeps and what each single member of it keeps. A shared variable is
+// a node of its own, so that it is told what hangs on the variable and on no one function.
 class HeldBytes {
   public:
     HeldBytes(const LogicalGraph& graph, const StrongComponents& components, const Sample& sample);
@@ -31,9 +40,17 @@ class HeldBytes {
     // Bytes that only references from `holder` to `target`'s component lead to.
     [[nodiscard]] std::uint64_t kept_through(std::uint32_t holder, std::uint32_t target) const;
 
-    [[nodiscard]] bool same_component(std::uint32_t a, std::uint32_t b) const {
-        return component_of_[a] == component_of_[b];
+    // True if one reference alone, from anywhere, leads to `target`'s component from outside.
+    [[nodiscard]] bool has_one_way(std::uint32_t target) const {
+        return one_way_[component_of_[target]];
     }
+
+    // Of the component of `node`: held_by(), and the shared variables through which it holds some
+    // of that, heaviest first.
+    [[nodiscard]] std::uint64_t held_with(std::uint32_t node) const {
+        return held_[component_of_[node]];
+    }
+    [[nodiscard]] std::vector<SharedVariable> variables_of(std::uint32_t node) const;
 
     // True if `node` is an owner, or an owner can be reached from it.
     [[nodiscard]] bool leads_to_owner(std::uint32_t node) const {
@@ -52,10 +69,17 @@ class HeldBytes {
     }
 
   private:
+    struct Variable {
+        std::uint32_t component;  // of what it refers to
+        std::vector<std::uint32_t> edges;
+        std::uint32_t position = 0;
+    };
+
+    void find_variables(const LogicalGraph& graph);
     void number(const StrongComponents& components, std::span<const std::uint32_t> holders_first);
     [[nodiscard]] DominatorTree build_tree(const LogicalGraph& graph,
                                            const StrongComponents& components,
-                                           const Sample& sample) const;
+                                           const Sample& sample);
     void mark_ways(const LogicalGraph& graph,
                    std::span<const std::uint32_t> holders_first,
                    const Sample& sample);
@@ -66,14 +90,19 @@ class HeldBytes {
     void add_up(const StrongComponents& components, const Sample& sample);
 
     std::vector<std::uint32_t> component_of_;           // per node
+    std::vector<Variable> variables_;                   // rising components
+    std::vector<std::uint32_t> variable_of_;            // per logical reference, or kNone
     std::vector<std::uint32_t> position_of_node_;       // in the tree
     std::vector<std::uint32_t> position_of_component_;  // of a trivial one: its node's
     std::uint32_t first_storage_ = 0;                   // position
     DominatorTree tree_;
-    std::vector<std::uint64_t> kept_;     // per position
-    std::vector<std::uint64_t> held_;     // per component
-    std::vector<std::uint32_t> keeper_;   // per storage
-    std::vector<bool> leads_to_owner_;    // per component
+    std::vector<std::uint64_t> kept_;    // per position
+    std::vector<std::uint64_t> held_;    // per component
+    std::vector<std::uint32_t> keeper_;  // per storage
+    std::vector<bool> leads_to_owner_;   // per component
+    std::vector<bool> one_way_;          // per component
+    // Per component with a loop: variables_ whose bytes it keeps.
+    std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> variables_kept_;
     std::vector<bool> hangs_off_unheld_;  // per storage
 };
 

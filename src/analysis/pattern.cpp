@@ -455,11 +455,18 @@ int score_of(const LoopView& loop, std::size_t i) {
     return judge.evidence().weight + judge.adjustment();
 }
 
-const Evidence& payload_evidence_of(const LogicalGraph& graph, std::uint32_t edge) {
-    if (graph.edges[edge].label.kind == EdgeKind::closure) {
-        return kPayloadClosure;
+const Evidence& payload_evidence_of(const LogicalGraph& graph, std::uint32_t edge, bool of_class) {
+    const EdgeKind kind = graph.edges[edge].label.kind;
+    if (kind == EdgeKind::closure) {
+        return of_class ? kPayloadOfMethod : kPayloadClosure;
     }
-    return graph.is(graph.edges[edge].holder, NodeKind::type) ? kPayloadOfClass : kPayload;
+    if (of_class && kind == EdgeKind::default_value) {
+        return kPayloadDefault;
+    }
+    if (!graph.is(graph.edges[edge].holder, NodeKind::type)) {
+        return kPayload;
+    }
+    return graph.is(graph.targets[edge], NodeKind::function) ? kPayloadMethod : kPayloadOfClass;
 }
 
 }  // namespace cyclewatch::analysis

@@ -24,7 +24,10 @@ struct Evidence {
 // user's, an attribute that is what the object is for.
 [[nodiscard]] int score_of(const LoopView& loop, std::size_t i);
 
-// What a reference off the loop is, as the reason why it leads to memory.
-[[nodiscard]] const Evidence& payload_evidence_of(const LogicalGraph& graph, std::uint32_t edge);
+// What a reference off the loop is, as the reason why it leads to memory. `of_class`: a class on
+// the loop keeps it.
+[[nodiscard]] const Evidence& payload_evidence_of(const LogicalGraph& graph,
+                                                  std::uint32_t edge,
+                                                  bool of_class);
 
 }  // namespace cyclewatch::analysis

@@ -72,10 +72,17 @@ inline constexpr Evidence kClassAttribute{"class-in-function", "", -100};
 inline constexpr Evidence kStructural{"class-in-function", "", -1000};
 
 // Off the loop: the loop stays, the memory goes.
-inline constexpr Evidence kPayloadClosure{"class-in-function", "captured", 30};
+inline constexpr Evidence kPayloadOfMethod{"class-in-function", "captured", 30};
+inline constexpr Evidence kPayloadDefault{"class-in-function", "default", 30};
+inline constexpr Evidence kPayloadMethod{"class-in-function", "method", 30};
 inline constexpr Evidence kPayloadOfClass{"class-in-function", "attribute", 30};
+inline constexpr Evidence kPayloadClosure{"unknown", "captured", 30};
 inline constexpr Evidence kPayloadOfCallable{"callable-captures-data", "", 30};
 inline constexpr Evidence kPayload{"unknown", "payload", 20};
+
+// Where there is nothing to cut.
+inline constexpr Evidence kClassOnEachCall{"class-in-function", "no-reference", 0};
+inline constexpr Evidence kNoReference{"unknown", "no-reference", 0};
 
 // Against a reference: added to the weight of its pattern.
 inline constexpr int kInLibrary = -20;

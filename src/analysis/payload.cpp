@@ -2,6 +2,8 @@
 #include "analysis/payload.h"
 
 #include <algorithm>
+#include <functional>
+#include <unordered_set>
 
 #include "analysis/names.h"
 #include "analysis/pattern_table.h"
@@ -10,87 +12,161 @@ namespace cyclewatch::analysis {
 namespace {
 
 constexpr std::size_t kMostPayloads = 2;
+constexpr std::size_t kMostInSet = 3;
+constexpr std::size_t kFarthestDescent = 32;  // functions inside functions inside functions
 
 struct Payload {
-    std::uint32_t edge;
-    std::uint64_t bytes;
+    std::vector<std::uint32_t> edges;  // one reference, or all through one variable
+    std::uint64_t bytes = 0;
+    bool of_class = false;  // hangs on a class
 };
-
-// The one reference out of `node` that frees most; bytes 0: there is none.
-Payload heaviest_reference(const LogicalGraph& graph, std::uint32_t node, const HeldBytes& held) {
-    Payload best{kNone, 0};
-    bool alone = true;  // no second reference leads to the same memory
-    for (std::uint32_t e = graph.first[node]; e < graph.first[node + 1]; ++e) {
-        const std::uint64_t bytes = held.kept_through(node, graph.targets[e]);
-        if (bytes > best.bytes) {
-            best = {e, bytes};
-            alone = true;
-        } else if (bytes > 0 && held.same_component(graph.targets[e], graph.targets[best.edge])) {
-            alone = false;
-        }
-    }
-    return alone && best.bytes > 0 && !graph.edges[best.edge].structural ? best : Payload{kNone, 0};
-}
 
 // True if what a reference leads to is not what a reader thinks of as data: the data has to be
 // sought further down, and so has the place where it is captured.
 bool leads_to_code(const LogicalGraph& graph, std::uint32_t edge) {
-    switch (graph.node(graph.targets[edge]).kind) {
+    const std::uint32_t target = graph.targets[edge];
+    switch (graph.node(target).kind) {
         case model::NodeKind::type:
         case model::NodeKind::property:
         case model::NodeKind::frame:
         case model::NodeKind::function:
         case model::NodeKind::traceback:
             return true;
+        case model::NodeKind::object:
+            // What functools.wraps() and lru_cache() make.
+            for (std::uint32_t e = graph.first[target]; e < graph.first[target + 1]; ++e) {
+                if (graph.label_name(e) == "__wrapped__") {
+                    return true;
+                }
+            }
+            return false;
         default:
             return false;
     }
 }
 
-Candidate to_candidate(const LogicalGraph& graph, std::uint32_t edge) {
+// The references that each free something, from the nodes of one loop on.
+class Search {
+  public:
+    Search(const LogicalGraph& graph, const HeldBytes& held) : graph_(graph), held_(held) {}
+
+    // What hangs on `node`, heaviest first.
+    std::vector<Payload> hanging_on(std::uint32_t node) {
+        of_class_ = graph_.is(node, model::NodeKind::type);
+        return references_of(node, kFarthestDescent);
+    }
+
+  private:
+    std::vector<Payload> references_of(std::uint32_t node, std::size_t descent) {
+        std::vector<Payload> found;
+        for (std::uint32_t e = graph_.first[node]; e < graph_.first[node + 1]; ++e) {
+            const std::uint64_t bytes = held_.kept_through(node, graph_.targets[e]);
+            if (bytes > 0) {
+                add(found, e, bytes, descent);
+            }
+        }
+        std::ranges::stable_sort(found, std::greater{}, &Payload::bytes);
+        return found;
+    }
+
+    // The reference itself; or what hangs on its target, if people do not think of that as data
+    // and one reference there does at least half as well.
+    void add(std::vector<Payload>& found,
+             std::uint32_t edge,
+             std::uint64_t bytes,
+             std::size_t descent) {
+        const std::uint32_t target = graph_.targets[edge];
+        if (descent > 0 && leads_to_code(graph_, edge) && seen_.insert(target).second) {
+            std::vector<Payload> further = references_of(target, descent - 1);
+            if (!further.empty() && further.front().bytes >= bytes - bytes / 2) {
+                std::ranges::move(further, std::back_inserter(found));
+                return;
+            }
+        }
+        if (held_.has_one_way(target) && !graph_.edges[edge].structural) {
+            found.push_back({{edge}, bytes, of_class_});
+        }
+    }
+
+    const LogicalGraph& graph_;
+    const HeldBytes& held_;
+    bool of_class_ = false;
+    std::unordered_set<std::uint32_t> seen_;  // nodes that were descended into
+};
+
+Candidate to_candidate(const LogicalGraph& graph, const Payload& payload) {
     Candidate candidate;
-    candidate.edges = {edge};
-    candidate.evidence = &payload_evidence_of(graph, edge);
+    candidate.edges = payload.edges;
+    candidate.evidence = &payload_evidence_of(graph, payload.edges.front(), payload.of_class);
     candidate.score = candidate.evidence->weight;
+    candidate.alike = payload.edges.size();
+    candidate.shared_cell = payload.edges.size() > 1;
     candidate.payload = true;
+    candidate.bytes = payload.bytes;
     return candidate;
+}
+
+std::vector<Candidate> to_candidates(const LogicalGraph& graph,
+                                     const std::vector<Payload>& payloads) {
+    std::vector<Candidate> candidates;
+    candidates.reserve(payloads.size());
+    for (const Payload& payload : payloads) {
+        candidates.push_back(to_candidate(graph, payload));
+    }
+    return candidates;
+}
+
+// The fewest that free half of `total` together; empty if more than kMostInSet would be needed.
+std::vector<Payload> fewest(std::vector<Payload> payloads, std::uint64_t total) {
+    std::ranges::stable_sort(payloads, std::greater{}, &Payload::bytes);
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < std::min(payloads.size(), kMostInSet); ++i) {
+        bytes += payloads[i].bytes;
+        if (bytes >= total - total / 2) {
+            payloads.resize(i + 1);
+            return payloads;
+        }
+    }
+    return {};
 }
 
 }  // namespace
 
-std::vector<Candidate> payload_candidates(const LogicalGraph& graph,
-                                          const Component& component,
-                                          const Loop& loop,
-                                          const HeldBytes& held) {
+Payloads find_payloads(const LogicalGraph& graph,
+                       const Component& component,
+                       const Loop& loop,
+                       const HeldBytes& held) {
+    Search search(graph, held);
     std::uint64_t total = 0;
-    for (const std::uint32_t e : loop) {
-        total += component.kept[component.holder[e]];
-    }
-    std::vector<Payload> found;
+    bool of_class = false;
+    std::vector<Payload> heaviest;  // of each node of the loop
+    std::vector<Payload> all;
     for (const std::uint32_t e : loop) {
         const std::uint32_t node = component.nodes[component.holder[e]];
-        Payload payload = heaviest_reference(graph, node, held);
-        while (payload.bytes > 0 && leads_to_code(graph, payload.edge)) {
-            const Payload further = heaviest_reference(graph, graph.targets[payload.edge], held);
-            if (further.bytes * 2 < payload.bytes) {
-                break;
-            }
-            payload = further;
+        total += component.kept[component.holder[e]];
+        of_class = of_class || graph.is(node, model::NodeKind::type);
+        std::vector<Payload> hanging = search.hanging_on(node);
+        if (!hanging.empty()) {
+            heaviest.push_back(hanging.front());
         }
-        if (payload.bytes > 0 && payload.bytes >= total - total / 2) {
-            found.push_back(payload);
-        }
+        std::ranges::move(hanging, std::back_inserter(all));
     }
-    std::stable_sort(found.begin(), found.end(), [](const Payload& a, const Payload& b) {
-        return a.bytes > b.bytes;
-    });
-    found.resize(std::min(found.size(), kMostPayloads));
-    std::vector<Candidate> candidates;
-    candidates.reserve(found.size());
-    for (const Payload& payload : found) {
-        candidates.push_back(to_candidate(graph, payload.edge));
+    const std::uint32_t of_loop = component.nodes[component.holder[loop.front()]];
+    for (SharedVariable& variable : held.variables_of(of_loop)) {
+        all.push_back({std::move(variable.edges), variable.bytes, of_class});
+        heaviest.push_back(all.back());
     }
-    return candidates;
+    // What hangs on several nodes of the loop at once is none of theirs.
+    total = std::max(total, held.held_with(of_loop));
+    std::erase_if(heaviest, [total](const Payload& p) { return p.bytes < total - total / 2; });
+    std::ranges::stable_sort(heaviest, std::greater{}, &Payload::bytes);
+    heaviest.resize(std::min(heaviest.size(), kMostPayloads));
+    Payloads payloads;
+    payloads.single = to_candidates(graph, heaviest);
+    if (heaviest.empty()) {
+        payloads.set = to_candidates(graph, fewest(std::move(all), total));
+    }
+    return payloads;
 }
 
 }  // namespace cyclewatch::analysis

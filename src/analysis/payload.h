@@ -9,10 +9,14 @@
 
 namespace cyclewatch::analysis {
 
-// Each frees at least half of what the loop keeps; best first, at most two.
-[[nodiscard]] std::vector<Candidate> payload_candidates(const LogicalGraph& graph,
-                                                        const Component& component,
-                                                        const Loop& loop,
-                                                        const HeldBytes& held);
+struct Payloads {
+    std::vector<Candidate> single;  // each frees at least half; best first, at most two
+    std::vector<Candidate> set;     // where none does: the fewest, up to three, that do together
+};
+
+[[nodiscard]] Payloads find_payloads(const LogicalGraph& graph,
+                                     const Component& component,
+                                     const Loop& loop,
+                                     const HeldBytes& held);
 
 }  // namespace cyclewatch::analysis

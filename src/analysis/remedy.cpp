@@ -38,7 +38,7 @@ catalog::Slots slots_of(const LogicalGraph& graph, std::uint32_t edge) {
 
 std::string remedy_of(const LogicalGraph& graph, const Cut& cut) {
     if (cut.cut.empty()) {
-        return "no single reference stands out";
+        return words_of(*cut.without_cut).explanation;
     }
     const Candidate& first = cut.cut.front();
     std::string text = first.payload ? "drop " : "cut ";
@@ -77,7 +77,10 @@ std::string reason_of(const LogicalGraph& graph,
         text += "; there are " + std::to_string(candidate.alike) +
                 " references of this kind, and all of them must go";
     }
-    if (set_size > 1) {
+    if (set_size > 1 && candidate.payload) {
+        text += "; it takes all " + std::to_string(set_size) +
+                " references listed to drop at least half of the memory";
+    } else if (set_size > 1) {
         text += "; it takes all " + std::to_string(set_size) +
                 " references listed, each closes a loop of its own";
     }
@@ -89,7 +92,7 @@ std::string reason_of(const LogicalGraph& graph,
 
 std::string advice_of(const LogicalGraph& graph, const Cut& cut) {
     if (cut.cut.empty()) {
-        return catalog::Catalog::built_in().words("unknown", "no-reference").advice;
+        return words_of(*cut.without_cut).advice;
     }
     const Candidate& first = cut.cut.front();
     return catalog::fill(words_of(*first.evidence).advice, slots_of(graph, first.edges.front()));

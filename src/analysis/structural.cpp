@@ -31,6 +31,16 @@ constexpr std::array<std::string_view, 13> kStructuralMembers{"__class__",
 constexpr std::array<std::string_view, 4> kTypeEntries{
     "__dict__", "__weakref__", "__mro__", "__module__"};
 
+// By their names: `make.<locals>.Plugin.apply` of `make.<locals>.Plugin`.
+bool is_method_of(const model::ReferenceGraph& graph,
+                  const model::Node& function,
+                  const model::Node& type) {
+    const std::string_view method = graph.text(function.name);
+    const std::string_view of = graph.text(type.name);
+    return function.kind == NodeKind::function && method.starts_with(of) &&
+           method.substr(of.size()).starts_with('.');
+}
+
 }  // namespace
 
 bool is_structural(const model::ReferenceGraph& graph,
@@ -51,8 +61,10 @@ bool is_structural(const model::ReferenceGraph& graph,
         case EdgeKind::attribute:
             return holder.kind == NodeKind::type && contains(kTypeEntries, name);
         case EdgeKind::closure:
-            // What super() without arguments needs; the class holds the method anyway.
-            return name == "__class__" && target.kind == NodeKind::type;
+            // What super() without arguments needs, or a method that names its own class, made on
+            // each call like the method: the class holds the method anyway.
+            return target.kind == NodeKind::type &&
+                   (name == "__class__" || is_method_of(graph, holder, target));
         default:
             return false;
     }

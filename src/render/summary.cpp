@@ -73,7 +73,8 @@ struct Remedy {
 
     void add(const model::Finding& finding) {
         references += finding.cut.size();
-        bytes += finding.held_bytes;
+        bytes += static_cast<std::uint64_t>(static_cast<double>(finding.held_bytes) *
+                                            finding.freed_share);
         payload = payload && finding.cut.front().payload;
     }
 };
@@ -207,7 +208,7 @@ std::string remedy_sentence(const model::Report& report) {
         return report.findings.empty() ? "" : "None of it is news; the reasons stand below.";
     }
     const model::Finding& first = *news;
-    if (first.cut.empty()) {
+    if (first.cut.empty() || first.freed_share <= 0) {
         return {};
     }
     if (first.held_bytes == 0) {

@@ -75,6 +75,7 @@ void show(model::Finding& stored, model::Finding& heavier) {
     stored.loop = std::move(heavier.loop);
     stored.cut = std::move(heavier.cut);
     stored.tie = heavier.tie;
+    stored.freed_share = heavier.freed_share;
     stored.alternatives = std::move(heavier.alternatives);
     stored.picture = std::move(heavier.picture);
 }

@@ -194,6 +194,61 @@ TEST(Classes, MadeOnEachCallAreBlamedOnWhatTheirFunctionsCapture) {
     }
 }
 
+// A class made on each call; what hangs on it is added.
+const std::string kClass = "T:type=app.make.<locals>.Local T/__mro__->m:tuple m[0]->T ";
+
+TEST(Classes, AreBlamedOnTheVariableThatTheirMethodsShare) {
+    const model::Finding finding =
+        only(kClass +
+             "T.f->f:function=app.make.<locals>.Local.f T.g->g:function=app.make.<locals>.Local.g "
+             "f/closure:data->x:cell g/closure:data->x x/cell_contents->t:owner(64)");
+    EXPECT_EQ(finding.pattern, "class-in-function");
+    ASSERT_EQ(finding.cut.size(), 2U);
+    EXPECT_EQ(finding.cut[0].label, "closure:data");
+    EXPECT_EQ(finding.cut[1].label, "closure:data");
+    EXPECT_NE(finding.cut[0].holder, finding.cut[1].holder);
+    EXPECT_DOUBLE_EQ(finding.freed_share, 1);
+}
+
+TEST(Classes, ThatKeepMuchInManyWaysAreBlamedOnTheFewThatKeepHalf) {
+    std::string text = kClass;
+    for (const std::string name : {"a", "b", "c", "d"}) {
+        text += "T." + name + "->f" + name + ":function f" + name + "/closure:x" + name + "->t" +
+                name + ":owner(64) ";
+    }
+    const model::Finding finding = only(text);
+    EXPECT_EQ(finding.pattern, "class-in-function");
+    ASSERT_EQ(finding.cut.size(), 2U);
+    EXPECT_TRUE(finding.cut[1].payload);
+    EXPECT_DOUBLE_EQ(finding.freed_share, 0.5);
+}
+
+TEST(Classes, WithoutASingleReferenceToDropAreStillRecognised) {
+    const model::Finding finding =
+        only(kClass + "T.x->d:dict T.y->d d['x']->t:owner(64) d['y']->u:owner(64)");
+    EXPECT_EQ(finding.pattern, "class-in-function");
+    EXPECT_TRUE(finding.cut.empty());
+    EXPECT_NE(finding.advice.find("module level"), std::string::npos);
+}
+
+TEST(Classes, ThatOnlyDeriveFromTheOneThatKeepsAreNoFindingOfTheirOwn) {
+    const std::string derived =
+        "D:type=app.make.<locals>.Derived D/__mro__->n:tuple n[0]->D n[1]->T ";
+    const std::string data = "T.data->d:dict d['x']->t:owner(64)";
+    EXPECT_EQ(only(kClass + derived + data).cut.at(0).holder, "class app.make.<locals>.Local");
+    // What it keeps itself makes it one.
+    EXPECT_EQ(analyze(observe(kClass + derived + data + " D.more->u:owner(8)")).size(), 2U);
+}
+
+TEST(Classes, AreNoLoopOfAMethodThatNamesItsClass) {
+    const model::Finding finding =
+        only(kClass +
+             "T.__init__->f:function=app.make.<locals>.Local.__init__ f/closure:Local->T "
+             "T.known->l:list l[0]->a=app.make.<locals>.Local a/__class__->T a.w->t:owner(64)");
+    EXPECT_EQ(finding.title.find("closure"), std::string::npos) << finding.title;
+    EXPECT_EQ(finding.cut.at(0).label, "[0]");
+}
+
 TEST(Classes, AreNotTheLoopWhereAnotherOneExists) {
     const model::Finding finding = only(
         "T:type=app.Local T/__mro__->m:tuple m[0]->T a/__class__->T a.b->b b.a->a "
