@@ -29,6 +29,7 @@ sys.path.append(str(HERE.parent / "matrix"))
 import interpreters as matrix  # noqa: E402
 
 WORK = ROOT / ".build" / "regrtest"
+MODES = ("walk", "watch")  # of watch_everywhere.py
 PACKAGED = ("3.14", "3.15")  # where no interpreter on the machine is of that version
 RETRIES = 3
 
@@ -215,7 +216,6 @@ def confirmed(python: Path, cases: list[Case], way: Round) -> tuple[list[str], l
 class Line:
     """One row of the table."""
 
-    interpreter: str
     way: str
     modules: int
     tests: int
@@ -223,14 +223,30 @@ class Line:
     inherent: list[str]
 
 
-def compare(python: Path, interpreter: str, modules: list[str], way: Round, jobs: int) -> Line:
-    """Runs `modules` without and with the watch."""
-    before = run(python, modules, Round("off", way.threshold), jobs)
+def compare(
+    python: Path, modules: list[str], before: dict[Case, str], way: Round, jobs: int
+) -> Line:
+    """Runs `modules` with the watch; `before` is what came of them without."""
     after = run(python, modules, way, jobs)
     suspects = differing(before, after)
+    for case in suspects:
+        outcomes = [found.get(case, "missing") for found in (before, after)]
+        print(f"regrtest: again: {case.name}: {' / '.join(outcomes)}", file=sys.stderr)
     differences, inherent = confirmed(python, suspects, way) if suspects else ([], [])
     name = way.mode + (f", threshold {way.threshold}" if way.threshold else "")
-    return Line(interpreter, name, len(modules), len(before), differences, inherent)
+    return Line(name, len(modules), len(before), differences, inherent)
+
+
+def print_line(version: str, line: Line) -> None:
+    """As Markdown, with what differed below it."""
+    print(
+        f"| {version} | {line.way} | {line.modules} | {line.tests} "
+        f"| {len(line.differences)} | {len(line.inherent)} |",
+        *line.differences,
+        *line.inherent,
+        sep="\n    ",
+        flush=True,
+    )
 
 
 def main() -> int:
@@ -238,10 +254,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=int(os.environ.get("JOBS", "2")))
     parser.add_argument("--python", help="only the interpreter of this version, such as 3.12")
+    parser.add_argument("--watch", choices=MODES, help="only this kind of watch")
     parser.add_argument("modules", nargs="*", help="only these; default: modules.txt")
     options = parser.parse_args()
     everything, often = wanted_modules()
     chosen = options.modules or everything
+    modes = [mode for mode in MODES if options.watch in (None, mode)]
     failed = False
     print("| Python | watch | modules | tests | different | as with any gc callback |")
     print("|---|---|---|---|---|---|", flush=True)
@@ -250,19 +268,12 @@ def main() -> int:
         require_watch(python)
         modules = known_modules(python, chosen)
         frequent = [name for name in modules if name in often]
-        rounds = [(modules, Round("walk")), (modules, Round("watch"))]
-        rounds += [(frequent, Round(mode, "1")) for mode in ("walk", "watch") if frequent]
-        for names, way in rounds:
-            line = compare(python, version, names, way, options.jobs)
-            failed |= bool(line.differences)
-            print(
-                f"| {version} | {line.way} | {line.modules} | {line.tests} "
-                f"| {len(line.differences)} | {len(line.inherent)} |",
-                *line.differences,
-                *line.inherent,
-                sep="\n    ",
-                flush=True,
-            )
+        for names, threshold in ((modules, ""), (frequent, "1")):
+            before = run(python, names, Round("off", threshold), options.jobs) if names else {}
+            for mode in modes if names else ():
+                line = compare(python, names, before, Round(mode, threshold), options.jobs)
+                failed |= bool(line.differences)
+                print_line(version, line)
     return int(failed)
 
 
