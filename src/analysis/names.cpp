@@ -155,6 +155,9 @@ std::string location_of(const LogicalGraph& graph, std::uint32_t edge) {
             return text;
         }
     }
+    if (graph.edges[edge].label.kind == EdgeKind::hook) {
+        return location_of_node(graph, graph.targets[edge]);  // no line of the module's class
+    }
     const std::uint32_t holder = graph.edges[edge].holder;
     std::string location = location_of_node(graph, holder);
     // A bound method whose function is alive: the class of its instance is where it was written.

@@ -31,8 +31,8 @@ namespace cyclewatch::analysis {
 [[nodiscard]] std::string loop_text(const LogicalGraph& graph, std::span<const std::uint32_t> loop);
 
 // "path:line" of the code in which the reference is made: the line that stores the attribute, the
-// def of the function that captures, the frame whose local it is, else the class of the holder,
-// else where the holder was allocated; "" if not known.
+// def of the function that captures, the callable that a hook is, the frame whose local it is, else
+// the class of the holder, else where the holder was allocated; "" if not known.
 [[nodiscard]] std::string location_of(const LogicalGraph& graph, std::uint32_t edge);
 
 // What is known of the code that stores the attribute; null if nothing is, and for every other kind

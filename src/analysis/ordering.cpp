@@ -75,8 +75,8 @@ void color_nodes(LogicalGraph& graph, const std::vector<std::uint64_t>& weight) 
     for (std::size_t e = 0; e < label_hash.size(); ++e) {
         const model::EdgeLabel& label = graph.edges[e].label;
         label_hash[e] =
-            mix(text_hash[index_of(label.name)] ^
-                mix((std::uint64_t{label.index} << 8) + static_cast<std::uint64_t>(label.kind)));
+            mix(text_hash[index_of(label.name)] ^ mix((std::uint64_t{label.position()} << 8) +
+                                                      static_cast<std::uint64_t>(label.kind)));
     }
     graph.color.resize(graph.nodes());
     for (std::uint32_t n = 0; n < graph.nodes(); ++n) {
@@ -110,7 +110,7 @@ void sort_references(LogicalGraph& graph) {
         const std::uint32_t target = graph.targets[e];
         return std::tuple(edge.label.kind,
                           rank[index_of(edge.label.name)],
-                          edge.label.index,
+                          edge.label.position(),
                           rank[index_of(graph.node(target).name)],
                           graph.color[target]);
     };

@@ -54,6 +54,7 @@ bool is_item(EdgeKind kind) {
         case EdgeKind::dict_key:
         case EdgeKind::index:
         case EdgeKind::element:
+        case EdgeKind::hook:
             return true;
         default:
             return false;
@@ -291,6 +292,9 @@ class Judge {
             if (graph_.is(holder_, NodeKind::builtin_function)) {
                 return kBuiltinMethod;
             }
+            if (is_called_by_others()) {
+                return is_stored_on_target() ? kHookOnSelf : kHook;
+            }
             return is_stored_on_target() ? kBoundMethodOnSelf : kBoundMethod;
         }
         if (name_ == "__traceback__") {
@@ -318,6 +322,9 @@ class Judge {
         if (graph_.is(target_, NodeKind::function) && graph_.targets[after] == holder_ &&
             graph_.label_name(after) == "__globals__") {
             return kExecNamespace;
+        }
+        if (graph_.edges[edge_].label.kind == EdgeKind::hook) {
+            return kRegisteredHook;
         }
         if (target_ == holder_) {
             return kContainerInItself;
@@ -421,6 +428,23 @@ class Judge {
         const std::string_view path = site == nullptr ? "" : graph_.raw->text(site->location.path);
         const bool own = !path.empty() && base::origin_of_path(path) == Origin::user;
         return own ? Origin::user : origin;
+    }
+
+    // True if the holder, a callable, is kept by code that is not the user's, which calls what it
+    // is given and knows no weak references.
+    [[nodiscard]] bool is_called_by_others() const {
+        std::size_t k = loop_.previous(i_);
+        if (graph_.edges[loop_.edges[k]].label.kind == EdgeKind::hook) {
+            return true;
+        }
+        for (std::size_t steps = 0; steps < std::min(loop_.size(), kFarthestLook); ++steps) {
+            if (!is_container(graph_, loop_.holder(k))) {
+                break;
+            }
+            k = loop_.previous(k);
+        }
+        return loop_.is_object(loop_.holder(k)) &&
+               origin_of(graph_, loop_.holder(k)) != Origin::user;
     }
 
     // True for what torch.nn.Module keeps as a part of the module.

@@ -22,6 +22,7 @@ inline constexpr Evidence kOtherFrameInLocal{"frame-in-own-local", "another-fram
 inline constexpr Evidence kCachedAccessor{"cached-accessor", "", 95};
 inline constexpr Evidence kClosureCapturesOwner{"closure-captures-owner", "", 92};
 inline constexpr Evidence kBoundMethodOnSelf{"bound-method-on-self", "", 90};
+inline constexpr Evidence kHookOnSelf{"bound-method-on-self", "called-by-others", 90};
 inline constexpr Evidence kPartialOfSelf{"partial-of-self", "", 90};
 inline constexpr Evidence kBackPointer{"back-pointer", "", 90};
 inline constexpr Evidence kExceptionHolderInFrame{"exception-in-frame", "holder", 90};
@@ -37,6 +38,7 @@ inline constexpr Evidence kClosureCapturesObject{"closure-captures-owner", "lead
 inline constexpr Evidence kExceptionInContainer{"exception-stored", "container", 80};
 inline constexpr Evidence kFrameStored{"frame-stored", "", 80};
 inline constexpr Evidence kBoundMethod{"bound-method-on-self", "leads-back", 75};
+inline constexpr Evidence kHook{"bound-method-on-self", "called-by-others", 75};
 inline constexpr Evidence kDefaultHoldsOwner{"default-argument", "", 75};
 inline constexpr Evidence kExceptionStored{"exception-stored", "", 72};
 inline constexpr Evidence kGeneratorGiven{"generator-on-owner", "local", 75};
@@ -61,6 +63,7 @@ inline constexpr Evidence kRingAlike{"mutual-references", "ring-alike", 50};
 inline constexpr Evidence kStoredCallable{"callback-stored", "", 45};
 inline constexpr Evidence kExceptionChain{"exception-stored", "chain", 45};
 inline constexpr Evidence kRegisteredCallable{"callback-list", "", 42};
+inline constexpr Evidence kRegisteredHook{"callback-list", "hook", 42};
 inline constexpr Evidence kMember{"unknown", "", 40};
 inline constexpr Evidence kTraceback{"exception-stored", "traceback", 40};
 inline constexpr Evidence kItem{"unknown", "item", 38};

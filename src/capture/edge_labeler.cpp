@@ -83,6 +83,10 @@ bool label_builtin_base(PyObject* object, ReferenceSink& sink) {
 }
 
 bool label_part(PyObject* object, PartRole role, PyObject* whole, ReferenceSink& sink) {
+    if (role == PartRole::nn_hooks) {
+        label_torch_hooks(object, whole, sink);
+        return true;
+    }
     if (role != PartRole::none && PyDict_CheckExact(object)) {
         label_dict(object, role, sink);
         return true;

@@ -19,6 +19,7 @@ std::string with_position(EdgeKind kind, std::string_view name, std::string_view
         case EdgeKind::slot:
             return join("slot:", name);
         case EdgeKind::member:
+        case EdgeKind::hook:
             return std::string(name);
         case EdgeKind::key_value:
             return join("['", name, "']");
@@ -51,10 +52,28 @@ std::string with_position(EdgeKind kind, std::string_view name, std::string_view
 }  // namespace
 
 std::string label_text(EdgeKind kind, std::string_view name, std::uint32_t index) {
+    if (kind == EdgeKind::key_value && index == kHiddenKey) {
+        return with_position(EdgeKind::opaque_key_value, "str", {});
+    }
     return with_position(kind, name, std::to_string(index));
 }
 
+std::string key_shape(std::string_view key) {
+    static constexpr std::string_view kDigits = "0123456789";
+    const std::size_t end = key.find_last_not_of(kDigits) + 1;
+    std::string shape(key.substr(0, end));
+    if (shape.find_first_of(kDigits) != std::string::npos) {
+        return {};
+    }
+    return end == key.size() ? shape : shape + "#";
+}
+
 std::string generic_label_text(EdgeKind kind, std::string_view name, std::uint32_t index) {
+    if (kind == EdgeKind::key_value) {
+        const std::string shape = key_shape(name);
+        return shape.empty() ? with_position(EdgeKind::opaque_key_value, "str", {})
+                             : with_position(kind, shape, {});
+    }
     if (kind == EdgeKind::captured_key_value) {
         return with_position(EdgeKind::opaque_key_value, index == 0 ? "str" : "int", {});
     }

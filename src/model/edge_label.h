@@ -15,7 +15,8 @@ enum class EdgeKind : std::uint8_t {
     attribute,           // .name            entry of an instance's, class's or module's __dict__
     slot,                // slot:name        __slots__ entry
     member,              // name             C member: __self__, tb_frame, f_back, cell_contents ...
-    key_value,           // ['name']         value under a key that is an identifier
+    key_value,           // ['name']         value under a key that is an identifier; index
+                         //                 kHiddenKey: shown as [<str>]
     opaque_key_value,    // [<int>]          value under any other key; name is the key's type
     captured_key_value,  // ['a b'] [17]    as opaque_key_value, with capture_values: name is the
                          //                 key in brackets, index 0 for str and 1 for int
@@ -28,12 +29,20 @@ enum class EdgeKind : std::uint8_t {
     default_value,       // default:name     default of a parameter
     local,               // local:name       variable of a frame, generator or coroutine
     stack,               // stack[2]         temporary on a frame's value stack
+    hook,                // forward hook     what a torch.nn.Module calls; name is the kind of hook
 };
+
+// The index of a key_value that is the program's data and no word of its source: the text counts
+// in signatures, as key_shape() has it, and stands in no report.
+inline constexpr std::uint32_t kHiddenKey = 1;
 
 struct EdgeLabel {
     EdgeKind kind = EdgeKind::unknown;
     StringId name = kEmptyString;  // of the kinds that have one
-    std::uint32_t index = 0;       // of index, partial_argument and stack
+    std::uint32_t index = 0;       // of index, partial_argument and stack; what the kind says
+
+    // The index where it tells references of one object apart, else 0.
+    [[nodiscard]] std::uint32_t position() const { return kind == EdgeKind::key_value ? 0 : index; }
 
     friend bool operator==(const EdgeLabel&, const EdgeLabel&) = default;
 };
@@ -41,8 +50,13 @@ struct EdgeLabel {
 // The label as a person reads it. `name` is the text of the label's name.
 [[nodiscard]] std::string label_text(EdgeKind kind, std::string_view name, std::uint32_t index);
 
-// The label with every index replaced by [x]: what a signature is made of.
-// Keys that capture_values added are left out again, so that it changes no signature.
+// What of a key that is an identifier goes into a signature: the name of a series for what is
+// numbered ("request_#" of "request_17"), "" for what has digits elsewhere, else the key itself. It
+// hangs on the text alone, not on where the program has it from.
+[[nodiscard]] std::string key_shape(std::string_view key);
+
+// The label with every index replaced by [x] and every key by its shape: what a signature is made
+// of. Keys that capture_values added are left out again, so that it changes no signature.
 [[nodiscard]] std::string generic_label_text(EdgeKind kind,
                                              std::string_view name,
                                              std::uint32_t index);

@@ -49,6 +49,7 @@ enum class PartRole : std::uint8_t {
     partial_args,
     partial_keywords,
     nn_children,  // nn.Module._parameters, _buffers, _modules: references out of it are `.name`
+    nn_hooks,     // nn.Module._forward_hooks and the like: references out of it are `forward hook`
     storage,      // the inner part of a C container (OrderedDict's dict ...)
 };
 

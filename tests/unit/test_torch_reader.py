@@ -197,6 +197,40 @@ def test_parameters_of_a_module_go_by_their_dotted_names():
     assert any(step.label == ".inner" for step in finding.loop)
 
 
+class Saver(torch.nn.Module):
+    def __init__(self, register, layer):
+        super().__init__()
+        self.layer = torch.nn.Linear(3, 4)
+        getattr(self.layer if layer else self, register)(self.save)
+
+    def save(self, *given):
+        pass
+
+
+HOOKS = {
+    "register_forward_hook": "forward hook",
+    "register_forward_pre_hook": "forward pre-hook",
+    "register_full_backward_hook": "backward hook",
+    "register_full_backward_pre_hook": "backward pre-hook",
+    "register_state_dict_pre_hook": "state_dict pre-hook",
+    "_register_state_dict_hook": "state_dict hook",
+    "register_load_state_dict_pre_hook": "load_state_dict pre-hook",
+    "register_load_state_dict_post_hook": "load_state_dict post-hook",
+}
+
+
+@pytest.mark.parametrize("layer", [False, True], ids=["own", "layer"])
+@pytest.mark.parametrize("register", HOOKS)
+def test_hooks_of_a_module_go_by_their_kind(register, layer):
+    [finding] = report_of(lambda: Saver(register, layer) and None).findings
+    [step] = [step for step in finding.loop if step.label.endswith("hook")]
+    assert step.label == HOOKS[register]
+    assert step.holder.endswith("Linear" if layer else "Saver")
+    assert not [step for step in finding.loop if "Dict" in step.holder]
+    assert finding.cut.label == "__self__"
+    assert "remove()" in finding.advice
+
+
 def test_tensor_in_the_gradient_of_a_parameter_is_reported():
     def make():
         weight = torch.nn.Parameter(torch.zeros(4))

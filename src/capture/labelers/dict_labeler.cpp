@@ -47,21 +47,32 @@ bool add_captured(PyObject* key, PyObject* value, ReferenceSink& sink) {
     return false;
 }
 
-// A key that looks like a name and stands in the source: the compiler interns such strings, if they
-// are ASCII. One that was put together at run time ("request_17") is data, and another one each
-// time.
-bool is_name(PyObject* key, PartRole role) noexcept {
-    if (role == PartRole::nn_children) {
-        return is_child_name(key);
+// True if an identifier stands in the source, as far as can be told: the compiler interns such
+// strings, if they are ASCII. One that was put together at run time ("request_17") is data.
+bool stands_in_source(PyObject* key) noexcept {
+    return PyUnicode_CHECK_INTERNED(key) != 0 || !PyUnicode_IS_ASCII(key);
+}
+
+// An identifier as a key of an ordinary dict. Whether it was interned differs between versions and
+// within a run, so that decides what is shown and nothing else.
+void add_key(PyObject* key, PyObject* value, ReferenceSink& sink) {
+    const Utf8Text text(key);
+    if (stands_in_source(key) || sink.wants_values()) {
+        sink.add(value, EdgeKind::key_value, text.view(), 0);
+    } else if (const std::string shape = model::key_shape(text.view()); !shape.empty()) {
+        sink.add(value, EdgeKind::key_value, shape, model::kHiddenKey);
+    } else {
+        sink.add(value, EdgeKind::opaque_key_value, "str", 0);
     }
-    return is_identifier(key) && (entry_kind(role) != EdgeKind::key_value ||
-                                  PyUnicode_CHECK_INTERNED(key) != 0 || !PyUnicode_IS_ASCII(key));
 }
 
 // Keys are the program's data. Only names leave it; of any other key, its type.
 void add_value(PyObject* key, PyObject* value, PartRole role, ReferenceSink& sink) {
-    if (is_name(key, role)) {
-        sink.add(value, entry_kind(role), Utf8Text(key).view(), 0);
+    const EdgeKind kind = entry_kind(role);
+    if (kind == EdgeKind::key_value && is_identifier(key)) {
+        add_key(key, value, sink);
+    } else if (role == PartRole::nn_children ? is_child_name(key) : is_identifier(key)) {
+        sink.add(value, kind, Utf8Text(key).view(), 0);
     } else if (sink.wants_values() && add_captured(key, value, sink)) {
         return;
     } else if (PyUnicode_CheckExact(key)) {

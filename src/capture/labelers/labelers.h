@@ -67,6 +67,8 @@ PyObject* find_member(PyObject* object, std::string_view name);
 // torch_labeler.cpp: recognised by types alone; torch is never imported.
 bool is_torch_module(PyTypeObject* type) noexcept;
 void find_torch_module_parts(PyObject* module, PartSink& sink);
+// `hooks`: a part of `module` in the role nn_hooks.
+void label_torch_hooks(PyObject* hooks, PyObject* module, ReferenceSink& sink);
 // Struct of C-level torch objects: the word's name, or null.
 const char* torch_word_name(const char* type_name, std::size_t word) noexcept;
 bool is_torch_struct(const char* type_name) noexcept;

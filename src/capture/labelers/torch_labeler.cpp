@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // torch's objects, recognised by the names of their types. Never calls into torch: some of its
 // getters create tensors, some run __torch_function__.
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string_view>
@@ -25,6 +26,22 @@ constexpr std::array kFunctionWords{StructWord{2, "needs_input_grad"},
                                     StructWord{3, "to_save"},
                                     StructWord{4, "non_differentiable"},
                                     StructWord{5, "dirty_tensors"}};
+
+struct HookDict {
+    std::string_view attribute;
+    std::string_view label;
+};
+
+// What nn.Module.register_*_hook() fill; a key is the number of the handle.
+constexpr std::array kHookDicts{
+    HookDict{"_forward_hooks", "forward hook"},
+    HookDict{"_forward_pre_hooks", "forward pre-hook"},
+    HookDict{"_backward_hooks", "backward hook"},
+    HookDict{"_backward_pre_hooks", "backward pre-hook"},
+    HookDict{"_state_dict_hooks", "state_dict hook"},
+    HookDict{"_state_dict_pre_hooks", "state_dict pre-hook"},
+    HookDict{"_load_state_dict_pre_hooks", "load_state_dict pre-hook"},
+    HookDict{"_load_state_dict_post_hooks", "load_state_dict post-hook"}};
 
 template <std::size_t size>
 const char* name_in(const std::array<StructWord, size>& words, std::size_t word) noexcept {
@@ -77,6 +94,28 @@ void find_torch_module_parts(PyObject* module, PartSink& sink) {
         if (children != nullptr && PyDict_Check(children)) {
             sink.add(children, model::PartRole::nn_children);
         }
+    }
+    for (const HookDict& known : kHookDicts) {
+        PyObject* hooks = find_attribute(module, known.attribute);
+        if (hooks != nullptr && PyDict_Check(hooks)) {
+            sink.add(hooks, model::PartRole::nn_hooks);
+        }
+    }
+}
+
+void label_torch_hooks(PyObject* hooks, PyObject* module, ReferenceSink& sink) {
+    const auto* known = std::ranges::find_if(kHookDicts, [&](const HookDict& dict) {
+        return find_attribute(module, dict.attribute) == hooks;
+    });
+    if (known == kHookDicts.end()) {
+        label_plain_dict(hooks, sink);
+        return;
+    }
+    Py_ssize_t position = 0;
+    PyObject* key = nullptr;
+    PyObject* hook = nullptr;
+    while (PyDict_Next(hooks, &position, &key, &hook) != 0) {
+        sink.add(hook, model::EdgeKind::hook, known->label, 0);
     }
 }
 

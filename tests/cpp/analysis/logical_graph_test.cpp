@@ -57,6 +57,12 @@ TEST(LogicalGraph, NamesAFramesVariableInACell) {
                 ElementsAre("frame of m.f local:err m.e"));
 }
 
+TEST(LogicalGraph, TakesAModuleAndItsDictOfHooksForOne) {
+    EXPECT_THAT(collapse("M/__dict__->d:instance_dict d._forward_hooks->h:nn_hooks "
+                         "h/forward_hook->f:function"),
+                ElementsAre("m.M forward_hook function m.f"));
+}
+
 TEST(LogicalGraph, NamesArgumentsOfAPartial) {
     EXPECT_THAT(collapse("p:partial p/args->a:partial_args a/args[0]->A "
                          "p/keywords->k:partial_keywords k/keywords['x']->B"),

@@ -16,6 +16,7 @@ namespace cyclewatch::test {
 struct NamedReference {
     std::string label;
     PyObject* target;
+    std::string generic;
 };
 
 struct NamedPart {
@@ -29,7 +30,9 @@ class ReferenceList final : public capture::ReferenceSink {
              model::EdgeKind kind,
              std::string_view name,
              std::uint32_t index) override {
-        references.push_back({model::label_text(kind, name, index), target});
+        references.push_back({model::label_text(kind, name, index),
+                              target,
+                              model::generic_label_text(kind, name, index)});
     }
     std::vector<NamedReference> references;
 };

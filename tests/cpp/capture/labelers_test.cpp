@@ -421,6 +421,28 @@ opened = Net(); opened._parameters = {'weight': weight}; opened.__dict__
     EXPECT_EQ(labels_between(script.eval("net._hooks"), script["hook"]), "[<str>]");
 }
 
+TEST(Torch, HooksOfAModuleGoByTheirKind) {
+    PythonScript script(R"(
+import collections
+Module = type('Module', (), {'__module__': 'torch.nn.modules.module'})
+class Net(Module): pass
+net, hook = Net(), []
+net._forward_hooks = collections.OrderedDict({7: hook})
+net._load_state_dict_pre_hooks = {8: hook}
+net._forward_hooks_with_kwargs = {7: hook}
+)");
+    PyObject* net = script["net"];
+    std::string hooks;
+    for (const NamedPart& part : parts_of(net)) {
+        if (part.role == PartRole::nn_hooks) {
+            for (const NamedReference& reference : references_of(part.part, part.role, net)) {
+                hooks += reference.label + (reference.target == script["hook"] ? ", " : "? ");
+            }
+        }
+    }
+    EXPECT_EQ(hooks, "forward hook, load_state_dict pre-hook, ");
+}
+
 // capture_values: the user asked for the keys.
 class CuriousList final : public capture::ReferenceSink {
   public:
@@ -448,6 +470,23 @@ TEST(Dicts, TellNoKeyThatWasPutTogetherAtRunTime) {
         "held, number = [], 17\n"
         "table = {'request': held, f'request_{number}': held}\n");
     EXPECT_EQ(labels_between(script["table"], script["held"]), "['request'] [<str>]");
+}
+
+TEST(Dicts, AreOneToASignatureHoweverAKeyWasMade) {
+    PythonScript script(
+        "held = []\n"
+        "written = {'ann': held, 'request_17': held, 'x': held}\n"
+        "made = {''.join([key[:1], key[1:]]): held for key in written}\n");
+    const auto generic = [&](const char* table) {
+        std::string labels;
+        for (const NamedReference& reference : references_of(script[table])) {
+            labels += reference.generic + " ";
+        }
+        return labels;
+    };
+    EXPECT_EQ(generic("written"), "['ann'] ['request_#'] ['x'] ");
+    EXPECT_EQ(generic("made"), generic("written"));
+    EXPECT_EQ(labels_between(script["made"], script["held"]).find("ann"), std::string::npos);
 }
 
 TEST(Text, ReachesTheLabelAsUtf8) {

@@ -86,6 +86,22 @@ TEST(EdgeLabel, LosesItsIndexWhereOnlyTheKindCounts) {
     EXPECT_EQ(generic_label_text(EdgeKind::attribute, "a", 0), ".a");
 }
 
+TEST(EdgeLabel, KeepsOfAKeyWhatNamesItsKind) {
+    EXPECT_EQ(key_shape("weights"), "weights");
+    EXPECT_EQ(key_shape("request_17"), "request_#");
+    EXPECT_EQ(key_shape("request_#"), "request_#");
+    EXPECT_EQ(key_shape("conv2d"), "");
+    EXPECT_EQ(key_shape("_9f3b07"), "");
+    EXPECT_EQ(generic_label_text(EdgeKind::key_value, "layer1", 0), "['layer#']");
+    EXPECT_EQ(generic_label_text(EdgeKind::key_value, "conv2d", 0), "[<str>]");
+}
+
+TEST(EdgeLabel, ShowsNoHiddenKeyAndYetKnowsIt) {
+    EXPECT_EQ(label_text(EdgeKind::key_value, "ann", kHiddenKey), "[<str>]");
+    EXPECT_EQ(generic_label_text(EdgeKind::key_value, "ann", kHiddenKey),
+              generic_label_text(EdgeKind::key_value, "ann", 0));
+}
+
 TEST(EdgeLabel, DoesNotLetACapturedKeyIntoASignature) {
     EXPECT_EQ(generic_label_text(EdgeKind::captured_key_value, "'secret'", 0),
               generic_label_text(EdgeKind::opaque_key_value, "str", 0));

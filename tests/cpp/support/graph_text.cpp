@@ -46,6 +46,7 @@ const std::map<std::string, std::pair<PartRole, NodeKind>, std::less<>> kRoles{
     {"partial_args", {PartRole::partial_args, NodeKind::tuple}},
     {"partial_keywords", {PartRole::partial_keywords, NodeKind::dict}},
     {"nn_children", {PartRole::nn_children, NodeKind::dict}},
+    {"nn_hooks", {PartRole::nn_hooks, NodeKind::dict}},
     {"storage", {PartRole::storage, NodeKind::dict}}};
 
 [[noreturn]] void reject(std::string_view word) {
