@@ -15,6 +15,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = Path(os.environ.get("CYCLEWATCH_TEST_BUILD", ROOT / ".build" / "dev"))
+# How many times longer than usual programs may take: scripts/sanitize
+PATIENCE = int(os.environ.get("CYCLEWATCH_TEST_PATIENCE", "1"))
 
 
 def pytest_addoption(parser, pluginmanager):
@@ -48,7 +50,7 @@ class Interpreter:
             capture_output=True,
             text=True,
             input=words,
-            timeout=timeout,
+            timeout=timeout * PATIENCE,
             cwd=cwd,
             env={**self.environment(), **environment},
         )
@@ -71,6 +73,10 @@ class Interpreter:
         paths = [package, *filter(None, [os.environ.get("CYCLEWATCH_TEST_TOOLS")])]
         variables["PYTHONPATH"] = os.pathsep.join(paths)
         return variables
+
+    def path_with(self, folder):
+        """PYTHONPATH on which cyclewatch is found, and what is in `folder`."""
+        return os.pathsep.join([self.environment()["PYTHONPATH"], str(folder)])
 
 
 def running_interpreter():

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 PROGRAMS = Path(__file__).parent / "programs"
-ROOT = Path(__file__).resolve().parents[2]
-MODULES = ROOT / ".build" / "modules"
+MODULES = Path(__file__).resolve().parents[2] / ".build" / "modules"
 
 NODE = "Node.me -> Node"
 
@@ -98,7 +97,7 @@ TOLD = (
 
 def output_of(interpreter, program, act, *flags):
     """Lines on stdout and text on stderr, without addresses."""
-    path = f"{ROOT}:{MODULES}"
+    path = interpreter.path_with(MODULES)
     outcome = interpreter.run(PROGRAMS / program, act, *flags, PYTHONPATH=path)
     stderr = re.sub("0x[0-9a-f]+", "0x", outcome.stderr)
     return outcome.stdout.splitlines(keepends=True), stderr
@@ -132,9 +131,8 @@ def check(interpreter, program, act, expected):
 
 @pytest.mark.parametrize("act", LYING_TYPES)
 def test_types_that_lie_to_the_collector(interpreter, act):
-    alone = interpreter.run(
-        PROGRAMS / "lying_types_program.py", act, check=False, PYTHONPATH=f"{ROOT}:{MODULES}"
-    )
+    path = interpreter.path_with(MODULES)
+    alone = interpreter.run(PROGRAMS / "lying_types_program.py", act, check=False, PYTHONPATH=path)
     if alone.returncode < 0:
         pytest.skip("the interpreter's own assertions end the process, without a watch too")
     check(interpreter, "lying_types_program.py", act, LYING_TYPES[act])
@@ -186,7 +184,7 @@ print(watch.report().held_bytes if watch else 24)
             program,
             *flags,
             words=commands,
-            PYTHONPATH=f"{ROOT}:{PROGRAMS}",
+            PYTHONPATH=interpreter.path_with(PROGRAMS),
         ).stdout
         for flags in ((), ("watch",))
     ]

@@ -165,11 +165,11 @@ def prepare_headers(include, version):
         shutil.copytree(include / TRIPLET / f"python{version}", own)
 
 
-def built_from_source(release, package, version, *options):
+def built_from_source(release, package, version, *options, folder=""):
     """An interpreter built from a Debian release's source package, with configure's `options`."""
 
     def provide():
-        prefix = MATRIX / "interpreters" / version
+        prefix = MATRIX / "interpreters" / (folder or version)
         executable = prefix / "bin" / f"python{version}"
         if not executable.exists():
             build(source_of(release, package), prefix, options)
