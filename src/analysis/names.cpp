@@ -156,7 +156,9 @@ std::string location_of(const LogicalGraph& graph, std::uint32_t edge) {
         }
     }
     if (graph.edges[edge].label.kind == EdgeKind::hook) {
-        return location_of_node(graph, graph.targets[edge]);  // no line of the module's class
+        // No line of the module's class, nor of the class that a hook is an instance of.
+        const std::uint32_t hook = graph.targets[edge];
+        return graph.is(hook, NodeKind::object) ? std::string() : location_of_node(graph, hook);
     }
     const std::uint32_t holder = graph.edges[edge].holder;
     std::string location = location_of_node(graph, holder);

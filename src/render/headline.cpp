@@ -5,6 +5,7 @@
 
 #include "base/byte_size.h"
 #include "base/dotted_name.h"
+#include "render/labels.h"
 #include "render/summary.h"
 
 namespace cyclewatch::render {
@@ -41,7 +42,7 @@ std::string does_what(const model::Finding& finding) {
 
 std::string headline(const model::Finding& finding) {
     const std::string text = who(finding) + " " + does_what(finding);
-    return text + (finding.remedy.empty() ? "." : ": " + finding.remedy + ".");
+    return clean_text(text + (finding.remedy.empty() ? "." : ": " + finding.remedy + "."));
 }
 
 }  // namespace cyclewatch::render

@@ -64,6 +64,14 @@ TEST(Headline, ClaimsNoBytesThatOthersHoldToo) {
               "too.");
 }
 
+TEST(Headline, StaysOneHarmlessLine) {
+    model::Finding finding = finding_of(0, 1);
+    finding.remedy = "cut \x1b[31mred\nline";
+    const std::string text = headline(finding);
+    EXPECT_EQ(text.find_first_of("\x1b\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("red"), std::string::npos);
+}
+
 TEST(Headline, DoesWithoutALoop) {
     model::Finding finding = finding_of(0, 1);
     finding.remedy.clear();
