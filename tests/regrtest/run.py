@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -259,6 +260,9 @@ def main() -> int:
     options = parser.parse_args()
     everything, often = wanted_modules()
     chosen = options.modules or everything
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # Started in the background by a shell: tests that interrupt themselves would never end.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     modes = [mode for mode in MODES if options.watch in (None, mode)]
     failed = False
     print("| Python | watch | modules | tests | different | as with any gc callback |")
