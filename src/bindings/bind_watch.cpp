@@ -216,7 +216,7 @@ void bind_watch(py::module_& module) {
         "shutdown",
         [] {
             watch::stop_collecting();
-            Hub::instance().stop_all();
+            Hub::instance().end();
             pass_on_interrupt();
         },
         Locked(),

@@ -74,6 +74,9 @@ Hub& Hub::instance() {
 
 base::Result<std::shared_ptr<Watch>> Hub::start(Settings settings, ReportWriter::Render render) {
     look_after_fork();
+    if (is_over()) {
+        return std::make_shared<Watch>(std::move(settings), std::move(render));
+    }
     std::string warning;
     if (watches_.empty()) {
         // Before the hook: the check makes objects, and may be the first to do so.
@@ -114,11 +117,17 @@ void Hub::stop(const std::shared_ptr<Watch>& watch) {
     }
 }
 
-void Hub::stop_all() {
-    // The oldest first: another thread may go on starting new ones for ever.
+void Hub::end() {
+    look_after_fork();
+    ended_by_ = std::this_thread::get_id();
+    // The oldest first, and no more than there are: what is told now may start new ones for ever.
     for (std::size_t left = watches_.size(); left > 0 && !watches_.empty(); --left) {
         stop(std::shared_ptr<Watch>(watches_.front()));
     }
+}
+
+bool Hub::is_over() const {
+    return ended_by_ != std::thread::id() && ended_by_ != std::this_thread::get_id();
 }
 
 bool Hub::is_active(const std::shared_ptr<Watch>& watch) const {
@@ -154,6 +163,7 @@ void Hub::look_after_fork() {
     }
     drop_notices();
     site_lookup_ = {};
+    ended_by_ = {};
     current_ = {};
     current_.inherited = true;
     collections_ = 0;

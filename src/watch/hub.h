@@ -8,6 +8,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/result.h"
@@ -27,8 +28,10 @@ class Hub final : public collector::CollectionListener {
     base::Result<std::shared_ptr<Watch>> start(Settings settings, ReportWriter::Render render);
     // Removes the hook with the last watch; delivers what is queued; waits for the report file.
     void stop(const std::shared_ptr<Watch>& watch);
-    // Those that there are; not what other threads start meanwhile.
-    void stop_all();
+    // For the end of the program: stops the watches that there are. One that another thread starts
+    // from now on sees nothing: nobody would wait for its report, and a thread that CPython takes
+    // away while it stops the others keeps the interpreter from ending.
+    void end();
     [[nodiscard]] bool is_active(const std::shared_ptr<Watch>& watch) const;
 
     // Before anyone reads a watch: looks after a fork, puts a removed hook back, delivers.
@@ -59,6 +62,7 @@ class Hub final : public collector::CollectionListener {
 
     Hub() = default;
     void look_after_fork();
+    [[nodiscard]] bool is_over() const;
     // Whether the collection under way began before a fork that made this process. What it finds
     // is left to the parent: the writer's locks may be held here for ever, by no thread.
     [[nodiscard]] bool is_inherited() noexcept;
@@ -80,6 +84,7 @@ class Hub final : public collector::CollectionListener {
     bool accelerator_usable_ = false;
     std::uint64_t collections_ = 0;
     unsigned handled_forks_ = 0;  // look_after_fork() is done with
+    std::thread::id ended_by_;    // the thread that called end(), none before
     std::array<Clock::time_point, 3> last_of_generation_{};
 };
 

@@ -21,3 +21,47 @@ def test_threads_start_the_first_watch_of_a_program_at_the_same_moment(main_inte
     for run in range(15):
         outcome = main_interpreter.run(PROGRAM, 8, 1, tmp_path / str(run), timeout=300)
         assert json.loads(outcome.stdout.splitlines()[0]) == [8, 0]
+
+
+AT_THE_END = """
+import atexit, gc, json, threading
+
+ending, answered = threading.Event(), threading.Event()
+seen = []
+
+def found():
+    with cyclewatch.watch(devices="cpu") as watch:
+        was_active = watch.active
+        loop = [Buffer()]
+        loop.append(loop)
+        del loop
+        gc.collect()
+    return [was_active, watch.report().held_bytes]
+
+def start_one_at_the_end():
+    ending.wait()
+    seen.append(found())
+    answered.set()
+
+@atexit.register  # before cyclewatch's own, so it runs after that
+def end():
+    ending.set()
+    answered.wait()
+    print(json.dumps(seen + [found()]))
+
+import cyclewatch
+
+class Buffer:
+    pass
+
+cyclewatch.register_owner(Buffer, lambda buffer: {"device": "cpu", "nbytes": 8})
+threading.Thread(target=start_one_at_the_end, daemon=True).start()
+"""
+
+
+def test_thread_that_outlives_the_program_starts_watches_that_see_nothing(interpreter):
+    by_the_thread, by_the_program = json.loads(interpreter.run(AT_THE_END).stdout)
+    # Nobody waits for what the thread would find, and it may be taken away at any moment.
+    assert by_the_thread == [False, 0]
+    # An exit handler may still watch what it does.
+    assert by_the_program == [True, 8]
