@@ -10,7 +10,9 @@
 #include "analysis/finding_builder.h"
 #include "analysis/held_bytes.h"
 #include "analysis/logical_graph.h"
+#include "analysis/names.h"
 #include "analysis/ordering.h"
+#include "analysis/origin.h"
 #include "analysis/owner_walk.h"
 #include "analysis/repeats.h"
 #include "analysis/sample.h"
@@ -108,15 +110,19 @@ class Analysis {
         builders_[entry->second].count(c, held_bytes, walked, walk_, weight);
     }
 
-    // True for a class on no loop but its own, which every class has, that keeps nothing and only
-    // leads to what other loops keep: the subclass of a class that is made on each call. Those
-    // loops are reported, and to end this one would free nothing.
+    // True for a loop that keeps nothing, only leads to what other loops keep, and is none that the
+    // user's code could leave out: a class's own, as of the subclass of a class made on each call,
+    // or one that is all in a library. Those others are reported, and to end this one would free
+    // nothing.
     [[nodiscard]] bool is_bystander(std::uint32_t c,
                                     const Component& component,
                                     const Loop& loop) const {
-        const bool own_loop = std::ranges::all_of(
-            loop, [&](std::uint32_t e) { return component.structural[e] != 0; });
-        return own_loop && held_.held_by(c) == 0 &&
+        const auto is_foreign = [&](std::uint32_t e) {
+            const std::uint32_t holder = component.nodes[component.holder[e]];
+            return component.structural[e] != 0 || graph_.is(holder, model::NodeKind::type) ||
+                   (!is_container(graph_, holder) && origin_of(graph_, holder) != Origin::user);
+        };
+        return held_.held_by(c) == 0 && std::ranges::all_of(loop, is_foreign) &&
                std::ranges::all_of(walk_.owners(), [&](const ReachedOwner& reached) {
                    return held_.keeper_of(sample_.owners[reached.owner].storage) != kNone;
                });

@@ -21,6 +21,7 @@ struct Candidate {
     bool one_target = false;   // `edges` are called alike and lead to one object
     bool payload = false;      // off the loop: keeps the loop, drops the memory
     std::uint64_t bytes = 0;   // of a payload: what it drops
+    int percent = 100;         // of what the component holds, rounded down
     bool enough = true;        // no loop through which an owner is held is left without it
 };
 

@@ -143,7 +143,10 @@ class Judge {
             if (name_ != short_name(graph_, target_)) {
                 return kClosure;
             }
-            return target_ == holder_ ? kRecursiveClosure : kRecursivePair;
+            if (target_ == holder_) {
+                return kRecursiveClosure;
+            }
+            return are_functions_alone() ? kRecursivePair : kClosure;
         }
         if (graph_.is(target_, NodeKind::bound_method)) {
             return kWrappedMethod;
@@ -360,6 +363,16 @@ class Judge {
         return false;
     }
 
+    // Functions that call each other. One that another calls leads back by what it captures.
+    [[nodiscard]] bool are_functions_alone() const {
+        for (std::size_t k = 0; k < std::min(loop_.size(), kFarthestLook); ++k) {
+            if (!graph_.is(loop_.holder(k), NodeKind::function)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     // True if the holder runs a method, and the reference is to the object that it is a method of.
     [[nodiscard]] bool is_object_of_method() const {
         const std::string_view method = graph_.raw->text(graph_.node(holder_).name);
@@ -430,12 +443,16 @@ class Judge {
         return own ? Origin::user : origin;
     }
 
-    // True if the holder, a callable, is kept by code that is not the user's, which calls what it
-    // is given and knows no weak references.
+    // True if the holder, a callable, was handed to code that is not the user's, which calls what
+    // it is given and knows no weak references; a partial is such code.
     [[nodiscard]] bool is_called_by_others() const {
         std::size_t k = loop_.previous(i_);
-        if (graph_.edges[loop_.edges[k]].label.kind == EdgeKind::hook) {
+        const EdgeKind kind = graph_.edges[loop_.edges[k]].label.kind;
+        if (kind == EdgeKind::hook || graph_.is(loop_.holder(k), NodeKind::partial)) {
             return true;
+        }
+        if (kind == EdgeKind::attribute && graph_.label_name(loop_.edges[k]) != "__wrapped__") {
+            return false;  // stored there as a method is: whoever stored it may store another thing
         }
         for (std::size_t steps = 0; steps < std::min(loop_.size(), kFarthestLook); ++steps) {
             if (!is_container(graph_, loop_.holder(k))) {
@@ -443,8 +460,9 @@ class Judge {
             }
             k = loop_.previous(k);
         }
-        return loop_.is_object(loop_.holder(k)) &&
-               origin_of(graph_, loop_.holder(k)) != Origin::user;
+        const std::uint32_t caller = loop_.holder(k);
+        return (loop_.is_object(caller) || graph_.is(caller, NodeKind::function)) &&
+               origin_of(graph_, caller) != Origin::user;
     }
 
     // True for what torch.nn.Module keeps as a part of the module.

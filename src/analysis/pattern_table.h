@@ -38,7 +38,7 @@ inline constexpr Evidence kClosureCapturesObject{"closure-captures-owner", "lead
 inline constexpr Evidence kExceptionInContainer{"exception-stored", "container", 80};
 inline constexpr Evidence kFrameStored{"frame-stored", "", 80};
 inline constexpr Evidence kBoundMethod{"bound-method-on-self", "leads-back", 75};
-inline constexpr Evidence kHook{"bound-method-on-self", "called-by-others", 75};
+inline constexpr Evidence kHook{"bound-method-on-self", "called-by-others", 82};
 inline constexpr Evidence kDefaultHoldsOwner{"default-argument", "", 75};
 inline constexpr Evidence kExceptionStored{"exception-stored", "", 72};
 inline constexpr Evidence kGeneratorGiven{"generator-on-owner", "local", 75};
@@ -103,7 +103,7 @@ inline constexpr int kLeadsToTheKeeper = kTieMargin;
 // meant to hang together (it scores less than kOneOfSeveral), if each is as good as kClearMember.
 // Less than that is no reason to change three places instead of one: where several handlers of a
 // parser lead back, people drop the parser.
-inline constexpr int kClearerSet = 30;
+inline constexpr int kClearerSet = 26;
 inline constexpr int kOneOfSeveral = 40;
 inline constexpr int kClearMember = 50;
 // A reference on the loop that scores less than this is no advice at all.

@@ -33,7 +33,10 @@ bool leads_to_code(const LogicalGraph& graph, std::uint32_t edge) {
         case model::NodeKind::traceback:
             return true;
         case model::NodeKind::object:
-            // What functools.wraps() and lru_cache() make.
+            // cached_property, lru_cache() and what functools.wraps() marks.
+            if (graph.raw->text(graph.node(target).name).starts_with("functools.")) {
+                return true;
+            }
             for (std::uint32_t e = graph.first[target]; e < graph.first[target + 1]; ++e) {
                 if (graph.label_name(e) == "__wrapped__") {
                     return true;
@@ -48,11 +51,12 @@ bool leads_to_code(const LogicalGraph& graph, std::uint32_t edge) {
 // The references that each free something, from the nodes of one loop on.
 class Search {
   public:
-    Search(const LogicalGraph& graph, const HeldBytes& held) : graph_(graph), held_(held) {}
+    // `of_class`: a class is on the loop.
+    Search(const LogicalGraph& graph, const HeldBytes& held, bool of_class)
+        : graph_(graph), held_(held), of_class_(of_class) {}
 
     // What hangs on `node`, heaviest first.
     std::vector<Payload> hanging_on(std::uint32_t node) {
-        of_class_ = graph_.is(node, model::NodeKind::type);
         return references_of(node, kFarthestDescent);
     }
 
@@ -90,11 +94,11 @@ class Search {
 
     const LogicalGraph& graph_;
     const HeldBytes& held_;
-    bool of_class_ = false;
+    bool of_class_;
     std::unordered_set<std::uint32_t> seen_;  // nodes that were descended into
 };
 
-Candidate to_candidate(const LogicalGraph& graph, const Payload& payload) {
+Candidate to_candidate(const LogicalGraph& graph, const Payload& payload, std::uint64_t held) {
     Candidate candidate;
     candidate.edges = payload.edges;
     candidate.evidence = &payload_evidence_of(graph, payload.edges.front(), payload.of_class);
@@ -103,15 +107,20 @@ Candidate to_candidate(const LogicalGraph& graph, const Payload& payload) {
     candidate.shared_cell = payload.edges.size() > 1;
     candidate.payload = true;
     candidate.bytes = payload.bytes;
+    candidate.percent = held == 0 || payload.bytes >= held
+                            ? 100
+                            : static_cast<int>(100.0 * static_cast<double>(payload.bytes) /
+                                               static_cast<double>(held));
     return candidate;
 }
 
 std::vector<Candidate> to_candidates(const LogicalGraph& graph,
-                                     const std::vector<Payload>& payloads) {
+                                     const std::vector<Payload>& payloads,
+                                     std::uint64_t held) {
     std::vector<Candidate> candidates;
     candidates.reserve(payloads.size());
     for (const Payload& payload : payloads) {
-        candidates.push_back(to_candidate(graph, payload));
+        candidates.push_back(to_candidate(graph, payload, held));
     }
     return candidates;
 }
@@ -136,15 +145,16 @@ Payloads find_payloads(const LogicalGraph& graph,
                        const Component& component,
                        const Loop& loop,
                        const HeldBytes& held) {
-    Search search(graph, held);
+    const bool of_class = std::ranges::any_of(loop, [&](std::uint32_t e) {
+        return graph.is(component.nodes[component.holder[e]], model::NodeKind::type);
+    });
+    Search search(graph, held, of_class);
     std::uint64_t total = 0;
-    bool of_class = false;
     std::vector<Payload> heaviest;  // of each node of the loop
     std::vector<Payload> all;
     for (const std::uint32_t e : loop) {
         const std::uint32_t node = component.nodes[component.holder[e]];
         total += component.kept[component.holder[e]];
-        of_class = of_class || graph.is(node, model::NodeKind::type);
         std::vector<Payload> hanging = search.hanging_on(node);
         if (!hanging.empty()) {
             heaviest.push_back(hanging.front());
@@ -157,14 +167,15 @@ Payloads find_payloads(const LogicalGraph& graph,
         heaviest.push_back(all.back());
     }
     // What hangs on several nodes of the loop at once is none of theirs.
-    total = std::max(total, held.held_with(of_loop));
+    const std::uint64_t held_bytes = held.held_with(of_loop);
+    total = std::max(total, held_bytes);
     std::erase_if(heaviest, [total](const Payload& p) { return p.bytes < total - total / 2; });
     std::ranges::stable_sort(heaviest, std::greater{}, &Payload::bytes);
     heaviest.resize(std::min(heaviest.size(), kMostPayloads));
     Payloads payloads;
-    payloads.single = to_candidates(graph, heaviest);
+    payloads.single = to_candidates(graph, heaviest, held_bytes);
     if (heaviest.empty()) {
-        payloads.set = to_candidates(graph, fewest(std::move(all), total));
+        payloads.set = to_candidates(graph, fewest(std::move(all), total), held_bytes);
     }
     return payloads;
 }

@@ -50,7 +50,9 @@ std::string remedy_of(const LogicalGraph& graph, const Cut& cut) {
         text += (i + 1 == cut.cut.size() ? " and " : ", ") + named(graph, cut.cut[i].edges.front());
     }
     if (first.payload) {
-        return text + ", through which the memory hangs on the loop";
+        const auto percent = static_cast<int>(cut.freed_share * 100);
+        const std::string part = percent < 100 ? std::to_string(percent) + " % of " : "";
+        return text + ", through which " + part + "the memory hangs on the loop";
     }
     if (cut.tie) {
         const std::string other = named(graph, cut.alternatives.front().edges.front());
@@ -76,6 +78,9 @@ std::string reason_of(const LogicalGraph& graph,
     } else if (candidate.alike > 1) {
         text += "; there are " + std::to_string(candidate.alike) +
                 " references of this kind, and all of them must go";
+    }
+    if (candidate.payload && set_size == 1 && candidate.percent < 100) {
+        text += ", " + std::to_string(candidate.percent) + " % of what it keeps";
     }
     if (set_size > 1 && candidate.payload) {
         text += "; it takes all " + std::to_string(set_size) +

@@ -31,14 +31,18 @@ constexpr std::array<std::string_view, 13> kStructuralMembers{"__class__",
 constexpr std::array<std::string_view, 4> kTypeEntries{
     "__dict__", "__weakref__", "__mro__", "__module__"};
 
-// By their names: `make.<locals>.Plugin.apply` of `make.<locals>.Plugin`.
+// By their names: `make.<locals>.Plugin.apply` of `make.<locals>.Plugin`; or generated for a
+// dataclass.
 bool is_method_of(const model::ReferenceGraph& graph,
                   const model::Node& function,
                   const model::Node& type) {
     const std::string_view method = graph.text(function.name);
     const std::string_view of = graph.text(type.name);
-    return function.kind == NodeKind::function && method.starts_with(of) &&
-           method.substr(of.size()).starts_with('.');
+    if (function.kind != NodeKind::function) {
+        return false;
+    }
+    const bool named = method.starts_with(of) && method.substr(of.size()).starts_with('.');
+    return named || method.find("__create_fn__.<locals>.") != std::string_view::npos;
 }
 
 }  // namespace

@@ -257,8 +257,11 @@ AttributeSite search(PyTypeObject* type,
                      bool on_class) {
     AttributeStore known = find_in_class(type, name, target, on_class);
     AttributeStore store = known;
+    // A class's own attributes stand in its body, and a dataclass's are stored by code without a
+    // place: both have the class's.
+    const bool has_place_of_class = on_class || known.value != ValueOrigin::unknown;
     for (const auto& find_further : {find_in_target, find_in_module}) {
-        if (store.code == nullptr) {
+        if (store.code == nullptr && !has_place_of_class) {
             store = find_further(type, name, target);
             known = known.value == ValueOrigin::unknown ? store : known;
         }

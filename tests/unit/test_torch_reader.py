@@ -231,6 +231,27 @@ def test_hooks_of_a_module_go_by_their_kind(register, layer):
     assert "remove()" in finding.advice
 
 
+class Probe:
+    """Looks into a model that it did not make."""
+
+    def __init__(self, model):
+        self.model = model
+        model.register_forward_hook(self.forward)
+        model.register_full_backward_hook(self.backward)
+
+    def forward(self, *given):
+        pass
+
+    def backward(self, *given):
+        pass
+
+
+def test_hooks_of_two_kinds_are_cut_and_not_the_model():
+    [finding] = report_of(lambda: Probe(torch.nn.Linear(3, 4)) and None).findings
+    assert {cut.holder.rsplit(".", 1)[-1] for cut in finding.cuts} == {"forward", "backward"}
+    assert {cut.label for cut in finding.cuts} == {"__self__"}
+
+
 def test_tensor_in_the_gradient_of_a_parameter_is_reported():
     def make():
         weight = torch.nn.Parameter(torch.zeros(4))

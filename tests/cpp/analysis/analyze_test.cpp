@@ -221,6 +221,7 @@ TEST(Classes, ThatKeepMuchInManyWaysAreBlamedOnTheFewThatKeepHalf) {
     ASSERT_EQ(finding.cut.size(), 2U);
     EXPECT_TRUE(finding.cut[1].payload);
     EXPECT_DOUBLE_EQ(finding.freed_share, 0.5);
+    EXPECT_NE(finding.remedy.find("through which 50 % of the memory"), std::string::npos);
 }
 
 TEST(Classes, WithoutASingleReferenceToDropAreStillRecognised) {
@@ -238,6 +239,24 @@ TEST(Classes, ThatOnlyDeriveFromTheOneThatKeepsAreNoFindingOfTheirOwn) {
     EXPECT_EQ(only(kClass + derived + data).cut.at(0).holder, "class app.make.<locals>.Local");
     // What it keeps itself makes it one.
     EXPECT_EQ(analyze(observe(kClass + derived + data + " D.more->u:owner(8)")).size(), 2U);
+}
+
+TEST(Classes, AreBlamedOnAMethodThatIsOnTheirLoopToo) {
+    const model::Finding finding =
+        only(kClass +
+             "T.__init__->f:function=app.make.<locals>.Local.__init__ f/closure:__class__->T "
+             "f/closure:data->d:dict d['x']->t:owner(64)");
+    EXPECT_EQ(finding.pattern, "class-in-function");
+    EXPECT_EQ(finding.cut.at(0).label, "closure:data");
+}
+
+TEST(Loops, OfALibraryThatKeepNothingAreNoFindingOfTheirOwn) {
+    const std::string mine = "A.me->A A.w->t:owner(8) ";
+    EXPECT_EQ(analyze(observe(mine + "f:function=torch.fx.f@/x/site-packages/torch/a.py:1 "
+                                     "f/closure:f->f f/closure:x->A"))
+                  .size(),
+              1U);
+    EXPECT_EQ(analyze(observe(mine + "f:function=app.f f/closure:f->f f/closure:x->A")).size(), 2U);
 }
 
 TEST(Classes, AreNoLoopOfAMethodThatNamesItsClass) {

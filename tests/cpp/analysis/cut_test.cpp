@@ -140,6 +140,22 @@ TEST(Cut, OffersAVariableThatSeveralFunctionsShareAsOnePayload) {
     EXPECT_NE(finding.alternatives[2].reason.find("share this one variable"), std::string::npos);
 }
 
+TEST(Cut, TellsHowMuchAPayloadDrops) {
+    const model::Finding finding =
+        only("A.me->A A.x->d:dict A.y->e:dict d['w']->t:owner(90) e['v']->u:owner(10)");
+    ASSERT_EQ(finding.alternatives.size(), 1U);
+    EXPECT_NE(finding.alternatives[0].reason.find("90 %"), std::string::npos);
+    EXPECT_DOUBLE_EQ(finding.freed_share, 1);
+}
+
+TEST(Cut, TakesNoHelperForARecursiveFunction) {
+    const model::Finding finding = only(
+        "M.step->s:function=app.step s/closure:helper->h:function=app.helper h/closure:m->M "
+        "M.w->t:owner(8)");
+    EXPECT_EQ(finding.cut.at(0).label, "closure:m");
+    EXPECT_NE(finding.pattern, "recursive-closure");
+}
+
 TEST(Cut, AdmitsWhenNoSmallSetIsEnough) {
     std::string text = "A.w->t:owner(8)";
     const std::string names = "ABCDEFGH";
