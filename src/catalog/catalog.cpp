@@ -9,7 +9,8 @@
 namespace cyclewatch::catalog {
 
 const Catalog& Catalog::built_in() {
-    static const Catalog catalog(read(kBuiltInJson, nullptr).patterns);
+    // Never destroyed: the thread that writes reports reads it while the process ends.
+    static const Catalog& catalog = *new Catalog(read(kBuiltInJson, nullptr).patterns);
     return catalog;
 }
 
