@@ -56,7 +56,7 @@ class Search {
                 result.alternatives.push_back(payload);
             }
         }
-        if (result.cut.empty() && has_class(loop)) {
+        if (result.cut.empty() && found.of_class) {
             result.without_cut = &patterns::kClassOnEachCall;
         }
         result.freed_share = freed_share(result.cut);
@@ -301,24 +301,16 @@ class Search {
         }
     }
 
-    [[nodiscard]] bool has_class(const Loop& loop) const {
-        return std::ranges::any_of(loop, [this](std::uint32_t e) {
-            return graph_.is(logical(e).holder, model::NodeKind::type);
-        });
-    }
-
     // References on the loop free all of it, or, if loops are left, nobody knows how much.
-    [[nodiscard]] double freed_share(const std::vector<Candidate>& cut) const {
-        std::uint64_t bytes = 0;
+    static double freed_share(const std::vector<Candidate>& cut) {
+        double share = 0;
         for (const Candidate& candidate : cut) {
             if (!candidate.payload) {
                 return candidate.enough ? 1 : 0;
             }
-            bytes += candidate.bytes;
+            share += candidate.share;
         }
-        const std::uint64_t held = held_.held_with(component_.nodes.front());
-        return held == 0 ? 1
-                         : std::min(1.0, static_cast<double>(bytes) / static_cast<double>(held));
+        return std::min(1.0, share);
     }
 
     // Nobody can change a loop that is all inside a library, but everybody can change what their

@@ -20,8 +20,7 @@ struct Candidate {
     bool shared_cell = false;  // `edges` go through one variable
     bool one_target = false;   // `edges` are called alike and lead to one object
     bool payload = false;      // off the loop: keeps the loop, drops the memory
-    std::uint64_t bytes = 0;   // of a payload: what it drops
-    int percent = 100;         // of what the component holds, rounded down
+    double share = 1;          // of a payload: of what the component holds, what it drops
     bool enough = true;        // no loop through which an owner is held is left without it
 };
 

@@ -421,7 +421,11 @@ class Judge {
         if (graph_.is(holder_, NodeKind::bound_method)) {
             return target_;
         }
-        std::size_t k = i_;
+        return keeper_behind_containers(i_);
+    }
+
+    // The holder of reference number `k`, or, where that is a container, of what leads into it.
+    [[nodiscard]] std::uint32_t keeper_behind_containers(std::size_t k) const {
         for (std::size_t steps = 0; steps < std::min(loop_.size(), kFarthestLook); ++steps) {
             if (!is_container(graph_, loop_.holder(k))) {
                 break;
@@ -446,7 +450,7 @@ class Judge {
     // True if the holder, a callable, was handed to code that is not the user's, which calls what
     // it is given and knows no weak references; a partial is such code.
     [[nodiscard]] bool is_called_by_others() const {
-        std::size_t k = loop_.previous(i_);
+        const std::size_t k = loop_.previous(i_);
         const EdgeKind kind = graph_.edges[loop_.edges[k]].label.kind;
         if (kind == EdgeKind::hook || graph_.is(loop_.holder(k), NodeKind::partial)) {
             return true;
@@ -454,13 +458,7 @@ class Judge {
         if (kind == EdgeKind::attribute && graph_.label_name(loop_.edges[k]) != "__wrapped__") {
             return false;  // stored there as a method is: whoever stored it may store another thing
         }
-        for (std::size_t steps = 0; steps < std::min(loop_.size(), kFarthestLook); ++steps) {
-            if (!is_container(graph_, loop_.holder(k))) {
-                break;
-            }
-            k = loop_.previous(k);
-        }
-        const std::uint32_t caller = loop_.holder(k);
+        const std::uint32_t caller = keeper_behind_containers(k);
         return (loop_.is_object(caller) || graph_.is(caller, NodeKind::function)) &&
                origin_of(graph_, caller) != Origin::user;
     }

@@ -18,7 +18,6 @@ constexpr std::size_t kFarthestDescent = 32;  // functions inside functions insi
 struct Payload {
     std::vector<std::uint32_t> edges;  // one reference, or all through one variable
     std::uint64_t bytes = 0;
-    bool of_class = false;  // hangs on a class
 };
 
 // True if what a reference leads to is not what a reader thinks of as data: the data has to be
@@ -51,9 +50,7 @@ bool leads_to_code(const LogicalGraph& graph, std::uint32_t edge) {
 // The references that each free something, from the nodes of one loop on.
 class Search {
   public:
-    // `of_class`: a class is on the loop.
-    Search(const LogicalGraph& graph, const HeldBytes& held, bool of_class)
-        : graph_(graph), held_(held), of_class_(of_class) {}
+    Search(const LogicalGraph& graph, const HeldBytes& held) : graph_(graph), held_(held) {}
 
     // What hangs on `node`, heaviest first.
     std::vector<Payload> hanging_on(std::uint32_t node) {
@@ -88,39 +85,33 @@ class Search {
             }
         }
         if (held_.has_one_way(target) && !graph_.edges[edge].structural) {
-            found.push_back({{edge}, bytes, of_class_});
+            found.push_back({{edge}, bytes});
         }
     }
 
     const LogicalGraph& graph_;
     const HeldBytes& held_;
-    bool of_class_;
     std::unordered_set<std::uint32_t> seen_;  // nodes that were descended into
 };
 
-Candidate to_candidate(const LogicalGraph& graph, const Payload& payload, std::uint64_t held) {
-    Candidate candidate;
-    candidate.edges = payload.edges;
-    candidate.evidence = &payload_evidence_of(graph, payload.edges.front(), payload.of_class);
-    candidate.score = candidate.evidence->weight;
-    candidate.alike = payload.edges.size();
-    candidate.shared_cell = payload.edges.size() > 1;
-    candidate.payload = true;
-    candidate.bytes = payload.bytes;
-    candidate.percent = held == 0 || payload.bytes >= held
-                            ? 100
-                            : static_cast<int>(100.0 * static_cast<double>(payload.bytes) /
-                                               static_cast<double>(held));
-    return candidate;
-}
-
+// `held`: bytes that the component keeps. `of_class`: a class is on the loop.
 std::vector<Candidate> to_candidates(const LogicalGraph& graph,
                                      const std::vector<Payload>& payloads,
-                                     std::uint64_t held) {
+                                     std::uint64_t held,
+                                     bool of_class) {
     std::vector<Candidate> candidates;
-    candidates.reserve(payloads.size());
     for (const Payload& payload : payloads) {
-        candidates.push_back(to_candidate(graph, payload, held));
+        Candidate candidate;
+        candidate.edges = payload.edges;
+        candidate.evidence = &payload_evidence_of(graph, payload.edges.front(), of_class);
+        candidate.score = candidate.evidence->weight;
+        candidate.alike = payload.edges.size();
+        candidate.shared_cell = payload.edges.size() > 1;
+        candidate.payload = true;
+        candidate.share = payload.bytes >= held
+                              ? 1
+                              : static_cast<double>(payload.bytes) / static_cast<double>(held);
+        candidates.push_back(std::move(candidate));
     }
     return candidates;
 }
@@ -145,10 +136,11 @@ Payloads find_payloads(const LogicalGraph& graph,
                        const Component& component,
                        const Loop& loop,
                        const HeldBytes& held) {
-    const bool of_class = std::ranges::any_of(loop, [&](std::uint32_t e) {
+    Payloads payloads;
+    payloads.of_class = std::ranges::any_of(loop, [&](std::uint32_t e) {
         return graph.is(component.nodes[component.holder[e]], model::NodeKind::type);
     });
-    Search search(graph, held, of_class);
+    Search search(graph, held);
     std::uint64_t total = 0;
     std::vector<Payload> heaviest;  // of each node of the loop
     std::vector<Payload> all;
@@ -163,7 +155,7 @@ Payloads find_payloads(const LogicalGraph& graph,
     }
     const std::uint32_t of_loop = component.nodes[component.holder[loop.front()]];
     for (SharedVariable& variable : held.variables_of(of_loop)) {
-        all.push_back({std::move(variable.edges), variable.bytes, of_class});
+        all.push_back({std::move(variable.edges), variable.bytes});
         heaviest.push_back(all.back());
     }
     // What hangs on several nodes of the loop at once is none of theirs.
@@ -172,10 +164,10 @@ Payloads find_payloads(const LogicalGraph& graph,
     std::erase_if(heaviest, [total](const Payload& p) { return p.bytes < total - total / 2; });
     std::ranges::stable_sort(heaviest, std::greater{}, &Payload::bytes);
     heaviest.resize(std::min(heaviest.size(), kMostPayloads));
-    Payloads payloads;
-    payloads.single = to_candidates(graph, heaviest, held_bytes);
+    payloads.single = to_candidates(graph, heaviest, held_bytes, payloads.of_class);
     if (heaviest.empty()) {
-        payloads.set = to_candidates(graph, fewest(std::move(all), total), held_bytes);
+        payloads.set =
+            to_candidates(graph, fewest(std::move(all), total), held_bytes, payloads.of_class);
     }
     return payloads;
 }

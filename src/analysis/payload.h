@@ -12,6 +12,7 @@ namespace cyclewatch::analysis {
 struct Payloads {
     std::vector<Candidate> single;  // each frees at least half; best first, at most two
     std::vector<Candidate> set;     // where none does: the fewest, up to three, that do together
+    bool of_class = false;          // a class is on the loop: it is made on each call
 };
 
 [[nodiscard]] Payloads find_payloads(const LogicalGraph& graph,

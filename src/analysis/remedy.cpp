@@ -21,6 +21,11 @@ std::string named(const LogicalGraph& graph, std::uint32_t edge) {
     return text;
 }
 
+// Rounded down: what is not all is never "100 %".
+std::string percent_of(double share) {
+    return std::to_string(static_cast<int>(share * 100)) + " %";
+}
+
 const catalog::Words& words_of(const Evidence& evidence) {
     return catalog::Catalog::built_in().words(evidence.pattern, evidence.variant);
 }
@@ -50,8 +55,7 @@ std::string remedy_of(const LogicalGraph& graph, const Cut& cut) {
         text += (i + 1 == cut.cut.size() ? " and " : ", ") + named(graph, cut.cut[i].edges.front());
     }
     if (first.payload) {
-        const auto percent = static_cast<int>(cut.freed_share * 100);
-        const std::string part = percent < 100 ? std::to_string(percent) + " % of " : "";
+        const std::string part = cut.freed_share < 1 ? percent_of(cut.freed_share) + " of " : "";
         return text + ", through which " + part + "the memory hangs on the loop";
     }
     if (cut.tie) {
@@ -79,8 +83,8 @@ std::string reason_of(const LogicalGraph& graph,
         text += "; there are " + std::to_string(candidate.alike) +
                 " references of this kind, and all of them must go";
     }
-    if (candidate.payload && set_size == 1 && candidate.percent < 100) {
-        text += ", " + std::to_string(candidate.percent) + " % of what it keeps";
+    if (candidate.payload && set_size == 1 && candidate.share < 1) {
+        text += ", " + percent_of(candidate.share) + " of what it keeps";
     }
     if (set_size > 1 && candidate.payload) {
         text += "; it takes all " + std::to_string(set_size) +
