@@ -10,7 +10,6 @@
 #include "analysis/finding_builder.h"
 #include "analysis/held_bytes.h"
 #include "analysis/logical_graph.h"
-#include "analysis/names.h"
 #include "analysis/ordering.h"
 #include "analysis/origin.h"
 #include "analysis/owner_walk.h"
@@ -120,7 +119,7 @@ class Analysis {
         const auto is_foreign = [&](std::uint32_t e) {
             const std::uint32_t holder = component.nodes[component.holder[e]];
             return component.structural[e] != 0 || graph_.is(holder, model::NodeKind::type) ||
-                   (!is_container(graph_, holder) && origin_of(graph_, holder) != Origin::user);
+                   !may_be_users(graph_, holder);
         };
         return held_.held_by(c) == 0 && std::ranges::all_of(loop, is_foreign) &&
                std::ranges::all_of(walk_.owners(), [&](const ReachedOwner& reached) {

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "analysis/alike.h"
-#include "analysis/names.h"
 #include "analysis/origin.h"
 #include "analysis/pattern_table.h"
 #include "analysis/payload.h"
@@ -15,7 +14,6 @@ namespace cyclewatch::analysis {
 namespace {
 
 constexpr std::size_t kMostAlternatives = 3;
-constexpr std::size_t kMostInSet = 3;
 constexpr std::size_t kMostCandidates = 32;     // of one loop
 constexpr std::uint64_t kMostWork = 2'000'000;  // nodes and references looked at, all checks
 constexpr std::uint64_t kChecksForLoop = 4;     // what choosing a loop costs, in checks
@@ -319,8 +317,7 @@ class Search {
                                             const Loop& loop,
                                             const std::vector<Candidate>& payloads) const {
         const bool own_loop = std::any_of(loop.begin(), loop.end(), [this](std::uint32_t e) {
-            const std::uint32_t holder = logical(e).holder;
-            return is_container(graph_, holder) || origin_of(graph_, holder) == Origin::user;
+            return may_be_users(graph_, logical(e).holder);
         });
         if (own_loop || payloads.empty() || result.cut.empty() || result.cut.front().payload) {
             return;

@@ -2,6 +2,7 @@
 // Which reference, or which few, end the loops of a component.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -11,6 +12,9 @@
 #include "analysis/shortest_loop.h"
 
 namespace cyclewatch::analysis {
+
+// A set of more references than this is no advice.
+inline constexpr std::size_t kMostInSet = 3;
 
 struct Candidate {
     std::vector<std::uint32_t> edges;  // logical references that go together, the best first

@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "analysis/names.h"
 #include "analysis/words.h"
 
 namespace cyclewatch::analysis {
@@ -40,6 +41,10 @@ Origin origin_of(const LogicalGraph& graph, std::uint32_t node) {
         return Origin::library;
     }
     return contains(kStandardLibrary, top) ? Origin::standard_library : Origin::user;
+}
+
+bool may_be_users(const LogicalGraph& graph, std::uint32_t node) {
+    return is_container(graph, node) || origin_of(graph, node) == Origin::user;
 }
 
 }  // namespace cyclewatch::analysis

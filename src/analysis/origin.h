@@ -13,4 +13,8 @@ using base::Origin;
 
 [[nodiscard]] Origin origin_of(const LogicalGraph& graph, std::uint32_t node);
 
+// True if the user's code may have made what `node` refers to. A container has no author of its
+// own: it may be anybody's.
+[[nodiscard]] bool may_be_users(const LogicalGraph& graph, std::uint32_t node);
+
 }  // namespace cyclewatch::analysis

@@ -12,7 +12,6 @@ namespace cyclewatch::analysis {
 namespace {
 
 constexpr std::size_t kMostPayloads = 2;
-constexpr std::size_t kMostInSet = 3;
 constexpr std::size_t kFarthestDescent = 32;  // functions inside functions inside functions
 
 struct Payload {
