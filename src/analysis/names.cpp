@@ -95,6 +95,11 @@ std::string label_of(const LogicalGraph& graph, std::uint32_t edge) {
     return model::label_text(label.kind, graph.raw->text(label.name), label.index);
 }
 
+std::string label_of_many(const LogicalGraph& graph, std::uint32_t edge) {
+    const model::EdgeLabel& label = graph.edges[edge].label;
+    return model::label_text_of_many(label.kind, graph.raw->text(label.name), label.index);
+}
+
 std::string generic_label_of(const LogicalGraph& graph, std::uint32_t edge) {
     const model::EdgeLabel& label = graph.edges[edge].label;
     return model::generic_label_text(label.kind, graph.raw->text(label.name), label.index);

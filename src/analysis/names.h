@@ -20,7 +20,9 @@ namespace cyclewatch::analysis {
 
 // ".callbacks", "closure:self", "[3]".
 [[nodiscard]] std::string label_of(const LogicalGraph& graph, std::uint32_t edge);
-// The same with every index replaced by [x].
+// The same with [x] in place of an index.
+[[nodiscard]] std::string label_of_many(const LogicalGraph& graph, std::uint32_t edge);
+// What of it a signature goes by: model::generic_label_text().
 [[nodiscard]] std::string generic_label_of(const LogicalGraph& graph, std::uint32_t edge);
 
 // "Engine.callbacks", "<lambda>.closure:self", "[0]" (of containers only the label).

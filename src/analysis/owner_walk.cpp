@@ -149,7 +149,7 @@ std::string OwnerWalk::path_text(std::uint32_t node, bool generic) const {
             i = way.size() - kLongestPath / 2;
         }
         const std::string label =
-            generic ? generic_label_of(graph_, way[i]) : label_of(graph_, way[i]);
+            generic ? label_of_many(graph_, way[i]) : label_of(graph_, way[i]);
         text += label.front() == '.' || label.front() == '[' ? "" : ".";
         text += label;
     }

@@ -31,11 +31,27 @@ std::size_t least_rotation(const std::vector<std::string>& ring) {
     return best < other ? best : other;
 }
 
+namespace {
+
+// A class that is garbage itself was made by code that runs again and again, and may be numbered:
+// type(f"Model_{n}").
+std::string holder_name(const LogicalGraph& graph, std::uint32_t node) {
+    bool numbered = graph.is(node, model::NodeKind::type);
+    for (std::uint32_t e = graph.first[node]; e < graph.first[node + 1]; ++e) {
+        numbered = numbered || (graph.label_name(e) == "__class__" &&
+                                graph.edges[e].label.kind == model::EdgeKind::member);
+    }
+    const std::string name = full_name(graph, node);
+    return numbered ? model::name_shape(name) : name;
+}
+
+}  // namespace
+
 std::string signature_of(const LogicalGraph& graph, std::span<const std::uint32_t> loop) {
     std::vector<std::string> ring;
     ring.reserve(loop.size());
     for (const std::uint32_t edge : loop) {
-        ring.push_back(full_name(graph, graph.edges[edge].holder) + "\n" +
+        ring.push_back(holder_name(graph, graph.edges[edge].holder) + "\n" +
                        generic_label_of(graph, edge));
     }
     const std::size_t start = least_rotation(ring);

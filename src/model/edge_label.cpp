@@ -4,6 +4,8 @@
 namespace cyclewatch::model {
 namespace {
 
+constexpr std::string_view kDigits = "0123456789";
+
 std::string join(std::string_view before, std::string_view name, std::string_view after = {}) {
     std::string text;
     text.reserve(before.size() + name.size() + after.size());
@@ -58,14 +60,19 @@ std::string label_text(EdgeKind kind, std::string_view name, std::uint32_t index
     return with_position(kind, name, std::to_string(index));
 }
 
+std::string label_text_of_many(EdgeKind kind, std::string_view name, std::uint32_t index) {
+    return kind == EdgeKind::key_value ? label_text(kind, name, index)
+                                       : with_position(kind, name, "x");
+}
+
+std::string name_shape(std::string_view name) {
+    const std::size_t end = name.find_last_not_of(kDigits) + 1;
+    return end == name.size() ? std::string(name) : join(name.substr(0, end), "#");
+}
+
 std::string key_shape(std::string_view key) {
-    static constexpr std::string_view kDigits = "0123456789";
-    const std::size_t end = key.find_last_not_of(kDigits) + 1;
-    std::string shape(key.substr(0, end));
-    if (shape.find_first_of(kDigits) != std::string::npos) {
-        return {};
-    }
-    return end == key.size() ? shape : shape + "#";
+    std::string shape = name_shape(key);
+    return shape.find_first_of(kDigits) == std::string::npos ? shape : std::string();
 }
 
 std::string generic_label_text(EdgeKind kind, std::string_view name, std::uint32_t index) {
@@ -76,6 +83,10 @@ std::string generic_label_text(EdgeKind kind, std::string_view name, std::uint32
     }
     if (kind == EdgeKind::captured_key_value) {
         return with_position(EdgeKind::opaque_key_value, index == 0 ? "str" : "int", {});
+    }
+    if (kind == EdgeKind::attribute || kind == EdgeKind::slot ||
+        kind == EdgeKind::partial_keyword) {
+        return with_position(kind, name_shape(name), {});
     }
     return with_position(kind, name, "x");
 }

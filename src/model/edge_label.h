@@ -50,13 +50,22 @@ struct EdgeLabel {
 // The label as a person reads it. `name` is the text of the label's name.
 [[nodiscard]] std::string label_text(EdgeKind kind, std::string_view name, std::uint32_t index);
 
+// The same with [x] in place of the index: of several references that differ in no more.
+[[nodiscard]] std::string label_text_of_many(EdgeKind kind,
+                                             std::string_view name,
+                                             std::uint32_t index);
+
+// The name of a series for what is numbered: "slot_#" of "slot_17", the name itself of any other.
+[[nodiscard]] std::string name_shape(std::string_view name);
+
 // What of a key that is an identifier goes into a signature: the name of a series for what is
 // numbered ("request_#" of "request_17"), "" for what has digits elsewhere, else the key itself. It
 // hangs on the text alone, not on where the program has it from.
 [[nodiscard]] std::string key_shape(std::string_view key);
 
-// The label with every index replaced by [x] and every key by its shape: what a signature is made
-// of. Keys that capture_values added are left out again, so that it changes no signature.
+// The label with every index replaced by [x], and keys and names of attributes and keyword
+// arguments by their shape, since one line of code may make them: what a signature is made of. Keys
+// that capture_values added are left out again, so that it changes no signature.
 [[nodiscard]] std::string generic_label_text(EdgeKind kind,
                                              std::string_view name,
                                              std::uint32_t index);

@@ -51,6 +51,20 @@ TEST(Signature, IgnoresSizesLinesAndPositions) {
               only_signature("A.l->l:list l[7]->A A.w->t:owner(16) A=m.A@b.py:9"));
 }
 
+TEST(Signature, TakesNumberedNamesThatOneLineMakesForOne) {
+    EXPECT_EQ(only_signature("A.hook_1->A A.w->t:owner(8)"),
+              only_signature("A.hook_27->A A.w->t:owner(8)"));
+    const auto of_class = [](const std::string& name) {
+        return only_signature("T:type=" + name + " T/__mro__->m:tuple m[0]->T a=" + name +
+                              " a/__class__->T a.me->a a.w->t:owner(8)");
+    };
+    EXPECT_EQ(of_class("m.Model_1"), of_class("m.Model_27"));
+    EXPECT_NE(of_class("m.Model_1"), of_class("m.Other_1"));
+    // The class lives on: it stands in the source, and ResNet18 is another one.
+    EXPECT_NE(only_signature("A=m.ResNet18 A.me->A A.w->t:owner(8)"),
+              only_signature("A=m.ResNet50 A.me->A A.w->t:owner(8)"));
+}
+
 TEST(Signature, TellsNamesAndLabelsApart) {
     const std::string base = only_signature("A.b->B B.a->A A.w->t:owner(8)");
     EXPECT_NE(base, only_signature("A.b->B B.x->A A.w->t:owner(8)"));

@@ -93,6 +93,13 @@ TEST(EdgeLabel, KeepsOfAKeyWhatNamesItsKind) {
     EXPECT_EQ(key_shape("conv2d"), "");
     EXPECT_EQ(key_shape("_9f3b07"), "");
     EXPECT_EQ(generic_label_text(EdgeKind::key_value, "layer1", 0), "['layer#']");
+    EXPECT_EQ(generic_label_text(EdgeKind::attribute, "slot_17", 0), ".slot_#");
+    EXPECT_EQ(generic_label_text(EdgeKind::attribute, "conv2d_1", 0), ".conv2d_#");
+    EXPECT_EQ(generic_label_text(EdgeKind::partial_keyword, "k7", 0), "keywords['k#']");
+    EXPECT_EQ(generic_label_text(EdgeKind::closure, "x1", 0), "closure:x1");
+    EXPECT_EQ(label_text_of_many(EdgeKind::attribute, "slot_17", 0), ".slot_17");
+    EXPECT_EQ(label_text_of_many(EdgeKind::index, "", 17), "[x]");
+    EXPECT_EQ(label_text_of_many(EdgeKind::key_value, "secret", kHiddenKey), "[<str>]");
     EXPECT_EQ(generic_label_text(EdgeKind::key_value, "conv2d", 0), "[<str>]");
 }
 
