@@ -64,10 +64,11 @@ class StoreSearch {
 
   private:
     void look_into(PyCodeObject* code, int depth) {
-        const Py_ssize_t index = index_of_name(code, name_);
-        if (index >= 0) {
+        const cyclewatch_attribute attribute{index_of_name(code, name_),
+                                             constant_of_text(code, name_)};
+        if (attribute.number >= 0 || attribute.constant != nullptr) {
             Visit visit{*this, code, depth};
-            cyclewatch_visit_stores(code, index, Visit::call, &visit);
+            cyclewatch_visit_stores(code, attribute, Visit::call, &visit);
         }
         visit_inner_code(code, depth, [&](PyCodeObject* inner) { look_into(inner, depth + 1); });
     }
@@ -126,7 +127,9 @@ AttributeStore find_in_class(PyTypeObject* type,
         visit_methods(base, [&](const Method& method) {
             const StoreSearch search(name, method.code, target, method.is_constructor());
             if (!has_file(method.code)) {
-                generated = {nullptr, 0, search.on_self.value, search.on_self.in_constructor};
+                if (search.on_self.code != nullptr) {
+                    generated = {nullptr, 0, search.on_self.value, search.on_self.in_constructor};
+                }
                 return;
             }
             if (search.on_self.code != nullptr && method.gets_self(on_class)) {

@@ -7,18 +7,44 @@
 
 namespace cyclewatch::capture {
 
-Py_ssize_t index_of_name(PyCodeObject* code, std::string_view name) {
-    PyObject* const names = code->co_names;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
-        PyObject* const candidate = PyTuple_GET_ITEM(names, i);
+namespace {
+
+Py_ssize_t index_of_text(PyObject* tuple, std::string_view text) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+        PyObject* const candidate = PyTuple_GET_ITEM(tuple, i);
+        if (!PyUnicode_CheckExact(candidate)) {
+            continue;
+        }
         const bool equal = PyUnicode_IS_COMPACT_ASCII(candidate)
-                               ? equals_ascii(candidate, name)
-                               : Utf8Text(candidate).view() == name;
+                               ? equals_ascii(candidate, text)
+                               : Utf8Text(candidate).view() == text;
         if (equal) {
             return i;
         }
     }
     return -1;
+}
+
+}  // namespace
+
+Py_ssize_t index_of_name(PyCodeObject* code, std::string_view name) {
+    return index_of_text(code->co_names, name);
+}
+
+PyObject* constant_of_text(PyCodeObject* code, std::string_view name) {
+    const Py_ssize_t index = index_of_text(code->co_consts, name);
+    return index < 0 ? nullptr : PyTuple_GET_ITEM(code->co_consts, index);
+}
+
+PyObject* behind_decorators(PyObject* function) noexcept {
+    for (int depth = 0; depth < kMostNested; ++depth) {
+        PyObject* const wrapped = find_attribute(function, "__wrapped__");
+        if (wrapped == nullptr || !PyFunction_Check(wrapped)) {
+            break;
+        }
+        function = wrapped;
+    }
+    return function;
 }
 
 bool is_name_of(PyObject* name, PyTypeObject* type) noexcept try {

@@ -17,8 +17,11 @@ namespace cyclewatch::capture {
 
 inline constexpr int kMostNested = 8;  // functions within functions, wrappers of wrappers
 
-// Index of `name` in co_names, or -1: then the code has nothing to do with such an attribute.
+// Index of `name` in co_names, or -1: then the code has no such `.name`.
 [[nodiscard]] Py_ssize_t index_of_name(PyCodeObject* code, std::string_view name);
+
+// `name` among the constants of the code, borrowed, or null.
+[[nodiscard]] PyObject* constant_of_text(PyCodeObject* code, std::string_view name);
 
 // The classes of `type`'s MRO, `type` first, until visit(class) returns true.
 template <typename Visit>
@@ -75,6 +78,10 @@ void visit_functions(PyObject* entry, Visit& visit, int depth = 0) {
         }
     }
 }
+
+// The function that functools.wraps() says `function` stands for, or itself: who reads a method's
+// name means the one behind its decorators. Borrowed.
+[[nodiscard]] PyObject* behind_decorators(PyObject* function) noexcept;
 
 // A function of a class, and the entry of the class's dict that it was found in.
 struct Method {

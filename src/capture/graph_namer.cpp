@@ -5,6 +5,7 @@
 
 #include "capture/allocation_site.h"
 #include "capture/attribute_sites.h"
+#include "capture/class_code.h"
 #include "capture/labelers/text.h"
 #include "capture/object_summary.h"
 
@@ -136,7 +137,8 @@ void GraphNamer::place_bound_method(PyObject* method, model::Node& node) {
         return;
     }
     auto* const type = PyType_Check(self) ? reinterpret_cast<PyTypeObject*>(self) : Py_TYPE(self);
-    const auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
+    const auto* code =
+        reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(behind_decorators(function)));
     const AttributeSite& taken = known_sites().find_taken(type, Utf8Text(code->co_name).view());
     if (taken.line != 0) {
         node.location = {builder_.intern(taken.path), taken.line};

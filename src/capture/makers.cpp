@@ -86,7 +86,7 @@ class MethodSearch {
             for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_names); ++i) {
                 if (PyTuple_GET_ITEM(code->co_names, i) == value.name) {
                     stored = false;
-                    cyclewatch_visit_stores(code, i, Visit::store, this);
+                    cyclewatch_visit_stores(code, {i, nullptr}, Visit::store, this);
                     return stored;
                 }
             }

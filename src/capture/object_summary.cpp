@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "capture/class_code.h"
 #include "capture/labelers/text.h"
 #include "compat/frame_access.h"
 
@@ -215,13 +216,14 @@ void summarize_type(PyTypeObject* type, ObjectSummary& summary) {
     set_place(summary, place_of_class(type, name.qualname));
 }
 
-// A bound method goes by its function, which is usually alive and so not part of the graph.
+// A bound method goes by its function, which is usually alive and so not part of the graph; by the
+// one that stands in the class, whatever decorators made of it.
 bool summarize_bound_method(PyObject* object, ObjectSummary& summary) {
     PyObject* const function = PyMethod_GET_FUNCTION(object);
     if (function == nullptr || !PyFunction_Check(function)) {
         return false;
     }
-    summarize_function(function, summary);
+    summarize_function(behind_decorators(function), summary);
     return true;
 }
 

@@ -12,6 +12,13 @@
 extern "C" {
 #endif
 
+// An attribute as code knows it: its number in co_names, or -1, and the constant that is its name,
+// or null (`setattr(object, "name", value)`). Borrowed from the code.
+struct cyclewatch_attribute {
+    Py_ssize_t number;
+    PyObject* constant;
+};
+
 // One `object.name = value`. Variables are those of the code (code_names.h); -1: none is known.
 struct cyclewatch_store {
     int variable;        // holds the object
@@ -27,10 +34,11 @@ struct cyclewatch_store {
 // A result other than 0 ends the visit.
 typedef int (*cyclewatch_store_visitor)(const struct cyclewatch_store* store, void* arg);
 
-// The stores of attribute number `name` of co_names, in the order of the instructions. Code that
-// is instrumented in a way that hides its instructions is left where that begins.
+// The stores of one attribute, in the order of the instructions; those by setattr() and
+// object.__setattr__(), and into the `__dict__` of a variable, too. Code that is instrumented in a
+// way that hides its instructions is left where that begins.
 int cyclewatch_visit_stores(PyCodeObject* code,
-                            Py_ssize_t name,
+                            struct cyclewatch_attribute attribute,
                             cyclewatch_store_visitor visit,
                             void* arg);
 

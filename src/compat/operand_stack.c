@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-static const struct cyclewatch_operand kNothingKnown = {-1, 0, 0, NULL, 0};
+static const struct cyclewatch_operand kNothingKnown = {-1, -1, 0, NULL, 0, NULL, 0};
 
 static void push(struct cyclewatch_operands* operands, struct cyclewatch_operand value) {
     if (operands->count == CYCLEWATCH_OPERANDS) {
@@ -56,6 +56,11 @@ static PyObject* name_number(PyCodeObject* code, int index) {
                                                     : NULL;
 }
 
+static PyObject* constant_number(PyCodeObject* code, int index) {
+    return index < PyTuple_GET_SIZE(code->co_consts) ? PyTuple_GET_ITEM(code->co_consts, index)
+                                                     : NULL;
+}
+
 static uint32_t bit(int variable) {
     return variable >= 0 && variable < CYCLEWATCH_ASSIGNED ? (uint32_t)1 << variable : 0;
 }
@@ -94,7 +99,9 @@ static void call(struct cyclewatch_operand_stack* stack, PyCodeObject* code, int
 
 static void load_attribute(struct cyclewatch_operands* operands, PyObject* name, int as_method) {
     const struct cyclewatch_operand object = pop(operands);
-    push(operands, called_by(name));
+    struct cyclewatch_operand value = called_by(name);
+    value.of_variable = object.variable;
+    push(operands, value);
     if (as_method) {
         push(operands, object);
     }
@@ -272,13 +279,17 @@ static int follow_values(struct cyclewatch_operand_stack* stack,
     struct cyclewatch_operand constant = kNothingKnown;
     switch (opcode) {
         case LOAD_CONST:
-#if CYCLEWATCH_COMPILER_BORROWS_VARIABLES
-        case LOAD_SMALL_INT:
-        case LOAD_COMMON_CONSTANT:
-#endif
+            constant.constant = constant_number(code, argument);
             constant.is_constant = 1;
             push(operands, constant);
             return 1;
+#if CYCLEWATCH_COMPILER_BORROWS_VARIABLES
+        case LOAD_SMALL_INT:
+        case LOAD_COMMON_CONSTANT:
+            constant.is_constant = 1;
+            push(operands, constant);
+            return 1;
+#endif
         case CALL:
             call(stack, code, argument);
             return 1;
@@ -362,8 +373,8 @@ struct cyclewatch_operand cyclewatch_latest_on_top(const struct cyclewatch_opera
     return (stack->was_assigned & bit(value.variable)) != 0 ? stack->latest[value.variable] : value;
 }
 
-int cyclewatch_variable_on_top(const struct cyclewatch_operand_stack* stack) {
-    return look(&stack->operands, 0).variable;
+int cyclewatch_variable_at(const struct cyclewatch_operand_stack* stack, int depth) {
+    return look(&stack->operands, depth).variable;
 }
 
 void cyclewatch_follow(struct cyclewatch_operand_stack* stack,
@@ -394,7 +405,7 @@ void cyclewatch_arrive(struct cyclewatch_operand_stack* stack, Py_ssize_t index)
 struct cyclewatch_operand cyclewatch_operand_at(const struct cyclewatch_operand_stack* stack,
                                                 int depth) {
     (void)stack, (void)depth;
-    const struct cyclewatch_operand nothing = {-1, 0, 0, NULL, 0};
+    const struct cyclewatch_operand nothing = {-1, -1, 0, NULL, 0, NULL, 0};
     return nothing;
 }
 
@@ -402,8 +413,8 @@ struct cyclewatch_operand cyclewatch_latest_on_top(const struct cyclewatch_opera
     return cyclewatch_operand_at(stack, 0);
 }
 
-int cyclewatch_variable_on_top(const struct cyclewatch_operand_stack* stack) {
-    (void)stack;
+int cyclewatch_variable_at(const struct cyclewatch_operand_stack* stack, int depth) {
+    (void)stack, (void)depth;
     return -1;
 }
 

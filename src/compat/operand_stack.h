@@ -18,10 +18,12 @@
 extern "C" {
 #endif
 
-// One value. With all fields 0 but `variable` -1, nothing is known of it.
+// One value. With all fields 0 but both variables -1, nothing is known of it.
 struct cyclewatch_operand {
     int variable;        // index in the frame's variables that it was loaded from; -1: none
+    int of_variable;     // the one that it is an attribute of; -1: none
     int is_constant;     // true: a constant of the code
+    PyObject* constant;  // that constant; or null
     int is_call;         // true: the result of a call
     PyObject* name;      // what the value, or what was called, goes by in the code; or null
     uint32_t arguments;  // of the call: bit v stands for variable v, the first 32
@@ -62,8 +64,8 @@ struct cyclewatch_operand cyclewatch_operand_at(const struct cyclewatch_operand_
 // instructions: `if x is None: x = Part(self)` leaves a Part.
 struct cyclewatch_operand cyclewatch_latest_on_top(const struct cyclewatch_operand_stack* stack);
 
-// The variable that the topmost value was loaded from; -1: not known.
-int cyclewatch_variable_on_top(const struct cyclewatch_operand_stack* stack);
+// The variable that the value `depth` below the top was loaded from; -1: not known.
+int cyclewatch_variable_at(const struct cyclewatch_operand_stack* stack, int depth);
 
 // What the instruction does.
 void cyclewatch_follow(struct cyclewatch_operand_stack* stack,

@@ -229,9 +229,9 @@ bool instructions_work(const Samples& samples) {
         return false;
     }
     Stores stores{reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(keep))};
-    cyclewatch_visit_stores(stores.code, 0, note_store, &stores);
+    cyclewatch_visit_stores(stores.code, {0, nullptr}, note_store, &stores);
     const bool constant_alone = stores.constant == 1 && stores.line == 0;
-    cyclewatch_visit_stores(stores.code, 1, note_store, &stores);
+    cyclewatch_visit_stores(stores.code, {1, nullptr}, note_store, &stores);
     return constant_alone && stores.constant == 1 && stores.line == samples.line("keep_line");
 }
 

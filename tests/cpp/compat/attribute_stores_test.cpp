@@ -60,6 +60,18 @@ Py_ssize_t index_of(PyCodeObject* code, const char* name) {
     return -1;
 }
 
+cyclewatch_attribute attribute_of(PyCodeObject* code) {
+    cyclewatch_attribute attribute{index_of(code, "attribute"), nullptr};
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); ++i) {
+        PyObject* const constant = PyTuple_GET_ITEM(code->co_consts, i);
+        if (PyUnicode_Check(constant) &&
+            PyUnicode_CompareWithASCIIString(constant, "attribute") == 0) {
+            attribute.constant = constant;
+        }
+    }
+    return attribute;
+}
+
 std::string text_of(PyObject* name) {
     return name == nullptr ? "?" : PyUnicode_AsUTF8(name);
 }
@@ -106,7 +118,7 @@ int note_read(int offset, void* arg) {
 TEST(AttributeStores, SayWhereTheValueComesFrom) {
     const PythonScript script(kSource);
     Found found{code_of(script["stores"]), {}, {}};
-    cyclewatch_visit_stores(found.code, index_of(found.code, "attribute"), note_store, &found);
+    cyclewatch_visit_stores(found.code, attribute_of(found.code), note_store, &found);
     // The one of two values; the next test.
     std::erase_if(found.stores, [](const std::string& text) { return text == "self = <?>"; });
     const std::vector<std::string> expected{
@@ -130,6 +142,34 @@ TEST(AttributeStores, SayWhereTheValueComesFrom) {
     EXPECT_EQ(found.stores, expected);
 }
 
+TEST(AttributeStores, AreThoseByNameToo) {
+    const PythonScript script(
+        "def stores(self, given):\n"
+        "    setattr(self, 'attribute', given)\n"
+        "    setattr(given, 'other', self)\n"
+        "    setattr(self, 'attribute', Part(self))\n"
+        "    setattr(self, given, 'attribute')\n"
+        "    object.__setattr__(self, 'attribute', given)\n"
+        "    self.__dict__['attribute'] = given\n"
+        "    self.__dict__['attribute'] = None\n"
+        "    self.table['attribute'] = given\n"
+        "    given.__dict__['attribute'] = Part(self)\n"
+        "    given.part.__dict__['attribute'] = self\n"
+        "    getattr(self, 'attribute', given)\n");
+    Found found{code_of(script["stores"]), {}, {}};
+    cyclewatch_visit_stores(found.code, attribute_of(found.code), note_store, &found);
+    const std::vector<std::string> expected{
+        "self = given",
+        "self = Part(self )",
+        "self = given",
+        "self = given",
+        "self = constant",
+        "given = Part(self )",
+        "? = self",
+    };
+    EXPECT_EQ(found.stores, expected);
+}
+
 TEST(AttributeStores, AValueThatIsOneOfTwoIsNotKnown) {
     const PythonScript script(
         "def stores(self, given, flag):\n"
@@ -139,7 +179,7 @@ TEST(AttributeStores, AValueThatIsOneOfTwoIsNotKnown) {
         "    other = self\n"
         "    self.attribute = other\n");
     Found found{code_of(script["stores"]), {}, {}};
-    cyclewatch_visit_stores(found.code, index_of(found.code, "attribute"), note_store, &found);
+    cyclewatch_visit_stores(found.code, attribute_of(found.code), note_store, &found);
     EXPECT_EQ(found.stores, std::vector<std::string>(3, "self = <?>"));
 }
 

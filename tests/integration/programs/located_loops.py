@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes loops through attributes and prints where cyclewatch says that each of them is stored.
 
-The line that has to be named ends in a comment: an arrow and the attributes. A double arrow marks
+The line that has to be named ends in a comment: an arrow and the attributes, with a word in front
+of a slash where one label is looked for twice. A double arrow marks
 the line of a class, which is named where no store is found and classes know their line. Usage:
 located_loops.py [trace], to run it all under a trace function, as debuggers and coverage tools do.
 """
@@ -109,8 +110,39 @@ class TakesOwnMethod:
         pass
 
 
-class Nothing:  # <= by_setattr twice
-    def method(self):  # <- by_setattr twice
+class HandsOutDecorated:
+    def __init__(self, handlers):
+        self.handlers = handlers
+        for name in ["close"]:
+            handlers.append(getattr(self, name))
+
+    @logged  # <- decorated/__self__
+    def close(self):
+        pass
+
+
+class TakesDecorated(HandsOutDecorated):
+    def __init__(self):
+        super().__init__([])
+        self.handlers[:] = [self.close]  # <- taken/__self__
+
+
+class Unregistered:
+    def __init__(self):
+        object.__setattr__(self, "unregistered", self)  # <- unregistered
+
+
+class InDict:
+    def __init__(self):
+        self.__dict__["by_dict"] = self  # <- by_dict
+
+
+def by_stranger(thing):
+    thing.by_dict = thing.unregistered = thing.record = thing
+
+
+class Nothing:  # <= by_computed_name twice
+    def method(self):  # <- by_computed_name twice
         pass
 
 
@@ -184,7 +216,13 @@ def done_by(function):
 
 def by_setattr():
     one = Nothing()
-    setattr(one, "by_setattr", one)  # noqa: B010
+    setattr(one, "by_setattr", one)  # noqa: B010  # <- by_setattr
+    return one
+
+
+def by_computed_name():
+    one = Nothing()
+    setattr(one, "_".join(["by", "computed", "name"]), one)
     return one
 
 
@@ -221,9 +259,14 @@ MAKERS = {
     "by_decorated": decorated,
     "by_inner": with_inner,
     "__self__": TakesOwnMethod,
+    "decorated/__self__": lambda: HandsOutDecorated([]),
+    "taken/__self__": TakesDecorated,
+    "unregistered": Unregistered,
+    "by_dict": InDict,
     "by_function": lambda: done_by(patch),
     "twice": lambda: done_by(once),
     "by_setattr": by_setattr,
+    "by_computed_name": by_computed_name,
     "record": record,
     "by_class_method": of_class,
     "wide": wide,
@@ -238,7 +281,8 @@ def locations_of(attribute, make):
         del holder
         gc.collect()
     references = [r for finding in watch.report().findings for r in finding.loop]
-    labels = {attribute, f".{attribute}", f"slot:{attribute}"}
+    label = attribute.split("/")[-1]
+    labels = {label, f".{label}", f"slot:{label}"}
     return sorted({r.location for r in references if r.label in labels})
 
 
