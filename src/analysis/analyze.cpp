@@ -2,6 +2,7 @@
 #include "analysis/analyze.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -102,11 +103,32 @@ class Analysis {
         const auto [entry, fresh] =
             builder_of_.try_emplace(signature, static_cast<std::uint32_t>(builders_.size()));
         if (fresh) {
-            builders_.emplace_back(graph_, sample_, held_);
-            builders_.back().describe(
-                component, loop, edges, std::move(signature), held_bytes, walk_);
+            FindingBuilder builder(graph_, sample_, held_);
+            builder.describe(component, loop, edges, std::move(signature), held_bytes, walk_);
+            entry->second = keep(std::move(builder), held_bytes > 0);
         }
         builders_[entry->second].count(c, held_bytes, walked, walk_, weight);
+    }
+
+    // Returns where it stands in builders_. Loops that keep nothing `alone` and lead to the same
+    // memory by the same references, which are all there is to drop, are one mistake: classes that
+    // share a variable, and a class that @dataclass(slots=True) has put another in place of. They
+    // go by the name of one of them.
+    std::uint32_t keep(FindingBuilder&& builder, bool alone) {
+        const auto last = static_cast<std::uint32_t>(builders_.size());
+        if (!alone && !builder.payload_edges().empty()) {
+            const auto [entry, fresh] =
+                builder_of_payload_.try_emplace(builder.payload_edges(), last);
+            if (!fresh) {
+                FindingBuilder& twin = builders_[entry->second];
+                if (builder.signature() < twin.signature()) {
+                    twin.take_words(std::move(builder));
+                }
+                return entry->second;
+            }
+        }
+        builders_.push_back(std::move(builder));
+        return last;
     }
 
     // True for a loop that keeps nothing, only leads to what other loops keep, and is none that the
@@ -166,6 +188,7 @@ class Analysis {
     HeldBytes held_;
     OwnerWalk walk_;
     std::unordered_map<std::string, std::uint32_t> builder_of_;  // by signature
+    std::map<std::vector<std::uint32_t>, std::uint32_t> builder_of_payload_;
     std::vector<FindingBuilder> builders_;
 };
 

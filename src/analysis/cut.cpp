@@ -290,12 +290,18 @@ class Search {
     }
 
     // "Cut the class's own __mro__" helps nobody: then the memory is what can be taken away.
-    static void prefer_payload_to_no_advice(Cut& result, const Payloads& payloads) {
-        const bool none = result.cut.empty();
-        if ((none || !result.cut.front().enough) && !payloads.single.empty()) {
-            result.cut = {payloads.single.front()};
-        } else if (none) {
-            result.cut = payloads.set;
+    void prefer_payload_to_no_advice(Cut& result, const Payloads& payloads) const {
+        if (!result.cut.empty() && result.cut.front().enough) {
+            return;
+        }
+        std::vector<Candidate> instead = payloads.set;
+        if (!payloads.single.empty()) {
+            instead = {payloads.single.front()};
+        } else if (instead.empty()) {
+            instead = find_joint_payload(graph_, component_, held_, payloads.of_class);
+        }
+        if (!instead.empty()) {
+            result.cut = std::move(instead);
         }
     }
 

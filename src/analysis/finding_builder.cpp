@@ -103,6 +103,17 @@ void FindingBuilder::describe(const Component& component,
         cut_edges.insert(cut_edges.end(), candidate.edges.begin(), candidate.edges.end());
     }
     finding_.picture = make_picture(graph_, sample_, loop_edges, cut_edges, walk);
+    if (!cut.cut.empty() && cut.cut.front().payload) {
+        std::ranges::sort(cut_edges);
+        payload_edges_ = std::move(cut_edges);
+    }
+}
+
+void FindingBuilder::take_words(FindingBuilder&& other) {
+    other.finding_.occurrences = finding_.occurrences;
+    other.finding_.held_bytes = finding_.held_bytes;
+    other.finding_.shared_bytes = finding_.shared_bytes;
+    finding_ = std::move(other.finding_);
 }
 
 void FindingBuilder::list_cut(const Cut& cut) {

@@ -42,6 +42,12 @@ class FindingBuilder {
                   std::uint64_t held_bytes,
                   const OwnerWalk& walk);
 
+    // The references to drop, rising, where these are off the loop; else none.
+    [[nodiscard]] const std::vector<std::uint32_t>& payload_edges() const { return payload_edges_; }
+    // The words of `other`, which was only described; the numbers stay.
+    void take_words(FindingBuilder&& other);
+    [[nodiscard]] const std::string& signature() const { return finding_.signature; }
+
     // Adds the numbers of one occurrence, which is `component`, and the owners that `walk` has
     // just reached.
     void count(std::uint32_t component,
@@ -78,6 +84,7 @@ class FindingBuilder {
     const Sample& sample_;
     const HeldBytes& held_;
     model::Finding finding_;
+    std::vector<std::uint32_t> payload_edges_;
     std::unordered_map<std::uint64_t, std::uint32_t> group_of_;  // key -> index
     std::vector<OwnerGroup> groups_;
     std::unordered_set<std::uint64_t> omitted_groups_;

@@ -48,6 +48,7 @@ HeldBytes::HeldBytes(const LogicalGraph& graph,
                      const StrongComponents& components,
                      const Sample& sample)
     : component_of_(components.of) {
+    list_owned(graph, sample);
     find_variables(graph);
     const std::vector<std::uint32_t> nodes = holders_first(components.of, components.count());
     number(components, nodes);
@@ -55,6 +56,21 @@ HeldBytes::HeldBytes(const LogicalGraph& graph,
     mark_ways(graph, nodes, sample);
     mark_unheld(graph, components, nodes, sample);
     add_up(components, sample);
+}
+
+void HeldBytes::list_owned(const LogicalGraph& graph, const Sample& sample) {
+    first_owned_.assign(graph.nodes() + 1, 0);
+    for (const model::DeviceOwner& owner : sample.owners) {
+        ++first_owned_[graph.logical_of[index_of(owner.node)] + 1];
+    }
+    std::partial_sum(first_owned_.begin(), first_owned_.end(), first_owned_.begin());
+    std::vector<std::uint32_t> next(first_owned_.begin(), first_owned_.end() - 1);
+    owned_.resize(sample.owners.size());
+    for (const model::DeviceOwner& owner : sample.owners) {
+        const model::Storage& storage = sample.storages[index_of(owner.storage)];
+        owned_[next[graph.logical_of[index_of(owner.node)]]++] = {
+            owner.storage, storage.released ? storage.bytes : 0};
+    }
 }
 
 // Of a variable with one reference that reference tells all; one that stays inside a component
@@ -140,7 +156,9 @@ DominatorTree HeldBytes::build_tree(const LogicalGraph& graph,
     rows.begin_filling();
     for_each_reference([&](std::uint32_t from, std::uint32_t to) { rows.fill(to, from); });
     for (std::uint32_t c = 0; c < components.count(); ++c) {
-        one_way_.push_back(rows.view().of(position_of_component_[c]).size() == 1);
+        const std::size_t ways = rows.view().of(position_of_component_[c]).size();
+        one_way_.push_back(ways == 1);
+        unheld_.push_back(ways == 0);
     }
     return dominators(rows.view());
 }
@@ -213,12 +231,16 @@ void HeldBytes::add_up(const StrongComponents& components, const Sample& sample)
             held_[keeper_[s]] += storage.bytes;
         }
     }
+    kept_alone_ = kept_;
     for (std::uint32_t p = positions; p-- > 1;) {
         kept_[tree_.parent[p]] += kept_[p];
+        if (nearest[p] == nearest[tree_.parent[p]]) {
+            kept_alone_[tree_.parent[p]] += kept_alone_[p];
+        }
     }
     for (std::uint32_t v = 0; v < variables_.size(); ++v) {
         const std::uint32_t position = variables_[v].position;
-        if (nearest[position] != kNone && kept_[position] > 0) {
+        if (nearest[position] != kNone && kept_alone_[position] > 0) {
             variables_kept_[nearest[position]].push_back(v);
         }
     }
@@ -229,7 +251,7 @@ std::vector<SharedVariable> HeldBytes::variables_of(std::uint32_t node) const {
     if (const auto found = variables_kept_.find(component_of_[node]);
         found != variables_kept_.end()) {
         for (const std::uint32_t v : found->second) {
-            kept.push_back({variables_[v].edges, kept_[variables_[v].position]});
+            kept.push_back({variables_[v].edges, kept_alone_[variables_[v].position]});
         }
     }
     std::ranges::stable_sort(kept, std::ranges::greater{}, &SharedVariable::bytes);
@@ -238,7 +260,7 @@ std::vector<SharedVariable> HeldBytes::variables_of(std::uint32_t node) const {
 
 std::uint64_t HeldBytes::kept_through(std::uint32_t holder, std::uint32_t target) const {
     const std::uint32_t position = position_of_component_[component_of_[target]];
-    return tree_.parent[position] == position_of_node_[holder] ? kept_[position] : 0;
+    return tree_.parent[position] == position_of_node_[holder] ? kept_alone_[position] : 0;
 }
 
 }  // namespace cyclewatch::analysis

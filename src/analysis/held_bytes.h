@@ -21,6 +21,12 @@ struct SharedVariable {
     std::uint64_t bytes = 0;           // that nothing but this variable leads to
 };
 
+// What a node owns of a storage. The bytes of one that something alive still holds are 0.
+struct Owned {
+    model::StorageId storage;
+    std::uint64_t bytes;
+};
+
 // One tree over components, their members and the storages. A component with a loop is a node
 // that refers to all its members, and the references among the members are left out: so the
 // tree tells what a component keeps and what each single member of it keeps. A shared variable is
@@ -37,7 +43,8 @@ class HeldBytes {
     [[nodiscard]] std::uint64_t kept_by(std::uint32_t node) const {
         return kept_[position_of_node_[node]];
     }
-    // Bytes that only references from `holder` to `target`'s component lead to.
+    // Bytes that only references from `holder` to `target`'s component lead to, and that no loop
+    // further down keeps.
     [[nodiscard]] std::uint64_t kept_through(std::uint32_t holder, std::uint32_t target) const;
 
     // True if one reference alone, from anywhere, leads to `target`'s component from outside.
@@ -52,9 +59,21 @@ class HeldBytes {
     }
     [[nodiscard]] std::vector<SharedVariable> variables_of(std::uint32_t node) const;
 
+    [[nodiscard]] std::uint32_t component_of(std::uint32_t node) const {
+        return component_of_[node];
+    }
+    // True if no reference from another component leads to the component of `node`.
+    [[nodiscard]] bool is_unheld(std::uint32_t node) const { return unheld_[component_of_[node]]; }
+
     // True if `node` is an owner, or an owner can be reached from it.
     [[nodiscard]] bool leads_to_owner(std::uint32_t node) const {
         return leads_to_owner_[component_of_[node]];
+    }
+
+    // What `node` itself owns.
+    [[nodiscard]] std::span<const Owned> owned_by(std::uint32_t node) const {
+        return std::span(owned_).subspan(first_owned_[node],
+                                         first_owned_[node + 1] - first_owned_[node]);
     }
 
     // The component that keeps the bytes of `storage`, or kNone.
@@ -75,6 +94,7 @@ class HeldBytes {
         std::uint32_t position = 0;
     };
 
+    void list_owned(const LogicalGraph& graph, const Sample& sample);
     void find_variables(const LogicalGraph& graph);
     void number(const StrongComponents& components, std::span<const std::uint32_t> holders_first);
     [[nodiscard]] DominatorTree build_tree(const LogicalGraph& graph,
@@ -96,11 +116,15 @@ class HeldBytes {
     std::vector<std::uint32_t> position_of_component_;  // of a trivial one: its node's
     std::uint32_t first_storage_ = 0;                   // position
     DominatorTree tree_;
-    std::vector<std::uint64_t> kept_;    // per position
-    std::vector<std::uint64_t> held_;    // per component
-    std::vector<std::uint32_t> keeper_;  // per storage
-    std::vector<bool> leads_to_owner_;   // per component
-    std::vector<bool> one_way_;          // per component
+    std::vector<std::uint64_t> kept_;         // per position
+    std::vector<std::uint64_t> kept_alone_;   // the same without what loops further down keep
+    std::vector<std::uint64_t> held_;         // per component
+    std::vector<std::uint32_t> keeper_;       // per storage
+    std::vector<bool> leads_to_owner_;        // per component
+    std::vector<bool> one_way_;               // per component
+    std::vector<bool> unheld_;                // per component
+    std::vector<std::uint32_t> first_owned_;  // per node, in owned_
+    std::vector<Owned> owned_;
     // Per component with a loop: variables_ whose bytes it keeps.
     std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> variables_kept_;
     std::vector<bool> hangs_off_unheld_;  // per storage

@@ -504,7 +504,7 @@ const Evidence& payload_evidence_of(const LogicalGraph& graph, std::uint32_t edg
         return kPayloadDefault;
     }
     if (!graph.is(graph.edges[edge].holder, NodeKind::type)) {
-        return kPayload;
+        return of_class ? kPayloadBesideClass : kPayload;
     }
     return graph.is(graph.targets[edge], NodeKind::function) ? kPayloadMethod : kPayloadOfClass;
 }

@@ -79,6 +79,7 @@ inline constexpr Evidence kPayloadOfMethod{"class-in-function", "captured", 30};
 inline constexpr Evidence kPayloadDefault{"class-in-function", "default", 30};
 inline constexpr Evidence kPayloadMethod{"class-in-function", "method", 30};
 inline constexpr Evidence kPayloadOfClass{"class-in-function", "attribute", 30};
+inline constexpr Evidence kPayloadBesideClass{"class-in-function", "beside", 30};
 inline constexpr Evidence kPayloadClosure{"unknown", "captured", 30};
 inline constexpr Evidence kPayloadOfCallable{"callable-captures-data", "", 30};
 inline constexpr Evidence kPayload{"unknown", "payload", 20};

@@ -5,6 +5,7 @@
 #include <functional>
 #include <unordered_set>
 
+#include "analysis/memory_cut.h"
 #include "analysis/names.h"
 #include "analysis/pattern_table.h"
 
@@ -18,33 +19,6 @@ struct Payload {
     std::vector<std::uint32_t> edges;  // one reference, or all through one variable
     std::uint64_t bytes = 0;
 };
-
-// True if what a reference leads to is not what a reader thinks of as data: the data has to be
-// sought further down, and so has the place where it is captured.
-bool leads_to_code(const LogicalGraph& graph, std::uint32_t edge) {
-    const std::uint32_t target = graph.targets[edge];
-    switch (graph.node(target).kind) {
-        case model::NodeKind::type:
-        case model::NodeKind::property:
-        case model::NodeKind::frame:
-        case model::NodeKind::function:
-        case model::NodeKind::traceback:
-            return true;
-        case model::NodeKind::object:
-            // cached_property, lru_cache() and what functools.wraps() marks.
-            if (graph.raw->text(graph.node(target).name).starts_with("functools.")) {
-                return true;
-            }
-            for (std::uint32_t e = graph.first[target]; e < graph.first[target + 1]; ++e) {
-                if (graph.label_name(e) == "__wrapped__") {
-                    return true;
-                }
-            }
-            return false;
-        default:
-            return false;
-    }
-}
 
 // The references that each free something, from the nodes of one loop on.
 class Search {
@@ -93,24 +67,32 @@ class Search {
     std::unordered_set<std::uint32_t> seen_;  // nodes that were descended into
 };
 
+Candidate to_candidate(const LogicalGraph& graph,
+                       std::vector<std::uint32_t> edges,
+                       double share,
+                       bool of_class) {
+    Candidate candidate;
+    candidate.edges = std::move(edges);
+    candidate.evidence = &payload_evidence_of(graph, candidate.edges.front(), of_class);
+    candidate.score = candidate.evidence->weight;
+    candidate.alike = candidate.edges.size();
+    candidate.shared_cell = candidate.edges.size() > 1;
+    candidate.payload = true;
+    candidate.share = share;
+    return candidate;
+}
+
 // `held`: bytes that the component keeps. `of_class`: a class is on the loop.
 std::vector<Candidate> to_candidates(const LogicalGraph& graph,
-                                     const std::vector<Payload>& payloads,
+                                     std::vector<Payload> payloads,
                                      std::uint64_t held,
                                      bool of_class) {
     std::vector<Candidate> candidates;
-    for (const Payload& payload : payloads) {
-        Candidate candidate;
-        candidate.edges = payload.edges;
-        candidate.evidence = &payload_evidence_of(graph, payload.edges.front(), of_class);
-        candidate.score = candidate.evidence->weight;
-        candidate.alike = payload.edges.size();
-        candidate.shared_cell = payload.edges.size() > 1;
-        candidate.payload = true;
-        candidate.share = payload.bytes >= held
-                              ? 1
-                              : static_cast<double>(payload.bytes) / static_cast<double>(held);
-        candidates.push_back(std::move(candidate));
+    for (Payload& payload : payloads) {
+        const double share = payload.bytes == held
+                                 ? 1
+                                 : static_cast<double>(payload.bytes) / static_cast<double>(held);
+        candidates.push_back(to_candidate(graph, std::move(payload.edges), share, of_class));
     }
     return candidates;
 }
@@ -131,6 +113,31 @@ std::vector<Payload> fewest(std::vector<Payload> payloads, std::uint64_t total) 
 
 }  // namespace
 
+bool leads_to_code(const LogicalGraph& graph, std::uint32_t edge) {
+    const std::uint32_t target = graph.targets[edge];
+    switch (graph.node(target).kind) {
+        case model::NodeKind::type:
+        case model::NodeKind::property:
+        case model::NodeKind::frame:
+        case model::NodeKind::function:
+        case model::NodeKind::traceback:
+            return true;
+        case model::NodeKind::object:
+            // cached_property, lru_cache() and what functools.wraps() marks.
+            if (graph.raw->text(graph.node(target).name).starts_with("functools.")) {
+                return true;
+            }
+            for (std::uint32_t e = graph.first[target]; e < graph.first[target + 1]; ++e) {
+                if (graph.label_name(e) == "__wrapped__") {
+                    return true;
+                }
+            }
+            return false;
+        default:
+            return false;
+    }
+}
+
 Payloads find_payloads(const LogicalGraph& graph,
                        const Component& component,
                        const Loop& loop,
@@ -140,13 +147,10 @@ Payloads find_payloads(const LogicalGraph& graph,
         return graph.is(component.nodes[component.holder[e]], model::NodeKind::type);
     });
     Search search(graph, held);
-    std::uint64_t total = 0;
     std::vector<Payload> heaviest;  // of each node of the loop
     std::vector<Payload> all;
     for (const std::uint32_t e : loop) {
-        const std::uint32_t node = component.nodes[component.holder[e]];
-        total += component.kept[component.holder[e]];
-        std::vector<Payload> hanging = search.hanging_on(node);
+        std::vector<Payload> hanging = search.hanging_on(component.nodes[component.holder[e]]);
         if (!hanging.empty()) {
             heaviest.push_back(hanging.front());
         }
@@ -157,18 +161,36 @@ Payloads find_payloads(const LogicalGraph& graph,
         all.push_back({std::move(variable.edges), variable.bytes});
         heaviest.push_back(all.back());
     }
-    // What hangs on several nodes of the loop at once is none of theirs.
-    const std::uint64_t held_bytes = held.held_with(of_loop);
-    total = std::max(total, held_bytes);
+    const std::uint64_t total = held.held_with(of_loop);
     std::erase_if(heaviest, [total](const Payload& p) { return p.bytes < total - total / 2; });
-    std::ranges::stable_sort(heaviest, std::greater{}, &Payload::bytes);
+    std::ranges::stable_sort(heaviest, {}, [&](const Payload& p) {
+        return std::pair(~p.bytes, leads_to_code(graph, p.edges.front()));
+    });
     heaviest.resize(std::min(heaviest.size(), kMostPayloads));
-    payloads.single = to_candidates(graph, heaviest, held_bytes, payloads.of_class);
-    if (heaviest.empty()) {
+    payloads.single = to_candidates(graph, std::move(heaviest), total, payloads.of_class);
+    if (payloads.single.empty()) {
         payloads.set =
-            to_candidates(graph, fewest(std::move(all), total), held_bytes, payloads.of_class);
+            to_candidates(graph, fewest(std::move(all), total), total, payloads.of_class);
     }
     return payloads;
+}
+
+std::vector<Candidate> find_joint_payload(const LogicalGraph& graph,
+                                          const Component& component,
+                                          const HeldBytes& held,
+                                          bool of_class) {
+    MemoryCut cut = find_memory_cut(graph, component, held, kMostInSet);
+    // What somebody wrote comes before what Python made of it, as a dataclass's table of fields.
+    std::ranges::stable_sort(cut.items, {}, [&](const std::vector<std::uint32_t>& edges) {
+        return std::pair(is_container(graph, graph.edges[edges.front()].holder),
+                         graph.label_name(edges.front()).starts_with('_'));
+    });
+    std::vector<Candidate> candidates;
+    const double share = cut.share / static_cast<double>(cut.items.size());
+    for (std::vector<std::uint32_t>& edges : cut.items) {
+        candidates.push_back(to_candidate(graph, std::move(edges), share, of_class));
+    }
+    return candidates;
 }
 
 }  // namespace cyclewatch::analysis

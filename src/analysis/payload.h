@@ -20,4 +20,16 @@ struct Payloads {
                                      const Loop& loop,
                                      const HeldBytes& held);
 
+// Where there is none of these: the fewest references that do it only together, or one that several
+// others lead to. Empty if more than kMostInSet would be needed. Costs a search of all that the
+// component leads to.
+[[nodiscard]] std::vector<Candidate> find_joint_payload(const LogicalGraph& graph,
+                                                        const Component& component,
+                                                        const HeldBytes& held,
+                                                        bool of_class);
+
+// True if what a reference leads to is not what a reader thinks of as data: the data has to be
+// sought further down, and so has the place where it is captured.
+[[nodiscard]] bool leads_to_code(const LogicalGraph& graph, std::uint32_t edge);
+
 }  // namespace cyclewatch::analysis

@@ -224,9 +224,44 @@ TEST(Classes, ThatKeepMuchInManyWaysAreBlamedOnTheFewThatKeepHalf) {
     EXPECT_NE(finding.remedy.find("through which 50 % of the memory"), std::string::npos);
 }
 
-TEST(Classes, WithoutASingleReferenceToDropAreStillRecognised) {
+TEST(Classes, ThatKeepAnObjectTwiceAreBlamedOnBoth) {
+    const model::Finding finding = only(kClass + "T.w->t:owner(64) T.f->f:function f/closure:v->t");
+    EXPECT_EQ(finding.pattern, "class-in-function");
+    ASSERT_EQ(finding.cut.size(), 2U);
+    EXPECT_EQ(finding.cut[0].label, ".w");
+    EXPECT_EQ(finding.cut[1].label, "closure:v");
+    EXPECT_DOUBLE_EQ(finding.freed_share, 1);
+}
+
+TEST(Classes, AreBlamedOnWhatSeveralOfTheirFunctionsLeadTo) {
     const model::Finding finding =
-        only(kClass + "T.x->d:dict T.y->d d['x']->t:owner(64) d['y']->u:owner(64)");
+        only(kClass +
+             "T.__init__->i:function i/closure:make->l:function=app.make.<locals>.<lambda>"
+             " T.field->a=m.Field a.factory->l l/closure:t->t:owner(64)");
+    ASSERT_EQ(finding.cut.size(), 1U);
+    EXPECT_EQ(finding.cut[0].label, "closure:t");
+}
+
+TEST(Classes, ThatShareAVariableAreOneFinding) {
+    const std::string other = "U:type=app.make.<locals>.Other U/__mro__->n:tuple n[0]->U ";
+    const model::Finding finding =
+        only(kClass + other +
+             "T.f->f:function U.g->g:function f/closure:t->x:cell g/closure:t->x "
+             "x/cell_contents->t:owner(64)");
+    EXPECT_EQ(finding.cut.size(), 2U);
+    EXPECT_EQ(finding.occurrences, 2U);
+    EXPECT_EQ(finding.held_bytes, 64U);
+    EXPECT_EQ(finding.shared_bytes, 0U);
+    // What one of them keeps alone makes it a finding of its own.
+    EXPECT_EQ(analyze(observe(kClass + other +
+                              "T.f->f:function U.g->g:function f/closure:t->x:cell "
+                              "g/closure:t->x x/cell_contents->t:owner(64) U.w->u:owner(8)"))
+                  .size(),
+              2U);
+}
+
+TEST(Classes, WithoutAFewReferencesToDropAreStillRecognised) {
+    const model::Finding finding = only(kClass + "T.a->t:owner(64) T.b->t T.c->t T.d->t");
     EXPECT_EQ(finding.pattern, "class-in-function");
     EXPECT_TRUE(finding.cut.empty());
     EXPECT_NE(finding.advice.find("module level"), std::string::npos);

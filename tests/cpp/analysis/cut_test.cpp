@@ -243,5 +243,73 @@ TEST(Cut, EndsEveryLoopOfItsComponentOnRandomGraphs) {
     EXPECT_GT(checked, 100);
 }
 
+// Memory that a class keeps in many ways. The slow way: does anything that nobody holds, as node 0,
+// the class, lead to the last node without the references in `cut`? They lead to higher numbers.
+bool leads_without(const test_support::RandomGraph& graph, const std::set<std::uint32_t>& cut) {
+    std::vector<bool> reached(graph.nodes(), true);
+    for (const std::uint32_t target : graph.targets) {
+        reached[target] = false;
+    }
+    for (std::uint32_t n = 0; n < graph.nodes(); ++n) {
+        for (std::uint32_t e = graph.first[n]; reached[n] && e < graph.first[n + 1]; ++e) {
+            if (!cut.contains(e)) {
+                reached[graph.targets[e]] = true;
+            }
+        }
+    }
+    return reached.back();
+}
+
+bool some_cut_of(const test_support::RandomGraph& graph,
+                 std::size_t size,
+                 std::set<std::uint32_t> cut = {},
+                 std::uint32_t next = 0) {
+    if (cut.size() == size) {
+        return !leads_without(graph, cut);
+    }
+    for (std::uint32_t e = next; e < graph.targets.size(); ++e) {
+        cut.insert(e);
+        if (some_cut_of(graph, size, cut, e + 1)) {
+            return true;
+        }
+        cut.erase(e);
+    }
+    return false;
+}
+
+TEST(Cut, OfMemoryThatAClassKeepsIsTheSmallestOnRandomGraphs) {
+    std::mt19937 random(11);
+    std::vector<int> sizes(5, 0);
+    for (int round = 0; round < 300; ++round) {
+        const auto graph = test_support::random_graph(
+            random, 7, 0.5, [](std::uint32_t a, std::uint32_t b) { return a < b; });
+        if (!test_support::reachable(graph, 0).back()) {
+            continue;
+        }
+        std::string text = "n0:type=app.make.<locals>.Local n0/__mro__->m:tuple m[0]->n0 ";
+        text += "n" + std::to_string(graph.nodes() - 1) + ":owner(8)";
+        for (std::uint32_t n = 0; n < graph.nodes(); ++n) {
+            for (std::uint32_t e = graph.first[n]; e < graph.first[n + 1]; ++e) {
+                text += " n" + std::to_string(n) + ".e" + std::to_string(e) + "->n" +
+                        std::to_string(graph.targets[e]);
+            }
+        }
+        std::size_t size = 1;
+        while (size <= 3 && !some_cut_of(graph, size)) {
+            ++size;
+        }
+        ++sizes[size];
+        std::set<std::uint32_t> cut;
+        for (const model::Reference& reference : only(text).cut) {
+            cut.insert(static_cast<std::uint32_t>(std::stoul(reference.label.substr(2))));
+        }
+        EXPECT_EQ(cut.size(), size <= 3 ? size : 0) << text;
+        EXPECT_EQ(leads_without(graph, cut), size > 3) << text;
+    }
+    for (std::size_t size = 1; size < sizes.size(); ++size) {
+        EXPECT_GT(sizes[size], 5) << size;
+    }
+}
+
 }  // namespace
 }  // namespace cyclewatch::analysis
