@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 #include <span>
+#include <vector>
 
 namespace cyclewatch::analysis {
 
@@ -18,6 +20,26 @@ struct AdjacencyView {
     [[nodiscard]] std::span<const std::uint32_t> of(std::uint32_t node) const {
         return targets.subspan(first[node], first[node + 1] - first[node]);
     }
+};
+
+// Collects (row, item) pairs into compressed rows, in two passes over the same source: count() for
+// each, begin_filling(), fill() for each.
+class Rows {
+  public:
+    explicit Rows(std::size_t nodes) : first_(nodes + 1, 0) {}
+    void count(std::uint32_t row) { ++first_[row + 1]; }
+    void begin_filling() {
+        std::partial_sum(first_.begin(), first_.end(), first_.begin());
+        next_.assign(first_.begin(), first_.end() - 1);
+        items_.resize(first_.back());
+    }
+    void fill(std::uint32_t row, std::uint32_t item) { items_[next_[row]++] = item; }
+    [[nodiscard]] AdjacencyView view() const { return {first_, items_}; }
+
+  private:
+    std::vector<std::uint32_t> first_;
+    std::vector<std::uint32_t> next_;
+    std::vector<std::uint32_t> items_;
 };
 
 }  // namespace cyclewatch::analysis

@@ -72,7 +72,8 @@ class Analysis {
           graph_(ordered_graph(sample_, is_owner_)),
           components_(strong_components(graph_.view())),
           held_(graph_, components_, sample_),
-          walk_(graph_, sample_) {}
+          walk_(graph_, sample_),
+          memory_cutter_(graph_, held_) {}
 
     std::vector<model::Finding> run() {
         std::vector<char> owns(graph_.nodes(), 0);
@@ -104,7 +105,8 @@ class Analysis {
             builder_of_.try_emplace(signature, static_cast<std::uint32_t>(builders_.size()));
         if (fresh) {
             FindingBuilder builder(graph_, sample_, held_);
-            builder.describe(component, loop, edges, std::move(signature), held_bytes, walk_);
+            builder.describe(
+                component, memory_cutter_, loop, edges, std::move(signature), held_bytes, walk_);
             entry->second = keep(std::move(builder), held_bytes > 0);
         }
         builders_[entry->second].count(c, held_bytes, walked, walk_, weight);
@@ -187,6 +189,7 @@ class Analysis {
     StrongComponents components_;
     HeldBytes held_;
     OwnerWalk walk_;
+    MemoryCutter memory_cutter_;
     std::unordered_map<std::string, std::uint32_t> builder_of_;  // by signature
     std::map<std::vector<std::uint32_t>, std::uint32_t> builder_of_payload_;
     std::vector<FindingBuilder> builders_;

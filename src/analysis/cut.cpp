@@ -26,10 +26,14 @@ bool is_named(model::EdgeKind kind) {
 
 class Search {
   public:
-    Search(const LogicalGraph& graph, const Component& component, const HeldBytes& held)
+    Search(const LogicalGraph& graph,
+           const Component& component,
+           const HeldBytes& held,
+           MemoryCutter& cutter)
         : graph_(graph),
           component_(component),
           held_(held),
+          cutter_(cutter),
           dead_(component.targets.size(), 0),
           checks_left_(4 + kMostWork / (component.size() + component.targets.size())) {}
 
@@ -290,7 +294,7 @@ class Search {
     }
 
     // "Cut the class's own __mro__" helps nobody: then the memory is what can be taken away.
-    void prefer_payload_to_no_advice(Cut& result, const Payloads& payloads) const {
+    void prefer_payload_to_no_advice(Cut& result, const Payloads& payloads) {
         if (!result.cut.empty() && result.cut.front().enough) {
             return;
         }
@@ -298,7 +302,7 @@ class Search {
         if (!payloads.single.empty()) {
             instead = {payloads.single.front()};
         } else if (instead.empty()) {
-            instead = find_joint_payload(graph_, component_, held_, payloads.of_class);
+            instead = find_joint_payload(graph_, component_, cutter_, payloads.of_class);
         }
         if (!instead.empty()) {
             result.cut = std::move(instead);
@@ -379,6 +383,7 @@ class Search {
     const LogicalGraph& graph_;
     const Component& component_;
     const HeldBytes& held_;
+    MemoryCutter& cutter_;
     std::optional<AlikeReferences> alike_;
     std::vector<char> dead_;  // per reference of the component
     std::uint64_t checks_left_;
@@ -389,8 +394,9 @@ class Search {
 Cut choose_cut(const LogicalGraph& graph,
                const Component& component,
                const Loop& loop,
-               const HeldBytes& held) {
-    return Search(graph, component, held).run(loop);
+               const HeldBytes& held,
+               MemoryCutter& cutter) {
+    return Search(graph, component, held, cutter).run(loop);
 }
 
 }  // namespace cyclewatch::analysis

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/component.h"
+#include "analysis/memory_cut.h"
 #include "analysis/pattern.h"
 #include "analysis/pattern_table.h"
 #include "analysis/shortest_loop.h"
@@ -41,6 +42,7 @@ struct Cut {
 [[nodiscard]] Cut choose_cut(const LogicalGraph& graph,
                              const Component& component,
                              const Loop& loop,
-                             const HeldBytes& held);
+                             const HeldBytes& held,
+                             MemoryCutter& cutter);
 
 }  // namespace cyclewatch::analysis

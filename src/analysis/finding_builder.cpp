@@ -85,6 +85,7 @@ FindingBuilder::FindingBuilder(const LogicalGraph& graph,
     : graph_(graph), sample_(sample), held_(held) {}
 
 void FindingBuilder::describe(const Component& component,
+                              MemoryCutter& cutter,
                               const Loop& loop,
                               std::span<const std::uint32_t> loop_edges,
                               std::string signature,
@@ -94,7 +95,7 @@ void FindingBuilder::describe(const Component& component,
     finding_.title = loop_text(graph_, loop_edges);
     finding_.largest_bytes = held_bytes;
     finding_.loop = loop_references(graph_, loop_edges);
-    const Cut cut = choose_cut(graph_, component, loop, held_);
+    const Cut cut = choose_cut(graph_, component, loop, held_, cutter);
     list_cut(cut);
     finding_.advice = advice_of(graph_, cut);
     finding_.remedy = remedy_of(graph_, cut);

@@ -23,25 +23,6 @@ std::vector<std::uint32_t> holders_first(const std::vector<std::uint32_t>& compo
     return order;
 }
 
-// Collects (target, holder) pairs into compressed rows, in two passes over the same source.
-class Rows {
-  public:
-    explicit Rows(std::size_t nodes) : first_(nodes + 1, 0) {}
-    void count(std::uint32_t row) { ++first_[row + 1]; }
-    void begin_filling() {
-        std::partial_sum(first_.begin(), first_.end(), first_.begin());
-        next_.assign(first_.begin(), first_.end() - 1);
-        items_.resize(first_.back());
-    }
-    void fill(std::uint32_t row, std::uint32_t item) { items_[next_[row]++] = item; }
-    [[nodiscard]] AdjacencyView view() const { return {first_, items_}; }
-
-  private:
-    std::vector<std::uint32_t> first_;
-    std::vector<std::uint32_t> next_;
-    std::vector<std::uint32_t> items_;
-};
-
 }  // namespace
 
 HeldBytes::HeldBytes(const LogicalGraph& graph,

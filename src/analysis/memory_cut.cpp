@@ -2,7 +2,9 @@
 #include "analysis/memory_cut.h"
 
 #include <algorithm>
+#include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "analysis/minimum_cut.h"
@@ -11,8 +13,9 @@
 namespace cyclewatch::analysis {
 namespace {
 
-constexpr std::size_t kMostReferences = 200'000;
-constexpr std::size_t kMostTries = 8;  // storages, the heaviest
+constexpr std::uint64_t kMostPasses = 16;
+constexpr std::uint64_t kSpareWork = 1'000'000;  // small graphs need more passes
+constexpr std::size_t kMostTries = 8;            // storages, the heaviest
 
 struct Wanted {
     std::uint64_t bytes = 0;
@@ -20,27 +23,28 @@ struct Wanted {
     std::uint32_t sink = 0;             // vertex
 };
 
+// Of one component. Everything it does is taken off `work_left`; at 0 it gives up.
 class MemoryCutSearch {
   public:
-    MemoryCutSearch(const LogicalGraph& graph, const Component& component, const HeldBytes& held)
+    MemoryCutSearch(const LogicalGraph& graph,
+                    const Component& component,
+                    const HeldBytes& held,
+                    std::uint64_t& work_left)
         : graph_(graph),
           held_(held),
+          work_left_(work_left),
           own_(held.component_of(component.nodes.front())),
-          alone_(held.held_by(own_) > 0),
-          vertex_of_(graph.nodes(), kNone) {
-        std::vector<std::uint32_t> reached = reach(component.nodes);
-        list_wanted(reached);
-        if (!alone_) {
-            reached = reach(unheld_nodes());
-        }
-        region_ = std::move(reached);
+          alone_(held.held_by(own_) > 0) {
+        list_wanted(reached_from(component.nodes));
     }
 
-    MemoryCut run(std::size_t most) {
+    // `holders`: per node, what refers to it.
+    MemoryCut run(const AdjacencyView& holders, std::size_t most) {
         MemoryCut cut;
-        if (wanted_.empty() || !build_network()) {
+        if (wanted_.empty() || work_left_ == 0) {
             return cut;
         }
+        build_network(region(holders));
         std::uint64_t total = 0;
         for (const Wanted& wanted : wanted_) {
             total += wanted.bytes;
@@ -48,7 +52,7 @@ class MemoryCutSearch {
         // All of it if few references do; else one storage after the other, the heaviest first.
         std::uint64_t freed = take_out(everything_, most, cut);
         const std::size_t tries = std::min(wanted_.size(), kMostTries);
-        for (std::size_t i = 0; i < tries && freed < total - total / 2; ++i) {
+        for (std::size_t i = 0; i < tries && work_left_ > 0 && freed < total - total / 2; ++i) {
             freed = take_out(wanted_[i].sink, most, cut);
         }
         if (freed < total - total / 2) {
@@ -61,6 +65,7 @@ class MemoryCutSearch {
   private:
     // Adds what keeps `sink`, unless that would be more than `most` in all; returns what is free.
     std::uint64_t take_out(std::uint32_t sink, std::size_t most, MemoryCut& cut) {
+        work(items_.size() * (most + 2));  // a search for each unit, and two more
         for (const std::uint32_t arc :
              network_.minimum_cut(source_, sink, most - cut.items.size()).arcs) {
             network_.take_out(arc);
@@ -69,34 +74,49 @@ class MemoryCutSearch {
         return freed_bytes();
     }
 
+    void work(std::uint64_t done) { work_left_ -= std::min(work_left_, done); }
+
     [[nodiscard]] bool is_source(std::uint32_t node) const {
         return alone_ ? held_.component_of(node) == own_ : held_.is_unheld(node);
     }
 
-    // `from` and all that leads on from there to owners.
-    [[nodiscard]] std::vector<std::uint32_t> reach(std::vector<std::uint32_t> from) const {
-        std::vector<bool> seen(graph_.nodes(), false);
-        for (const std::uint32_t node : from) {
-            seen[node] = true;
-        }
-        for (std::size_t i = 0; i < from.size(); ++i) {
-            for (const std::uint32_t target : graph_.view().of(from[i])) {
-                if (!seen[target] && held_.leads_to_owner(target)) {
-                    seen[target] = true;
-                    from.push_back(target);
+    // `from` and all that is reached from there over `view`, as far as owners are reached from it
+    // in turn, and not beyond a node for which `stops`.
+    template <typename Stops>
+    std::vector<std::uint32_t> reach(const AdjacencyView& view,
+                                     std::vector<std::uint32_t> from,
+                                     Stops stops) {
+        std::unordered_set<std::uint32_t> seen(from.begin(), from.end());
+        for (std::size_t i = 0; i < from.size() && work_left_ > 0; ++i) {
+            if (stops(from[i])) {
+                continue;
+            }
+            const std::span<const std::uint32_t> next = view.of(from[i]);
+            work(1 + next.size());
+            for (const std::uint32_t node : next) {
+                if (held_.leads_to_owner(node) && seen.insert(node).second) {
+                    from.push_back(node);
                 }
             }
         }
         return from;
     }
 
-    [[nodiscard]] std::vector<std::uint32_t> unheld_nodes() const {
-        std::vector<std::uint32_t> nodes;
-        for (std::uint32_t node = 0; node < graph_.nodes(); ++node) {
-            if (held_.is_unheld(node) && held_.leads_to_owner(node)) {
-                nodes.push_back(node);
-            }
+    std::vector<std::uint32_t> reached_from(const std::vector<std::uint32_t>& nodes) {
+        return reach(graph_.view(), nodes, [](std::uint32_t) { return false; });
+    }
+
+    // All that lies between the sources and the owners.
+    std::vector<std::uint32_t> region(const AdjacencyView& holders) {
+        std::vector<std::uint32_t> owners;
+        for (const Wanted& wanted : wanted_) {
+            owners.insert(owners.end(), wanted.owners.begin(), wanted.owners.end());
         }
+        std::ranges::sort(owners);
+        owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
+        std::vector<std::uint32_t> nodes = reach(
+            holders, std::move(owners), [this](std::uint32_t node) { return is_source(node); });
+        std::ranges::sort(nodes);  // arcs come in the order of the graph
         return nodes;
     }
 
@@ -120,18 +140,12 @@ class MemoryCutSearch {
         std::ranges::stable_sort(wanted_, std::ranges::greater{}, &Wanted::bytes);
     }
 
-    // False if the graph is too large.
-    bool build_network() {
+    void build_network(const std::vector<std::uint32_t>& region) {
         source_ = network_.add_vertex();
-        std::size_t references = 0;
-        for (const std::uint32_t node : region_) {
+        for (const std::uint32_t node : region) {
             vertex_of_[node] = is_source(node) ? source_ : network_.add_vertex();
-            references += graph_.first[node + 1] - graph_.first[node];
         }
-        if (references > kMostReferences) {
-            return false;
-        }
-        for (const std::uint32_t node : region_) {
+        for (const std::uint32_t node : region) {
             for (std::uint32_t e = graph_.first[node]; e < graph_.first[node + 1]; ++e) {
                 add_reference(e);
             }
@@ -144,16 +158,15 @@ class MemoryCutSearch {
                 add(vertex_of_[owner], wanted.sink, FlowNetwork::kEndless, {});
             }
         }
-        return true;
     }
 
     void add_reference(std::uint32_t e) {
         const std::uint32_t from = vertex_of_[graph_.edges[e].holder];
-        const std::uint32_t target = graph_.targets[e];
-        const std::uint32_t to = vertex_of_[target];
-        if (to == kNone || to == source_) {
+        const auto target = vertex_of_.find(graph_.targets[e]);
+        if (target == vertex_of_.end() || target->second == source_) {
             return;
         }
+        const std::uint32_t to = target->second;
         if (graph_.edges[e].structural || leads_to_code(graph_, e)) {
             add(from, to, FlowNetwork::kEndless, {});
         } else if (graph_.edges[e].cell == kNone) {
@@ -201,10 +214,10 @@ class MemoryCutSearch {
 
     const LogicalGraph& graph_;
     const HeldBytes& held_;
-    std::uint32_t own_;                     // component
-    bool alone_;                            // it keeps memory that no other component does
-    std::vector<std::uint32_t> vertex_of_;  // per logical node
-    std::vector<std::uint32_t> region_;     // logical nodes from which owners are reached
+    std::uint64_t& work_left_;
+    std::uint32_t own_;  // component
+    bool alone_;         // it keeps memory that no other component does
+    std::unordered_map<std::uint32_t, std::uint32_t> vertex_of_;  // by logical node
     std::vector<Wanted> wanted_;
     FlowNetwork network_;
     std::uint32_t source_ = 0;
@@ -215,11 +228,27 @@ class MemoryCutSearch {
 
 }  // namespace
 
-MemoryCut find_memory_cut(const LogicalGraph& graph,
-                          const Component& component,
-                          const HeldBytes& held,
-                          std::size_t most) {
-    return MemoryCutSearch(graph, component, held).run(most);
+MemoryCutter::MemoryCutter(const LogicalGraph& graph, const HeldBytes& held)
+    : graph_(graph),
+      held_(held),
+      work_left_(kMostPasses * (graph.nodes() + graph.edges.size()) + kSpareWork) {}
+
+AdjacencyView MemoryCutter::holders() {
+    if (!holders_) {
+        holders_.emplace(graph_.nodes());
+        for (const std::uint32_t target : graph_.targets) {
+            holders_->count(target);
+        }
+        holders_->begin_filling();
+        for (std::uint32_t e = 0; e < graph_.targets.size(); ++e) {
+            holders_->fill(graph_.targets[e], graph_.edges[e].holder);
+        }
+    }
+    return holders_->view();
+}
+
+MemoryCut MemoryCutter::find(const Component& component, std::size_t most) {
+    return MemoryCutSearch(graph_, component, held_, work_left_).run(holders(), most);
 }
 
 }  // namespace cyclewatch::analysis

@@ -2,8 +2,12 @@
 // Where no single reference leads to the memory of a loop: the fewest that do together.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "analysis/adjacency.h"
 #include "analysis/component.h"
 #include "analysis/held_bytes.h"
 #include "analysis/logical_graph.h"
@@ -16,13 +20,26 @@ struct MemoryCut {
     double share = 0;  // of the memory, how much is free without them
 };
 
-// The references without which at least half of what `component` keeps is free, though its loops
-// stay; of what it and others keep together, if it keeps nothing alone. None of them is structural,
-// or leads to a function or class that keeps the memory in turn. No items if it would take more
-// than `most` or the graph is too large to look.
-[[nodiscard]] MemoryCut find_memory_cut(const LogicalGraph& graph,
-                                        const Component& component,
-                                        const HeldBytes& held,
-                                        std::size_t most);
+// Looks for all components of one observation, and for no longer than a number of passes over
+// the whole graph: many components may lead to the same.
+class MemoryCutter {
+  public:
+    // Both must outlive it.
+    MemoryCutter(const LogicalGraph& graph, const HeldBytes& held);
+
+    // The references without which at least half of what `component` keeps is free, though its
+    // loops stay; of what it and others keep together, if it keeps nothing alone. None of them is
+    // structural, or leads to a function or class that keeps the memory in turn. No items if it
+    // would take more than `most`, or there was too much to look at.
+    [[nodiscard]] MemoryCut find(const Component& component, std::size_t most);
+
+  private:
+    [[nodiscard]] AdjacencyView holders();
+
+    const LogicalGraph& graph_;
+    const HeldBytes& held_;
+    std::uint64_t work_left_;      // nodes and references
+    std::optional<Rows> holders_;  // per node: of the references to it; made where it is needed
+};
 
 }  // namespace cyclewatch::analysis

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <string>
+#include <tuple>
 #include <unordered_set>
 
-#include "analysis/memory_cut.h"
 #include "analysis/names.h"
 #include "analysis/pattern_table.h"
 
@@ -177,13 +178,20 @@ Payloads find_payloads(const LogicalGraph& graph,
 
 std::vector<Candidate> find_joint_payload(const LogicalGraph& graph,
                                           const Component& component,
-                                          const HeldBytes& held,
+                                          MemoryCutter& cutter,
                                           bool of_class) {
-    MemoryCut cut = find_memory_cut(graph, component, held, kMostInSet);
+    MemoryCut cut = cutter.find(component, kMostInSet);
+    const auto text = [&](std::uint32_t edge) {
+        return full_name(graph, graph.edges[edge].holder) + " " + label_of(graph, edge);
+    };
+    for (std::vector<std::uint32_t>& edges : cut.items) {
+        std::ranges::stable_sort(edges, {}, text);
+    }
     // What somebody wrote comes before what Python made of it, as a dataclass's table of fields.
     std::ranges::stable_sort(cut.items, {}, [&](const std::vector<std::uint32_t>& edges) {
-        return std::pair(is_container(graph, graph.edges[edges.front()].holder),
-                         graph.label_name(edges.front()).starts_with('_'));
+        return std::tuple(is_container(graph, graph.edges[edges.front()].holder),
+                          graph.label_name(edges.front()).starts_with('_'),
+                          text(edges.front()));
     });
     std::vector<Candidate> candidates;
     const double share = cut.share / static_cast<double>(cut.items.size());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/cut.h"
+#include "analysis/memory_cut.h"
 
 namespace cyclewatch::analysis {
 
@@ -25,7 +26,7 @@ struct Payloads {
 // component leads to.
 [[nodiscard]] std::vector<Candidate> find_joint_payload(const LogicalGraph& graph,
                                                         const Component& component,
-                                                        const HeldBytes& held,
+                                                        MemoryCutter& cutter,
                                                         bool of_class);
 
 // True if what a reference leads to is not what a reader thinks of as data: the data has to be
