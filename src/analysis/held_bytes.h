@@ -76,6 +76,7 @@ class HeldBytes {
                                          first_owned_[node + 1] - first_owned_[node]);
     }
 
+    [[nodiscard]] std::size_t storages() const { return keeper_.size(); }
     // The component that keeps the bytes of `storage`, or kNone.
     [[nodiscard]] std::uint32_t keeper_of(model::StorageId storage) const {
         return keeper_[index_of(storage)];

@@ -19,27 +19,29 @@ constexpr std::size_t kMostTries = 8;            // storages, the heaviest
 
 struct Wanted {
     std::uint64_t bytes = 0;
-    std::vector<std::uint32_t> owners;  // logical nodes
-    std::uint32_t sink = 0;             // vertex
+    std::span<const std::uint32_t> owners;  // logical nodes
+    std::uint32_t sink = 0;                 // vertex
 };
 
 // Of one component. Everything it does is taken off `work_left`; at 0 it gives up.
 class MemoryCutSearch {
   public:
     MemoryCutSearch(const LogicalGraph& graph,
-                    const Component& component,
                     const HeldBytes& held,
+                    std::uint32_t component,
                     std::uint64_t& work_left)
         : graph_(graph),
           held_(held),
           work_left_(work_left),
-          own_(held.component_of(component.nodes.front())),
-          alone_(held.held_by(own_) > 0) {
-        list_wanted(reached_from(component.nodes));
-    }
+          own_(component),
+          alone_(held.held_by(own_) > 0) {}
 
-    // `holders`: per node, what refers to it.
-    MemoryCut run(const AdjacencyView& holders, std::size_t most) {
+    // `holders`: per node, what refers to it. `owners`: per storage.
+    MemoryCut run(const Component& component,
+                  const AdjacencyView& holders,
+                  const AdjacencyView& owners,
+                  std::size_t most) {
+        list_wanted(reached_from(component.nodes), owners);
         MemoryCut cut;
         if (wanted_.empty() || work_left_ == 0) {
             return cut;
@@ -121,20 +123,18 @@ class MemoryCutSearch {
     }
 
     // The storages to free, heaviest first, equal ones in the order in which they are reached.
-    void list_wanted(const std::vector<std::uint32_t>& reached) {
+    // All their owners count, also what the component does not lead to: a second view.
+    void list_wanted(const std::vector<std::uint32_t>& reached, const AdjacencyView& owners) {
         const std::uint32_t keeper = alone_ ? own_ : kNone;
-        std::unordered_map<std::size_t, std::size_t> position;  // per storage, in wanted_
+        std::unordered_set<std::size_t> listed;
         for (const std::uint32_t node : reached) {
             for (const Owned& owned : held_.owned_by(node)) {
-                if (owned.bytes == 0 || held_.keeper_of(owned.storage) != keeper) {
-                    continue;
+                const std::size_t storage = index_of(owned.storage);
+                if (owned.bytes > 0 && held_.keeper_of(owned.storage) == keeper &&
+                    listed.insert(storage).second) {
+                    wanted_.push_back(
+                        {owned.bytes, owners.of(static_cast<std::uint32_t>(storage)), 0});
                 }
-                const auto [entry, fresh] =
-                    position.try_emplace(index_of(owned.storage), wanted_.size());
-                if (fresh) {
-                    wanted_.push_back({owned.bytes, {}, 0});
-                }
-                wanted_[entry->second].owners.push_back(node);
             }
         }
         std::ranges::stable_sort(wanted_, std::ranges::greater{}, &Wanted::bytes);
@@ -231,24 +231,37 @@ class MemoryCutSearch {
 MemoryCutter::MemoryCutter(const LogicalGraph& graph, const HeldBytes& held)
     : graph_(graph),
       held_(held),
+      holders_(graph.nodes()),
+      owners_(held.storages()),
       work_left_(kMostPasses * (graph.nodes() + graph.edges.size()) + kSpareWork) {}
 
-AdjacencyView MemoryCutter::holders() {
-    if (!holders_) {
-        holders_.emplace(graph_.nodes());
-        for (const std::uint32_t target : graph_.targets) {
-            holders_->count(target);
+void MemoryCutter::index() {
+    const auto each_owned = [this](auto&& visit) {
+        for (std::uint32_t node = 0; node < graph_.nodes(); ++node) {
+            for (const Owned& owned : held_.owned_by(node)) {
+                visit(static_cast<std::uint32_t>(index_of(owned.storage)), node);
+            }
         }
-        holders_->begin_filling();
-        for (std::uint32_t e = 0; e < graph_.targets.size(); ++e) {
-            holders_->fill(graph_.targets[e], graph_.edges[e].holder);
-        }
+    };
+    for (const std::uint32_t target : graph_.targets) {
+        holders_.count(target);
     }
-    return holders_->view();
+    each_owned([this](std::uint32_t storage, std::uint32_t) { owners_.count(storage); });
+    holders_.begin_filling();
+    owners_.begin_filling();
+    for (std::uint32_t e = 0; e < graph_.targets.size(); ++e) {
+        holders_.fill(graph_.targets[e], graph_.edges[e].holder);
+    }
+    each_owned([this](std::uint32_t storage, std::uint32_t node) { owners_.fill(storage, node); });
+    indexed_ = true;
 }
 
 MemoryCut MemoryCutter::find(const Component& component, std::size_t most) {
-    return MemoryCutSearch(graph_, component, held_, work_left_).run(holders(), most);
+    if (!indexed_) {
+        index();
+    }
+    MemoryCutSearch search(graph_, held_, held_.component_of(component.nodes.front()), work_left_);
+    return search.run(component, holders_.view(), owners_.view(), most);
 }
 
 }  // namespace cyclewatch::analysis

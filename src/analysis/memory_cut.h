@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "analysis/adjacency.h"
@@ -34,12 +33,14 @@ class MemoryCutter {
     [[nodiscard]] MemoryCut find(const Component& component, std::size_t most);
 
   private:
-    [[nodiscard]] AdjacencyView holders();
+    void index();
 
     const LogicalGraph& graph_;
     const HeldBytes& held_;
-    std::uint64_t work_left_;      // nodes and references
-    std::optional<Rows> holders_;  // per node: of the references to it; made where it is needed
+    bool indexed_ = false;     // holders_ and owners_ are filled, as the first search needs them
+    Rows holders_;             // per node: of the references to it
+    Rows owners_;              // per storage: logical nodes
+    std::uint64_t work_left_;  // nodes and references
 };
 
 }  // namespace cyclewatch::analysis

@@ -260,6 +260,15 @@ TEST(Classes, ThatShareAVariableAreOneFinding) {
               2U);
 }
 
+TEST(Classes, ThatKeepAViewEachOfOneStorageAreOneFindingOfBoth) {
+    const model::Finding finding = only(kClass +
+                                        "U:type=app.make.<locals>.Other U/__mro__->n:tuple n[0]->U "
+                                        "T.a->t:owner(64,s1) U.b->u:owner(64,s1)");
+    ASSERT_EQ(finding.cut.size(), 2U);
+    EXPECT_EQ(finding.held_bytes, 64U);
+    EXPECT_DOUBLE_EQ(finding.freed_share, 1);
+}
+
 TEST(Classes, WithoutAFewReferencesToDropAreStillRecognised) {
     const model::Finding finding = only(kClass + "T.a->t:owner(64) T.b->t T.c->t T.d->t");
     EXPECT_EQ(finding.pattern, "class-in-function");
