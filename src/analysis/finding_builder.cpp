@@ -150,11 +150,13 @@ void FindingBuilder::count(std::uint32_t component,
         const model::Storage& storage = sample_.storages[index_of(id)];
         const auto index = static_cast<std::uint32_t>(index_of(id));
         // Once for the finding, however many of its loops lead there.
-        if (storage.released && held_.keeper_of(id) != component &&
-            shared_.emplace(index, factor).second) {
+        const bool is_shared = held_.keeper_of(id) != component;
+        if (storage.released && is_shared && shared_.emplace(index, factor).second) {
             finding_.shared_bytes += storage.bytes * factor;
         }
-        add_owner(reached, walk, weight);
+        if (!is_shared || shared_owners_.insert(reached.owner).second) {
+            add_owner(reached, walk, weight);
+        }
     }
 }
 

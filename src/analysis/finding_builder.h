@@ -90,6 +90,7 @@ class FindingBuilder {
     std::vector<OwnerGroup> groups_;
     std::unordered_set<std::uint64_t> omitted_groups_;
     std::unordered_map<std::uint32_t, std::uint64_t> shared_;
+    std::unordered_set<std::uint32_t> shared_owners_;  // that were counted
 };
 
 }  // namespace cyclewatch::analysis

@@ -252,6 +252,8 @@ TEST(Classes, ThatShareAVariableAreOneFinding) {
     EXPECT_EQ(finding.occurrences, 2U);
     EXPECT_EQ(finding.held_bytes, 64U);
     EXPECT_EQ(finding.shared_bytes, 0U);
+    ASSERT_EQ(finding.owners.size(), 1U);
+    EXPECT_EQ(finding.owners[0].count, 1U);
     // What one of them keeps alone makes it a finding of its own.
     EXPECT_EQ(analyze(observe(kClass + other +
                               "T.f->f:function U.g->g:function f/closure:t->x:cell "
