@@ -112,10 +112,10 @@ class Analysis {
         builders_[entry->second].count(c, held_bytes, walked, walk_, weight);
     }
 
-    // Returns where it stands in builders_. Loops that keep nothing `alone` and lead to the same
-    // memory by the same references, which are all there is to drop, are one mistake: classes that
-    // share a variable, and a class that @dataclass(slots=True) has put another in place of. They
-    // go by the name of one of them.
+    // Returns where it stands in builders_. Loops of classes that keep nothing `alone` and lead to
+    // the same memory by the same references, which are all there is to drop, are one mistake:
+    // classes that share a variable, and one that @dataclass(slots=True) has put another in place
+    // of. They go by the name of one of them.
     std::uint32_t keep(FindingBuilder&& builder, bool alone) {
         const auto last = static_cast<std::uint32_t>(builders_.size());
         if (!alone && !builder.payload_edges().empty()) {

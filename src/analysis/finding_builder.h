@@ -43,7 +43,7 @@ class FindingBuilder {
                   std::uint64_t held_bytes,
                   const OwnerWalk& walk);
 
-    // The references to drop, rising, where these are off the loop; else none.
+    // The references to drop, rising, where a class is on the loop and these are not; else none.
     [[nodiscard]] const std::vector<std::uint32_t>& payload_edges() const { return payload_edges_; }
     // The words of `other`, which was only described; the numbers stay.
     void take_words(FindingBuilder&& other);
