@@ -73,7 +73,8 @@ class Analysis {
           components_(strong_components(graph_.view())),
           held_(graph_, components_, sample_),
           walk_(graph_, sample_),
-          memory_cutter_(graph_, held_) {}
+          memory_cutter_(graph_, held_),
+          lets_go_(components_.count(), false) {}
 
     std::vector<model::Finding> run() {
         std::vector<char> owns(graph_.nodes(), 0);
@@ -110,6 +111,7 @@ class Analysis {
             entry->second = keep(std::move(builder), held_bytes > 0);
         }
         builders_[entry->second].count(c, held_bytes, walked, walk_, weight);
+        lets_go_[c] = !builders_[entry->second].is_cut_of_loop();
     }
 
     // Returns where it stands in builders_. Loops of classes that keep nothing `alone` and lead to
@@ -134,20 +136,26 @@ class Analysis {
     }
 
     // True for a loop that keeps nothing, only leads to what other loops keep, and is none that the
-    // user's code could leave out: a class's own, as of the subclass of a class made on each call,
-    // or one that is all in a library. Those others are reported, and to end this one would free
-    // nothing.
+    // user's code could leave out: one that is all in a library; or a class's own, as of the
+    // subclass of a class made on each call, where the others are told to drop the memory and not
+    // to end their loop, which this class would go on to keep.
     [[nodiscard]] bool is_bystander(std::uint32_t c,
                                     const Component& component,
                                     const Loop& loop) const {
-        const auto is_foreign = [&](std::uint32_t e) {
+        bool of_class = false;
+        for (const std::uint32_t e : loop) {
             const std::uint32_t holder = component.nodes[component.holder[e]];
-            return component.structural[e] != 0 || graph_.is(holder, model::NodeKind::type) ||
-                   !may_be_users(graph_, holder);
-        };
-        return held_.held_by(c) == 0 && std::ranges::all_of(loop, is_foreign) &&
+            const bool is_class = graph_.is(holder, model::NodeKind::type);
+            of_class = of_class || is_class;
+            if (component.structural[e] == 0 && !is_class && may_be_users(graph_, holder)) {
+                return false;
+            }
+        }
+        return held_.held_by(c) == 0 &&
                std::ranges::all_of(walk_.owners(), [&](const ReachedOwner& reached) {
-                   return held_.keeper_of(sample_.owners[reached.owner].storage) != kNone;
+                   const std::uint32_t keeper =
+                       held_.keeper_of(sample_.owners[reached.owner].storage);
+                   return keeper != kNone && (!of_class || lets_go_[keeper]);
                });
     }
 
@@ -190,6 +198,7 @@ class Analysis {
     HeldBytes held_;
     OwnerWalk walk_;
     MemoryCutter memory_cutter_;
+    std::vector<bool> lets_go_;  // per component: it is told to drop the memory
     std::unordered_map<std::string, std::uint32_t> builder_of_;  // by signature
     std::map<std::vector<std::uint32_t>, std::uint32_t> builder_of_payload_;
     std::vector<FindingBuilder> builders_;

@@ -62,6 +62,10 @@ class Search {
             result.without_cut = &patterns::kClassOnEachCall;
         }
         result.freed_share = freed_share(result.cut);
+        if (!result.cut.empty() && !result.cut.front().payload &&
+            held_.hangs_off_loop(component_.nodes.front())) {
+            result.freed_share = 0;  // another loop keeps all this one's objects as well
+        }
         result.tie =
             result.cut.size() == 1 && !result.alternatives.empty() &&
             result.cut.front().payload == result.alternatives.front().payload &&

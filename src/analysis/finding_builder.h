@@ -45,6 +45,10 @@ class FindingBuilder {
 
     // The references to drop, rising, where a class is on the loop and these are not; else none.
     [[nodiscard]] const std::vector<std::uint32_t>& payload_edges() const { return payload_edges_; }
+    // True if the reference to cut is on the loop, or there is none.
+    [[nodiscard]] bool is_cut_of_loop() const {
+        return finding_.cut.empty() || !finding_.cut.front().payload;
+    }
     // The words of `other`, which was only described; the numbers stay.
     void take_words(FindingBuilder&& other);
     [[nodiscard]] const std::string& signature() const { return finding_.signature; }

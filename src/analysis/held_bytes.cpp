@@ -35,6 +35,7 @@ HeldBytes::HeldBytes(const LogicalGraph& graph,
     number(components, nodes);
     tree_ = build_tree(graph, components, sample);
     mark_ways(graph, nodes, sample);
+    mark_below_loops(graph, components, nodes);
     mark_unheld(graph, components, nodes, sample);
     add_up(components, sample);
 }
@@ -160,6 +161,23 @@ void HeldBytes::mark_ways(const LogicalGraph& graph,
     }
 }
 
+void HeldBytes::mark_below_loops(const LogicalGraph& graph,
+                                 const StrongComponents& components,
+                                 std::span<const std::uint32_t> holders_first) {
+    hangs_off_loop_.assign(components.count(), false);
+    for (const std::uint32_t node : holders_first) {
+        const std::uint32_t component = component_of_[node];
+        if (!components.cyclic[component] && !hangs_off_loop_[component]) {
+            continue;
+        }
+        for (const std::uint32_t target : graph.view().of(node)) {
+            if (component_of_[target] != component) {
+                hangs_off_loop_[component_of_[target]] = true;
+            }
+        }
+    }
+}
+
 void HeldBytes::mark_unheld(const LogicalGraph& graph,
                             const StrongComponents& components,
                             std::span<const std::uint32_t> holders_first,
@@ -241,6 +259,9 @@ std::vector<SharedVariable> HeldBytes::variables_of(std::uint32_t node) const {
 
 std::uint64_t HeldBytes::kept_through(std::uint32_t holder, std::uint32_t target) const {
     const std::uint32_t position = position_of_component_[component_of_[target]];
+    if (position != position_of_node_[target]) {
+        return 0;  // a loop of its own
+    }
     return tree_.parent[position] == position_of_node_[holder] ? kept_alone_[position] : 0;
 }
 

@@ -65,6 +65,12 @@ class HeldBytes {
     // True if no reference from another component leads to the component of `node`.
     [[nodiscard]] bool is_unheld(std::uint32_t node) const { return unheld_[component_of_[node]]; }
 
+    // True if another component with a loop leads to the component of `node`: what this one keeps
+    // waits for that one, too.
+    [[nodiscard]] bool hangs_off_loop(std::uint32_t node) const {
+        return hangs_off_loop_[component_of_[node]];
+    }
+
     // True if `node` is an owner, or an owner can be reached from it.
     [[nodiscard]] bool leads_to_owner(std::uint32_t node) const {
         return leads_to_owner_[component_of_[node]];
@@ -104,6 +110,9 @@ class HeldBytes {
     void mark_ways(const LogicalGraph& graph,
                    std::span<const std::uint32_t> holders_first,
                    const Sample& sample);
+    void mark_below_loops(const LogicalGraph& graph,
+                          const StrongComponents& components,
+                          std::span<const std::uint32_t> holders_first);
     void mark_unheld(const LogicalGraph& graph,
                      const StrongComponents& components,
                      std::span<const std::uint32_t> holders_first,
@@ -121,6 +130,7 @@ class HeldBytes {
     std::vector<std::uint64_t> kept_alone_;   // the same without what loops further down keep
     std::vector<std::uint64_t> held_;         // per component
     std::vector<std::uint32_t> keeper_;       // per storage
+    std::vector<bool> hangs_off_loop_;        // per component
     std::vector<bool> leads_to_owner_;        // per component
     std::vector<bool> one_way_;               // per component
     std::vector<bool> unheld_;                // per component

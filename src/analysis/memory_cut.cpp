@@ -34,14 +34,22 @@ class MemoryCutSearch {
           held_(held),
           work_left_(work_left),
           own_(component),
-          alone_(held.held_by(own_) > 0) {}
+          alone_(held.held_by(own_) > 0),
+          from_own_(alone_) {}
 
     // `holders`: per node, what refers to it. `owners`: per storage.
     MemoryCut run(const Component& component,
                   const AdjacencyView& holders,
                   const AdjacencyView& owners,
                   std::size_t most) {
-        list_wanted(reached_from(component.nodes), owners);
+        const std::vector<std::uint32_t> reached = reached_from(component.nodes);
+        list_wanted(reached, owners, [this](std::uint32_t keeper) {
+            return keeper == (alone_ ? own_ : kNone);
+        });
+        if (wanted_.empty()) {  // it only leads to what other loops keep
+            from_own_ = true;
+            list_wanted(reached, owners, [](std::uint32_t) { return true; });
+        }
         MemoryCut cut;
         if (wanted_.empty() || work_left_ == 0) {
             return cut;
@@ -60,7 +68,9 @@ class MemoryCutSearch {
         if (freed < total - total / 2) {
             return {};
         }
-        cut.share = static_cast<double>(freed) / static_cast<double>(total);
+        if (alone_ || !from_own_) {
+            cut.share = static_cast<double>(freed) / static_cast<double>(total);
+        }
         return cut;
     }
 
@@ -79,7 +89,7 @@ class MemoryCutSearch {
     void work(std::uint64_t done) { work_left_ -= std::min(work_left_, done); }
 
     [[nodiscard]] bool is_source(std::uint32_t node) const {
-        return alone_ ? held_.component_of(node) == own_ : held_.is_unheld(node);
+        return from_own_ ? held_.component_of(node) == own_ : held_.is_unheld(node);
     }
 
     // `from` and all that is reached from there over `view`, as far as owners are reached from it
@@ -124,13 +134,15 @@ class MemoryCutSearch {
 
     // The storages to free, heaviest first, equal ones in the order in which they are reached.
     // All their owners count, also what the component does not lead to: a second view.
-    void list_wanted(const std::vector<std::uint32_t>& reached, const AdjacencyView& owners) {
-        const std::uint32_t keeper = alone_ ? own_ : kNone;
+    template <typename IsWanted>
+    void list_wanted(const std::vector<std::uint32_t>& reached,
+                     const AdjacencyView& owners,
+                     IsWanted is_wanted) {
         std::unordered_set<std::size_t> listed;
         for (const std::uint32_t node : reached) {
             for (const Owned& owned : held_.owned_by(node)) {
                 const std::size_t storage = index_of(owned.storage);
-                if (owned.bytes > 0 && held_.keeper_of(owned.storage) == keeper &&
+                if (owned.bytes > 0 && is_wanted(held_.keeper_of(owned.storage)) &&
                     listed.insert(storage).second) {
                     wanted_.push_back(
                         {owned.bytes, owners.of(static_cast<std::uint32_t>(storage)), 0});
@@ -217,6 +229,7 @@ class MemoryCutSearch {
     std::uint64_t& work_left_;
     std::uint32_t own_;  // component
     bool alone_;         // it keeps memory that no other component does
+    bool from_own_;      // ways from the component count, and not all from what nobody holds
     std::unordered_map<std::uint32_t, std::uint32_t> vertex_of_;  // by logical node
     std::vector<Wanted> wanted_;
     FlowNetwork network_;

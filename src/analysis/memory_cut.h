@@ -16,7 +16,7 @@ namespace cyclewatch::analysis {
 struct MemoryCut {
     // Each one logical reference, or all that go through one variable.
     std::vector<std::vector<std::uint32_t>> items;
-    double share = 0;  // of the memory, how much is free without them
+    double share = 0;  // of the memory, how much is free without them; 0 if others keep it
 };
 
 // Looks for all components of one observation, and for no longer than a number of passes over

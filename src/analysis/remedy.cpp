@@ -55,7 +55,8 @@ std::string remedy_of(const LogicalGraph& graph, const Cut& cut) {
         text += (i + 1 == cut.cut.size() ? " and " : ", ") + named(graph, cut.cut[i].edges.front());
     }
     if (first.payload) {
-        const std::string part = cut.freed_share < 1 ? percent_of(cut.freed_share) + " of " : "";
+        const bool is_part = cut.freed_share > 0 && cut.freed_share < 1;
+        const std::string part = is_part ? percent_of(cut.freed_share) + " of " : "";
         return text + ", through which " + part + "the memory hangs on the loop";
     }
     if (cut.tie) {
@@ -83,12 +84,11 @@ std::string reason_of(const LogicalGraph& graph,
         text += "; there are " + std::to_string(candidate.alike) +
                 " references of this kind, and all of them must go";
     }
-    if (candidate.payload && set_size == 1 && candidate.share < 1) {
+    if (candidate.payload && set_size == 1 && candidate.share > 0 && candidate.share < 1) {
         text += ", " + percent_of(candidate.share) + " of what it keeps";
     }
     if (set_size > 1 && candidate.payload) {
-        text += "; it takes all " + std::to_string(set_size) +
-                " references listed to drop at least half of the memory";
+        text += "; the references listed do so together";
     } else if (set_size > 1) {
         text += "; it takes all " + std::to_string(set_size) +
                 " references listed, each closes a loop of its own";

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <new>
+#include <string_view>
 
 #include "python/type_traversal.h"
 
@@ -64,9 +66,18 @@ std::uint32_t hash_of(const void* pointer) {
     return static_cast<std::uint32_t>((address * 0x9e3779b97f4a7c15ULL) >> 32);
 }
 
+// What tells objects apart that are alike in their references: of functions the code, of classes
+// the name, as one may be made again and again.
 std::uint32_t kind_of(PyObject* object) {
     const std::uint32_t type = hash_of(Py_TYPE(object));
-    return PyFunction_Check(object) ? type ^ hash_of(PyFunction_GET_CODE(object)) : type;
+    if (PyFunction_Check(object)) {
+        return type ^ hash_of(PyFunction_GET_CODE(object));
+    }
+    if (PyType_Check(object)) {
+        const std::string_view name = reinterpret_cast<PyTypeObject*>(object)->tp_name;
+        return type ^ static_cast<std::uint32_t>(std::hash<std::string_view>{}(name));
+    }
+    return type;
 }
 
 // The types met last: garbage is made of few.

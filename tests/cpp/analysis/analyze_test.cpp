@@ -287,6 +287,25 @@ TEST(Classes, ThatOnlyDeriveFromTheOneThatKeepsAreNoFindingOfTheirOwn) {
     EXPECT_EQ(analyze(observe(kClass + derived + data + " D.more->u:owner(8)")).size(), 2U);
 }
 
+TEST(Classes, ThatKeepAnotherLoopAreAFindingOfTheirOwn) {
+    const auto findings = analyze(observe(kClass + "T.node->a=m.Node a.me->a a.w->t:owner(64)"));
+    ASSERT_EQ(findings.size(), 2U);
+    EXPECT_EQ(findings[0].cut.at(0).label, ".me");
+    EXPECT_EQ(findings[0].held_bytes, 64U);
+    EXPECT_DOUBLE_EQ(findings[0].freed_share, 0);  // the class goes on to keep it
+    EXPECT_EQ(findings[1].held_bytes, 0U);
+    ASSERT_EQ(findings[1].cut.size(), 1U);
+    EXPECT_EQ(findings[1].cut[0].label, ".node");
+    EXPECT_DOUBLE_EQ(findings[1].freed_share, 0);
+}
+
+TEST(Loops, FreeNothingAloneWhereAnotherOneLeadsToThem) {
+    const auto findings = analyze(observe("O.self->O O.x->p p.inner->N N.me->N N.w->t:owner(8)"));
+    ASSERT_EQ(findings.size(), 2U);
+    EXPECT_EQ(findings[0].held_bytes, 8U);
+    EXPECT_DOUBLE_EQ(findings[0].freed_share, 0);
+}
+
 TEST(Classes, AreBlamedOnAMethodThatIsOnTheirLoopToo) {
     const model::Finding finding =
         only(kClass +

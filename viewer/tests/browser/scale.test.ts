@@ -72,10 +72,10 @@ test("a light card is unfolded when a reader comes near", async () => {
 
 test("an idle browser unfolds all cards, so that its own search finds what is in them", async () => {
     const page = await openReport("many");
-    await expect.poll(() => page.locator(LIGHT).count(), { timeout: 20_000 }).toBe(0);
+    await expect.poll(() => page.locator(LIGHT).count(), { timeout: 100_000 }).toBe(0);
     expect(await page.locator(".card section.cut").count()).toBe(200);
     expect(await page.locator(".card svg.ring").count()).toBe(200);
-});
+}, 120_000);
 
 test("paper gets every card whole", async () => {
     const page = await openBusy();
