@@ -226,8 +226,9 @@ void bind_finding(py::module_& module) {
                       "True if the first alternative is as good as the reference to cut.")
         .def_readonly("freed_share",
                       &Finding::freed_share,
-                      "What `cuts` frees of held_bytes: 1 is all, as any cut on the loop does, 0 "
-                      "means that it is not known. Of the heaviest occurrence.")
+                      "What `cuts` frees of held_bytes: 1 is all; 0 means that it is not known, or "
+                      "nothing by itself, as where another loop leads to this one. Of the heaviest "
+                      "occurrence.")
         .def_readonly("omitted_owners",
                       &Finding::omitted_owners,
                       "Owners left out of `owners` to keep it short.")
