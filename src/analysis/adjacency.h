@@ -24,22 +24,28 @@ struct AdjacencyView {
 
 // Collects (row, item) pairs into compressed rows, in two passes over the same source: count() for
 // each, begin_filling(), fill() for each.
+template <typename Item = std::uint32_t>
 class Rows {
   public:
-    explicit Rows(std::size_t nodes) : first_(nodes + 1, 0) {}
+    explicit Rows(std::size_t rows) : first_(rows + 1, 0) {}
     void count(std::uint32_t row) { ++first_[row + 1]; }
     void begin_filling() {
         std::partial_sum(first_.begin(), first_.end(), first_.begin());
         next_.assign(first_.begin(), first_.end() - 1);
         items_.resize(first_.back());
     }
-    void fill(std::uint32_t row, std::uint32_t item) { items_[next_[row]++] = item; }
+    void fill(std::uint32_t row, Item item) { items_[next_[row]++] = item; }
+
+    [[nodiscard]] std::span<const Item> of(std::uint32_t row) const {
+        return std::span(items_).subspan(first_[row], first_[row + 1] - first_[row]);
+    }
+    // Only of rows of nodes.
     [[nodiscard]] AdjacencyView view() const { return {first_, items_}; }
 
   private:
     std::vector<std::uint32_t> first_;
     std::vector<std::uint32_t> next_;
-    std::vector<std::uint32_t> items_;
+    std::vector<Item> items_;
 };
 
 }  // namespace cyclewatch::analysis

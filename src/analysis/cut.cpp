@@ -58,6 +58,7 @@ class Search {
                 result.alternatives.push_back(payload);
             }
         }
+        result.of_class = found.of_class;
         if (result.cut.empty() && found.of_class) {
             result.without_cut = &patterns::kClassOnEachCall;
         }

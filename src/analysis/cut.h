@@ -34,6 +34,7 @@ struct Cut {
     bool tie = false;            // cut[0] and alternatives[0] are equally good
     std::vector<Candidate> alternatives;
     double freed_share = 1;  // of what the component holds, by the cut; 0: not known
+    bool of_class = false;   // a class is on the loop
     // What the finding goes by where there is no cut.
     const Evidence* without_cut = &patterns::kNoReference;
 };

@@ -104,10 +104,7 @@ void FindingBuilder::describe(const Component& component,
         cut_edges.insert(cut_edges.end(), candidate.edges.begin(), candidate.edges.end());
     }
     finding_.picture = make_picture(graph_, sample_, loop_edges, cut_edges, walk);
-    const bool of_class = std::ranges::any_of(loop_edges, [this](std::uint32_t edge) {
-        return graph_.is(graph_.edges[edge].holder, model::NodeKind::type);
-    });
-    if (of_class && !cut.cut.empty() && cut.cut.front().payload) {
+    if (cut.of_class && !cut.cut.empty() && cut.cut.front().payload) {
         std::ranges::sort(cut_edges);
         payload_edges_ = std::move(cut_edges);
     }

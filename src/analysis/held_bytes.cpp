@@ -28,7 +28,7 @@ std::vector<std::uint32_t> holders_first(const std::vector<std::uint32_t>& compo
 HeldBytes::HeldBytes(const LogicalGraph& graph,
                      const StrongComponents& components,
                      const Sample& sample)
-    : component_of_(components.of) {
+    : component_of_(components.of), owned_(graph.nodes()) {
     list_owned(graph, sample);
     find_variables(graph);
     const std::vector<std::uint32_t> nodes = holders_first(components.of, components.count());
@@ -41,17 +41,16 @@ HeldBytes::HeldBytes(const LogicalGraph& graph,
 }
 
 void HeldBytes::list_owned(const LogicalGraph& graph, const Sample& sample) {
-    first_owned_.assign(graph.nodes() + 1, 0);
+    const auto node_of = [&](const model::DeviceOwner& owner) {
+        return graph.logical_of[index_of(owner.node)];
+    };
     for (const model::DeviceOwner& owner : sample.owners) {
-        ++first_owned_[graph.logical_of[index_of(owner.node)] + 1];
+        owned_.count(node_of(owner));
     }
-    std::partial_sum(first_owned_.begin(), first_owned_.end(), first_owned_.begin());
-    std::vector<std::uint32_t> next(first_owned_.begin(), first_owned_.end() - 1);
-    owned_.resize(sample.owners.size());
+    owned_.begin_filling();
     for (const model::DeviceOwner& owner : sample.owners) {
         const model::Storage& storage = sample.storages[index_of(owner.storage)];
-        owned_[next[graph.logical_of[index_of(owner.node)]]++] = {
-            owner.storage, storage.released ? storage.bytes : 0};
+        owned_.fill(node_of(owner), {owner.storage, storage.released ? storage.bytes : 0});
     }
 }
 

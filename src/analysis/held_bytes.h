@@ -78,8 +78,7 @@ class HeldBytes {
 
     // What `node` itself owns.
     [[nodiscard]] std::span<const Owned> owned_by(std::uint32_t node) const {
-        return std::span(owned_).subspan(first_owned_[node],
-                                         first_owned_[node + 1] - first_owned_[node]);
+        return owned_.of(node);
     }
 
     [[nodiscard]] std::size_t storages() const { return keeper_.size(); }
@@ -126,16 +125,15 @@ class HeldBytes {
     std::vector<std::uint32_t> position_of_component_;  // of a trivial one: its node's
     std::uint32_t first_storage_ = 0;                   // position
     DominatorTree tree_;
-    std::vector<std::uint64_t> kept_;         // per position
-    std::vector<std::uint64_t> kept_alone_;   // the same without what loops further down keep
-    std::vector<std::uint64_t> held_;         // per component
-    std::vector<std::uint32_t> keeper_;       // per storage
-    std::vector<bool> hangs_off_loop_;        // per component
-    std::vector<bool> leads_to_owner_;        // per component
-    std::vector<bool> one_way_;               // per component
-    std::vector<bool> unheld_;                // per component
-    std::vector<std::uint32_t> first_owned_;  // per node, in owned_
-    std::vector<Owned> owned_;
+    std::vector<std::uint64_t> kept_;        // per position
+    std::vector<std::uint64_t> kept_alone_;  // the same without what loops further down keep
+    std::vector<std::uint64_t> held_;        // per component
+    std::vector<std::uint32_t> keeper_;      // per storage
+    std::vector<bool> hangs_off_loop_;       // per component
+    std::vector<bool> leads_to_owner_;       // per component
+    std::vector<bool> one_way_;              // per component
+    std::vector<bool> unheld_;               // per component
+    Rows<Owned> owned_;                      // per node
     // Per component with a loop: variables_ whose bytes it keeps.
     std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> variables_kept_;
     std::vector<bool> hangs_off_unheld_;  // per storage

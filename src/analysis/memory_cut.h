@@ -38,8 +38,8 @@ class MemoryCutter {
     const LogicalGraph& graph_;
     const HeldBytes& held_;
     bool indexed_ = false;     // holders_ and owners_ are filled, as the first search needs them
-    Rows holders_;             // per node: of the references to it
-    Rows owners_;              // per storage: logical nodes
+    Rows<> holders_;           // per node: of the references to it
+    Rows<> owners_;            // per storage: logical nodes
     std::uint64_t work_left_;  // nodes and references
 };
 

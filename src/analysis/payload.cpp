@@ -90,9 +90,7 @@ std::vector<Candidate> to_candidates(const LogicalGraph& graph,
                                      bool of_class) {
     std::vector<Candidate> candidates;
     for (Payload& payload : payloads) {
-        const double share = payload.bytes == held
-                                 ? 1
-                                 : static_cast<double>(payload.bytes) / static_cast<double>(held);
+        const double share = static_cast<double>(payload.bytes) / static_cast<double>(held);
         candidates.push_back(to_candidate(graph, std::move(payload.edges), share, of_class));
     }
     return candidates;
