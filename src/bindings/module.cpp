@@ -3,6 +3,7 @@
 #include <pybind11/pybind11.h>
 
 #include <exception>
+#include <string>
 #include <utility>
 
 #include "bindings/bind_catalog.h"
@@ -47,6 +48,26 @@ PyObject* refuse(const char* reason) {
     return nullptr;
 }
 
+// What pickle and copy ask for. `object` would answer for old protocols by making an instance of a
+// base class that has no C++ object, which ends the process.
+void refuse_to_pickle(pybind11::module_& module) {
+    const auto raise = [](const pybind11::object& self, const pybind11::args&) {
+        throw pybind11::type_error(
+            "cannot pickle or copy a " +
+            pybind11::type::of(self).attr("__name__").cast<std::string>() +
+            ": Report.save() writes a report to a file, and Report.load() reads it back");
+    };
+    PyTypeObject* const metaclass = pybind11::detail::get_internals().default_metaclass;
+    for (const auto& [name, value] : pybind11::dict(module.attr("__dict__"))) {
+        if (Py_IS_TYPE(value.ptr(), metaclass)) {
+            for (const char* method : {"__reduce__", "__reduce_ex__"}) {
+                value.attr(method) = pybind11::cpp_function(
+                    raise, pybind11::name(method), pybind11::is_method(value));
+            }
+        }
+    }
+}
+
 }  // namespace
 
 // PYBIND11_MODULE() in its two halves, because the first of them has room for this question.
@@ -62,4 +83,5 @@ PYBIND11_MODULE_EXEC(_native, module) {
     cyclewatch::bindings::bind_report(module);
     cyclewatch::bindings::bind_watch(module);
     cyclewatch::bindings::bind_program(module);
+    refuse_to_pickle(module);
 }

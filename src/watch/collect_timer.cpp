@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/signals_blocked.h"
 #include "python/guards.h"
 #include "python/references.h"
 
@@ -80,6 +81,7 @@ Running running;
 
 void collect_every(std::chrono::duration<double> period) {
     stop_collecting();
+    const base::SignalsBlocked blocked;
     running = {new Timer(period), ::getpid()};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watch/report_writer.h"
 
+#include <cxxabi.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/signals_blocked.h"
 #include "watch/atomic_file.h"
 
 namespace cyclewatch::watch {
@@ -130,6 +132,7 @@ void ReportWriter::changed(bool soon) noexcept {
         return;
     }
     try {
+        const base::SignalsBlocked blocked;
         std::thread([self = shared_from_this()] { self->run(); }).detach();
         running_ = true;
     } catch (...) {
@@ -138,6 +141,9 @@ void ReportWriter::changed(bool soon) noexcept {
 }
 
 void ReportWriter::run() noexcept {
+    // What this thread needs to throw lies in memory that the loader gets when it is first used,
+    // and for want of which it ends the process: now, and not when memory has run out.
+    abi::__cxa_get_globals();
     std::unique_lock lock(mutex_);
     while (dirty_) {
         write_unlocked(lock);

@@ -35,6 +35,7 @@ ENDS = {
     "leave_from_a_thread": 0,
     "exit_handlers_that_leak": 0,
     "collect_while_the_interpreter_ends": 0,
+    "signal_that_the_program_takes_itself": 0,
 }
 
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports as values: what they say of processes and steps, and how several become one."""
 
+import copy
 import gc
 import json
+import pickle
 
 import pytest
 
@@ -143,3 +145,16 @@ def test_an_endless_device_is_no_report():
 def test_what_is_no_step_is_refused_in_words(step, error, words):
     with cyclewatch.watch(devices=("cpu",)) as watch, pytest.raises(error, match=words):
         watch.step(step)
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_what_is_native_says_how_to_keep_it_instead_of_being_pickled(protocol):
+    report = report_of(8)
+    for value in (report, report.findings[0], report.findings[0].cuts[0], report.processes[0]):
+        with pytest.raises(TypeError, match=r"save\(\) writes a report to a file"):
+            pickle.dumps(value, protocol)
+        for reduced in (value.__reduce__, lambda value=value: value.__reduce_ex__(protocol)):
+            with pytest.raises(TypeError, match=type(value).__name__):
+                reduced()
+        with pytest.raises(TypeError, match="copy"):
+            copy.copy(value)

@@ -395,6 +395,17 @@ def collect_while_the_interpreter_ends():
     expect(8)
 
 
+def signal_that_the_program_takes_itself():
+    """The thread that writes was started before the program blocks the signal."""
+    start()
+    leak()
+    expect(8)
+    assert len(os.listdir("/proc/self/task")) == 2
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+    os.kill(os.getpid(), signal.SIGUSR1)
+    assert signal.sigtimedwait({signal.SIGUSR1}, 60).si_signo == signal.SIGUSR1
+
+
 ACTS = {
     "fork_in_gc_callback: start": fork_in_gc_callback("start"),
     "fork_in_gc_callback: stop": fork_in_gc_callback("stop"),
@@ -412,6 +423,7 @@ for act in (
     *(thread_that_stops_the_watch_for_ever,),
     *(leave_at_once, leave_in_a_finalizer, leave_in_a_callback, leave_by_an_error),
     *(leave_from_a_thread, exit_handlers_that_leak, collect_while_the_interpreter_ends),
+    *(signal_that_the_program_takes_itself,),
 ):
     ACTS[act.__name__] = act
 
