@@ -142,8 +142,9 @@ void ReportWriter::changed(bool soon) noexcept {
 
 void ReportWriter::run() noexcept {
     // What this thread needs to throw lies in memory that the loader gets when it is first used,
-    // and for want of which it ends the process: now, and not when memory has run out.
-    abi::__cxa_get_globals();
+    // and for want of which it ends the process: now, and not when memory has run out. Kept, or the
+    // compiler would leave the call out.
+    [[maybe_unused]] const void* volatile needed_to_throw = abi::__cxa_get_globals();
     std::unique_lock lock(mutex_);
     while (dirty_) {
         write_unlocked(lock);
