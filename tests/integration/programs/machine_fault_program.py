@@ -25,7 +25,7 @@ cyclewatch.register_owner(
 def make_finding(number):
     """One loop of a kind that was not seen before."""
     owner = Owner()
-    owner.__dict__ = {f"loop_{number}": owner}
+    owner.__dict__ = {f"loop_{number}_": owner}  # not the number last: that would be a series
     del owner
     gc.collect()
 
