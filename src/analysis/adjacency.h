@@ -48,4 +48,22 @@ class Rows {
     std::vector<Item> items_;
 };
 
+// The positions in `row_of`, listed by the row that each names, rising in each row; UINT32_MAX is
+// in none.
+inline Rows<> listed_by(std::span<const std::uint32_t> row_of, std::size_t rows) {
+    Rows<> listed(rows);
+    for (const std::uint32_t row : row_of) {
+        if (row != UINT32_MAX) {
+            listed.count(row);
+        }
+    }
+    listed.begin_filling();
+    for (std::uint32_t i = 0; i < row_of.size(); ++i) {
+        if (row_of[i] != UINT32_MAX) {
+            listed.fill(row_of[i], i);
+        }
+    }
+    return listed;
+}
+
 }  // namespace cyclewatch::analysis

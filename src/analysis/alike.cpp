@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/alike.h"
 
-#include <numeric>
 #include <unordered_map>
 #include <utility>
 
@@ -43,7 +42,7 @@ std::vector<std::uint64_t> holders_of(const LogicalGraph& graph, const Component
 // The number of `key`, which is the next one if it was not met before.
 template <typename Numbers, typename Key>
 std::uint32_t number_of(Numbers& numbers, const Key& key) {
-    const auto next = static_cast<std::uint32_t>(numbers.size());
+    const auto next = numbers.size();
     return numbers.try_emplace(key, next).first->second;
 }
 
@@ -64,7 +63,7 @@ AlikeReferences::Groups AlikeReferences::group_kinds(const LogicalGraph& graph,
         kinds.push_back(
             number_of(numbers, Kind{holders[component.holder[e]], label.kind, label.name, target}));
     }
-    return {std::move(kinds), static_cast<std::uint32_t>(numbers.size())};
+    return {std::move(kinds), numbers.size()};
 }
 
 AlikeReferences::Groups AlikeReferences::group_cells(const LogicalGraph& graph,
@@ -76,32 +75,7 @@ AlikeReferences::Groups AlikeReferences::group_cells(const LogicalGraph& graph,
         const std::uint32_t cell = graph.edges[edge].cell;
         cells.push_back(cell == kNone ? kNone : number_of(numbers, cell));
     }
-    return {std::move(cells), static_cast<std::uint32_t>(numbers.size())};
-}
-
-AlikeReferences::Groups::Groups(std::vector<std::uint32_t> number_of, std::uint32_t numbers)
-    : number_of_(std::move(number_of)), first_(numbers + 1, 0) {
-    for (const std::uint32_t number : number_of_) {
-        if (number != kNone) {
-            ++first_[number + 1];
-        }
-    }
-    std::partial_sum(first_.begin(), first_.end(), first_.begin());
-    std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
-    members_.resize(first_.back());
-    for (std::uint32_t e = 0; e < number_of_.size(); ++e) {
-        if (number_of_[e] != kNone) {
-            members_[next[number_of_[e]]++] = e;
-        }
-    }
-}
-
-std::span<const std::uint32_t> AlikeReferences::Groups::with(std::uint32_t e) const {
-    const std::uint32_t number = number_of_[e];
-    if (number == kNone) {
-        return {};
-    }
-    return std::span(members_).subspan(first_[number], first_[number + 1] - first_[number]);
+    return {std::move(cells), numbers.size()};
 }
 
 }  // namespace cyclewatch::analysis

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "analysis/adjacency.h"
 #include "analysis/component.h"
 
 namespace cyclewatch::analysis {
@@ -30,14 +32,16 @@ class AlikeReferences {
     // References by a number that each of them has; kNone: it is in no group.
     class Groups {
       public:
-        Groups() = default;
-        Groups(std::vector<std::uint32_t> number_of, std::uint32_t numbers);
-        [[nodiscard]] std::span<const std::uint32_t> with(std::uint32_t e) const;
+        Groups(std::vector<std::uint32_t> number_of, std::size_t numbers)
+            : number_of_(std::move(number_of)), members_(listed_by(number_of_, numbers)) {}
+        [[nodiscard]] std::span<const std::uint32_t> with(std::uint32_t e) const {
+            return number_of_[e] == kNone ? std::span<const std::uint32_t>{}
+                                          : members_.of(number_of_[e]);
+        }
 
       private:
         std::vector<std::uint32_t> number_of_;
-        std::vector<std::uint32_t> first_;
-        std::vector<std::uint32_t> members_;
+        Rows<> members_;
     };
 
     static Groups group_kinds(const LogicalGraph& graph, const Component& component);

@@ -14,23 +14,13 @@ ComponentCutter::ComponentCutter(const LogicalGraph& graph,
       components_(components),
       held_(held),
       is_owner_(is_owner),
-      first_member_(components.count() + 1, 0),
-      members_(graph.nodes()),
-      position_(graph.nodes()) {
-    for (const std::uint32_t component : components.of) {
-        ++first_member_[component + 1];
-    }
-    std::partial_sum(first_member_.begin(), first_member_.end(), first_member_.begin());
-    std::vector<std::uint32_t> next(first_member_.begin(), first_member_.end() - 1);
-    for (std::uint32_t node = 0; node < graph.nodes(); ++node) {
-        members_[next[components.of[node]]++] = node;
-    }
-}
+      members_(listed_by(components.of, components.count())),
+      position_(graph.nodes()) {}
 
 Component ComponentCutter::cut_out(std::uint32_t component) {
     Component result;
-    result.nodes.assign(members_.begin() + first_member_[component],
-                        members_.begin() + first_member_[component + 1]);
+    const std::span<const std::uint32_t> members = members_.of(component);
+    result.nodes.assign(members.begin(), members.end());
     // By what they are, not by their numbers: everything later that takes "the first" relies on it.
     std::stable_sort(
         result.nodes.begin(), result.nodes.end(), [this](std::uint32_t a, std::uint32_t b) {

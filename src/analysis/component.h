@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "analysis/adjacency.h"
 #include "analysis/held_bytes.h"
 #include "analysis/logical_graph.h"
 
@@ -40,8 +41,7 @@ class ComponentCutter {
     const StrongComponents& components_;
     const HeldBytes& held_;
     std::span<const char> is_owner_;
-    std::vector<std::uint32_t> first_member_;
-    std::vector<std::uint32_t> members_;
+    Rows<> members_;                       // logical nodes by component
     std::vector<std::uint32_t> position_;  // per logical node; valid inside its own component
 };
 

@@ -63,10 +63,6 @@ class Search {
             result.without_cut = &patterns::kClassOnEachCall;
         }
         result.freed_share = freed_share(result.cut);
-        if (!result.cut.empty() && !result.cut.front().payload &&
-            held_.hangs_off_loop(component_.nodes.front())) {
-            result.freed_share = 0;  // another loop keeps all this one's objects as well
-        }
         result.tie =
             result.cut.size() == 1 && !result.alternatives.empty() &&
             result.cut.front().payload == result.alternatives.front().payload &&
@@ -314,12 +310,13 @@ class Search {
         }
     }
 
-    // References on the loop free all of it, or, if loops are left, nobody knows how much.
-    static double freed_share(const std::vector<Candidate>& cut) {
+    // References on the loop free all of it; nothing, if another loop leads to this one and so
+    // keeps its objects as well; and if loops are left, nobody knows how much.
+    [[nodiscard]] double freed_share(const std::vector<Candidate>& cut) const {
         double share = 0;
         for (const Candidate& candidate : cut) {
             if (!candidate.payload) {
-                return candidate.enough ? 1 : 0;
+                return candidate.enough && !held_.hangs_off_loop(component_.nodes.front()) ? 1 : 0;
             }
             share += candidate.share;
         }

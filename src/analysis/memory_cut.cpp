@@ -60,10 +60,10 @@ class MemoryCutSearch {
             total += wanted.bytes;
         }
         // All of it if few references do; else one storage after the other, the heaviest first.
-        std::uint64_t freed = take_out(everything_, most, cut);
+        std::uint64_t freed = take_out(everything_, most, cut) ? freed_bytes() : 0;
         const std::size_t tries = std::min(wanted_.size(), kMostTries);
         for (std::size_t i = 0; i < tries && work_left_ > 0 && freed < total - total / 2; ++i) {
-            freed = take_out(wanted_[i].sink, most, cut);
+            freed = take_out(wanted_[i].sink, most, cut) ? freed_bytes() : freed;
         }
         if (freed < total - total / 2) {
             return {};
@@ -75,15 +75,16 @@ class MemoryCutSearch {
     }
 
   private:
-    // Adds what keeps `sink`, unless that would be more than `most` in all; returns what is free.
-    std::uint64_t take_out(std::uint32_t sink, std::size_t most, MemoryCut& cut) {
+    // Adds what keeps `sink`, unless that would be more than `most` in all; true if there was any.
+    bool take_out(std::uint32_t sink, std::size_t most, MemoryCut& cut) {
         work(items_.size() * (most + 2));  // a search for each unit, and two more
-        for (const std::uint32_t arc :
-             network_.minimum_cut(source_, sink, most - cut.items.size()).arcs) {
+        const std::vector<std::uint32_t> arcs =
+            network_.minimum_cut(source_, sink, most - cut.items.size()).arcs;
+        for (const std::uint32_t arc : arcs) {
             network_.take_out(arc);
             cut.items.push_back(items_[arc]);
         }
-        return freed_bytes();
+        return !arcs.empty();
     }
 
     void work(std::uint64_t done) { work_left_ -= std::min(work_left_, done); }

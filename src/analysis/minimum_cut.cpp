@@ -48,11 +48,10 @@ void FlowNetwork::forget_flow() {
 FlowNetwork::MinimumCut FlowNetwork::minimum_cut(std::uint32_t source,
                                                  std::uint32_t sink,
                                                  std::size_t most) {
-    std::size_t flow = 0;
+    std::vector<std::uint32_t> came_by = search(source);
     // One unit at a time: no arc that can be cut has room for more.
-    for (std::vector<std::uint32_t> came_by = search(source); came_by[sink] != kEnd;
-         came_by = search(source)) {
-        if (++flow > most) {
+    for (std::size_t flow = 1; came_by[sink] != kEnd; ++flow, came_by = search(source)) {
+        if (flow > most) {
             forget_flow();
             return {};
         }
@@ -67,9 +66,11 @@ FlowNetwork::MinimumCut FlowNetwork::minimum_cut(std::uint32_t source,
         }
     }
     MinimumCut cut{true, {}};
-    const std::vector<bool> near = reached_from(source);
+    const auto is_near = [&](std::uint32_t vertex) {
+        return vertex == source || came_by[vertex] != kEnd;
+    };
     for (std::uint32_t arc = 0; arc < arcs_.size(); arc += 2) {
-        if (arcs_[arc].flow > 0 && near[arcs_[arc ^ 1].to] && !near[arcs_[arc].to]) {
+        if (arcs_[arc].flow > 0 && is_near(arcs_[arc ^ 1].to) && !is_near(arcs_[arc].to)) {
             cut.arcs.push_back(arc / 2);
         }
     }

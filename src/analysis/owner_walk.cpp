@@ -2,7 +2,6 @@
 #include "analysis/owner_walk.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "analysis/names.h"
 #include "base/stable_hash.h"
@@ -21,13 +20,22 @@ std::uint64_t combine(std::uint64_t a, std::uint64_t b) {
     return a ^ (a >> 32);
 }
 
+// The logical node of each owner.
+std::vector<std::uint32_t> owner_nodes(const LogicalGraph& graph, const Sample& sample) {
+    std::vector<std::uint32_t> nodes;
+    nodes.reserve(sample.owners.size());
+    for (const model::DeviceOwner& owner : sample.owners) {
+        nodes.push_back(graph.logical_of[index_of(owner.node)]);
+    }
+    return nodes;
+}
+
 }  // namespace
 
 OwnerWalk::OwnerWalk(const LogicalGraph& graph, const Sample& sample)
     : graph_(graph),
       sample_(sample),
-      first_owner_(graph.nodes() + 1, 0),
-      owners_of_(sample.owners.size()),
+      owners_of_(listed_by(owner_nodes(graph, sample), graph.nodes())),
       seen_(graph.nodes(), 0),
       storage_seen_(sample.storages.size(), 0),
       came_by_(graph.nodes(), kNone),
@@ -48,12 +56,6 @@ OwnerWalk::OwnerWalk(const LogicalGraph& graph, const Sample& sample)
                              .add(std::to_string(storage.bytes))
                              .add(allocation_of(graph, owner))
                              .value());
-        ++first_owner_[graph.logical_of[index_of(owner.node)] + 1];
-    }
-    std::partial_sum(first_owner_.begin(), first_owner_.end(), first_owner_.begin());
-    std::vector<std::uint32_t> next(first_owner_.begin(), first_owner_.end() - 1);
-    for (std::uint32_t i = 0; i < sample.owners.size(); ++i) {
-        owners_of_[next[graph.logical_of[index_of(sample.owners[i].node)]]++] = i;
     }
 }
 
@@ -71,8 +73,7 @@ void OwnerWalk::visit(std::uint32_t node, std::uint32_t by, std::uint64_t path, 
 }
 
 void OwnerWalk::collect(std::uint32_t node) {
-    for (std::uint32_t i = first_owner_[node]; i < first_owner_[node + 1]; ++i) {
-        const std::uint32_t owner = owners_of_[i];
+    for (const std::uint32_t owner : owners_of_.of(node)) {
         reached_.push_back({owner, combine(path_[node], looks_[owner]), way_[node]});
         const std::size_t storage = index_of(sample_.owners[owner].storage);
         if (storage_seen_[storage] != walks_) {

@@ -49,8 +49,7 @@ class OwnerWalk {
     const LogicalGraph& graph_;
     const Sample& sample_;
     std::vector<std::uint64_t> looks_;         // per owner: hash of type, size, shape ...
-    std::vector<std::uint32_t> first_owner_;   // per logical node: into owners_of_
-    std::vector<std::uint32_t> owners_of_;     // owner indices by node
+    Rows<> owners_of_;                         // per logical node: owner indices
     std::vector<std::uint64_t> label_hash_;    // per text
     std::vector<std::uint32_t> seen_;          // per node: number of the walk
     std::vector<std::uint32_t> storage_seen_;  // per storage

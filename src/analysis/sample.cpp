@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analysis/adjacency.h"
 #include "analysis/logical_graph.h"
 
 namespace cyclewatch::analysis {
@@ -17,29 +18,6 @@ namespace {
 
 // Everything about a cluster as a row of numbers: equal rows, equal clusters.
 using Form = std::u32string;
-
-// Items listed by the cluster they are of.
-class Lists {
-  public:
-    Lists(const std::vector<std::uint32_t>& cluster_of, std::uint32_t clusters)
-        : first_(clusters + 1, 0), items_(cluster_of.size()) {
-        for (const std::uint32_t cluster : cluster_of) {
-            ++first_[cluster + 1];
-        }
-        std::partial_sum(first_.begin(), first_.end(), first_.begin());
-        std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
-        for (std::uint32_t item = 0; item < cluster_of.size(); ++item) {
-            items_[next[cluster_of[item]]++] = item;
-        }
-    }
-    [[nodiscard]] std::span<const std::uint32_t> of(std::uint32_t cluster) const {
-        return std::span(items_).subspan(first_[cluster], first_[cluster + 1] - first_[cluster]);
-    }
-
-  private:
-    std::vector<std::uint32_t> first_;
-    std::vector<std::uint32_t> items_;
-};
 
 // Per node its cluster: all it is connected with, whichever way references go. Numbered in the
 // order of their first nodes.
@@ -74,8 +52,8 @@ class Sampler {
         : observation_(observation),
           graph_(observation.graph),
           cluster_of_(clusters_of(graph_, clusters_)),
-          nodes_(cluster_of_, clusters_),
-          owners_(clusters_of_owners(), clusters_),
+          nodes_(listed_by(cluster_of_, clusters_)),
+          owners_(listed_by(clusters_of_owners(), clusters_)),
           place_(graph_.nodes.size()),
           storage_number_(observation.storages.size(), kNone) {
         for (std::uint32_t cluster = 0; cluster < clusters_; ++cluster) {
@@ -248,8 +226,8 @@ class Sampler {
     const model::ReferenceGraph& graph_;
     std::uint32_t clusters_ = 0;
     std::vector<std::uint32_t> cluster_of_;  // per node
-    Lists nodes_;
-    Lists owners_;
+    Rows<> nodes_;
+    Rows<> owners_;
     std::vector<std::uint32_t> place_;           // per node: in its cluster
     std::vector<std::uint32_t> storage_number_;  // per storage: in its cluster
     std::map<Look, std::uint32_t> looks_;

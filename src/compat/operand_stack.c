@@ -51,14 +51,12 @@ static struct cyclewatch_operand called_by(PyObject* name) {
     return value;
 }
 
-static PyObject* name_number(PyCodeObject* code, int index) {
-    return index < PyTuple_GET_SIZE(code->co_names) ? PyTuple_GET_ITEM(code->co_names, index)
-                                                    : NULL;
+static PyObject* item(PyObject* tuple, int index) {
+    return index < PyTuple_GET_SIZE(tuple) ? PyTuple_GET_ITEM(tuple, index) : NULL;
 }
 
-static PyObject* constant_number(PyCodeObject* code, int index) {
-    return index < PyTuple_GET_SIZE(code->co_consts) ? PyTuple_GET_ITEM(code->co_consts, index)
-                                                     : NULL;
+static PyObject* name_number(PyCodeObject* code, int index) {
+    return item(code->co_names, index);
 }
 
 static uint32_t bit(int variable) {
@@ -279,17 +277,14 @@ static int follow_values(struct cyclewatch_operand_stack* stack,
     struct cyclewatch_operand constant = kNothingKnown;
     switch (opcode) {
         case LOAD_CONST:
-            constant.constant = constant_number(code, argument);
-            constant.is_constant = 1;
-            push(operands, constant);
-            return 1;
 #if CYCLEWATCH_COMPILER_BORROWS_VARIABLES
         case LOAD_SMALL_INT:
         case LOAD_COMMON_CONSTANT:
+#endif
+            constant.constant = opcode == LOAD_CONST ? item(code->co_consts, argument) : NULL;
             constant.is_constant = 1;
             push(operands, constant);
             return 1;
-#endif
         case CALL:
             call(stack, code, argument);
             return 1;
