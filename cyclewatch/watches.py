@@ -81,7 +81,7 @@ class Watch:
 
     @property
     def report_paths(self) -> list[str]:
-        """The files of the report; none until something was found."""
+        """The files of the report; none until something was found, none that failed."""
         return self._native_watch.report_paths()
 
     @property

@@ -70,17 +70,18 @@ class WholeProgram:
             gc.collect()
         self._watch.stop()
         self._leave_empty_report()
+        self._tell_failures()
         findings = [each for each in self._watch.report().findings if each.standing == "new"]
         if not findings or (os.getpid() != self._process and not self._settings["follow_fork"]):
             return
         if self._settings["fail"]:
             _native.fail(FAILED)
-        if not self._quiet:
+        if self._tells():
             self._tell(findings)
 
     def _leave_empty_report(self) -> None:
         # A file that was asked for by name is there afterwards, to be compared with others.
-        if not self._named or self._watch.report_paths or os.getpid() != self._process:
+        if not self._named or os.getpid() != self._process or self._has_report():
             return
         report = self._watch.report()
         try:
@@ -88,16 +89,37 @@ class WholeProgram:
                 contents = getattr(report, f"to_{name}")().encode()
                 _native.write_file(path, contents, replace=self._replace)
         except OSError as error:
-            print(f"cyclewatch could not write {path}: {error.strerror}", file=sys.stderr)
+            self._tell_failure(f"cyclewatch could not write {path}: {error.strerror}")
+
+    def _has_report(self) -> bool:
+        """Whether there was something to report, and so a file to write."""
+        native = self._watch._native_watch
+        return bool(native.report_paths() or native.report_failures())
+
+    def _tell_failures(self) -> None:
+        if self._settings["warn"]:
+            return  # the log has told it
+        # Of a file that was not asked for by name whoever reads standard error knows nothing.
+        if (self._named and os.getpid() == self._process) or self._tells():
+            for sentence in self._watch._native_watch.report_failures():
+                self._tell_failure(sentence)
+
+    def _tell_failure(self, sentence: str) -> None:
+        if sys.stderr is not None:
+            text = f"{sentence}; make room there, or name another place"
+            print(_native.clean_text(text), file=sys.stderr)
+
+    def _tells(self) -> bool:
+        # Where standard error is read by a program, it gets what it would have got without us.
+        if self._quiet or sys.stderr is None:
+            return False
+        return self._settings["fail"] or sys.stderr.isatty()
 
     def _tell(self, findings: list[Finding]) -> None:
-        # Where standard error is read by a program, it gets what it would have got without us.
         if self._settings["fail"]:
             text = "\n\n".join(each.to_text(rank) for rank, each in enumerate(findings, 1))
-        elif sys.stderr is not None and sys.stderr.isatty():
-            text = _native.clean_text(findings[0].headline)
         else:
-            return
+            text = _native.clean_text(findings[0].headline)
         paths = self._watch.report_paths
         print(text, *(f"report: {path}" for path in paths), sep="\n", file=sys.stderr)
 

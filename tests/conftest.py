@@ -143,6 +143,12 @@ def failing_allocator():
     return built_library("libfailing_allocator.so")
 
 
+@pytest.fixture(scope="session")
+def failing_disk():
+    """Path of a library to preload: a call in writing a report fails as FAILING_DISK says then."""
+    return built_library("libfailing_disk.so")
+
+
 def pytest_collection_modifyitems(items):
     """Skip tests that need a GPU where there is none."""
     on_gpu = [item for item in items if item.get_closest_marker("gpu")]

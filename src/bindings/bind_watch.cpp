@@ -89,6 +89,14 @@ py::str path_text(const std::string& path) {
     return py::reinterpret_steal<py::str>(text);
 }
 
+py::list path_texts(const std::vector<std::string>& paths) {
+    py::list texts;
+    for (const std::string& path : paths) {
+        texts.append(path_text(path));
+    }
+    return texts;
+}
+
 py::object path_or_none(const std::string& path) {
     return path.empty() ? py::object(py::none()) : py::object(path_text(path));
 }
@@ -196,15 +204,14 @@ void bind_native_watch(py::module_& module) {
             "Waits until the report file is on disk.")
         .def(
             "report_paths",
-            [](const NativeWatch& self) {
-                py::list paths;
-                for (const std::string& path : self.watch->report_paths()) {
-                    paths.append(path_text(path));
-                }
-                return paths;
-            },
+            [](const NativeWatch& self) { return path_texts(self.watch->report_paths()); },
             Locked(),
-            "The report files, empty until something was found.");
+            "The report files, empty until something was found.")
+        .def(
+            "report_failures",
+            [](const NativeWatch& self) { return path_texts(self.watch->report_failures()); },
+            Locked(),
+            "For each report file that could not be written a sentence, without its end.");
 }
 
 }  // namespace

@@ -74,6 +74,24 @@ std::error_code write_beside(const std::string& path,
     return error;
 }
 
+std::error_code move_over(const std::string& from, const std::string& path) {
+    return std::rename(from.c_str(), path.c_str()) == 0 ? std::error_code() : last_error();
+}
+
+// Never takes the place of what another process wrote. Not every file system has hard links (FAT),
+// nor every one the other (NFS).
+std::error_code move_to_free(const std::string& from, const std::string& path) {
+    if (::link(from.c_str(), path.c_str()) == 0) {
+        ::unlink(from.c_str());
+        return {};
+    }
+    const std::error_code error = last_error();
+    if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) {
+        return {};
+    }
+    return errno == EEXIST ? last_error() : error;
+}
+
 bool is_no_file(const std::string& path) {
     struct stat status {};
     return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) &&
@@ -110,11 +128,9 @@ std::error_code write_file(const std::string& path,
     if (const std::error_code error = write_beside(path, bytes, readers, temporary)) {
         return error;
     }
-    // link() instead of rename(): it refuses to replace what another process wrote.
-    const int moved = existing == Existing::keep ? ::link(temporary.c_str(), path.c_str())
-                                                 : std::rename(temporary.c_str(), path.c_str());
-    const std::error_code error = moved == 0 ? std::error_code() : last_error();
-    if (existing == Existing::keep || error) {
+    const std::error_code error =
+        existing == Existing::keep ? move_to_free(temporary, path) : move_over(temporary, path);
+    if (error) {
         ::unlink(temporary.c_str());
     }
     return error;

@@ -66,7 +66,9 @@ void ReportWriter::problem(const Sentence& sentence) noexcept {
 }
 
 ReportWriter::ReportWriter(Plan plan)
-    : plan_(std::move(plan)), written_(plan_.formats.size(), plan_.replace) {
+    : plan_(std::move(plan)),
+      written_(plan_.formats.size(), plan_.replace),
+      failures_(plan_.formats.size()) {
     choose_directory();
     choose_names();
 }
@@ -117,7 +119,20 @@ std::string ReportWriter::path() const {
 
 std::vector<std::string> ReportWriter::paths() const {
     const std::lock_guard lock(mutex_);
-    return paths_;
+    std::vector<std::string> paths;
+    for (std::size_t format = 0; format < paths_.size(); ++format) {
+        if (failures_[format].empty()) {
+            paths.push_back(paths_[format]);
+        }
+    }
+    return paths;
+}
+
+std::vector<std::string> ReportWriter::failures() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> failures = failures_;
+    std::erase(failures, "");
+    return failures;
 }
 
 void ReportWriter::changed(bool soon) noexcept {
@@ -201,14 +216,24 @@ bool ReportWriter::write_one(const model::Report& report, std::size_t format) {
     }
     const std::error_code error = put(text.value(), format);
     if (error) {
+        const std::string failure =
+            "cyclewatch could not write " + paths_[format] + ": " + error.message();
         problem([&] {
-            return "cyclewatch could not write " + paths_[format] + ": " + error.message() +
-                   ". The findings are kept in memory.";
+            return failure +
+                   ". The findings are kept in memory, for the next report; watch.report().save() "
+                   "puts them elsewhere.";
         });
+        note(format, failure);
         return false;
     }
     written_[format] = true;
+    note(format, "");
     return true;
+}
+
+void ReportWriter::note(std::size_t format, std::string failure) {
+    const std::lock_guard lock(mutex_);
+    failures_[format] = std::move(failure);
 }
 
 // Only whoever writes changes a path, so it reads it without the lock.

@@ -43,7 +43,10 @@ class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
     // not be written. Falls back to the temporary directory where the chosen one is not writable,
     // and to the next free name where another process wrote its own file first.
     [[nodiscard]] std::string path() const;
+    // Of each format, but for those that could not be written.
     [[nodiscard]] std::vector<std::string> paths() const;
+    // A sentence without its end for each of these.
+    [[nodiscard]] std::vector<std::string> failures() const;
 
     // The report changed. `soon`: write now; otherwise within a quiet period, with other changes.
     // ALLOCATES: yes; starts the thread if none runs. Never throws.
@@ -68,6 +71,8 @@ class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
     // False if a format could not be written.
     bool write_all() noexcept;
     bool write_one(const model::Report& report, std::size_t format);
+    // How it went with that format: "", or why it could not be written.
+    void note(std::size_t format, std::string failure);
     [[nodiscard]] std::error_code put(const std::string& text, std::size_t format);
     // Keeps what sentence() says, once.
     template <typename Sentence>
@@ -76,6 +81,8 @@ class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
     Plan plan_;
     std::vector<std::string> paths_;  // parallel to plan_.formats
     std::vector<bool> written_;       // ours stands there: may be replaced
+    // Parallel too: why the last attempt did not write it, "" where it did.
+    std::vector<std::string> failures_;
     mutable std::mutex mutex_;
     std::condition_variable wake_;
     std::condition_variable idle_;

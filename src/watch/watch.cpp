@@ -197,6 +197,10 @@ std::vector<std::string> Watch::report_paths() const {
     return writer_ != nullptr ? writer_->paths() : std::vector<std::string>();
 }
 
+std::vector<std::string> Watch::report_failures() const {
+    return writer_ != nullptr ? writer_->failures() : std::vector<std::string>();
+}
+
 void Watch::tell(int level, const std::string& sentence) {
     store_->note(sentence);
     if (settings_.listeners.on_log) {

@@ -86,6 +86,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     [[nodiscard]] model::Report report() const;
     [[nodiscard]] model::Stats stats() const { return ledger_->stats(); }
     [[nodiscard]] std::vector<std::string> report_paths() const;
+    [[nodiscard]] std::vector<std::string> report_failures() const;
 
     // Says `sentence` through the log and keeps it in the report's notes.
     void tell(int level, const std::string& sentence);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that cannot be written: no run ends well without a file that it was to leave."""
 
+import errno
 import os
 
 import pytest
@@ -119,3 +120,26 @@ def test_name_that_is_no_utf8_stands_in_the_sarif_file(run, project):
     result = run("--cyclewatch", "--cyclewatch-sarif=loops.sarif", name)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert r"test_\udcff.py::test_leak" in (project.path / "loops.sarif").read_text()
+
+
+def test_full_disk_fails_a_run_that_passed_and_leaves_the_old_file(
+    project, monkeypatch, failing_disk, file
+):
+    project.makepyfile(test_it=CLEAN if file != "baseline" else LEAK)
+    project.runpytest_subprocess("--cyclewatch", *OPTIONS[file])
+
+    def files():
+        paths = (project.path / "out").rglob("*")
+        return {path: path.read_bytes() for path in paths if path.is_file()}
+
+    old = files()
+    assert old
+    project.makepyfile(test_it=CLEAN)
+    monkeypatch.setenv("LD_PRELOAD", str(failing_disk))
+    monkeypatch.setenv("FAILING_DISK", f"write {errno.ENOSPC}")
+    result = project.runpytest_subprocess("--cyclewatch", *OPTIONS[file])
+    assert result.ret == pytest.ExitCode.INTERNAL_ERROR
+    (line,) = [line for line in result.outlines if "cannot be written" in line]
+    assert line.startswith(f"{WHAT[file]} {project.path}/out/")
+    assert line.endswith(" cannot be written: No space left on device")
+    assert files() == old

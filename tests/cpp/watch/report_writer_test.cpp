@@ -143,10 +143,16 @@ TEST_F(WriterTest, FlushTriesAgainWhatCouldNotBeWritten) {
     file->changed(true);
     EXPECT_FALSE(file->flush(30));
     EXPECT_EQ(file->path(), "");
+    EXPECT_TRUE(file->paths().empty());
+    const std::string failure = "cyclewatch could not write " +
+                                (folder_ / "gone" / "cyclewatch-train-7.txt").string() +
+                                ": No such file or directory";
+    EXPECT_EQ(file->failures().back(), failure);
     EXPECT_FALSE(file->take_problems().empty());
     fs::create_directory(folder_ / "gone");
     EXPECT_TRUE(file->flush(30));
     EXPECT_EQ(file->path(), (folder_ / "gone" / "cyclewatch-train-7.json").string());
+    EXPECT_TRUE(file->failures().empty());
     EXPECT_EQ(read(folder_ / "gone" / "cyclewatch-train-7.txt"), "text1");
 }
 
