@@ -2,6 +2,8 @@
 #include "analysis/cut.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <optional>
 #include <set>
 
@@ -88,9 +90,7 @@ class Search {
             candidate.score = score_of(view, i);
             ranked.push_back(std::move(candidate));
         }
-        std::stable_sort(ranked.begin(), ranked.end(), [](const Candidate& a, const Candidate& b) {
-            return a.score > b.score;
-        });
+        std::ranges::stable_sort(ranked, std::greater{}, &Candidate::score);
         ranked.resize(std::min(ranked.size(), kMostCandidates));
         return ranked;
     }
@@ -215,7 +215,7 @@ class Search {
 
     // The smallest set of candidates that score at least `floor`, or nothing.
     void fill_set(std::vector<Candidate>& set, const Loop& first, int floor) {
-        for (std::size_t size = 2; size <= kMostInSet && set.empty(); ++size) {
+        for (std::size_t size = 1; size <= kMostInSet && set.empty(); ++size) {
             complete(set, first, size, floor);
         }
         drop_needless(set);
@@ -265,12 +265,16 @@ class Search {
     }
 
     // Adds up to `room` candidates that score `floor` to `set` such that no loop is left; false,
-    // and nothing added, if there are none. A set that ends all loops has a reference of each loop:
-    // so those of one loop are tried in turn, each with the best for what it leaves.
+    // and nothing added, if there are none. A set that ends all loops has a reference of each loop,
+    // or of its way to the memory: so those of one loop are tried in turn, each with the best for
+    // what it leaves.
     bool complete(std::vector<Candidate>& set, const Loop& loop, std::size_t room, int floor) {
-        for (Candidate& candidate : rank(loop)) {
+        std::vector<Candidate> ranked = rank(loop);
+        std::ranges::move(rank_way(way_to_memory(component_, loop, dead_)),
+                          std::back_inserter(ranked));
+        for (Candidate& candidate : ranked) {
             if (candidate.score < floor) {
-                break;
+                continue;
             }
             const std::vector<char> before = dead_;
             all_alike(candidate);
@@ -286,6 +290,26 @@ class Search {
             set.pop_back();
         }
         return false;
+    }
+
+    // The references of `way`, best first, each judged on the shortest loop that it is on.
+    [[nodiscard]] std::vector<Candidate> rank_way(const std::vector<std::uint32_t>& way) const {
+        std::vector<Candidate> ranked;
+        for (const std::uint32_t e : way) {
+            std::vector<char> others(dead_.size(), 0);
+            const std::uint32_t holder = component_.holder[e];
+            for (std::uint32_t o = component_.first[holder]; o < component_.first[holder + 1];
+                 ++o) {
+                others[o] = o == e ? 0 : 1;
+            }
+            for (Candidate& candidate : rank(shortest_loop(component_, holder, others))) {
+                if (candidate.edges.front() == e) {
+                    ranked.push_back(std::move(candidate));
+                }
+            }
+        }
+        std::ranges::stable_sort(ranked, std::greater{}, &Candidate::score);
+        return ranked;
     }
 
     // A loop through which an owner is still held.

@@ -199,4 +199,36 @@ Loop choose_loop(const LogicalGraph& graph,
     return best;
 }
 
+std::vector<std::uint32_t> way_to_memory(const Component& component,
+                                         const Loop& loop,
+                                         std::span<const char> dead) {
+    std::vector<std::uint32_t> came_by(component.size(), kNone);
+    std::vector<char> seen(component.size(), 0);
+    std::vector<std::uint32_t> queue;
+    for (const std::uint32_t e : loop) {
+        queue.push_back(component.holder[e]);
+        seen[queue.back()] = 1;
+    }
+    std::vector<std::uint32_t> way;
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+        std::uint32_t node = queue[i];
+        if (component.leads_out[node] != 0) {
+            for (; came_by[node] != kNone; node = component.holder[way.back()]) {
+                way.push_back(came_by[node]);
+            }
+            std::ranges::reverse(way);
+            break;
+        }
+        for (std::uint32_t e = component.first[node]; e < component.first[node + 1]; ++e) {
+            const std::uint32_t target = component.targets[e];
+            if (dead[e] == 0 && seen[target] == 0) {
+                seen[target] = 1;
+                came_by[target] = e;
+                queue.push_back(target);
+            }
+        }
+    }
+    return way;
+}
+
 }  // namespace cyclewatch::analysis

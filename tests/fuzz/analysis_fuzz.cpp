@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small graphs against what is found the slow way: which components hold an owner, how many bytes
-// each of them alone keeps, and whether the reference to cut ends every loop that holds an owner.
+// each of them alone keeps, and whether the references to cut are the fewest that end every loop
+// that holds an owner.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,7 @@ namespace model = cyclewatch::model;
 namespace {
 
 constexpr std::uint32_t kMostNodes = 12;
+constexpr std::size_t kMostInCut = 3;  // references that a finding names together
 
 // Takes bytes one after the other; zeros once they are used up.
 class Bytes {
@@ -217,25 +219,25 @@ std::size_t edge_of(const model::Reference& reference) {
     return std::stoul(reference.label.substr(2));
 }
 
-void check_cut(const Case& one, const model::Finding& finding, std::uint32_t component) {
-    std::vector<bool> dead(one.edges.size(), false);
-    for (const model::Reference& reference : finding.cut) {
-        dead[edge_of(reference)] = true;
-    }
-    const Reach all = reach_of(one, std::vector<bool>(one.edges.size(), false));
+// True if no loop of `component` holds an owner any more once the references in `dead` are gone.
+bool ends_loops(const Case& one,
+                const Reach& all,
+                std::uint32_t component,
+                const std::vector<bool>& dead) {
     const Reach reach = reach_of(one, dead);
-    require(!finding.cut.empty() && finding.cut.size() <= 3, "one to three references to cut");
     for (std::uint32_t node = 0; node < one.nodes; ++node) {
-        if (component_of(all, node) == component && reach[node][node]) {
-            require(!holds_an_owner(one, reach, node),
-                    "the cut ends every loop that holds an owner");
+        if (component_of(all, node) == component && reach[node][node] &&
+            holds_an_owner(one, reach, node)) {
+            return false;
         }
     }
+    return true;
 }
 
-// True if three references cannot end all loops of `component`: then nothing is promised, although
-// cutting what leads from a loop to an owner may do.
-bool needs_more_than_three(const Case& one, const Reach& all, std::uint32_t component) {
+// The references from one object of `component` to another of it.
+std::vector<std::size_t> inner_references(const Case& one,
+                                          const Reach& all,
+                                          std::uint32_t component) {
     std::vector<std::size_t> inner;
     for (std::size_t e = 0; e < one.edges.size(); ++e) {
         if (component_of(all, one.edges[e].from) == component &&
@@ -243,27 +245,54 @@ bool needs_more_than_three(const Case& one, const Reach& all, std::uint32_t comp
             inner.push_back(e);
         }
     }
-    const auto ends = [&](std::size_t a, std::size_t b, std::size_t c) {
-        std::vector<bool> dead(one.edges.size(), false);
-        dead[a] = dead[b] = dead[c] = true;
-        const Reach reach = reach_of(one, dead);
-        for (std::uint32_t node = 0; node < one.nodes; ++node) {
-            if (component_of(all, node) == component && reach[node][node]) {
-                return false;
-            }
-        }
-        return true;
-    };
-    for (const std::size_t a : inner) {
-        for (const std::size_t b : inner) {
-            for (const std::size_t c : inner) {
-                if (a <= b && b <= c && ends(a, b, c)) {
-                    return false;
-                }
-            }
+    return inner;
+}
+
+// True if `room` of `inner`, from the one at `first` on, end the loops together with those in
+// `dead`.
+bool some_end_loops(const Case& one,
+                    const Reach& all,
+                    std::uint32_t component,
+                    const std::vector<std::size_t>& inner,
+                    std::size_t first,
+                    std::size_t room,
+                    std::vector<bool>& dead) {
+    if (room == 0) {
+        return ends_loops(one, all, component, dead);
+    }
+    for (std::size_t i = first; i < inner.size(); ++i) {
+        dead[inner[i]] = true;
+        const bool found = some_end_loops(one, all, component, inner, i + 1, room - 1, dead);
+        dead[inner[i]] = false;
+        if (found) {
+            return true;
         }
     }
-    return true;
+    return false;
+}
+
+// One to three references that end every loop that holds an owner, and no more than the fewest that
+// do. Nothing is promised where three cannot, although cutting what leads from a loop to an owner
+// may.
+void check_cut(const Case& one,
+               const Reach& all,
+               const model::Finding& finding,
+               std::uint32_t component) {
+    std::vector<bool> dead(one.edges.size(), false);
+    const std::vector<std::size_t> inner = inner_references(one, all, component);
+    std::size_t fewest = 1;
+    while (fewest <= kMostInCut && !some_end_loops(one, all, component, inner, 0, fewest, dead)) {
+        ++fewest;
+    }
+    if (fewest > kMostInCut) {
+        return;
+    }
+    for (const model::Reference& reference : finding.cut) {
+        dead[edge_of(reference)] = true;
+    }
+    require(!finding.cut.empty(), "there is a reference to cut");
+    require(finding.cut.size() <= fewest, "the cut is the smallest");
+    require(ends_loops(one, all, component, dead), "the cut ends every loop that holds an owner");
 }
 
 }  // namespace
@@ -289,9 +318,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                         node_name(edge.to) == finding.loop[i].target,
                     "the loop consists of references that are there");
         }
-        if (!needs_more_than_three(one, all, component)) {
-            check_cut(one, finding, component);
-        }
+        check_cut(one, all, finding, component);
     }
     require(found.size() == expected.size(), "as many findings as components that hold an owner");
     for (const auto& [component, held] : expected) {
