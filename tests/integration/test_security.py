@@ -83,14 +83,20 @@ class Keyed:
     def __init__(self):
         self.table = {f"key {secret}": self}
         self.owner = Owner()
+class Named:
+    def __init__(self, key):
+        self.table = {key: self}
+        self.owner = Owner()
 def leave():
     local = f"frame {secret}"
+    for key in f"key_{secret}", f"{secret}_key", f"clé_{secret}", f"{secret}_clé":
+        Named(key)
     return Secretive() and Keyed() and None
 watch = cyclewatch.watch(devices="cpu", budget=1, capture_values="values" in sys.argv)
 leave()
 gc.collect()
 report = watch.report()
-assert report.held_bytes == 16
+assert report.held_bytes == 48
 print(json.dumps({name: getattr(report, f"to_{name}")() for name in sys.argv[1].split(",")}))
 """
 

@@ -48,9 +48,10 @@ bool add_captured(PyObject* key, PyObject* value, ReferenceSink& sink) {
 }
 
 // True if an identifier stands in the source, as far as can be told: the compiler interns such
-// strings, if they are ASCII. One that was put together at run time ("request_17") is data.
+// strings, if they are ASCII. One that was put together at run time ("request_17") is data, and one
+// that is not ASCII cannot be told from such.
 bool stands_in_source(PyObject* key) noexcept {
-    return PyUnicode_CHECK_INTERNED(key) != 0 || !PyUnicode_IS_ASCII(key);
+    return PyUnicode_CHECK_INTERNED(key) != 0;
 }
 
 // An identifier as a key of an ordinary dict. Whether it was interned differs between versions and

@@ -489,13 +489,18 @@ TEST(Dicts, AreOneToASignatureHoweverAKeyWasMade) {
     EXPECT_EQ(labels_between(script["made"], script["held"]).find("ann"), std::string::npos);
 }
 
+// The compiler interns no key that is not ASCII, so that one cannot be told from data.
+TEST(Dicts, TellNoKeyThatIsNotAscii) {
+    PythonScript script("held = []\ntable = {'na\\u00efve': held, '\\u5909\\u6570': held}\n");
+    EXPECT_EQ(labels_between(script["table"], script["held"]), "[<str>] [<str>]");
+}
+
 TEST(Text, ReachesTheLabelAsUtf8) {
     PythonScript script(
-        "held = []\n"
-        "table = {'na\\u00efve': held, '\\u5909\\u6570': held, "
-        "'\\U00010400': held, 'a' * 500: held}\n");
-    const std::string labels = labels_between(script["table"], script["held"]);
-    EXPECT_EQ(labels, "['na\u00efve'] ['\u5909\u6570'] ['\U00010400'] [<str>]");
+        "table = {'na\\u00efve': [], '\\u5909\\u6570': [], '\\U00010400': [], 'a' * 500: []}\n");
+    CuriousList curious;
+    capture::label_references(script["table"], PartRole::none, nullptr, curious);
+    EXPECT_EQ(curious.labels, "['na\u00efve'] ['\u5909\u6570'] ['\U00010400'] [<str>] ");
 }
 
 }  // namespace
