@@ -162,8 +162,9 @@ void ReportWriter::run() noexcept {
     [[maybe_unused]] const void* volatile needed_to_throw = abi::__cxa_get_globals();
     std::unique_lock lock(mutex_);
     while (dirty_) {
+        wake_.wait_until(lock, quiet_until_, [this] { return soon_ || flushing_ > 0; });
         write_unlocked(lock);
-        wake_.wait_for(lock, plan_.quiet_period, [this] { return soon_ || flushing_ > 0; });
+        quiet_until_ = std::chrono::steady_clock::now() + plan_.quiet_period;
     }
     running_ = false;
     idle_.notify_all();

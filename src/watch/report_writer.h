@@ -90,7 +90,8 @@ class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
     bool dirty_ = false;
     bool soon_ = false;
     bool failed_ = false;  // the last attempt left something unwritten
-    int flushing_ = 0;     // calls of flush() that wait: no time for a quiet period
+    std::chrono::steady_clock::time_point quiet_until_;  // when counts may be written again
+    int flushing_ = 0;  // calls of flush() that wait: no time for a quiet period
     std::vector<std::string> problems_;
     std::vector<std::string> told_;
 };

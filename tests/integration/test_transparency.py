@@ -29,6 +29,11 @@ def timing(interpreter, threshold):
     return [] if interpreter.free_threaded else ["--threshold", threshold]
 
 
+def forget_counts(answers):
+    """Leaves of each explicit collection what it found."""
+    answers["explicit"] = [answer[1] for answer in answers["explicit"][:-3]]
+
+
 @pytest.mark.parametrize("owners", [False, True], ids=["no owners", "registered owners"])
 @pytest.mark.parametrize("threshold", [1, 7, 700])
 def test_collector_answers_the_same_with_and_without_the_watch(interpreter, owners, threshold):
@@ -40,6 +45,18 @@ def test_collector_answers_the_same_with_and_without_the_watch(interpreter, owne
     # THEN nothing is different, although the watch saw each owner
     assert_same(with_watch, without)
     assert (seen > 0) == owners
+
+
+@pytest.mark.parametrize("threshold", [1, 700])
+def test_collector_answers_the_same_under_a_watch_that_warns(interpreter, threshold):
+    # What it says makes objects, a few of which stay and count towards the next collection.
+    flags = ["--owners", *timing(interpreter, threshold)]
+    without, _ = outcome_of(interpreter, *flags)
+    with_watch, seen = outcome_of(interpreter, *flags, "--watch", "--warn")
+    for answers in (without, with_watch):
+        forget_counts(answers)
+    assert_same(with_watch, without)
+    assert seen > 0
 
 
 @pytest.mark.parametrize("threshold", [1, 700])
@@ -58,7 +75,7 @@ def test_tensor_that_a_finalizer_saves_moves_no_collection_but_the_count(torch_i
     without, _ = outcome_of(torch_interpreter, *flags)
     with_watch, seen = outcome_of(torch_interpreter, *flags, "--watch")
     for answers in (without, with_watch):
-        answers["explicit"] = [answer[1] for answer in answers["explicit"][:-3]]
+        forget_counts(answers)
     assert_same(with_watch, without)
     assert seen > 0
 
@@ -81,7 +98,7 @@ def test_trial_deletion_changes_nothing_but_which_free_list_an_object_comes_from
     # The lists it makes leave room on the interpreter's free list, which gc.get_count() shows.
     for answers in (without, with_watch):
         del answers["automatic"]
-        answers["explicit"] = [answer[1] for answer in answers["explicit"][:-3]]
+        forget_counts(answers)
     assert_same(with_watch, without)
     assert seen > 0
 

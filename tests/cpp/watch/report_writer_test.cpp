@@ -10,9 +10,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace cyclewatch::watch {
@@ -134,6 +136,24 @@ TEST_F(WriterTest, FlushWaitsForNoQuietPeriod) {
         file->changed(i % 2 == 0);
         ASSERT_TRUE(file->flush(30));
         ASSERT_EQ(read(folder_ / "cyclewatch-train-7.json"), "json" + std::to_string(i));
+    }
+}
+
+// Between a report and counts that may wait there is nothing to do: a program that forks then is
+// alone.
+TEST_F(WriterTest, LeavesNoThreadBehindWhereNothingWaits) {
+    const auto threads = [] {
+        return std::distance(fs::directory_iterator("/proc/self/task"), fs::directory_iterator());
+    };
+    const auto before = threads();
+    ReportWriter::Plan patient = plan(folder_);
+    patient.quiet_period = std::chrono::hours(1);
+    const auto file = std::make_shared<ReportWriter>(std::move(patient));
+    file->changed(true);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (threads() > before || !fs::exists(folder_ / "cyclewatch-train-7.txt")) {
+        ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+        std::this_thread::yield();
     }
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program that looks at everything the cycle collector shows, and prints it as JSON.
 
-transparency_program.py [--watch] [--owners] [--torch] [--threshold N]
+transparency_program.py [--watch [--warn]] [--owners] [--torch] [--threshold N]
 
 `--watch` turns the watch on; everything printed must be the same without it.
 """
@@ -11,9 +11,11 @@ import collections
 import functools
 import gc
 import json
+import logging
 import os
 import sys
 import sysconfig
+import warnings
 import weakref
 
 ROUNDS = 6
@@ -200,12 +202,18 @@ def start_watch(arguments):
             Buffer,
             lambda buffer: {"device": "cpu", "nbytes": buffer.nbytes, "data_ptr": id(buffer)},
         )
-    return cyclewatch.watch(devices="all", budget=1)
+    if not arguments.warn:
+        return cyclewatch.watch(devices="all", budget=1)
+    # What it says is its own; all else must be as without.
+    warnings.simplefilter("ignore")
+    logging.getLogger("cyclewatch").setLevel(logging.CRITICAL)
+    return cyclewatch.warn_tensor_cycles(devices="all", budget=1, formats=())
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--watch", action="store_true")
+    parser.add_argument("--warn", action="store_true", help="the watch warns, and is not silent")
     parser.add_argument("--owners", action="store_true")
     parser.add_argument("--torch", action="store_true")
     parser.add_argument("--no-rescue", action="store_true")
