@@ -91,7 +91,7 @@ std::string reason_of(const LogicalGraph& graph,
         text += "; the references listed do so together";
     } else if (set_size > 1) {
         text += "; it takes all " + std::to_string(set_size) +
-                " references listed, each closes a loop of its own";
+                " references listed: without any one of them a loop remains";
     }
     if (!candidate.enough) {
         text += "; this ends the shortest loop, but no small set of references ends them all";

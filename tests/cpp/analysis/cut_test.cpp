@@ -56,6 +56,19 @@ TEST(Cut, NamesTheSmallestSetAlthoughABetterReferenceIsInNone) {
     EXPECT_EQ(finding.cut[1].label, ".first");
 }
 
+TEST(Cut, NamesAReferenceByWhichALoopOnlyLeadsToTheMemory) {
+    // C's own two loops may stay, once what leads from them to the memory is cut.
+    const model::Finding finding = only(
+        "A=m.A B=m.B C=m.C D=m.D A.w->t:owner(8) A.b->B B.me->B B.d->D D.one->A D.two->A D.c->C "
+        "C.a->A C.me->C C.too->C C.b->B");
+    ASSERT_EQ(finding.cut.size(), 2U);
+    EXPECT_EQ(finding.cut[0].label, ".d");
+    EXPECT_EQ(finding.cut[1].holder, "m.C");
+    EXPECT_EQ(finding.cut[1].label, ".a");
+    EXPECT_NE(finding.cut[1].reason.find("all 2 references listed: without any one of them"),
+              std::string::npos);
+}
+
 TEST(Cut, CountsAKindOfReferenceThatOneLineMakesAgainAndAgain) {
     const model::Finding finding = only(
         "P=m.Tree a=m.Leaf b=m.Leaf P.kids->l:list l[0]->a l[1]->b a.parent->P b.parent->P "
