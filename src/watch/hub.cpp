@@ -257,6 +257,7 @@ void Hub::on_stop(collector::Miss miss) noexcept {
     } catch (...) {
         // Statistics are the one thing left to lose.
     }
+    remind();
 }
 
 void Hub::conclude(collector::Miss miss) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "python/guards.h"
+#include "python/running_code.h"
 #include "python/state_lock.h"
 
 namespace cyclewatch::watch {
@@ -30,6 +31,9 @@ void ask_for_delivery(Queue& q) noexcept;
 int on_pending_call(void* /*unused*/) {
     const python::StateLock lock;
     queue().scheduled = false;
+    if (python::is_in_logging()) {
+        return 0;  // until remind() asks again
+    }
     return deliver_notices() ? 0 : -1;
 }
 
@@ -58,6 +62,12 @@ bool post(std::function<void()> notice) {
     }
     ask_for_delivery(q);
     return room;
+}
+
+void remind() noexcept {
+    if (!queue().notices.empty()) {
+        ask_for_delivery(queue());
+    }
 }
 
 bool deliver_notices() noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is said to the user waits here until Python may run: never inside a collection, always on
-// the main thread (Py_AddPendingCall), a few bytecodes after the collection.
+// the main thread (Py_AddPendingCall), a few bytecodes after the collection; where that is in the
+// midst of logging something, after a later one, as a handler's lock need not be reentrant.
 //
 // REQUIRES (everything here): GIL held.
 #pragma once
@@ -12,6 +13,9 @@ namespace cyclewatch::watch {
 // Queues `notice` and asks the interpreter to deliver soon. Notices must not throw. False if too
 // many wait already: the main thread has not run Python for long; this one is dropped.
 bool post(std::function<void()> notice);
+
+// To be called after each collection: asks once more for what waits.
+void remind() noexcept;
 
 // Delivers what is queued at the moment of the call, on this thread; what a notice queues in turn
 // waits for the next time. Does nothing while a delivery is under way. RUNS PYTHON: yes.

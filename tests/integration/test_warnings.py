@@ -401,3 +401,41 @@ def test_import_costs_no_logging_no_warnings_and_no_torch(interpreter):
         """
     )
     assert outcome.stdout.strip() == "[]"
+
+
+# A handler that stores what it is given under a lock of its own, while it makes objects.
+OWN_LOCK = """
+class Sink(logging.Handler):
+    def __init__(self):
+        super().__init__()
+        self.own, self.rows, self.met = threading.Lock(), [], 0
+    def emit(self, record):
+        if not self.own.acquire(blocking=False):
+            self.met += 1
+            return
+        if record.name == "program":
+            Parent(16)
+            gc.collect()
+            for _ in range(1000):
+                str(record)
+        self.rows.append(record.name)
+        self.own.release()
+
+sink = Sink()
+logging.getLogger().addHandler(sink)
+warnings.simplefilter("ignore")
+watch = cyclewatch.warn_tensor_cycles(devices="all", formats=(), budget=1)
+logging.getLogger("program").warning("a step")
+during = list(sink.rows)
+gc.collect()
+for _ in range(1000):
+    str(sink)
+answer([during, sink.rows, sink.met])
+"""
+
+
+def test_nothing_is_logged_amid_the_programs_own_logging(run):
+    during, rows, met = answer_of(run(OWN_LOCK))
+    assert during == ["program"]
+    assert rows == ["program", "cyclewatch"]  # after the next collection
+    assert met == 0
