@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analysis/analyze.h"
+#include "base/ready_to_throw.h"
 #include "catalog/catalog.h"
 #include "collector/gc_hook.h"
 #include "compat/features.h"
@@ -211,7 +212,9 @@ void Hub::on_condemned(const collector::CondemnedSet& condemned) noexcept {
         return;
     }
     current_.condemned = condemned.objects().size();
-    if (!pipeline_.registry().empty()) {
+    if (!base::ready_to_throw()) {
+        current_.dropped = kOutOfMemory;
+    } else if (!pipeline_.registry().empty()) {
         try {
             inspect(condemned);
         } catch (...) {
@@ -240,7 +243,7 @@ void Hub::inspect(const collector::CondemnedSet& condemned) {
 
 void Hub::on_stop(collector::Miss miss) noexcept {
     const Clock::time_point entered = Clock::now();
-    if (is_inherited()) {
+    if (is_inherited() || (*current_.dropped != '\0' && !base::ready_to_throw())) {
         return;
     }
     try {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watch/report_writer.h"
 
-#include <cxxabi.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/ready_to_throw.h"
 #include "base/signals_blocked.h"
 #include "watch/atomic_file.h"
 
@@ -156,12 +156,9 @@ void ReportWriter::changed(bool soon) noexcept {
 }
 
 void ReportWriter::run() noexcept {
-    // What this thread needs to throw lies in memory that the loader gets when it is first used,
-    // and for want of which it ends the process: now, and not when memory has run out. Kept, or the
-    // compiler would leave the call out.
-    [[maybe_unused]] const void* volatile needed_to_throw = abi::__cxa_get_globals();
+    const bool ready = base::ready_to_throw();
     std::unique_lock lock(mutex_);
-    while (dirty_) {
+    while (dirty_ && ready) {
         wake_.wait_until(lock, quiet_until_, [this] { return soon_ || flushing_ > 0; });
         write_unlocked(lock);
         quiet_until_ = std::chrono::steady_clock::now() + plan_.quiet_period;

@@ -98,6 +98,18 @@ def test_memory_that_runs_out_ends_no_program(
     assert found["tried"] >= 2 or (whose, part) == ("python", "stop")
 
 
+@pytest.mark.parametrize("kibibytes", [0, 64, 200, 350, 400, 1024])
+def test_a_process_without_memory_goes_on_and_reports_are_whole(
+    main_interpreter, tmp_path, kibibytes
+):
+    outcome = main_interpreter.run(PROGRAM, "out_of_memory", tmp_path, kibibytes)
+    before, after, findings = json.loads(outcome.stdout)
+    assert len(before) == len(after) == 2
+    assert min(before) >= 50
+    assert after == [findings] * 2
+    assert min(after) > max(before)
+
+
 def test_graphviz_is_not_asked_where_there_is_hardly_any_memory(main_interpreter):
     outcome = main_interpreter.run("""
         import gc, resource
