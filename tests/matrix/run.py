@@ -23,7 +23,8 @@ PURE = (
     "pybind11",  # a test compares its version
 )
 
-PRELOADED = ("backwards_clock", "failing_allocator")  # libraries for child processes of tests
+# Libraries for child processes of tests.
+PRELOADED = ("backwards_clock", "failing_allocator", "failing_disk")
 TESTS = ["tests/integration", "tests/unit"]
 TESTS_WITH_TORCH = [*TESTS, "tests/corpus"]
 REFUSED = ("3.14t",)  # rows whose extension says no at import
