@@ -149,6 +149,12 @@ def failing_disk():
     return built_library("libfailing_disk.so")
 
 
+@pytest.fixture(scope="session")
+def solitude():
+    """Path of a library to preload: a program that starts a process or opens a socket ends then."""
+    return built_library("libsolitude.so")
+
+
 def pytest_collection_modifyitems(items):
     """Skip tests that need a GPU where there is none."""
     on_gpu = [item for item in items if item.get_closest_marker("gpu")]

@@ -5,6 +5,7 @@ import ctypes
 import json
 import os
 import re
+import shutil
 import stat
 import struct
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 import cyclewatch
 
+GOLDEN = Path(__file__).parents[1] / "golden"
 FORMATS = {"text": "txt", "json": "json", "dot": "dot", "svg": "svg", "html": "html"}
 
 LEAKING = """
@@ -371,3 +373,85 @@ print(json.dumps(seen))
     assert {event for event, _ in seen} <= {"open", "os.listdir", "os.scandir"}
     assert all(name.endswith(".toml") for name in opened)
     assert sorted(os.listdir(tmp_path)) == ["cyclewatch.toml"]
+
+
+COMPANY = {
+    "fork": "os.fork()",
+    "execve": "os.execve('/bin/true', ['true'], {})",
+    "posix_spawn": "os.posix_spawn('/bin/true', ['true'], {})",
+    "system": "os.system('true')",
+    "socket": "import socket; socket.socket()",
+    "getaddrinfo": "import socket; socket.getaddrinfo('localhost', 80)",
+}
+
+
+@pytest.mark.parametrize("call", COMPANY)
+def test_a_program_that_is_not_alone_is_ended(main_interpreter, solitude, call):
+    # What the next tests stand on.
+    program = f"import os\n{COMPANY[call]}"
+    outcome = main_interpreter.run(program, check=False, LD_PRELOAD=str(solitude))
+    assert (outcome.returncode, outcome.stderr) == (99, f"not alone: {call}()\n")
+
+
+# What Python itself would tell of: also where it goes past the functions of the C library.
+LISTENING = """
+def note(event, arguments):
+    if event.split(".")[0] in ("socket", "subprocess", "pty", "urllib", "http", "ftplib",
+                               "smtplib", "webbrowser") or event in (
+                                "os.exec", "os.fork", "os.forkpty", "os.posix_spawn",
+                                "os.spawn", "os.startfile", "os.system"):
+        print("not alone:", event, flush=True)
+        os._exit(98)
+sys.addaudithook(note)
+"""
+
+
+def test_a_watch_starts_no_process_and_opens_no_socket(interpreter, shared, solitude, monkeypatch):
+    monkeypatch.setenv("LD_PRELOAD", str(solitude))
+    written = run(
+        interpreter,
+        shared,
+        LISTENING
+        + """
+with started("text", "json", "dot", "svg", "html") as watch:
+    leak("Kind")
+report = watch.report()
+assert report.held_bytes == 8
+texts = [getattr(report, f"to_{name}")() for name in ("text", "json", "dot", "svg", "html")]
+report.save("leaking.json")
+merged = cyclewatch.Report.merge([cyclewatch.Report.load("leaking.json"), report])
+assert merged.findings
+print(json.dumps(sorted(os.listdir())))
+""",
+    )
+    assert len(written) == 6
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["show", "report.json"],
+        ["convert", "report.json", "-o", "report.html"],
+        ["convert", "report.json", "-o", "report.svg"],
+        ["view", "--no-open", "report.json"],
+        ["diff", "report.json", "report.json"],
+        ["merge", "report.json", "report.json", "-o", "merged.json"],
+        ["strip", "--paths", "report.json"],
+        ["explain", "self-reference"],
+        ["run", "--warn", "program.py"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_command_starts_no_process_and_opens_no_socket(
+    main_interpreter, tmp_path, solitude, words
+):
+    shutil.copy(GOLDEN / "report.json", tmp_path)
+    (tmp_path / "program.py").write_text("import gc\ngc.collect()\n")
+    program = f"""
+import os, sys
+{LISTENING}
+from cyclewatch.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+    outcome = main_interpreter.run(program, *words, cwd=tmp_path, LD_PRELOAD=str(solitude))
+    assert (outcome.returncode, outcome.stderr) == (0, "")
