@@ -24,7 +24,7 @@ PURE = (
 )
 
 # Libraries for child processes of tests.
-PRELOADED = ("backwards_clock", "failing_allocator", "failing_disk")
+PRELOADED = ("backwards_clock", "failing_allocator", "failing_disk", "solitude")
 TESTS = ["tests/integration", "tests/unit"]
 TESTS_WITH_TORCH = [*TESTS, "tests/corpus"]
 REFUSED = ("3.14t",)  # rows whose extension says no at import
