@@ -207,7 +207,8 @@ def register_owner(owner_type: type, reader: Callable[[Any], Mapping[str, object
     likes, ``"shape"`` and ``"dtype"``; or None if `obj` owns nothing. Equal ``device`` and
     ``data_ptr`` mean the same memory, which is counted once. The reader runs inside a collection
     on an object about to die: it must be quick, keep no reference to it and make no container
-    that holds it. If it raises, the object is skipped and counted, and logged once.
+    that holds it. If it raises, or says more than 2**48 bytes, the object is skipped and counted,
+    and logged once.
 
     Registering a type again replaces its reader. Raises TypeError if `owner_type` is not a type
     or `reader` is not callable.

@@ -89,6 +89,8 @@ def test_stopped_watch_sees_no_more_and_the_others_do():
         (lambda buffer: {"device": "cpu", "nbytes": "many"}, '"nbytes"'),
         (lambda buffer: {"device": "cpu", "nbytes": -1}, '"nbytes"'),
         (lambda buffer: {"device": "cpu", "nbytes": 2**64}, '"nbytes"'),
+        # Two such would be counted as none.
+        (lambda buffer: {"device": "cpu", "nbytes": 2**63, "data_ptr": id(buffer)}, "above 2**48"),
     ],
 )
 def test_owner_that_cannot_be_read_is_skipped_counted_and_logged_once(caplog, reader, reason):

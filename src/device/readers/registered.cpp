@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "python/dying_threads.h"
@@ -12,6 +13,9 @@ namespace cyclewatch::device {
 namespace {
 
 using python::OwnedRef;
+
+// What 65,535 such owners hold together still fits 64 bits.
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 48;
 
 std::string text_of(PyObject* object) {
     const OwnedRef text =
@@ -89,9 +93,9 @@ std::string take_fields(PyObject* answer, OwnerReading& reading) {
         return "its answer has no \"nbytes\" of type int";
     }
     reading.bytes = PyLong_AsUnsignedLongLong(bytes);
-    if (PyErr_Occurred() != nullptr) {
+    if (PyErr_Occurred() != nullptr || reading.bytes > kMostBytes) {
         PyErr_Clear();
-        return "its \"nbytes\" is negative or does not fit 64 bits";
+        return "its \"nbytes\" is negative or above 2**48, which is more than any device has";
     }
     if (PyObject* const pointer = field(answer, "data_ptr"); pointer != nullptr) {
         reading.storage = PyLong_Check(pointer) ? PyLong_AsUnsignedLongLongMask(pointer) : 0;
