@@ -25,8 +25,9 @@ using Loop = std::vector<std::uint32_t>;
                                const Component& component,
                                std::span<const char> dead = {});
 
-// The shortest way from `loop` to a node that leads out to memory, as positions in Component::edges,
-// without those marked in `dead`; empty if a node of the loop does, or there is none.
+// The shortest way from `loop` to a node that leads out to memory, as positions in
+// Component::edges, without those marked in `dead`; empty if a node of the loop does, or there is
+// none.
 [[nodiscard]] std::vector<std::uint32_t> way_to_memory(const Component& component,
                                                        const Loop& loop,
                                                        std::span<const char> dead);
