@@ -7,6 +7,7 @@ program must start.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
@@ -33,7 +34,14 @@ def start() -> None:
     except Exception as error:
         if isinstance(error, ImportError) and "subinterpreters" in str(error):
             return  # the main interpreter's watch is not for this one, and that is no news
-        print(f"cyclewatch: the watch is off: {error}", file=sys.stderr)
+        _complain(f"cyclewatch: the watch is off: {error}")
+
+
+def _complain(sentence: str) -> None:
+    # With no stderr print() would take stdout; and one that cannot be written is no reason either.
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):
+            print(sentence, file=sys.stderr, flush=True)
 
 
 def _settings() -> dict[str, object] | None:

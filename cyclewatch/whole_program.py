@@ -158,7 +158,7 @@ def _report_place(
 ) -> tuple[str, str, list[str]]:
     """Folder, name without suffix ("" for the usual one) and formats of the report."""
     # Absolute: the program may change the current folder.
-    path = os.path.abspath(_filled_in(output, script) if output else os.curdir)
+    path = _absolute(_filled_in(output, script) if output else os.curdir)
     if not output or output.endswith("/") or os.path.isdir(path):
         return path, "", formats or ["html"]
     folder, name = os.path.split(path)
@@ -175,6 +175,14 @@ def _report_place(
     if rank and "{rank}" not in (output or ""):
         stem += f"-rank{rank}"
     return folder, stem, formats
+
+
+def _absolute(path: str) -> str:
+    """As it is where the current folder is gone: then writing falls back to another one."""
+    try:
+        return os.path.abspath(path)
+    except OSError:
+        return path
 
 
 def _filled_in(output: str, script: str) -> str:

@@ -70,12 +70,20 @@ def _expand(words: list[str]) -> list[tuple[str, bool]]:
             raise Failure("a FILE is empty text; give a name, or . for this folder", Status.USAGE)
         if word == "-" or not os.path.lexists(word):
             matches = sorted(glob.glob(word, recursive=True)) if glob.has_magic(word) else []
-            paths += [(match, False) for match in matches] or [(word, True)]
+            paths += [(match, False) for match in matches if _may_be_read(match)] or [(word, True)]
         elif os.path.isdir(word):
             paths += [(path, False) for path in _reports_in(word)]
         else:
             paths.append((word, True))
     return list(dict.fromkeys(paths))
+
+
+def _may_be_read(path: str) -> bool:
+    """False, and said so, for a pipe or a device that happens to stand there: it may never end."""
+    if os.path.isfile(path) or os.path.isdir(path) or not os.path.exists(path):
+        return True
+    terminal.note(f"skipped: {path} is no regular file")
+    return False
 
 
 def _reports_in(folder: str) -> list[str]:
@@ -86,7 +94,7 @@ def _reports_in(folder: str) -> list[str]:
     chosen: dict[str, str] = {}
     for suffix in _SUFFIXES:
         for name in names:
-            if name.endswith(suffix):
+            if name.endswith(suffix) and _may_be_read(os.path.join(folder, name)):
                 chosen.setdefault(name.removesuffix(suffix), name)
     return [os.path.join(folder, name) for name in sorted(chosen.values())]
 

@@ -110,6 +110,7 @@ class Analysis {
                 component, memory_cutter_, loop, edges, std::move(signature), held_bytes, walk_);
             entry->second = keep(std::move(builder), held_bytes > 0);
         }
+        builders_[entry->second].compare(component);
         builders_[entry->second].count(c, held_bytes, walked, walk_, weight);
         lets_go_[c] = !builders_[entry->second].is_cut_of_loop();
     }

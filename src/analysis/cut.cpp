@@ -68,6 +68,7 @@ class Search {
         result.tie =
             result.cut.size() == 1 && !result.alternatives.empty() &&
             result.cut.front().payload == result.alternatives.front().payload &&
+            !result.alternatives.front().one_target &&  // many places are not as good as one
             result.cut.front().score - result.alternatives.front().score <= patterns::kTieMargin;
         return result;
     }
@@ -334,13 +335,15 @@ class Search {
         }
     }
 
-    // References on the loop free all of it; nothing, if another loop leads to this one and so
-    // keeps its objects as well; and if loops are left, nobody knows how much.
+    // References on the loop free all of it but what loops further down lead to as well; nothing,
+    // if another loop leads to this one and so keeps its objects as well; and if loops are left,
+    // nobody knows how much.
     [[nodiscard]] double freed_share(const std::vector<Candidate>& cut) const {
         double share = 0;
         for (const Candidate& candidate : cut) {
             if (!candidate.payload) {
-                return candidate.enough && !held_.hangs_off_loop(component_.nodes.front()) ? 1 : 0;
+                const std::uint32_t node = component_.nodes.front();
+                return candidate.enough && !held_.hangs_off_loop(node) ? held_.freed_with(node) : 0;
             }
             share += candidate.share;
         }

@@ -97,6 +97,8 @@ void FindingBuilder::describe(const Component& component,
     finding_.loop = loop_references(graph_, loop_edges);
     const Cut cut = choose_cut(graph_, component, loop, held_, cutter);
     list_cut(cut);
+    described_nodes_ = component.nodes.size();
+    described_references_ = component.targets.size();
     finding_.advice = advice_of(graph_, cut);
     finding_.remedy = remedy_of(graph_, cut);
     std::vector<std::uint32_t> cut_edges;
@@ -128,6 +130,13 @@ void FindingBuilder::list_cut(const Cut& cut) {
         append_references(finding_.alternatives, graph_, candidate, 1);
     }
     finding_.tie = cut.tie;
+}
+
+void FindingBuilder::compare(const Component& component) {
+    if (is_cut_of_loop() && (component.nodes.size() != described_nodes_ ||
+                             component.targets.size() != described_references_)) {
+        finding_.freed_share = 0;
+    }
 }
 
 void FindingBuilder::count(std::uint32_t component,

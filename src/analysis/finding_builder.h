@@ -53,6 +53,10 @@ class FindingBuilder {
     void take_words(FindingBuilder&& other);
     [[nodiscard]] const std::string& signature() const { return finding_.signature; }
 
+    // What the cut frees is not known any more where an occurrence, `component`, is of another size
+    // than the described one.
+    void compare(const Component& component);
+
     // Adds the numbers of one occurrence, which is `component`, and the owners that `walk` has
     // just reached.
     void count(std::uint32_t component,
@@ -90,6 +94,8 @@ class FindingBuilder {
     const HeldBytes& held_;
     model::Finding finding_;
     std::vector<std::uint32_t> payload_edges_;
+    std::size_t described_nodes_ = 0;
+    std::size_t described_references_ = 0;
     std::unordered_map<std::uint64_t, std::uint32_t> group_of_;  // key -> index
     std::vector<OwnerGroup> groups_;
     std::unordered_set<std::uint64_t> omitted_groups_;

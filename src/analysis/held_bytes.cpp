@@ -8,6 +8,16 @@
 namespace cyclewatch::analysis {
 namespace {
 
+constexpr std::uint32_t kSeveral = kNone - 1;
+
+// Of two components, or none, or several: both.
+std::uint32_t either(std::uint32_t a, std::uint32_t b) {
+    if (a == kNone || a == b) {
+        return b;
+    }
+    return b == kNone ? a : kSeveral;
+}
+
 // Nodes in order of falling component number: holders before what they hold.
 std::vector<std::uint32_t> holders_first(const std::vector<std::uint32_t>& component_of,
                                          std::size_t components) {
@@ -38,6 +48,7 @@ HeldBytes::HeldBytes(const LogicalGraph& graph,
     mark_below_loops(graph, components, nodes);
     mark_unheld(graph, components, nodes, sample);
     add_up(components, sample);
+    add_up_freed(graph, components, sample);
 }
 
 void HeldBytes::list_owned(const LogicalGraph& graph, const Sample& sample) {
@@ -163,18 +174,52 @@ void HeldBytes::mark_ways(const LogicalGraph& graph,
 void HeldBytes::mark_below_loops(const LogicalGraph& graph,
                                  const StrongComponents& components,
                                  std::span<const std::uint32_t> holders_first) {
-    hangs_off_loop_.assign(components.count(), false);
+    loop_above_.assign(components.count(), kNone);
     for (const std::uint32_t node : holders_first) {
         const std::uint32_t component = component_of_[node];
-        if (!components.cyclic[component] && !hangs_off_loop_[component]) {
+        const std::uint32_t loops = loops_to(component, components);
+        if (loops == kNone) {
             continue;
         }
         for (const std::uint32_t target : graph.view().of(node)) {
             if (component_of_[target] != component) {
-                hangs_off_loop_[component_of_[target]] = true;
+                std::uint32_t& above = loop_above_[component_of_[target]];
+                above = either(above, loops);
             }
         }
     }
+}
+
+// The component with a loop that `component` is or that leads to it; kNone, kSeveral.
+std::uint32_t HeldBytes::loops_to(std::uint32_t component,
+                                  const StrongComponents& components) const {
+    const std::uint32_t above = loop_above_[component];
+    return components.cyclic[component] ? either(above, component) : above;
+}
+
+// A storage goes with the loops of its keeper if no other loop leads to an owner of it.
+void HeldBytes::add_up_freed(const LogicalGraph& graph,
+                             const StrongComponents& components,
+                             const Sample& sample) {
+    freed_ = held_;
+    std::vector<bool> counted(sample.storages.size(), false);
+    for (const model::DeviceOwner& owner : sample.owners) {
+        const std::size_t s = index_of(owner.storage);
+        const model::Storage& storage = sample.storages[s];
+        const std::uint32_t component = component_of_[graph.logical_of[index_of(owner.node)]];
+        if (!storage.released || keeper_[s] == kNone || counted[s] ||
+            loops_to(component, components) == keeper_[s]) {
+            continue;
+        }
+        counted[s] = true;
+        freed_[keeper_[s]] -= storage.bytes;
+    }
+}
+
+double HeldBytes::freed_with(std::uint32_t node) const {
+    const std::uint32_t component = component_of_[node];
+    const std::uint64_t held = held_[component];
+    return held == 0 ? 1 : static_cast<double>(freed_[component]) / static_cast<double>(held);
 }
 
 void HeldBytes::mark_unheld(const LogicalGraph& graph,

@@ -68,8 +68,11 @@ class HeldBytes {
     // True if another component with a loop leads to the component of `node`: what this one keeps
     // waits for that one, too.
     [[nodiscard]] bool hangs_off_loop(std::uint32_t node) const {
-        return hangs_off_loop_[component_of_[node]];
+        return loop_above_[component_of_[node]] != kNone;
     }
+    // Of held_with(), what goes as soon as the loops of that component end, 0 to 1: not what a loop
+    // further down leads to as well.
+    [[nodiscard]] double freed_with(std::uint32_t node) const;
 
     // True if `node` is an owner, or an owner can be reached from it.
     [[nodiscard]] bool leads_to_owner(std::uint32_t node) const {
@@ -112,6 +115,11 @@ class HeldBytes {
     void mark_below_loops(const LogicalGraph& graph,
                           const StrongComponents& components,
                           std::span<const std::uint32_t> holders_first);
+    [[nodiscard]] std::uint32_t loops_to(std::uint32_t component,
+                                         const StrongComponents& components) const;
+    void add_up_freed(const LogicalGraph& graph,
+                      const StrongComponents& components,
+                      const Sample& sample);
     void mark_unheld(const LogicalGraph& graph,
                      const StrongComponents& components,
                      std::span<const std::uint32_t> holders_first,
@@ -129,7 +137,9 @@ class HeldBytes {
     std::vector<std::uint64_t> kept_alone_;  // the same without what loops further down keep
     std::vector<std::uint64_t> held_;        // per component
     std::vector<std::uint32_t> keeper_;      // per storage
-    std::vector<bool> hangs_off_loop_;       // per component
+    std::vector<std::uint64_t> freed_;       // per component: of held_, with its loops
+    std::vector<std::uint32_t> loop_above_;  // per component: the one with a loop that leads to it;
+                                             // kNone: none does, kSeveral
     std::vector<bool> leads_to_owner_;       // per component
     std::vector<bool> one_way_;              // per component
     std::vector<bool> unheld_;               // per component

@@ -39,6 +39,14 @@ catalog::Slots slots_of(const LogicalGraph& graph, std::uint32_t edge) {
             name.empty() ? label : std::string(name)};
 }
 
+// What has to go with the first reference of `candidate`.
+std::string others_like(const Candidate& candidate) {
+    if (candidate.alike == 1) {
+        return "";
+    }
+    return candidate.shared_cell ? " and what shares its variable" : " and all like it";
+}
+
 }  // namespace
 
 std::string remedy_of(const LogicalGraph& graph, const Cut& cut) {
@@ -48,9 +56,7 @@ std::string remedy_of(const LogicalGraph& graph, const Cut& cut) {
     const Candidate& first = cut.cut.front();
     std::string text = first.payload ? "drop " : "cut ";
     text += named(graph, first.edges.front());
-    if (first.alike > 1) {
-        text += first.shared_cell ? " and what shares its variable" : " and all like it";
-    }
+    text += others_like(first);
     for (std::size_t i = 1; i < cut.cut.size(); ++i) {
         text += (i + 1 == cut.cut.size() ? " and " : ", ") + named(graph, cut.cut[i].edges.front());
     }
@@ -60,9 +66,11 @@ std::string remedy_of(const LogicalGraph& graph, const Cut& cut) {
         return text + ", through which " + part + "the memory hangs on the loop";
     }
     if (cut.tie) {
-        const std::string other = named(graph, cut.alternatives.front().edges.front());
+        const Candidate& second = cut.alternatives.front();
+        const std::string other = named(graph, second.edges.front());
         const bool same = other == named(graph, first.edges.front());
-        return text + (same ? " on either side" : " or, just as well, " + other);
+        return text +
+               (same ? " on either side" : " or, just as well, " + other + others_like(second));
     }
     return first.enough ? text : text + " first, though other loops remain";
 }

@@ -94,6 +94,7 @@ constexpr std::size_t kLongestFile = std::size_t{256} << 20U;
 constexpr std::size_t kPiece = std::size_t{8} << 20U;
 
 std::shared_ptr<model::Report> load(const py::object& path) {
+    const std::string name = file_system_path(path);  // no number: open() would take a descriptor
     // Python's own open(): the errors a caller expects, each with the path.
     const py::object file = py::module_::import("io").attr("open")(path, "rb");
     std::string contents;
@@ -102,12 +103,12 @@ std::shared_ptr<model::Report> load(const py::object& path) {
         contents += std::string_view(piece);
         if (contents.size() > kLongestFile) {
             file.attr("close")();
-            raise_report_format_error(file_system_path(path) +
+            raise_report_format_error(name +
                                       ": not a cyclewatch report: it is longer than 256 MiB");
         }
     }
     file.attr("close")();
-    return parsed(contents, file_system_path(path));
+    return parsed(contents, name);
 }
 
 }  // namespace

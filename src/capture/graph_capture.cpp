@@ -159,6 +159,7 @@ CapturedGraph capture_graph(std::span<PyObject* const> condemned,
     captured.omitted_objects = selection.omitted;
     GraphNamer namer(objects, condemned.size(), graph.references, selection.objects, limits.values);
     captured.graph = namer.name_all();
+    captured.omitted_references = namer.omitted_references();
     std::vector<std::uint32_t> owner_nodes;
     for (PyObject* const owner : owners) {
         owner_nodes.push_back(namer.node_of(owner));

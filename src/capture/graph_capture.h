@@ -45,6 +45,7 @@ struct CapturedGraph {
     std::vector<OwnerPlace> owners;             // parallel to the owners handed in
     std::vector<model::RepeatedShape> repeats;  // bytes and owners still to be filled in
     std::uint64_t omitted_objects = 0;
+    std::uint64_t omitted_references = 0;  // between captured objects
 };
 
 // `condemned` and `dependents` are all the objects that die (device/owner_detector.h); `owners`

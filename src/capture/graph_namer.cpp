@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/graph_namer.h"
 
+#include <algorithm>
 #include <new>
 
 #include "capture/allocation_site.h"
@@ -29,6 +30,12 @@ bool differs_per_object(model::NodeKind kind) {
             return false;
     }
 }
+
+// Naming a reference takes half a microsecond and 90 bytes. So many in one collection; a list that
+// holds one object a million times is as well told by a few of them.
+constexpr std::size_t kMostReferences = 500'000;
+constexpr std::size_t kFewestOfOne = 16;
+constexpr std::uint32_t kMostOfOnePair = 16;
 
 // Of the process, like the classes. Under the GIL.
 AttributeSites& known_sites() {
@@ -155,10 +162,21 @@ void GraphNamer::add_node(std::uint32_t node) {
 
 void GraphNamer::add_edges(std::uint32_t node) {
     const std::span<const std::uint32_t> targets = graph_.of(selected_[node]);
+    std::size_t taken = 0;
     for (const std::uint32_t target : targets) {
-        if (const std::uint32_t to = node_of(objects_[target]); to != kNotNamed) {
-            ++unexplained_[to];
+        const std::uint32_t to = node_of(objects_[target]);
+        if (to == kNotNamed || unexplained_[to] == kMostOfOnePair) {
+            continue;
         }
+        if (taken >= most_of_one_ && named_to_[to] >= kFewestOfOne) {
+            ++omitted_references_;
+            continue;
+        }
+        ++taken;
+        if (!named_to_.empty()) {
+            ++named_to_[to];
+        }
+        ++unexplained_[to];
     }
     References references(*this, node);
     label_references(named_[node], parts_[node].role, parts_[node].whole, references);
@@ -202,7 +220,26 @@ void GraphNamer::find_site(std::uint32_t from, std::uint32_t to, model::StringId
     }
 }
 
+// The same number from each object, so that none goes without, and some to each, so that what only
+// one of them leads to is not lost.
+void GraphNamer::limit_references() {
+    if (graph_.targets.size() <= kMostReferences) {
+        return;
+    }
+    std::size_t references = 0;
+    for (const std::uint32_t position : selected_) {
+        references += static_cast<std::size_t>(std::ranges::count_if(
+            graph_.of(position),
+            [this](std::uint32_t target) { return node_of(objects_[target]) != kNotNamed; }));
+    }
+    if (references > kMostReferences) {
+        most_of_one_ = std::max(kFewestOfOne, kMostReferences / selected_.size());
+        named_to_.assign(selected_.size(), 0);
+    }
+}
+
 model::ReferenceGraph GraphNamer::name_all() {
+    limit_references();
     const auto nodes = static_cast<std::uint32_t>(named_.size());
     for (std::uint32_t node = 0; node < nodes; ++node) {
         add_node(node);

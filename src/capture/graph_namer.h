@@ -34,6 +34,10 @@ class GraphNamer {
 
     [[nodiscard]] model::ReferenceGraph name_all();
 
+    // How many references were over the limit for one collection and are not in the graph. Of more
+    // than kMostOfOnePair from one object to another the rest say nothing new and do not count.
+    [[nodiscard]] std::uint64_t omitted_references() const noexcept { return omitted_references_; }
+
     // The node that `object` became, or kNotNamed.
     [[nodiscard]] std::uint32_t node_of(PyObject* object) const noexcept {
         return index_.find(object);
@@ -48,6 +52,7 @@ class GraphNamer {
     };
 
     void add_node(std::uint32_t node);
+    void limit_references();
     [[nodiscard]] model::Node describe(PyObject* object);
     void place_bound_method(PyObject* method, model::Node& node);
     void add_edges(std::uint32_t node);
@@ -65,6 +70,9 @@ class GraphNamer {
     std::vector<std::uint32_t> unexplained_;  // per node: references to it not yet named
     std::unordered_map<PyTypeObject*, model::Node> described_;  // types that say all there is
     std::unordered_set<std::uint64_t> looked_for_;              // class and attribute
+    std::size_t most_of_one_ = SIZE_MAX;   // references of one object that are named
+    std::vector<std::uint32_t> named_to_;  // per node, where there are too many: how many
+    std::uint64_t omitted_references_ = 0;
     model::ReferenceGraphBuilder builder_;
 };
 

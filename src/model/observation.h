@@ -100,6 +100,7 @@ struct Observation {
     std::vector<Storage> storages;
     std::vector<RepeatedShape> repeats;
     std::uint64_t omitted_nodes = 0;  // condemned objects on a way to an owner, but over the cap
+    std::uint64_t omitted_references = 0;  // between the others, but over theirs
 };
 
 }  // namespace cyclewatch::model

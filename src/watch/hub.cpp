@@ -331,6 +331,8 @@ void Hub::share_with(Watch& watch, Catch& caught, model::CollectionRecord record
     watch.skip("owners whose reader failed", caught.failed_readings);
     watch.skip("objects not captured: over the limit for one collection",
                observation.omitted_nodes);
+    watch.skip("references not captured: over the limit for one collection",
+               observation.omitted_references);
     watch.skip("collections without a graph: over budget",
                current_.depth == Depth::owners_only ? 1 : 0);
     if (record.owners > 0) {

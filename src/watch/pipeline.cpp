@@ -201,6 +201,7 @@ model::Observation observation_of(Catch& caught, const Pipeline::Wanted& wanted)
                          std::back_inserter(observation.record.device_memory),
                          [&wanted](const auto& sample) { return wanted(sample.device); });
     observation.omitted_nodes = caught.captured.omitted_objects;
+    observation.omitted_references = caught.captured.omitted_references;
     std::vector<bool> counted(caught.storages.size(), false);
     for (const PendingOwner& owner : caught.owners) {
         const model::Storage& storage = caught.storages[owner.storage];

@@ -2,6 +2,7 @@
 """`cyclewatch run` and CYCLEWATCH=1: the program must not be able to tell, save for its report."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -327,6 +328,40 @@ def test_the_environment_switches_the_watch_on(python, program, tmp_path):
     wrong = python.start("program.py", CYCLEWATCH="1", CYCLEWATCH_BUDGET="9", PYTHONPATH=paths)
     assert (wrong.returncode, wrong.stdout) == (0, b"done\n")
     assert wrong.stderr.count(b"CYCLEWATCH_BUDGET") == 1
+
+
+@pytest.mark.parametrize("stderr", ["2>/dev/full", "2>&-"])
+def test_a_wrong_setting_that_cannot_be_told_costs_nothing(python, program, tmp_path, stderr):
+    program("print('done')")
+    outcome = python.start(
+        *("-c", "import os, sys; os.execv('/bin/sh', ['sh', '-c', sys.argv[1]])"),
+        f"{shlex.quote(sys.executable)} program.py {stderr}",
+        CYCLEWATCH="maybe",
+        PYTHONPATH=as_if_installed(tmp_path),
+    )
+    assert (outcome.returncode, outcome.stdout) == (0, b"done\n")
+
+
+def test_a_folder_that_is_gone_keeps_no_program_from_starting(python, tmp_path):
+    leave = "import os; os.rmdir(os.getcwd()); os.execvp(os.sys.executable, WORDS)"
+    folders = [tmp_path / "plain", tmp_path / "run", tmp_path / "switched on"]
+    for folder in folders:
+        folder.mkdir()
+    words = [sys.executable, "-c", "print('done')"]
+    watched = [sys.executable, "-m", "cyclewatch", "run", *words[1:]]
+    paths = as_if_installed(tmp_path)
+    outcomes = [
+        python.start("-c", leave.replace("WORDS", repr(words)), folder=folders[0]),
+        python.start("-c", leave.replace("WORDS", repr(watched)), folder=folders[1]),
+        python.start(
+            *("-c", leave.replace("WORDS", repr(words))),
+            folder=folders[2],
+            CYCLEWATCH="1",
+            PYTHONPATH=paths,
+        ),
+    ]
+    for outcome in outcomes:
+        assert (outcome.returncode, outcome.stdout, outcome.stderr) == (0, b"done\n", b"")
 
 
 @pytest.mark.slow

@@ -47,10 +47,10 @@ def test_collector_answers_the_same_with_and_without_the_watch(interpreter, owne
     assert (seen > 0) == owners
 
 
-@pytest.mark.parametrize("threshold", [1, 700])
-def test_collector_answers_the_same_under_a_watch_that_warns(interpreter, threshold):
+@pytest.mark.parametrize("automatic", [False, True], ids=["when told", "at each object"])
+def test_collector_answers_the_same_under_a_watch_that_warns(interpreter, automatic):
     # What it says makes objects, a few of which stay and count towards the next collection.
-    flags = ["--owners", *timing(interpreter, threshold)]
+    flags = ["--owners", *(timing(interpreter, 1) if automatic else [])]
     without, _ = outcome_of(interpreter, *flags)
     with_watch, seen = outcome_of(interpreter, *flags, "--watch", "--warn")
     for answers in (without, with_watch):

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+import cyclewatch
 from cyclewatch import _native, configuration
 from cyclewatch.pytest_plugin.baseline import Baseline, BaselineError
 
@@ -168,3 +169,12 @@ def check_configuration(folder, caplog, name, contents):
     if name == "cyclewatch.toml" and not caplog.records:
         document = tomllib.loads(contents.decode())
         assert document.keys() <= {"ignore", "pattern"}
+
+
+def test_a_number_is_no_file(tmp_path):
+    # open() would take it for a descriptor, and close it.
+    with (tmp_path / "mine").open("w") as mine:
+        with pytest.raises(TypeError):
+            cyclewatch.Report.load(mine.fileno())
+        mine.write("still open")
+        mine.flush()

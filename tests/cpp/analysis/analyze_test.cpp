@@ -306,6 +306,25 @@ TEST(Loops, FreeNothingAloneWhereAnotherOneLeadsToThem) {
     EXPECT_DOUBLE_EQ(findings[0].freed_share, 0);
 }
 
+TEST(Loops, FreeNotAtOnceWhatALoopFurtherDownLeadsToAsWell) {
+    const std::string rest = " C.me->C C.v->u:owner(8,s)";
+    const auto findings =
+        analyze(observe("A.b->B B.a->A A.w->t:owner(8,s) A.more->m:owner(24) A.c->C" + rest));
+    ASSERT_EQ(findings.size(), 2U);
+    EXPECT_EQ(findings[0].held_bytes, 32U);
+    EXPECT_DOUBLE_EQ(findings[0].freed_share, 0.75);
+}
+
+TEST(Loops, PromiseNothingWhereTheyWereFoundInSeveralForms) {
+    const std::string large = "A=m.A B=m.B A.b->B B.a->A A.w->t:owner(16) ";
+    const std::string with_another =
+        "P=m.A Q=m.B S=m.S P.b->Q Q.a->P P.s->S S.a->P P.w->u:owner(8)";
+    EXPECT_DOUBLE_EQ(only(large).freed_share, 1);
+    const model::Finding finding = only(large + with_another);
+    EXPECT_EQ(finding.occurrences, 2U);
+    EXPECT_DOUBLE_EQ(finding.freed_share, 0);
+}
+
 TEST(Classes, AreBlamedOnAMethodThatIsOnTheirLoopToo) {
     const model::Finding finding =
         only(kClass +

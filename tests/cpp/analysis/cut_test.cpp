@@ -30,6 +30,14 @@ TEST(Cut, SaysSoWhenTwoAreEquallyGood) {
     EXPECT_EQ(finding.alternatives[0].label, ".other");
 }
 
+TEST(Cut, CallsNoReferenceAsGoodThatHasToGoWithOthersElsewhere) {
+    const model::Finding finding = only(
+        "N.stage->E E.core->N E.next->D D.core->N D.next->H H.core->N H.next->L L.core->N "
+        "E.w->t:owner(8)");
+    EXPECT_EQ(finding.cut.at(0).label, ".stage");
+    EXPECT_FALSE(finding.tie);
+}
+
 TEST(Cut, TakesAllFunctionsThatShareOneVariable) {
     const model::Finding finding = only(
         "E.a->f:function E.b->g:function E.c->h:function f/closure:self->x:cell "

@@ -12,6 +12,7 @@ import os
 import resource
 import sys
 import warnings
+from pathlib import Path
 
 import machine_fault_program as machine
 
@@ -103,7 +104,7 @@ def tell_first_lines():
 def contents(folder):
     """Every file of cyclewatch's in the folder, whole."""
     names = [name for name in sorted(os.listdir(folder)) if "cyclewatch" in name]
-    return {name: open(os.path.join(folder, name), "rb").read() for name in names}
+    return {name: Path(folder, name).read_bytes() for name in names}
 
 
 def findings_in(folder):

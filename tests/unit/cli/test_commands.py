@@ -55,6 +55,9 @@ def test_inputs_are_files_folders_globs_and_standard_input(command, report, tmp_
     mixed = command("show", tmp_path)
     assert (mixed.status, mixed.out) == (0, folder.out)
     assert "skipped: cannot read" in mixed.err
+    os.mkfifo(tmp_path / "pipe.json")  # nobody will ever write into it
+    assert "pipe.json is no regular file" in command("show", tmp_path).err
+    assert "pipe.json is no regular file" in command("show", "*.json").err
     assert command("show", "dangling.json").status == 3  # that was asked for by name
     assert command("show", "*port.json").out.startswith("165 reference loops")
     assert command("show", "o*.html", "report.json").out.count("== ") == 2
