@@ -335,15 +335,13 @@ class Search {
         }
     }
 
-    // References on the loop free all of it but what loops further down lead to as well; nothing,
-    // if another loop leads to this one and so keeps its objects as well; and if loops are left,
-    // nobody knows how much.
+    // References on the loop free what no other loop leads to as well; and if loops are left, nobody
+    // knows how much.
     [[nodiscard]] double freed_share(const std::vector<Candidate>& cut) const {
         double share = 0;
         for (const Candidate& candidate : cut) {
             if (!candidate.payload) {
-                const std::uint32_t node = component_.nodes.front();
-                return candidate.enough && !held_.hangs_off_loop(node) ? held_.freed_with(node) : 0;
+                return candidate.enough ? held_.freed_with(component_.nodes.front()) : 0;
             }
             share += candidate.share;
         }

@@ -219,7 +219,10 @@ void HeldBytes::add_up_freed(const LogicalGraph& graph,
 double HeldBytes::freed_with(std::uint32_t node) const {
     const std::uint32_t component = component_of_[node];
     const std::uint64_t held = held_[component];
-    return held == 0 ? 1 : static_cast<double>(freed_[component]) / static_cast<double>(held);
+    if (held == 0) {
+        return hangs_off_loop(node) ? 0 : 1;
+    }
+    return static_cast<double>(freed_[component]) / static_cast<double>(held);
 }
 
 void HeldBytes::mark_unheld(const LogicalGraph& graph,

@@ -70,8 +70,8 @@ class HeldBytes {
     [[nodiscard]] bool hangs_off_loop(std::uint32_t node) const {
         return loop_above_[component_of_[node]] != kNone;
     }
-    // Of held_with(), what goes as soon as the loops of that component end, 0 to 1: not what a loop
-    // further down leads to as well.
+    // Of held_with(), what goes as soon as the loops of that component end, 0 to 1: not what
+    // another loop, further up or down, leads to as well.
     [[nodiscard]] double freed_with(std::uint32_t node) const;
 
     // True if `node` is an owner, or an owner can be reached from it.
