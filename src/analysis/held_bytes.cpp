@@ -220,7 +220,7 @@ double HeldBytes::freed_with(std::uint32_t node) const {
     const std::uint32_t component = component_of_[node];
     const std::uint64_t held = held_[component];
     if (held == 0) {
-        return hangs_off_loop(node) ? 0 : 1;
+        return loop_above_[component] == kNone ? 1 : 0;
     }
     return static_cast<double>(freed_[component]) / static_cast<double>(held);
 }

@@ -65,11 +65,6 @@ class HeldBytes {
     // True if no reference from another component leads to the component of `node`.
     [[nodiscard]] bool is_unheld(std::uint32_t node) const { return unheld_[component_of_[node]]; }
 
-    // True if another component with a loop leads to the component of `node`: what this one keeps
-    // waits for that one, too.
-    [[nodiscard]] bool hangs_off_loop(std::uint32_t node) const {
-        return loop_above_[component_of_[node]] != kNone;
-    }
     // Of held_with(), what goes as soon as the loops of that component end, 0 to 1: not what
     // another loop, further up or down, leads to as well.
     [[nodiscard]] double freed_with(std::uint32_t node) const;

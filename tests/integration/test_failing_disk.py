@@ -48,6 +48,12 @@ def answer(outcome):
     return json.loads(outcome.stdout), outcome.stderr.splitlines()
 
 
+def told_with(interpreter, act, call, error, folder, library):
+    """As answer(), of a program in which `call` fails with that number of an error."""
+    fault = f"{call} {error}"
+    return answer(interpreter.run(PROGRAM, act, fault, folder, LD_PRELOAD=str(library)))
+
+
 @functools.cache
 def lines_without_a_fault(interpreter, act):
     """What the program says where nothing fails."""
@@ -67,37 +73,32 @@ def told_in_one_sentence(interpreter, act, lines):
 def test_a_call_that_fails_costs_a_sentence_and_the_old_report_stays(
     main_interpreter, tmp_path, failing_disk, call, error
 ):
-    fault = f"{call} {number_of(error)}"
-    outcome = main_interpreter.run(PROGRAM, "later", fault, tmp_path, LD_PRELOAD=str(failing_disk))
-    told, lines = answer(outcome)
+    number = number_of(error)
+    told, lines = told_with(main_interpreter, "later", call, number, tmp_path, failing_disk)
     old_is_whole, findings, findings_on_disk_later = told
     assert old_is_whole
     assert (findings, findings_on_disk_later) == (2, [3])
-    assert told_in_one_sentence(main_interpreter, "later", lines) == os.strerror(number_of(error))
+    assert told_in_one_sentence(main_interpreter, "later", lines) == os.strerror(number)
 
 
 @pytest.mark.parametrize(("call", "error"), ONE_OF_EACH)
 def test_a_first_report_is_written_when_there_is_room(
     main_interpreter, tmp_path, failing_disk, call, error
 ):
-    fault = f"{call} {number_of(error)}"
-    outcome = main_interpreter.run(PROGRAM, "first", fault, tmp_path, LD_PRELOAD=str(failing_disk))
-    told, lines = answer(outcome)
+    number = number_of(error)
+    told, lines = told_with(main_interpreter, "first", call, number, tmp_path, failing_disk)
     nothing_is_left, findings, findings_on_disk_later = told
     assert nothing_is_left
     assert (findings, findings_on_disk_later) == (1, [1])
-    assert told_in_one_sentence(main_interpreter, "first", lines) == os.strerror(number_of(error))
+    assert told_in_one_sentence(main_interpreter, "first", lines) == os.strerror(number)
 
 
 @pytest.mark.parametrize(("call", "error"), ONE_OF_EACH)
 def test_a_program_ends_as_ever_where_its_disk_fails_to_the_end(
     main_interpreter, tmp_path, failing_disk, call, error
 ):
-    fault = f"{call} {number_of(error)}"
-    outcome = main_interpreter.run(
-        PROGRAM, "to_the_end", fault, tmp_path, LD_PRELOAD=str(failing_disk)
-    )
-    told, lines = answer(outcome)
+    number = number_of(error)
+    told, lines = told_with(main_interpreter, "to_the_end", call, number, tmp_path, failing_disk)
     assert told == 2
     assert told_in_one_sentence(main_interpreter, "to_the_end", lines)
     (path,) = tmp_path.iterdir()
@@ -105,10 +106,7 @@ def test_a_program_ends_as_ever_where_its_disk_fails_to_the_end(
 
 
 def test_a_disk_without_hard_links_will_do(main_interpreter, tmp_path, failing_disk):
-    outcome = main_interpreter.run(
-        PROGRAM, "first", f"link {errno.EPERM}", tmp_path, LD_PRELOAD=str(failing_disk)
-    )
-    told, lines = answer(outcome)
+    told, lines = told_with(main_interpreter, "first", "link", errno.EPERM, tmp_path, failing_disk)
     assert told == [False, 1, [1]]
     assert lines == lines_without_a_fault(main_interpreter, "first")
 
