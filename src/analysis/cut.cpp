@@ -335,8 +335,8 @@ class Search {
         }
     }
 
-    // References on the loop free what no other loop leads to as well; and if loops are left, nobody
-    // knows how much.
+    // References on the loop free what no other loop leads to as well; and if loops are left,
+    // nobody knows how much.
     [[nodiscard]] double freed_share(const std::vector<Candidate>& cut) const {
         double share = 0;
         for (const Candidate& candidate : cut) {
