@@ -65,15 +65,19 @@ class Search {
             result.without_cut = &patterns::kClassOnEachCall;
         }
         result.freed_share = freed_share(result.cut);
-        result.tie =
-            result.cut.size() == 1 && !result.alternatives.empty() &&
-            result.cut.front().payload == result.alternatives.front().payload &&
-            !result.alternatives.front().one_target &&  // many places are not as good as one
-            result.cut.front().score - result.alternatives.front().score <= patterns::kTieMargin;
+        result.tie = result.cut.size() == 1 && !result.alternatives.empty() &&
+                     is_tie(result.cut.front(), result.alternatives.front());
         return result;
     }
 
   private:
+    [[nodiscard]] static bool is_tie(const Candidate& first, const Candidate& second) {
+        return first.payload == second.payload &&
+               !second.one_target &&  // many places are not as good as one
+               (first.score - second.score <= patterns::kTieMargin ||
+                patterns::only_names_tell(*first.evidence, *second.evidence));
+    }
+
     // The references of `loop` that a program can leave out, best first.
     std::vector<Candidate> rank(const Loop& loop) const {
         std::vector<std::uint32_t> edges;

@@ -31,7 +31,7 @@ struct Candidate {
 
 struct Cut {
     std::vector<Candidate> cut;  // one candidate, or a set of which all must go
-    bool tie = false;            // cut[0] and alternatives[0] are equally good
+    bool tie = false;            // either cut[0] or alternatives[0]
     std::vector<Candidate> alternatives;
     double freed_share = 1;  // of what the component holds, by the cut; 0: not known
     bool of_class = false;   // a class is on the loop

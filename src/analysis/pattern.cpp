@@ -238,10 +238,13 @@ class Judge {
     // Of a reference between an object and a handle or an observer that it keeps; null for others.
     const Evidence* of_handle() const {
         if (who_.is_handle(i_)) {
-            return &kNeededByHandle;
+            return who_.is_iterator(i_) ? &kNeededByIterator : &kNeededByHandle;
         }
         if (who_.keeps_handle(i_)) {
             return &kListOfHandles;
+        }
+        if (who_.keeps_given_out(i_)) {
+            return &kPerhapsListOfHandles;
         }
         return who_.keeps_observer(i_) ? &kListOfObservers : nullptr;
     }
@@ -254,7 +257,7 @@ class Judge {
             }
         }
         if (who_.is_named_as_whole(i_)) {
-            return kBackPointer;
+            return who_.is_named_as_link_back(i_) ? kLinkBack : kBackPointer;
         }
         if (origin_of(graph_, target_) != Origin::user) {
             // What contextlib, asyncio and the like put around a generator or an exception.

@@ -26,6 +26,7 @@ inline constexpr Evidence kHookOnSelf{"bound-method-on-self", "called-by-others"
 inline constexpr Evidence kPartialOfSelf{"partial-of-self", "", 90};
 inline constexpr Evidence kBackPointer{"back-pointer", "", 90};
 inline constexpr Evidence kExceptionHolderInFrame{"exception-in-frame", "holder", 90};
+inline constexpr Evidence kLinkBack{"back-pointer", "link", 90};
 inline constexpr Evidence kBackPointerToMaker{"back-pointer", "to-maker", 89};
 inline constexpr Evidence kBackPointerByType{"back-pointer", "by-type", 88};
 inline constexpr Evidence kWrappedMethod{"wrapped-method", "", 96};
@@ -66,9 +67,11 @@ inline constexpr Evidence kRegisteredCallable{"callback-list", "", 42};
 inline constexpr Evidence kRegisteredHook{"callback-list", "hook", 42};
 inline constexpr Evidence kMember{"unknown", "", 40};
 inline constexpr Evidence kTraceback{"exception-stored", "traceback", 40};
+inline constexpr Evidence kNeededByHandle{"list-of-handles", "handle", 39};
+inline constexpr Evidence kPerhapsListOfHandles{"list-of-handles", "perhaps", 39};
 inline constexpr Evidence kItem{"unknown", "item", 38};
 inline constexpr Evidence kContainerAttribute{"unknown", "", 35};
-inline constexpr Evidence kNeededByHandle{"list-of-handles", "handle", 30};
+inline constexpr Evidence kNeededByIterator{"list-of-handles", "handle", 30};
 inline constexpr Evidence kUnnamed{"unknown", "", 0};
 inline constexpr Evidence kMachinery{"unknown", "machinery", -60};
 inline constexpr Evidence kClassAttribute{"class-in-function", "", -100};
@@ -96,6 +99,13 @@ inline constexpr int kIsChildOfModule = -15;  // modules are made of modules
 
 // Two references whose scores differ by no more than this are equally good.
 inline constexpr int kTieMargin = 4;
+// So are two that only their names tell apart, whatever they score: whether callers keep what they
+// were given, and which way a chain is walked.
+constexpr bool only_names_tell(const Evidence& first, const Evidence& second) {
+    return (&first == &kListOfHandles && &second == &kNeededByHandle) ||
+           (&first == &kBackPointerToMaker && &second == &kPerhapsListOfHandles) ||
+           (&first == &kLinkBack && (&second == &kMutualAlike || &second == &kRingAlike));
+}
 // Goes to the object that keeps more memory. That decides between equals and no more: where the
 // tensors hang says little about which of two objects made the other.
 inline constexpr int kLeadsToTheKeeper = kTieMargin;

@@ -2,6 +2,7 @@
 #include "analysis/remedy.h"
 
 #include "analysis/names.h"
+#include "analysis/pattern_table.h"
 #include "catalog/catalog.h"
 #include "catalog/words.h"
 
@@ -47,6 +48,15 @@ std::string others_like(const Candidate& candidate) {
     return candidate.shared_cell ? " and what shares its variable" : " and all like it";
 }
 
+// Between the first of two that are as good and the second.
+std::string_view or_else(const Evidence& first, const Evidence& second) {
+    if (&second == &patterns::kPerhapsListOfHandles) {
+        return " or, if callers keep what they are given, ";
+    }
+    return patterns::only_names_tell(first, second) ? " or, if the names mislead, "
+                                                    : " or, just as well, ";
+}
+
 }  // namespace
 
 std::string remedy_of(const LogicalGraph& graph, const Cut& cut) {
@@ -69,8 +79,11 @@ std::string remedy_of(const LogicalGraph& graph, const Cut& cut) {
         const Candidate& second = cut.alternatives.front();
         const std::string other = named(graph, second.edges.front());
         const bool same = other == named(graph, first.edges.front());
-        return text +
-               (same ? " on either side" : " or, just as well, " + other + others_like(second));
+        if (same) {
+            return text + " on either side";
+        }
+        text += or_else(*first.evidence, *second.evidence);
+        return text + other + others_like(second);
     }
     return first.enough ? text : text + " first, though other loops remain";
 }

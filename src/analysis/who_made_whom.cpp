@@ -171,6 +171,14 @@ bool WhoMadeWhom::is_named_as_whole(std::size_t i) const {
     return is_whole_name(name);
 }
 
+bool WhoMadeWhom::is_named_as_link_back(std::size_t i) const {
+    static constexpr std::array<std::string_view, 4> kFirstWords{
+        "prev", "previous", "predecessor", "before"};
+    const std::string_view name = bare(graph_.label_name(loop_.edges[i]));
+    return full_name(graph_, loop_.holder(i)) == full_name(graph_, loop_.target(i)) &&
+           contains(kFirstWords, name.substr(0, name.find('_')));
+}
+
 ValueOrigin WhoMadeWhom::origin_of_value(std::size_t i) const {
     const model::AttributeSite* const found = site(i);
     return found == nullptr ? ValueOrigin::unknown : found->value;
@@ -247,20 +255,27 @@ bool WhoMadeWhom::keeps_more_than_target(std::size_t i) const {
     return !loop_.kept.empty() && loop_.kept[i] > loop_.kept[way_into(i)];
 }
 
-bool WhoMadeWhom::is_handle(std::size_t i) const {
+bool WhoMadeWhom::is_given_out(std::size_t i) const {
     const model::AttributeSite* const found = site(i);
-    if (found == nullptr || !leads_back(i) || keeps_more_than_target(i)) {
-        return false;
-    }
-    switch (found->holder_made) {
-        case HolderMade::iterator_of_the_target:
-            return true;
-        case HolderMade::given_out_by_target:
-            return is_handle_class(short_name(graph_, loop_.holder(i))) ||
-                   is_list_of_handles(graph_.label_name(loop_.edges[way_into(i)]));
-        default:
-            return false;
-    }
+    return found != nullptr &&
+           (found->holder_made == HolderMade::given_out_by_target ||
+            found->holder_made == HolderMade::iterator_of_the_target) &&
+           leads_back(i) && !keeps_more_than_target(i);
+}
+
+bool WhoMadeWhom::is_iterator(std::size_t i) const {
+    return is_given_out(i) && site(i)->holder_made == HolderMade::iterator_of_the_target;
+}
+
+bool WhoMadeWhom::is_handle(std::size_t i) const {
+    return is_given_out(i) &&
+           (is_iterator(i) || is_handle_class(short_name(graph_, loop_.holder(i))) ||
+            is_list_of_handles(graph_.label_name(loop_.edges[way_into(i)])));
+}
+
+bool WhoMadeWhom::keeps_given_out(std::size_t i) const {
+    const std::size_t back = way_back_from(i);
+    return loop_.target(back) == loop_.holder(i) && is_given_out(back);
 }
 
 bool WhoMadeWhom::keeps_handle(std::size_t i) const {

@@ -18,6 +18,9 @@ class WhoMadeWhom {
     // "prev_stage".
     [[nodiscard]] bool is_named_as_whole(std::size_t i) const;
 
+    // Of two links of a chain, the one that is called the way back: "previous".
+    [[nodiscard]] bool is_named_as_link_back(std::size_t i) const;
+
     // The target made the holder, as far as the code tells; or all others of the loop lead from
     // maker to made, and reference `i` alone leads back.
     [[nodiscard]] bool leads_back_to_maker(std::size_t i) const;
@@ -35,8 +38,14 @@ class WhoMadeWhom {
     // The code says of another reference of the loop that it is the one that leads back.
     [[nodiscard]] bool is_clearly_ahead(std::size_t i) const;
 
-    // The holder is there for whoever asked the target for it, which made and keeps it: a cursor,
-    // a lease, a view.
+    // The target made the holder, keeps it and gave it to whoever asked for it.
+    [[nodiscard]] bool is_given_out(std::size_t i) const;
+    // Reference `i` is the one by which such a holder is kept, by itself or in a container.
+    [[nodiscard]] bool keeps_given_out(std::size_t i) const;
+    // As is_given_out(), and the holder is an iterator.
+    [[nodiscard]] bool is_iterator(std::size_t i) const;
+    // The holder is there for whoever was given it: an iterator, or by its name a cursor, a lease,
+    // a view.
     [[nodiscard]] bool is_handle(std::size_t i) const;
     // Reference `i` is the one by which such a holder is kept, by itself or in a container.
     [[nodiscard]] bool keeps_handle(std::size_t i) const;

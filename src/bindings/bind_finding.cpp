@@ -221,9 +221,11 @@ void bind_finding(py::module_& module) {
                       &Finding::byte_seconds,
                       "held_bytes times the seconds they waited at most, over all occurrences.")
         .def_readonly("occurrences", &Finding::occurrences, "Loops with this signature.")
-        .def_readonly("tie",
-                      &Finding::tie,
-                      "True if the first alternative is as good as the reference to cut.")
+        .def_readonly(
+            "tie",
+            &Finding::tie,
+            "True if the first alternative is as good as the reference to cut, or only names "
+            "tell the two apart.")
         .def_readonly("freed_share",
                       &Finding::freed_share,
                       "What `cuts` frees of held_bytes: 1 is all; 0 means that it is not known, or "

@@ -126,7 +126,7 @@ struct Finding {
 
     std::vector<Reference> loop;          // in order; the target of the last is the first holder
     std::vector<Reference> cut;           // the reference to cut, or the smallest set that works
-    bool tie = false;                     // true: cut[0] and alternatives[0] score the same
+    bool tie = false;                     // true: either cut[0] or alternatives[0]
     double freed_share = 1;               // of held_bytes, by the cut alone; 0: not known
     std::vector<Reference> alternatives;  // next best first
     std::vector<OwnerSummary> owners;     // heaviest first, at most kMaxOwnersPerFinding

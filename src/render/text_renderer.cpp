@@ -139,7 +139,7 @@ void add_alternatives(Card& card, const Finding& finding) {
     const std::size_t shown = std::min(finding.alternatives.size(), kAlternatives);
     for (std::size_t i = 0; i < shown; ++i) {
         const Reference& other = finding.alternatives[i];
-        const std::string equal = i == 0 && finding.tie ? " (just as good)" : "";
+        const std::string equal = i == 0 && finding.tie ? " (either of these)" : "";
         const std::string text = other.payload
                                      ? described(other) + " (keeps the loop, drops the tensor)"
                                      : described(other) + equal;

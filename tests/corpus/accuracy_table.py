@@ -29,10 +29,9 @@ TAIL = """\
 
 ## Without names
 
-Rename every class, function, attribute and variable of a case, and the rank stays what it is,
-with these exceptions:
-
-{only_names_tell}
+Rename every class, function, attribute and variable of a case, and the accepted answer stays where
+it is. Where only names tell two references apart, both are named as either of two, with the names
+and without; these change places there: {swapped}.
 
 More tensors, unrelated objects in every frame and instance, and another hash seed change no
 answer and no signature.
@@ -57,6 +56,12 @@ def rank_of(case):
             if answer in case["expected"]:
                 return rank
     return None
+
+
+def place_of(case):
+    """The same, where the two of "either of these" share the first place."""
+    rank = rank_of(case)
+    return 1 if rank == 2 and case["leaky"]["findings"][0]["tie"] else rank
 
 
 def ranks_of(outcome, variant="plain"):
@@ -102,17 +107,14 @@ def text_of(outcomes):
     lines += ["", "## Misses", ""]
     misses = [f"- `{name}`: {case['miss']}" for name, case in plain[0].items() if case["miss"]]
     lines += misses or ["None among these cases."]
-    told = [
-        f"- `{name}`: {case['only_names_tell']}"
-        for name, case in plain[0].items()
-        if case["only_names_tell"]
-    ]
+    renamed = ranks_of(outcomes[0], "renamed")
+    swapped = [f"`{name}`" for name, rank in ranks_of(outcomes[0]).items() if renamed[name] != rank]
     controls = [f"- `{name}`: {one['summary']}" for name, one in outcomes[0]["controls"].items()]
     return (
         HEAD.format(switch=SWITCH, versions=", ".join(versions))
         + "\n".join(lines)
         + "\n"
-        + TAIL.format(only_names_tell="\n".join(told), controls="\n".join(controls))
+        + TAIL.format(swapped=", ".join(swapped), controls="\n".join(controls))
     )
 
 

@@ -98,7 +98,6 @@ def run_case(path, variant):
     return {
         "summary": module.__doc__,
         "miss": getattr(module, "MISS", ""),
-        "only_names_tell": getattr(module, "ONLY_NAMES_TELL", ""),
         "expected": [" + ".join(sorted(answer.split(" + "))) for answer in module.EXPECTED],
         "leaky": observe(module.leaky, payload),
         "fixed": observe(module.fixed, payload),

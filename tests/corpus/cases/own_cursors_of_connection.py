@@ -4,7 +4,6 @@
 import weakref
 
 EXPECTED = ["Connection ._open_cursors"]
-ONLY_NAMES_TELL = "In the code it looks like a whole that makes, lists and returns its part."
 
 
 class Cursor:

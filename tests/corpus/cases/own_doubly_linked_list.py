@@ -2,7 +2,6 @@
 """The nodes of a list know the next one and the previous one."""
 
 EXPECTED = ["Node .previous"]
-ONLY_NAMES_TELL = "A list can be walked both ways, and only the name says which way is back."
 
 
 class Node:

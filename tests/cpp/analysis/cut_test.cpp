@@ -30,6 +30,19 @@ TEST(Cut, SaysSoWhenTwoAreEquallyGood) {
     EXPECT_EQ(finding.alternatives[0].label, ".other");
 }
 
+TEST(Cut, SaysSoWhenOnlyNamesTellWhichWayIsBack) {
+    const model::Finding chain =
+        only("a=m.Stage b=m.Stage a.next->b b.prev_stage->a a.w->t:owner(8) b.w->u:owner(8)");
+    EXPECT_TRUE(chain.tie);
+    EXPECT_EQ(chain.cut.at(0).label, ".prev_stage");
+    EXPECT_EQ(chain.alternatives.at(0).label, ".next");
+    EXPECT_EQ(chain.remedy, "cut Stage.prev_stage or, if the names mislead, Stage.next");
+    const model::Finding tree =
+        only("a=m.Stage b=m.Stage a.left->b b.parent->a a.w->t:owner(8) b.w->u:owner(8)");
+    EXPECT_FALSE(tree.tie);
+    EXPECT_EQ(tree.cut.at(0).label, ".parent");
+}
+
 TEST(Cut, CallsNoReferenceAsGoodThatHasToGoWithOthersElsewhere) {
     const model::Finding finding = only(
         "N.stage->E E.core->N E.next->D D.core->N D.next->H H.core->N H.next->L L.core->N "
