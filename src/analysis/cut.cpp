@@ -210,12 +210,19 @@ class Search {
         return set;
     }
 
-    // Several references of one function or object are no clearer than the one that leads to it.
+    // Several references of one function or object are no clearer than the one that leads to it,
+    // but for two attributes by which a part points back to its whole.
     [[nodiscard]] bool are_of_one_holder(const std::vector<Candidate>& set) const {
-        return std::ranges::all_of(set, [&](const Candidate& candidate) {
+        const auto one_holder = [&](const Candidate& candidate) {
             return candidate.alike == 1 && logical(candidate.edges.front()).holder ==
                                                logical(set.front().edges.front()).holder;
-        });
+        };
+        const auto way_back = [&](const Candidate& candidate) {
+            const std::uint32_t edge = candidate.edges.front();
+            return candidate.evidence->pattern == patterns::kBackPointer.pattern &&
+                   component_.targets[edge] == component_.targets[set.front().edges.front()];
+        };
+        return std::ranges::all_of(set, one_holder) && !std::ranges::all_of(set, way_back);
     }
 
     // The smallest set of candidates that score at least `floor`, or nothing.

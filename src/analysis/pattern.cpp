@@ -31,8 +31,6 @@ constexpr std::array<std::string_view, 12> kFeatureNames{"forward",
                                                          "train",
                                                          "eval",
                                                          "state"};
-constexpr std::array<std::string_view, 4> kHelperClasses{
-    "accessor", "indexer", "locator", "cached"};
 
 // Lower case, without underscores: `_ILocIndexer` -> "ilocindexer".
 std::string folded(std::string_view name) {
@@ -250,11 +248,8 @@ class Judge {
     }
 
     const Evidence& object_attribute() const {
-        const std::string target_class = folded(short_name(graph_, target_));
-        for (const std::string_view helper : kHelperClasses) {
-            if (target_class.find(helper) != std::string::npos || name_.starts_with("_cached")) {
-                return kCachedAccessor;
-            }
+        if (who_.is_named_as_helper(i_)) {
+            return kCachedAccessor;
         }
         if (who_.is_named_as_whole(i_)) {
             return who_.is_named_as_link_back(i_) ? kLinkBack : kBackPointer;
@@ -279,8 +274,8 @@ class Judge {
             return kBackPointerToMaker;
         }
         const bool keeper = kept(loop_.next(i_)) > kept(i_);
-        if (keeper && folded(name_) == target_class && is_stored_on_target(false) &&
-            !who_.is_clearly_ahead(i_)) {
+        if (keeper && folded(name_) == folded(short_name(graph_, target_)) &&
+            is_stored_on_target(false) && !who_.is_clearly_ahead(i_)) {
             return kBackPointerByType;
         }
         if (who_.closes_loop_of_constructors(i_)) {

@@ -100,11 +100,17 @@ inline constexpr int kIsChildOfModule = -15;  // modules are made of modules
 // Two references whose scores differ by no more than this are equally good.
 inline constexpr int kTieMargin = 4;
 // So are two that only their names tell apart, whatever they score: whether callers keep what they
-// were given, and which way a chain is walked.
+// were given, and which way a chain of equals is walked.
+constexpr bool names_say_first(const Evidence& first) {
+    return &first == &kListOfHandles || &first == &kLinkBack;
+}
 constexpr bool only_names_tell(const Evidence& first, const Evidence& second) {
+    const bool links = &second == &kMutualAlike || &second == &kRingAlike;
+    const bool set_links = &second == &kPutsItself || &second == &kSetLate;
     return (&first == &kListOfHandles && &second == &kNeededByHandle) ||
            (&first == &kBackPointerToMaker && &second == &kPerhapsListOfHandles) ||
-           (&first == &kLinkBack && (&second == &kMutualAlike || &second == &kRingAlike));
+           (&first == &kLinkBack && (links || set_links)) ||
+           ((&first == &kPutsItself || &first == &kSetLate) && links);
 }
 // Goes to the object that keeps more memory. That decides between equals and no more: where the
 // tensors hang says little about which of two objects made the other.

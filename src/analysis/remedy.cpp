@@ -53,8 +53,7 @@ std::string_view or_else(const Evidence& first, const Evidence& second) {
     if (&second == &patterns::kPerhapsListOfHandles) {
         return " or, if callers keep what they are given, ";
     }
-    return patterns::only_names_tell(first, second) ? " or, if the names mislead, "
-                                                    : " or, just as well, ";
+    return patterns::names_say_first(first) ? " or, if the names mislead, " : " or, just as well, ";
 }
 
 }  // namespace
@@ -69,6 +68,7 @@ std::string remedy_of(const LogicalGraph& graph, const Cut& cut) {
     text += others_like(first);
     for (std::size_t i = 1; i < cut.cut.size(); ++i) {
         text += (i + 1 == cut.cut.size() ? " and " : ", ") + named(graph, cut.cut[i].edges.front());
+        text += others_like(cut.cut[i]);
     }
     if (first.payload) {
         const bool is_part = cut.freed_share > 0 && cut.freed_share < 1;

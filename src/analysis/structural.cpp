@@ -28,8 +28,8 @@ constexpr std::array<std::string_view, 13> kStructuralMembers{"__class__",
                                                               "__thisclass__"};
 
 // Entries of every class's namespace, written by the interpreter.
-constexpr std::array<std::string_view, 4> kTypeEntries{
-    "__dict__", "__weakref__", "__mro__", "__module__"};
+constexpr std::array<std::string_view, 5> kTypeEntries{
+    "__dict__", "__weakref__", "__mro__", "__module__", "__classdictcell__"};
 
 // By their names: `make.<locals>.Plugin.apply` of `make.<locals>.Plugin`; or generated for a
 // dataclass.
@@ -64,7 +64,13 @@ bool is_structural(const model::ReferenceGraph& graph,
             return contains(kStructuralMembers, name);
         case EdgeKind::attribute:
             return holder.kind == NodeKind::type && contains(kTypeEntries, name);
+        case EdgeKind::key_value:
+            // The way from a namespace to itself that annotations need from 3.14 on.
+            return name == "__classdictcell__";
         case EdgeKind::closure:
+            if (name == "__classdict__") {
+                return true;  // as above
+            }
             // What super() without arguments needs, or a method that names its own class, made on
             // each call like the method: the class holds the method anyway.
             return target.kind == NodeKind::type &&

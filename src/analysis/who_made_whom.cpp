@@ -179,6 +179,13 @@ bool WhoMadeWhom::is_named_as_link_back(std::size_t i) const {
            contains(kFirstWords, name.substr(0, name.find('_')));
 }
 
+bool WhoMadeWhom::is_named_as_helper(std::size_t i) const {
+    static constexpr std::array<std::string_view, 3> kLastWords{"accessor", "indexer", "locator"};
+    const std::vector<std::string> words = words_of(short_name(graph_, loop_.target(i)));
+    return (!words.empty() && contains(kLastWords, words.back())) ||
+           graph_.label_name(loop_.edges[i]).starts_with("_cached");
+}
+
 ValueOrigin WhoMadeWhom::origin_of_value(std::size_t i) const {
     const model::AttributeSite* const found = site(i);
     return found == nullptr ? ValueOrigin::unknown : found->value;

@@ -21,6 +21,10 @@ class WhoMadeWhom {
     // Of two links of a chain, the one that is called the way back: "previous".
     [[nodiscard]] bool is_named_as_link_back(std::size_t i) const;
 
+    // The target, or the attribute, is called something that is made to read the holder and cached
+    // in it: "Indexer", "_cached_view".
+    [[nodiscard]] bool is_named_as_helper(std::size_t i) const;
+
     // The target made the holder, as far as the code tells; or all others of the loop lead from
     // maker to made, and reference `i` alone leads back.
     [[nodiscard]] bool leads_back_to_maker(std::size_t i) const;

@@ -30,8 +30,8 @@ TAIL = """\
 ## Without names
 
 Rename every class, function, attribute and variable of a case, and the accepted answer stays where
-it is. Where only names tell two references apart, both are named as either of two, with the names
-and without; these change places there: {swapped}.
+it is. Where two are named as either of two, with the names and without, they may change places:
+{either}.
 
 More tensors, unrelated objects in every frame and instance, and another hash seed change no
 answer and no signature.
@@ -58,10 +58,14 @@ def rank_of(case):
     return None
 
 
+def is_tie(case):
+    return case["leaky"]["findings"][0]["tie"]
+
+
 def place_of(case):
-    """The same, where the two of "either of these" share the first place."""
+    """As rank_of(), where the two of "either of these" share the first place."""
     rank = rank_of(case)
-    return 1 if rank == 2 and case["leaky"]["findings"][0]["tie"] else rank
+    return 1 if rank == 2 and is_tie(case) else rank
 
 
 def ranks_of(outcome, variant="plain"):
@@ -107,14 +111,14 @@ def text_of(outcomes):
     lines += ["", "## Misses", ""]
     misses = [f"- `{name}`: {case['miss']}" for name, case in plain[0].items() if case["miss"]]
     lines += misses or ["None among these cases."]
-    renamed = ranks_of(outcomes[0], "renamed")
-    swapped = [f"`{name}`" for name, rank in ranks_of(outcomes[0]).items() if renamed[name] != rank]
+    renamed = outcomes[0]["cases"]["renamed"]
+    either = [f"`{name}`" for name in plain[0] if is_tie(plain[0][name]) and is_tie(renamed[name])]
     controls = [f"- `{name}`: {one['summary']}" for name, one in outcomes[0]["controls"].items()]
     return (
         HEAD.format(switch=SWITCH, versions=", ".join(versions))
         + "\n".join(lines)
         + "\n"
-        + TAIL.format(swapped=", ".join(swapped), controls="\n".join(controls))
+        + TAIL.format(either=", ".join(either), controls="\n".join(controls))
     )
 
 

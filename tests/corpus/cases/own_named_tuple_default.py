@@ -3,7 +3,11 @@
 
 import typing
 
-EXPECTED = ["Options ._field_defaults + <lambda> default:weights"]
+EXPECTED = [
+    "Options ._field_defaults + <lambda> default:weights",
+    # From 3.14 on the class keeps the namespace that it was made from, for its annotations.
+    "Options ._field_defaults + <lambda> default:weights + dict ['weights']",
+]
 KEEP = {"weights"}
 
 

@@ -197,6 +197,20 @@ TEST(Classes, MadeOnEachCallAreBlamedOnWhatTheirFunctionsCapture) {
 // A class made on each call; what hangs on it is added.
 const std::string kClass = "T:type=app.make.<locals>.Local T/__mro__->m:tuple m[0]->T ";
 
+TEST(Analyze, TakesNoReferenceThatAnnotationsNeedForAnAnswer) {
+    // What 3.14 keeps of a NamedTuple that is made on each call: the namespace it was made from,
+    // by way of a cell that the namespace has too.
+    const std::string text = kClass +
+                             "T.defaults->d:dict d['x']->t:owner(64) T.__classdictcell__->c:cell "
+                             "c/cell_contents->n:dict n['__classdictcell__']->c n['x']->t "
+                             "T.__annotate__->a:function a/closure:__classdict__->c";
+    const auto findings = analyze(observe(text));
+    ASSERT_EQ(findings.size(), 1U);
+    ASSERT_EQ(findings[0].cut.size(), 2U);
+    EXPECT_EQ(findings[0].cut[0].label, ".defaults");
+    EXPECT_EQ(findings[0].cut[1].label, "['x']");
+}
+
 TEST(Classes, AreBlamedOnTheVariableThatTheirMethodsShare) {
     const model::Finding finding =
         only(kClass +

@@ -68,6 +68,26 @@ TEST(Cut, NamesASetWhereEveryReferenceClosesALoopOfItsOwn) {
     EXPECT_FALSE(finding.tie);
 }
 
+TEST(Cut, PrefersTwoWaysFromAPartBackToItsWholeToTheWayThere) {
+    const model::Finding finding =
+        only("E.cbs->l:list l[0]->c=m.Saver c.parent->E c.owner->E E.w->t:owner(8)");
+    ASSERT_EQ(finding.cut.size(), 2U);
+    EXPECT_EQ(finding.cut[0].holder, "m.Saver");
+    EXPECT_EQ(finding.cut[1].holder, "m.Saver");
+    EXPECT_EQ(finding.alternatives.at(0).holder, "list");
+    // But not two ways from a function: what leads to that is one place.
+    const model::Finding method =
+        only("E.cbs->l:list l[0]->f:function f/closure:self->E f/closure:owner->E E.w->t:owner(8)");
+    EXPECT_EQ(method.cut.size(), 1U);
+}
+
+TEST(Cut, SaysOfEachMemberOfASetThatAllLikeItMustGo) {
+    const model::Finding finding = only(
+        "E.cbs->l:list l[0]->c=m.Saver c.parent->E c.owner->E l[1]->d=m.Saver d.parent->E "
+        "d.owner->E E.w->t:owner(8)");
+    EXPECT_EQ(finding.remedy, "cut Saver.owner and all like it and Saver.parent and all like it");
+}
+
 TEST(Cut, NamesTheSmallestSetAlthoughABetterReferenceIsInNone) {
     // The loop that is looked at has three ways back; its way there ends all of them.
     const model::Finding finding =
