@@ -1,21 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Any bytes as a configuration or a baseline: read, or refused in one sentence that says where.
 
-Reports are fuzzed in C++ (tests/fuzz).
+tests/fuzz has the same under libFuzzer, and reports, which are read in C++.
 """
 
 import json
-import logging
 import os
-import tomllib
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import cyclewatch
-from cyclewatch import _native, configuration
-from cyclewatch.pytest_plugin.baseline import Baseline, BaselineError
+from cyclewatch import configuration
+
+FUZZ = Path(__file__).resolve().parents[1] / "fuzz"
+sys.path.insert(0, str(FUZZ))
+
+from parsers import check_baseline, check_configuration  # noqa: E402
 
 FEW = settings(
     max_examples=int(os.environ.get("CYCLEWATCH_EXAMPLES", "60")),
@@ -64,22 +68,6 @@ def test_any_bytes_are_a_baseline_or_an_error_that_names_the_file(tmp_path, cont
 )
 def test_endless_baselines_are_errors(tmp_path, contents):
     check_baseline(tmp_path, contents)
-
-
-def check_baseline(tmp_path, contents):
-    path = tmp_path / "known.json"
-    path.write_bytes(contents)
-    try:
-        baseline = Baseline.read(path)
-    except BaselineError as error:
-        assert str(path) in str(error)
-        assert "\n" not in str(error)
-        return
-    # What was read is written and read again without a difference.
-    assert all(entry.count > 0 and entry.reason.strip() for entry in baseline.entries.values())
-    again = tmp_path / "again.json"
-    baseline.write(again)
-    assert Baseline.read(again).entries == baseline.entries
 
 
 toml_values = st.recursive(
@@ -136,8 +124,8 @@ def folder(tmp_path, monkeypatch):
 @example("pyproject.toml", b"[tool]\ncyclewatch = 1 # tool.cyclewatch")
 @example("pyproject.toml", b"# tool.cyclewatch\n[[tool]]\na = 1")
 @example("cyclewatch.toml", b"pattern = [1979-05-27T07:32:00Z, nan, -0.0]")
-def test_any_bytes_are_a_configuration_or_are_told_of_in_the_log(folder, caplog, name, contents):
-    check_configuration(folder, caplog, name, contents)
+def test_any_bytes_are_a_configuration_or_are_told_of_in_the_log(folder, name, contents):
+    check_configuration(folder, name, contents)
 
 
 @pytest.mark.parametrize(
@@ -149,26 +137,19 @@ def test_any_bytes_are_a_configuration_or_are_told_of_in_the_log(folder, caplog,
     ],
     ids=["lists", "dots", "digits"],
 )
-def test_endless_configurations_are_told_of_in_the_log(folder, caplog, contents):
-    check_configuration(folder, caplog, "cyclewatch.toml", contents)
-    assert caplog.records
+def test_endless_configurations_are_told_of_in_the_log(folder, contents):
+    assert check_configuration(folder, "cyclewatch.toml", contents)
 
 
-def check_configuration(folder, caplog, name, contents):
-    caplog.clear()
-    for path in folder.iterdir():
-        path.unlink()
-    (folder / name).write_bytes(contents)
-    configuration._in_force = None  # what was told of these very bytes is told again
-    with caplog.at_level(logging.WARNING, "cyclewatch"):
-        configuration.read_configuration()
-    for record in caplog.records:
-        assert str(folder / name) in record.getMessage()
-    # The built-in patterns are there whatever the file says.
-    assert len(_native.patterns()) >= 10
-    if name == "cyclewatch.toml" and not caplog.records:
-        document = tomllib.loads(contents.decode())
-        assert document.keys() <= {"ignore", "pattern"}
+@pytest.mark.parametrize("target", ["baseline", "cyclewatch.toml", "pyproject.toml"])
+def test_what_libfuzzer_found_is_read_or_refused(folder, target):
+    inputs = sorted((FUZZ / "corpus" / target).iterdir())
+    assert inputs
+    for path in inputs:
+        if target == "baseline":
+            check_baseline(folder, path.read_bytes())
+        else:
+            check_configuration(folder, target, path.read_bytes())
 
 
 def test_a_number_is_no_file(tmp_path):
