@@ -267,7 +267,9 @@ bool WhoMadeWhom::is_given_out(std::size_t i) const {
     return found != nullptr &&
            (found->holder_made == HolderMade::given_out_by_target ||
             found->holder_made == HolderMade::iterator_of_the_target) &&
-           leads_back(i) && !keeps_more_than_target(i);
+           // What another method of the target's own asked for and kept is for itself.
+           origin_of_value(way_into(i)) != ValueOrigin::taken && leads_back(i) &&
+           !keeps_more_than_target(i);
 }
 
 bool WhoMadeWhom::is_iterator(std::size_t i) const {

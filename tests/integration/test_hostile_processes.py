@@ -33,6 +33,8 @@ ENDS = {
     "leave_in_a_callback": 7,
     "leave_by_an_error": 1,
     "leave_from_a_thread": 0,
+    "thread_that_ends_while_another_one_collects": 0,
+    "thread_that_is_told_to_end_in_the_middle_of_its_collection": 0,
     "exit_handlers_that_leak": 0,
     "collect_while_the_interpreter_ends": 0,
     "signal_that_the_program_takes_itself": 0,

@@ -159,3 +159,16 @@ def test_a_list_of_a_million_goes_through_capture_analysis_and_every_renderer(
     assert all(lines <= 25 for _, _, lines in findings)
     left_out = skipped.get("objects not captured: over the limit for one collection", 0)
     assert (left_out > 990_000) == (shape != "ring")
+
+
+@pytest.mark.slow
+def test_ten_million_objects_of_garbage_hide_no_owner(main_interpreter, tmp_path):
+    outcome = main_interpreter.run(PROGRAM, "deep", tmp_path, "many", 10_000_000)
+    (condemned, owners, held), [[title, references, _]], skipped = map(
+        json.loads, outcome.stdout.splitlines()
+    )
+    assert condemned > 10_000_000
+    assert (owners, held) == (1, MIB)
+    assert (title, references) == ("list[0] -> list", 1)
+    # Loops that are alike and own nothing are counted, not left out.
+    assert skipped == {}

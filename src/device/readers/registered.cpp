@@ -57,7 +57,8 @@ int raise_again(void* exception) {
 }
 
 // Has the pending error, which stays pending, raised in the program once the collection is over.
-// A signal came while the reader ran: what its handler raised to end the program is the program's.
+// A signal came while the reader ran, or another thread told this one to end: what was raised for
+// that is the program's. Of what is raised on a thread of its own only the class is.
 void raise_later() {
     PyObject* type = nullptr;
     PyObject* value = nullptr;
@@ -67,7 +68,9 @@ void raise_later() {
     // The traceback's frames refer to the dying owner.
     PyException_SetTraceback(value, Py_None);
     OwnedRef later = python::borrow(value);
-    if (Py_AddPendingCall(&raise_again, later.get()) == 0) {
+    if (!on_main_thread()) {
+        PyThreadState_SetAsyncExc(PyThread_get_thread_ident(), type);
+    } else if (Py_AddPendingCall(&raise_again, later.get()) == 0) {
         (void)later.release();
     }
     PyErr_Restore(type, value, traceback);
@@ -169,7 +172,7 @@ ReadOutcome RegisteredReader::read(PyObject* object, OwnerReading& reading) noex
         const OwnedRef answer = python::steal(
             python::let_others_run([&] { return PyObject_CallOneArg(reader.get(), object); }));
         if (!answer) {
-            if (PyErr_ExceptionMatches(PyExc_Exception) == 0 && on_main_thread()) {
+            if (PyErr_ExceptionMatches(PyExc_Exception) == 0) {
                 raise_later();
             }
             fail(Py_TYPE(object), reader.get(), "raised " + take_error());

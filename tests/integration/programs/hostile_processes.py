@@ -6,6 +6,7 @@ what is to stand in them: "PID BYTES" for each process.
 """
 
 import atexit
+import ctypes
 import gc
 import logging
 import multiprocessing
@@ -266,6 +267,64 @@ def thread_asleep_in_a_finalizer():
     expect(8)
 
 
+def thread_that_ends_while_another_one_collects():
+    # In the middle of the collection, in a finalizer; what its locals held dies with it.
+    start()
+    local = threading.local()
+    ready, go = threading.Event(), threading.Event()
+
+    class Final:
+        def __del__(self):
+            go.set()
+            thread.join()
+
+    def work():
+        local.kept = loop()
+        ready.set()
+        go.wait()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    ready.wait()
+    final = Final()
+    final.me = final
+    final.owner = Owner()
+    del final
+    gc.collect()
+    assert not thread.is_alive()
+    gc.collect()
+    expect(16)
+
+
+def thread_that_is_told_to_end_in_the_middle_of_its_collection():
+    # By another one, while a reader runs there: it goes down after the collection, which ends.
+    told, inside = threading.Event(), threading.Event()
+
+    def read(owner):
+        if threading.current_thread() is not threading.main_thread():
+            inside.set()
+            told.wait()
+        return answer(owner)
+
+    start(read)
+    reached = []
+
+    def work():
+        leak()
+        reached.append("the line after the collection")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    inside.wait()
+    identifier, leave = ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit)
+    assert ctypes.pythonapi.PyThreadState_SetAsyncExc(identifier, leave) == 1
+    told.set()
+    thread.join()
+    assert not reached
+    leak()
+    expect(8)
+
+
 def thread_that_stops_the_watch_for_ever():
     # Waits for the report file while the interpreter ends.
     start()
@@ -420,6 +479,10 @@ for act in (
     *(fork_in_finalizer, fork_in_weakref_callback, fork_in_reader),
     *(fork_while_the_report_is_written, fork_while_another_thread_collects),
     *(thread_asleep_in_a_reader, thread_asleep_in_a_finalizer),
+    *(
+        thread_that_ends_while_another_one_collects,
+        thread_that_is_told_to_end_in_the_middle_of_its_collection,
+    ),
     *(thread_that_stops_the_watch_for_ever,),
     *(leave_at_once, leave_in_a_finalizer, leave_in_a_callback, leave_by_an_error),
     *(leave_from_a_thread, exit_handlers_that_leak, collect_while_the_interpreter_ends),

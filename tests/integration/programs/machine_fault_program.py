@@ -143,6 +143,16 @@ def make_ring(length):
     node.owned = acyclic_owner()
 
 
+def make_many(length):
+    """Loops of one list each; one of them has an owner."""
+    kept = []
+    for _ in range(length):
+        loop = []
+        loop.append(loop)
+        kept.append(loop)
+    kept[length // 2].append(acyclic_owner())
+
+
 def make_list(length):
     """Doubly linked: a loop of two between each pair, and all of them one component."""
     node = Node()
