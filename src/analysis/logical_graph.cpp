@@ -33,6 +33,7 @@ class Collapse {
             hidden_[n] = may_collapse(graph.nodes[n]) && keep[n] == 0;
         }
         count_holders();
+        hide_rest_of_tracebacks(keep);
         keep_crowded_and_unheld();
         keep_rings();
     }
@@ -66,6 +67,18 @@ class Collapse {
     void count_holders() {
         for (const model::Edge& edge : graph_.edges) {
             ++holders_[index_of(edge.target)];
+        }
+    }
+
+    // How deep below a handler something was raised is no part of the matter: the first traceback
+    // of a chain has the frames of all.
+    void hide_rest_of_tracebacks(const std::vector<char>& keep) {
+        for (const model::Edge& edge : graph_.edges) {
+            const std::size_t target = index_of(edge.target);
+            if (graph_.nodes[target].kind == NodeKind::traceback && holders_[target] == 1 &&
+                graph_.text(edge.label.name) == "tb_next") {
+                hidden_[target] = keep[target] == 0;
+            }
         }
     }
 

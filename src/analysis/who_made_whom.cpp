@@ -196,11 +196,18 @@ bool WhoMadeWhom::is_set_in_constructor(std::size_t i) const {
     return found != nullptr && found->in_constructor;
 }
 
+// What was read of two classes says nothing of two objects of one: there the one that was made is
+// the one that was given the other when it was.
+bool WhoMadeWhom::may_be_of_maker(std::size_t i) const {
+    return full_name(graph_, loop_.holder(i)) != full_name(graph_, loop_.target(i)) ||
+           (is_set_in_constructor(i) && origin_of_value(i) == ValueOrigin::taken);
+}
+
 bool WhoMadeWhom::is_made_by_target(std::size_t i) const {
     const model::AttributeSite* const found = site(i);
     // What was made and put itself there is no part that its maker keeps.
     return found != nullptr && found->holder_made != HolderMade::unknown &&
-           !gives_itself(way_into(i));
+           !gives_itself(way_into(i)) && may_be_of_maker(i);
 }
 
 bool WhoMadeWhom::leads_back_to_maker(std::size_t i) const {
@@ -264,7 +271,7 @@ bool WhoMadeWhom::keeps_more_than_target(std::size_t i) const {
 
 bool WhoMadeWhom::is_given_out(std::size_t i) const {
     const model::AttributeSite* const found = site(i);
-    return found != nullptr &&
+    return found != nullptr && may_be_of_maker(i) &&
            (found->holder_made == HolderMade::given_out_by_target ||
             found->holder_made == HolderMade::iterator_of_the_target) &&
            // What another method of the target's own asked for and kept is for itself.

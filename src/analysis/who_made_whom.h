@@ -60,6 +60,7 @@ class WhoMadeWhom {
     [[nodiscard]] const model::AttributeSite* site(std::size_t i) const;
     [[nodiscard]] model::ValueOrigin origin_of_value(std::size_t i) const;
     [[nodiscard]] bool is_set_in_constructor(std::size_t i) const;
+    [[nodiscard]] bool may_be_of_maker(std::size_t i) const;
     [[nodiscard]] bool is_made_by_target(std::size_t i) const;
     [[nodiscard]] bool leads_back(std::size_t i) const;
     [[nodiscard]] bool keeps_more_than_target(std::size_t i) const;
