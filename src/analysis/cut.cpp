@@ -144,10 +144,12 @@ class Search {
         for (const std::uint32_t e : alike().through_cell(edge)) {
             if (e != edge) {
                 candidate.edges.push_back(e);
-                candidate.shared_cell = true;
             }
         }
-        candidate.alike = candidate.edges.size();
+        // The frames of a traceback go with the one reference to it.
+        const bool variable = graph_.is_through_variable(component_.edges[edge]);
+        candidate.shared_cell = variable && candidate.edges.size() > 1;
+        candidate.alike = variable ? candidate.edges.size() : 1;
     }
 
     // All references that one line of code makes again and again.
@@ -159,9 +161,9 @@ class Search {
             const bool listed = e == edge || (cell != kNone && logical(e).cell == cell);
             if (!listed) {
                 candidate.edges.push_back(e);
+                ++candidate.alike;
             }
         }
-        candidate.alike = candidate.edges.size();
     }
 
     // All references of that label to that object, whatever holds them: five kinds of callbacks,

@@ -33,7 +33,7 @@ class Collapse {
             hidden_[n] = may_collapse(graph.nodes[n]) && keep[n] == 0;
         }
         count_holders();
-        hide_rest_of_tracebacks(keep);
+        hide_tracebacks(keep);
         keep_crowded_and_unheld();
         keep_rings();
     }
@@ -70,13 +70,15 @@ class Collapse {
         }
     }
 
-    // How deep below a handler something was raised is no part of the matter: the first traceback
-    // of a chain has the frames of all.
-    void hide_rest_of_tracebacks(const std::vector<char>& keep) {
+    // An exception has the frames of its traceback, and a traceback that somebody else holds too
+    // has those of the rest of its chain: how deep below its handler something was raised is no
+    // part of the matter.
+    void hide_tracebacks(const std::vector<char>& keep) {
         for (const model::Edge& edge : graph_.edges) {
             const std::size_t target = index_of(edge.target);
+            const std::string_view name = graph_.text(edge.label.name);
             if (graph_.nodes[target].kind == NodeKind::traceback && holders_[target] == 1 &&
-                graph_.text(edge.label.name) == "tb_next") {
+                (name == "tb_next" || name == "__traceback__")) {
                 hidden_[target] = keep[target] == 0;
             }
         }
@@ -175,9 +177,10 @@ class Collapse {
         edge.first_step = static_cast<std::uint32_t>(logical.steps.size());
         edge.step_count = static_cast<std::uint32_t>(way_.size());
         logical.steps.insert(logical.steps.end(), way_.begin(), way_.end());
-        // A cell has no name of its own: the reference goes by what leads into the cell.
+        // A cell has no name of its own: the reference goes by what leads into the cell. So does
+        // one through the traceback of an exception.
         std::size_t naming = way_.size() - 1;
-        while (naming > 0 && graph_.nodes[trail_[naming].node].kind == NodeKind::cell) {
+        while (naming > 0 && is_variable(naming)) {
             edge.cell = trail_[naming].node;
             --naming;
         }
@@ -186,6 +189,12 @@ class Collapse {
             graph_, graph_.nodes[logical.raw_node[holder]], edge.label, graph_.nodes[raw_target]);
         logical.targets.push_back(logical.logical_of[raw_target]);
         logical.edges.push_back(edge);
+    }
+
+    [[nodiscard]] bool is_variable(std::size_t step) const {
+        const NodeKind kind = graph_.nodes[trail_[step].node].kind;
+        const bool of_traceback = graph_.nodes[trail_[0].node].kind == NodeKind::traceback;
+        return kind == NodeKind::cell || (kind == NodeKind::traceback && !of_traceback);
     }
 
     const ReferenceGraph& graph_;

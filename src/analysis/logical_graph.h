@@ -19,7 +19,7 @@ inline constexpr std::uint32_t kNone = UINT32_MAX;
 struct LogicalEdge {
     model::EdgeLabel label;
     std::uint32_t holder = 0;
-    std::uint32_t cell = kNone;    // raw node of the cell it goes through
+    std::uint32_t cell = kNone;    // raw node of the cell, or of the traceback, it goes through
     std::uint32_t first_step = 0;  // the raw references it stands for:
     std::uint32_t step_count = 0;  //   steps[first_step, first_step + step_count)
     bool structural = false;       // part of how types and modules work; nobody wrote it
@@ -42,6 +42,11 @@ struct LogicalGraph {
     [[nodiscard]] const model::Node& node(std::uint32_t n) const { return raw->nodes[raw_node[n]]; }
     [[nodiscard]] std::string_view label_name(std::uint32_t edge) const {
         return raw->text(edges[edge].label.name);
+    }
+    // True if it goes through a variable that several functions may share.
+    [[nodiscard]] bool is_through_variable(std::uint32_t edge) const {
+        const std::uint32_t cell = edges[edge].cell;
+        return cell != kNone && raw->nodes[cell].kind == model::NodeKind::cell;
     }
     [[nodiscard]] bool is(std::uint32_t n, model::NodeKind kind) const {
         return node(n).kind == kind;

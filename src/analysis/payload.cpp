@@ -76,8 +76,9 @@ Candidate to_candidate(const LogicalGraph& graph,
     candidate.edges = std::move(edges);
     candidate.evidence = &payload_evidence_of(graph, candidate.edges.front(), of_class);
     candidate.score = candidate.evidence->weight;
-    candidate.alike = candidate.edges.size();
-    candidate.shared_cell = candidate.edges.size() > 1;
+    const bool variable = graph.is_through_variable(candidate.edges.front());
+    candidate.alike = variable ? candidate.edges.size() : 1;
+    candidate.shared_cell = variable && candidate.edges.size() > 1;
     candidate.payload = true;
     candidate.share = share;
     return candidate;

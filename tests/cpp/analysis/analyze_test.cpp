@@ -197,6 +197,24 @@ TEST(Classes, MadeOnEachCallAreBlamedOnWhatTheirFunctionsCapture) {
 // A class made on each call; what hangs on it is added.
 const std::string kClass = "T:type=app.make.<locals>.Local T/__mro__->m:tuple m[0]->T ";
 
+TEST(Analyze, SeesTheFramesOfATracebackAsTheExceptions) {
+    const std::string handler =
+        "f:frame=app.work f/local:last->x:exception=ValueError x/__traceback__->a:traceback "
+        "a/tb_frame->f f/local:batch->t:owner(64) ";
+    const auto here = analyze(observe(handler));
+    const auto below =
+        analyze(observe(handler + "a/tb_next->b:traceback b/tb_frame->g:frame=app.read "
+                                  "b/tb_next->c:traceback c/tb_frame->h:frame=app.parse"));
+    ASSERT_EQ(here.size(), 1U);
+    ASSERT_EQ(below.size(), 1U);
+    EXPECT_EQ(here[0].signature, below[0].signature);
+    EXPECT_EQ(below[0].loop.size(), 2U);
+    EXPECT_EQ(below[0].cut.at(0).label, "local:last");
+    // To clear the traceback is one thing to do, however many frames it has.
+    EXPECT_EQ(below[0].alternatives.at(0).label, "__traceback__");
+    EXPECT_EQ(below[0].alternatives.at(0).reason.find("of this kind"), std::string::npos);
+}
+
 TEST(Analyze, TakesNoReferenceThatAnnotationsNeedForAnAnswer) {
     // What 3.14 keeps of a NamedTuple that is made on each call: the namespace it was made from,
     // by way of a cell that the namespace has too.
