@@ -11,6 +11,8 @@ import json
 import os
 import re
 import shutil
+import signal
+import stat
 import subprocess
 import tempfile
 from pathlib import Path
@@ -103,6 +105,30 @@ def test_a_program_ends_as_ever_where_its_disk_fails_to_the_end(
     assert told_in_one_sentence(main_interpreter, "to_the_end", lines)
     (path,) = tmp_path.iterdir()
     assert len(cyclewatch.Report.load(path).findings) == 1
+
+
+MOMENTS = [(call, moment) for call in CALLS for moment in ("before", "after")]
+
+
+@pytest.mark.parametrize(("call", "moment"), MOMENTS)
+@pytest.mark.parametrize("old", [0, 1], ids=["first", "later"])
+def test_a_program_killed_in_a_call_leaves_the_old_or_the_new_report(
+    main_interpreter, tmp_path, failing_disk, old, call, moment
+):
+    fault = f"{call} {moment}"
+    outcome = main_interpreter.run(
+        *(PROGRAM, "killed", fault, tmp_path, old), check=False, LD_PRELOAD=str(failing_disk)
+    )
+    assert outcome.returncode == -signal.SIGKILL
+    moved = (call, moment) == ("move", "after")
+    reports = [cyclewatch.Report.load(path) for path in tmp_path.glob("cyclewatch-*")]
+    findings = old + 1 if moved else old
+    assert [len(report.findings) for report in reports] == ([findings] if findings else [])
+    # What it had begun stays, for its owner only though the umask would let everybody read it.
+    # A first report is linked to its name, so that the other one is still there.
+    left = [stat.S_IMODE(path.lstat().st_mode) for path in tmp_path.glob(".cyclewatch-*")]
+    begun = MOMENTS.index((call, moment)) >= MOMENTS.index(("open", "after"))
+    assert left == ([0o600] if begun and not (moved and old) else [])
 
 
 def test_a_disk_without_hard_links_will_do(main_interpreter, tmp_path, failing_disk):

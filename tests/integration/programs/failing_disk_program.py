@@ -153,6 +153,18 @@ def to_the_end(fault, folder):
     print(len(watch.report().findings))
 
 
+def killed(fault, folder, reports):
+    """The process is killed while it writes, after that many reports."""
+    os.umask(0)
+    watch = machine.watch_in(folder)
+    for number in range(int(reports)):
+        machine.make_finding(number)
+        watch._native_watch.flush(30)
+    os.environ["FAILING_DISK"] = fault
+    machine.make_finding("last")
+    watch._native_watch.flush(30)
+
+
 def saved(fault, folder):
     """What save() says in each format, and whether the old file is what it was."""
     with cyclewatch.watch(devices="cpu", budget=1) as watch:
