@@ -65,6 +65,7 @@ TEST_F(CudaDriverTest, TellsTheKindsOfMemoryApart) {
     for (void* memory : {device, host, managed}) {
         library.release(memory);
     }
+    library.expect_undisturbed();
 }
 
 TEST_F(CudaDriverTest, CountsFreeBytesIn64Bits) {
@@ -75,6 +76,7 @@ TEST_F(CudaDriverTest, CountsFreeBytesIn64Bits) {
     EXPECT_EQ(answer.total, 1U << 30);
     EXPECT_EQ(answer.free, answer.total - 4096);
     library.release(memory);
+    library.expect_undisturbed();
 }
 
 TEST_F(CudaDriverTest, AnswersNothingOfALostDevice) {

@@ -83,6 +83,8 @@ TEST_F(CudaRuntimeTest, ReadsTheStructureOfEveryVersion) {
         EXPECT_EQ(facts->kind, MemoryKind::device) << bytes;
     }
     driver.release(memory);
+    library.expect_undisturbed();
+    driver.expect_undisturbed();
 }
 
 TEST_F(CudaRuntimeTest, ReadsWhatARuntimeOfItsVersionWrites) {
@@ -122,6 +124,8 @@ TEST_F(CudaRuntimeTest, DistrustsAStructureThatIsLargerThanAnyItKnows) {
     const CudaRuntime runtime = found();
     library.state().faults.attribute_bytes = 264;
     EXPECT_FALSE(runtime.pointer_facts(64).has_value());
+    library.expect_undisturbed();
+    driver.expect_undisturbed();
 }
 
 TEST_F(CudaRuntimeTest, TakesNoRuntimeWithAnotherLayout) {
@@ -202,6 +206,7 @@ TEST_F(CudaRuntimeTest, GivesTheCaptureModeBackThatItFound) {
     driver.state().faults.out_of_memory = true;
     EXPECT_FALSE(runtime.memory(0).has_value());
     EXPECT_EQ(driver.thread().capture_mode, cudaStreamCaptureModeThreadLocal);
+    library.expect_undisturbed();
 }
 
 }  // namespace
