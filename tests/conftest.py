@@ -150,6 +150,12 @@ def failing_disk():
 
 
 @pytest.fixture(scope="session")
+def simulated_cuda():
+    """Paths of the driver and the runtime of tests/simulated_runtime."""
+    return [built_library(f"simulated/{name}") for name in ("libcuda.so", "libcudart.so")]
+
+
+@pytest.fixture(scope="session")
 def solitude():
     """Path of a library to preload: a program that starts a process or opens a socket ends then."""
     with open(sys.executable, "rb") as executable:

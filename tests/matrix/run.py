@@ -24,7 +24,10 @@ PURE = (
 )
 
 # Libraries for child processes of tests.
-PRELOADED = ("backwards_clock", "failing_allocator", "failing_disk", "solitude")
+LIBRARIES = (
+    *("backwards_clock", "failing_allocator", "failing_disk", "solitude"),
+    *("simulated_cudart", "simulated_driver"),
+)
 TESTS = ["tests/integration", "tests/unit"]
 TESTS_WITH_TORCH = [*TESTS, "tests/corpus"]
 REFUSED = ("3.14t",)  # rows whose extension says no at import
@@ -108,7 +111,7 @@ def build(provided):
     environment = {**os.environ, "CYCLEWATCH_MATRIX_PYTHONS": ";".join(extra)}
     failures = {}
     run(
-        ROOT / "scripts" / "build", "matrix", *PRELOADED, log=log_of_build("tests"), env=environment
+        ROOT / "scripts" / "build", "matrix", *LIBRARIES, log=log_of_build("tests"), env=environment
     )
     for name in provided:
         log = log_of_build(name)
