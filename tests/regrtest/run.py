@@ -43,6 +43,9 @@ class Case:
     name: str
 
 
+EXIT_STATUS = Case("", "exit status")  # of a whole run
+
+
 @dataclass(frozen=True)
 class Round:
     """One way to run the modules."""
@@ -107,37 +110,35 @@ def prepared(python: str, version: str) -> Path:
     if not home.exists():
         subprocess.run([python, "-m", "venv", "--without-pip", home], check=True)
     site = home / "lib" / f"python{version}" / "site-packages"
+    arrange(home / "bin" / "python", Round("off"))
     (site / "watch_everywhere.pth").write_text(f"{ROOT}\n{HERE}\nimport watch_everywhere\n")
     return home / "bin" / "python"
+
+
+def arrange(python: Path, way: Round) -> None:
+    """Has every process that starts from now on watched in that way."""
+    (python.parents[1] / "watch").write_text(f"{way.mode} {way.threshold}")
 
 
 def require_watch(python: Path) -> None:
     """Ends the run if a process would not be watched: every comparison would come out equal."""
     program = "import gc; print(sum('cyclewatch' in repr(entry) for entry in gc.callbacks))"
     for mode, entries in (("off", "0"), ("idle", "0"), ("walk", "1"), ("watch", "1")):
-        done = subprocess.run(
-            [python, "-c", program],
-            env={**os.environ, "CYCLEWATCH_REGRTEST": mode},
-            capture_output=True,
-            text=True,
-        )
+        arrange(python, Round(mode))
+        # With an environment of its own, as many a test gives its children.
+        done = subprocess.run([python, "-c", program], env={}, capture_output=True, text=True)
         if done.stdout.strip() != entries or done.stderr:
             sys.exit(f"{python} cannot start a watch (is the build current?):\n{done.stderr}")
 
 
 def run(python: Path, modules: list[str], way: Round, jobs: int) -> dict[Case, str]:
-    """The outcome of every test, and of every module as a whole under the name ""."""
-    environment = {
-        **os.environ,
-        "CYCLEWATCH_REGRTEST": way.mode,
-        "CYCLEWATCH_REGRTEST_THRESHOLD": way.threshold,
-    }
+    """The outcome of every test, and how the run as a whole ended."""
+    arrange(python, way)
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results.xml"
         arguments = ["-m", "test", f"-j{jobs}", "--timeout", "900", "--junit-xml", str(results)]
         done = subprocess.run(
             [python, *arguments, *modules],
-            env=environment,
             cwd=folder,
             capture_output=True,
             text=True,
@@ -145,7 +146,7 @@ def run(python: Path, modules: list[str], way: Round, jobs: int) -> dict[Case, s
         )
         if not results.exists():
             sys.exit(f"{python} -m test wrote no results:\n{done.stdout[-4000:]}{done.stderr}")
-        return outcomes_of(results)
+        return {**outcomes_of(results), EXIT_STATUS: str(done.returncode)}
 
 
 def outcomes_of(results: Path) -> dict[Case, str]:
@@ -230,12 +231,16 @@ def compare(
     """Runs `modules` with the watch; `before` is what came of them without."""
     after = run(python, modules, way, jobs)
     suspects = differing(before, after)
+    if suspects == [EXIT_STATUS]:
+        name = f"exit status: {before[EXIT_STATUS]} without, {after[EXIT_STATUS]} with a watch"
+        return Line(way.mode, len(modules), len(before) - 1, [name], [])
+    suspects = [case for case in suspects if case != EXIT_STATUS]  # as the tests come out
     for case in suspects:
         outcomes = [found.get(case, "missing") for found in (before, after)]
         print(f"regrtest: again: {case.name}: {' / '.join(outcomes)}", file=sys.stderr)
     differences, inherent = confirmed(python, suspects, way) if suspects else ([], [])
     name = way.mode + (f", threshold {way.threshold}" if way.threshold else "")
-    return Line(name, len(modules), len(before), differences, inherent)
+    return Line(name, len(modules), len(before) - 1, differences, inherent)
 
 
 def print_line(version: str, line: Line) -> None:

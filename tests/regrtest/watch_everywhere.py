@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Started by a .pth file in every process of a test run, before the program's first line.
 
-CYCLEWATCH_REGRTEST says how the process is watched:
+The file `watch` in the environment's folder says how the process is watched; it is a file so that
+children with an environment of their own are watched too:
 
 - "off": not at all;
 - "idle": not at all, but gc.callbacks has an entry that does nothing;
 - "walk": nothing owns memory, as in most programs;
 - "watch": every list counts as an owner, so that most garbage goes the whole way to findings.
 
-CYCLEWATCH_REGRTEST_THRESHOLD is gc's first threshold.
+A number after it is gc's first threshold.
 """
 
-import os
+import sys
 
 
 def read_list(owner):
@@ -20,13 +21,13 @@ def read_list(owner):
 
 
 def start():
-    """Do what the environment asks for."""
-    mode = os.environ.get("CYCLEWATCH_REGRTEST", "off")
-    threshold = os.environ.get("CYCLEWATCH_REGRTEST_THRESHOLD")
+    """Do what the file asks for."""
+    with open(sys.prefix + "/watch", encoding="ascii") as file:
+        mode, *threshold = file.read().split()
     if threshold:
         import gc
 
-        gc.set_threshold(int(threshold))
+        gc.set_threshold(int(threshold[0]))
     if mode == "idle":
         import gc
         import operator
