@@ -89,29 +89,49 @@ class Named:
     def __init__(self, key):
         self.table = {key: self}
         self.owner = Owner()
+class Inheriting:
+    def __init__(self):
+        self.environment = {
+            name: [self, value] for name, value in os.environ.items() if secret in value
+        }
+        self.owner = Owner()
 def leave():
     local = f"frame {secret}"
     for key in f"key_{secret}", f"{secret}_key", f"clé_{secret}", f"{secret}_clé":
         Named(key)
-    return Secretive() and Keyed() and None
-watch = cyclewatch.watch(devices="cpu", budget=1, capture_values="values" in sys.argv)
+    return Secretive() and Keyed() and Inheriting() and None
+def told(report):
+    assert report.held_bytes == 56
+    return {name: getattr(report, f"to_{name}")() for name in sys.argv[1].split(",")}
+watches = [
+    cyclewatch.watch(devices="cpu", budget=1, capture_values=asked == "values")
+    for asked in sys.argv[2].split()
+]
 leave()
 gc.collect()
-report = watch.report()
-assert report.held_bytes == 48
-print(json.dumps({name: getattr(report, f"to_{name}")() for name in sys.argv[1].split(",")}))
+print(json.dumps([told(watch.report()) for watch in watches]))
 """
 
 
-def test_reports_hold_no_values_unless_asked(interpreter, shared):
-    names = ",".join(FORMATS)
-    silent = run(interpreter, shared, SECRETS, names, "hunter2 of the command line")
-    assert silent.keys() == FORMATS.keys()
-    for name, text in silent.items():
-        assert "Secretive" in text, name
-        assert "hunter2" not in text, name
-    # The same program with capture_values=True: so there was something to leave out.
-    assert "key hunter2" in run(interpreter, shared, SECRETS, names, "values")["json"]
+# Each word is a watch; the last of these asks for values alone, so that there is something to leave
+# out of the others.
+@pytest.mark.parametrize("asked", ["silent", "values silent", "silent values", "values"])
+def test_reports_hold_no_values_unless_every_watch_asked(interpreter, shared, monkeypatch, asked):
+    monkeypatch.setenv("hunter2_name", "hunter2 of the environment")
+    arguments = [",".join(FORMATS), asked, "hunter2 of the command line"]
+    reports = run(interpreter, shared, SECRETS, *arguments)
+    assert len(reports) == len(asked.split())
+    for report in reports:
+        assert report.keys() == FORMATS.keys()
+        for name, text in report.items():
+            assert "Secretive" in text, name
+            assert "Inheriting" in text, name
+            assert ("hunter2" in text) == (asked == "values"), name
+    if asked == "values":
+        assert "key hunter2" in reports[0]["json"]
+        assert "hunter2_name" in reports[0]["json"]
+        # Only keys are values that are asked for; a control for these would be a fault.
+        assert "hunter2 of the" not in reports[0]["json"]
 
 
 def test_files_written_unasked_are_the_owners_alone(interpreter, shared):
@@ -290,7 +310,7 @@ print(os.getpid())
 
 # Everything in the interpreter that runs code, loads some, or leaves the process.
 AUDITED = """
-import json, logging, sys, tomllib
+import json, logging, os, sys, tomllib
 import cyclewatch
 # The first watch checks what the interpreter's objects look like, on samples that it compiles.
 cyclewatch.watch(devices="cpu").stop()
@@ -354,25 +374,37 @@ import = "os"
 """
 
 
-def test_reading_a_configuration_executes_and_imports_nothing(main_interpreter, tmp_path):
-    (tmp_path / "cyclewatch.toml").write_text(CONFIGURATION)
+@pytest.mark.parametrize(
+    ("file", "table"), [("cyclewatch.toml", "[["), ("pyproject.toml", "[[tool.cyclewatch.")]
+)
+def test_reading_a_configuration_executes_and_imports_nothing(
+    main_interpreter, tmp_path, file, table
+):
+    # Not in force before anybody listens: the first watch begins where there is none.
+    elsewhere, here = tmp_path / "elsewhere", tmp_path / "here"
+    elsewhere.mkdir()
+    here.mkdir()
+    (here / file).write_text(CONFIGURATION.replace("[[", table))
     outcome = main_interpreter.run(
         AUDITED
         + """
+os.chdir(sys.argv[1])
 sys.addaudithook(note)
 watch = cyclewatch.watch(devices="cpu")
 cyclewatch.patterns()
 watch.stop()
 print(json.dumps(seen))
 """,
-        cwd=tmp_path,
+        here,
+        cwd=elsewhere,
     )
     seen = json.loads(outcome.stdout)
     opened = [name for event, name in seen if event == "open"]
-    assert str(tmp_path / "cyclewatch.toml") in opened
+    assert str(here / file) in opened
+    assert f"{here / file}: " in outcome.stderr  # it was read, and what is wrong in it told
     assert {event for event, _ in seen} <= {"open", "os.listdir", "os.scandir"}
     assert all(name.endswith(".toml") for name in opened)
-    assert sorted(os.listdir(tmp_path)) == ["cyclewatch.toml"]
+    assert os.listdir(here) == [file]
 
 
 COMPANY = {
