@@ -273,9 +273,8 @@ class Judge {
         if (who_.leads_back_to_maker(i_)) {
             return kBackPointerToMaker;
         }
-        const bool keeper = kept(loop_.next(i_)) > kept(i_);
-        if (keeper && folded(name_) == folded(short_name(graph_, target_)) &&
-            is_stored_on_target(false) && !who_.is_clearly_ahead(i_)) {
+        if (folded(name_) == folded(short_name(graph_, target_)) && is_stored_on_target(false) &&
+            !who_.is_observer(i_) && !who_.is_clearly_ahead(i_)) {
             return kBackPointerByType;
         }
         if (who_.closes_loop_of_constructors(i_)) {

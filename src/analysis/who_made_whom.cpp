@@ -275,8 +275,7 @@ bool WhoMadeWhom::is_given_out(std::size_t i) const {
            (found->holder_made == HolderMade::given_out_by_target ||
             found->holder_made == HolderMade::iterator_of_the_target) &&
            // What another method of the target's own asked for and kept is for itself.
-           origin_of_value(way_into(i)) != ValueOrigin::taken && leads_back(i) &&
-           !keeps_more_than_target(i);
+           origin_of_value(way_into(i)) != ValueOrigin::taken && leads_back(i);
 }
 
 bool WhoMadeWhom::is_iterator(std::size_t i) const {
@@ -284,7 +283,7 @@ bool WhoMadeWhom::is_iterator(std::size_t i) const {
 }
 
 bool WhoMadeWhom::is_handle(std::size_t i) const {
-    return is_given_out(i) &&
+    return is_given_out(i) && !keeps_more_than_target(i) &&
            (is_iterator(i) || is_handle_class(short_name(graph_, loop_.holder(i))) ||
             is_list_of_handles(graph_.label_name(loop_.edges[way_into(i)])));
 }
@@ -297,6 +296,10 @@ bool WhoMadeWhom::keeps_given_out(std::size_t i) const {
 bool WhoMadeWhom::keeps_handle(std::size_t i) const {
     const std::size_t back = way_back_from(i);
     return loop_.target(back) == loop_.holder(i) && is_handle(back);
+}
+
+bool WhoMadeWhom::is_observer(std::size_t i) const {
+    return keeps_observer(way_into(i));
 }
 
 bool WhoMadeWhom::keeps_observer(std::size_t i) const {

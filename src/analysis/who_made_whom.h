@@ -53,6 +53,8 @@ class WhoMadeWhom {
     [[nodiscard]] bool is_handle(std::size_t i) const;
     // Reference `i` is the one by which such a holder is kept, by itself or in a container.
     [[nodiscard]] bool keeps_handle(std::size_t i) const;
+    // The holder looks at the target, which lists it.
+    [[nodiscard]] bool is_observer(std::size_t i) const;
     // Reference `i` leads to a list of objects that look at the one that keeps them.
     [[nodiscard]] bool keeps_observer(std::size_t i) const;
 
