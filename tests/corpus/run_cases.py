@@ -49,6 +49,7 @@ def load(path, variant):
     tree = VARIANTS[variant](ast.parse(path.read_text()))
     module = types.ModuleType(path.stem)
     sys.modules[path.stem] = module
+    module.extra_tensor = one_tensor
     exec(compile(ast.fix_missing_locations(tree), str(path), "exec"), module.__dict__)
     return module
 

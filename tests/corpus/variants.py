@@ -29,9 +29,6 @@ def cluttered(tree):
     return Clutterer().visit(tree)
 
 
-VARIANTS = {"plain": plain, "renamed": renamed, "cluttered": cluttered, "doubled": plain}
-
-
 def introduced_names(tree):
     names = set()
     for node in ast.walk(tree):
@@ -80,7 +77,18 @@ class Renamer(ast.NodeTransformer):
         return node
 
 
+def loaded(tree):
+    """Puts a tensor that has nothing to do with the matter on every instance.
+
+    But for descriptors: a class keeps them, and a class that dies by a collection the tensor too.
+    """
+    return Clutterer("extra_tensor()").visit(tree)
+
+
 class Clutterer(ast.NodeTransformer):
+    def __init__(self, member="[set(), {'a': [1]}]"):
+        self.member = member
+
     def visit_FunctionDef(self, node):  # noqa: N802
         self.generic_visit(node)
         clutter = "unrelated_value = [b'x' * 64, {'size': 1.5}]"
@@ -89,9 +97,21 @@ class Clutterer(ast.NodeTransformer):
 
     def visit_ClassDef(self, node):  # noqa: N802
         self.generic_visit(node)
+        methods = {line.name for line in node.body if isinstance(line, ast.FunctionDef)}
+        if self.member == "extra_tensor()" and "__get__" in methods:
+            return node
         slotted = any("__slots__" in ast.unparse(line) for line in node.body)
         for method in node.body:
             if isinstance(method, ast.FunctionDef) and method.name == "__init__" and not slotted:
-                clutter = f"{method.args.args[0].arg}.unrelated_member = [set(), {{'a': [1]}}]"
+                clutter = f"{method.args.args[0].arg}.unrelated_member = {self.member}"
                 method.body[:0] = ast.parse(clutter).body
         return node
+
+
+VARIANTS = {
+    "plain": plain,
+    "renamed": renamed,
+    "cluttered": cluttered,
+    "doubled": plain,
+    "loaded": loaded,
+}
