@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that pull the ground from under the watch go on as if it were not there."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,78 @@ def test_a_subinterpreter_is_left_alone(interpreter):
     assert outcome.stdout == (
         "module cyclewatch._native does not support loading in subinterpreters\nTrue\n"
     )
+
+
+SUBINTERPRETER = """
+import gc, json, sys, threading
+import cyclewatch
+
+try:
+    import _interpreters
+    create = lambda own: _interpreters.create("isolated" if own else "legacy")
+except ImportError:
+    import _xxsubinterpreters as _interpreters
+    create = lambda own: _interpreters.create(isolated=own)
+
+own = sys.argv[1] == "of its own"
+if own and sys.version_info < (3, 12):
+    print("one")
+    sys.exit()
+
+class Owner:
+    def __init__(self):
+        self.me = self
+cyclewatch.register_owner(
+    Owner, lambda owner: {"device": "cpu", "nbytes": 8, "data_ptr": id(owner)}
+)
+gc.disable()
+watch = cyclewatch.watch(devices="cpu", budget=1)
+other = create(own)
+theirs = '''if True:
+    import gc
+    gc.disable()
+    class Owner:
+        def __init__(self):
+            self.me = self
+    for _ in range(100):
+        Owner()
+        assert gc.collect() > 0
+'''
+
+def run(source):
+    # An error is raised, on 3.13 and later returned.
+    assert _interpreters.run_string(other, source) is None
+
+# Alone, then while this interpreter does the same, then with some left for the other's end.
+run(theirs)
+alone = [watch.stats.collections, watch.report().held_bytes]
+thread = threading.Thread(target=run, args=(theirs,))
+thread.start()
+rounds = 100  # not "while it runs": 3.12 never asks us to give a shared lock to the other's thread
+for _ in range(rounds):
+    Owner()
+    gc.collect()
+thread.join()
+run("Owner()")
+_interpreters.destroy(other)
+together = [watch.stats.collections - rounds, watch.report().held_bytes - 8 * rounds]
+Owner()
+gc.collect()
+after = [watch.stats.collections - rounds, watch.report().held_bytes - 8 * rounds]
+print(json.dumps([alone, together, after, len(watch.report().findings)]))
+"""
+
+
+@pytest.mark.parametrize("lock", ["shared", "of its own"])
+def test_garbage_of_a_subinterpreter_is_none_of_ours(interpreter, lock):
+    if lock == "of its own" and interpreter.free_threaded:
+        pytest.skip("this build has no GIL")
+    outcome = interpreter.run(SUBINTERPRETER, lock)
+    assert outcome.stderr == ""
+    if outcome.stdout == "one\n":
+        pytest.skip("before 3.12 all interpreters of a process share one GIL")
+    alone, together, after, findings = json.loads(outcome.stdout)
+    assert alone == [0, 0]
+    assert together == [0, 0]
+    assert after == [1, 8]
+    assert findings == 1
