@@ -34,8 +34,8 @@ it is. Where two are named as either of two, with the names and without, they ma
 {either}.
 
 More tensors, unrelated objects in every frame and instance, and another hash seed change no
-answer and no signature. A tensor more on every instance changes no answer either, but perhaps the order
-of two that are as good.
+answer and no signature. A tensor more on every instance changes no answer either, but perhaps the
+order of two that are as good.
 
 ## Not a finding
 
