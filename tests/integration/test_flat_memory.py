@@ -17,6 +17,8 @@ def test_ten_thousand_watches_leave_nothing_behind(interpreter):
     assert late["objects"] - early["objects"] < 20
     assert late["blocks"] - early["blocks"] < 50
     assert [b - a for a, b in zip(early["references"], late["references"], strict=True)] == [0] * 5
+    assert {"Finding", "NativeWatch", "Report"} <= early["types"].keys()
+    assert late["types"] == early["types"]
     assert (early["callbacks"], late["callbacks"]) == (0, 0)
     # 40 bytes for each watch.
     assert late["rss"] - early["rss"] < 400

@@ -10,6 +10,7 @@ import os
 import sys
 
 import cyclewatch
+from cyclewatch import _native
 
 
 class Owner:
@@ -33,6 +34,10 @@ def live():
     watch.stop()
 
 
+# Each instance holds its type, also where the collector does not know it.
+TYPES = [each for each in vars(_native).values() if isinstance(each, type)]
+
+
 def levels():
     """Memory in KiB, allocated blocks, tracked objects, references to what is ours."""
     gc.collect()
@@ -43,6 +48,7 @@ def levels():
         "blocks": sys.getallocatedblocks(),
         "objects": len(gc.get_objects()),
         "references": [sys.getrefcount(each) for each in (Owner, read, live, cyclewatch, gc)],
+        "types": {each.__name__: sys.getrefcount(each) for each in TYPES},
         "callbacks": len(gc.callbacks),
     }
 
