@@ -13,7 +13,7 @@ using model::EdgeKind;
 using model::NodeKind;
 using model::PartRole;
 
-constexpr std::array<std::string_view, 13> kStructuralMembers{"__class__",
+constexpr std::array<std::string_view, 14> kStructuralMembers{"__class__",
                                                               "__mro__",
                                                               "__bases__",
                                                               "__base__",
@@ -25,6 +25,7 @@ constexpr std::array<std::string_view, 13> kStructuralMembers{"__class__",
                                                               "__module__",
                                                               "__type_params__",
                                                               "d_type",
+                                                              "f_back",
                                                               "__thisclass__"};
 
 // Entries of every class's namespace, written by the interpreter.

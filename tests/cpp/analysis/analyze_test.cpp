@@ -210,6 +210,12 @@ TEST(Analyze, SeesTheFramesOfATracebackAsTheExceptions) {
     EXPECT_EQ(here[0].signature, below[0].signature);
     EXPECT_EQ(below[0].loop.size(), 2U);
     EXPECT_EQ(below[0].cut.at(0).label, "local:last");
+    // Most of the memory hangs on the innermost frame, from which f_back alone leads on.
+    const auto heavy =
+        analyze(observe(handler + "a/tb_next->b:traceback b/tb_frame->g:frame=app.read "
+                                  "g/f_back->f g/local:data->u:owner(640)"));
+    ASSERT_EQ(heavy.size(), 1U);
+    EXPECT_EQ(here[0].signature, heavy[0].signature);
     // To clear the traceback is one thing to do, however many frames it has.
     EXPECT_EQ(below[0].alternatives.at(0).label, "__traceback__");
     EXPECT_EQ(below[0].alternatives.at(0).reason.find("of this kind"), std::string::npos);
