@@ -40,7 +40,8 @@ TEST(Card, NamesTheReferenceItsPlaceAndWhy) {
 }
 
 TEST(Card, SaysWhenTwoReferencesAreEquallyGood) {
-    EXPECT_THAT(render_card(testing::make_sample_report().findings[1]), HasSubstr("either of these"));
+    EXPECT_THAT(render_card(testing::make_sample_report().findings[1]),
+                HasSubstr("either of these"));
 }
 
 TEST(Card, MarksOnlyTheReferenceToCut) {
