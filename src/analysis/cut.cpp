@@ -8,6 +8,7 @@
 #include <set>
 
 #include "analysis/alike.h"
+#include "analysis/names.h"
 #include "analysis/origin.h"
 #include "analysis/pattern_table.h"
 #include "analysis/payload.h"
@@ -91,6 +92,9 @@ class Search {
         for (std::size_t i = 0; i < loop.size(); ++i) {
             Candidate candidate;
             candidate.edges = {loop[i]};  // positions in the component until it is finished
+            if (is_container(graph_, view.holder(i))) {
+                candidate.keeper = edges[view.previous(i)];
+            }
             candidate.evidence = &evidence_of(view, i);
             candidate.score = score_of(view, i);
             ranked.push_back(std::move(candidate));
@@ -192,24 +196,29 @@ class Search {
     }
 
     // Where the one reference that ends all loops is only how the objects are meant to hang
-    // together (`.callbacks`), a set of known mistakes that does the same; empty if there is none.
+    // together (`.callbacks`), a set of known mistakes that does the same; where it leads to what
+    // hooks were registered on, those hooks; empty if there is none.
     std::vector<Candidate> clearer_set(const Loop& loop,
                                        const std::vector<Candidate>& ranked,
                                        const Candidate& single) {
         std::vector<Candidate> set;
-        const int floor = single.score < patterns::kOneOfSeveral
-                              ? patterns::kClearMember
-                              : single.score + patterns::kClearerSet;
-        if (ranked.front().score >= floor) {
+        const bool feature = single.score < patterns::kOneOfSeveral;
+        const int floor = feature ? patterns::kClearMember : patterns::kHook.weight;
+        if (ranked.front().score >= floor && (feature || !is_hook(single))) {
             fill_set(set, loop, floor);
         }
-        if (are_of_one_holder(set)) {
+        if (are_of_one_holder(set) || (!feature && !std::ranges::all_of(set, is_hook))) {
             set.clear();
         }
         for (Candidate& candidate : set) {
             candidate = finish(std::move(candidate));
         }
         return set;
+    }
+
+    [[nodiscard]] static bool is_hook(const Candidate& candidate) {
+        return candidate.evidence == &patterns::kHook ||
+               candidate.evidence == &patterns::kHookOnSelf;
     }
 
     // Several references of one function or object are no clearer than the one that leads to it,

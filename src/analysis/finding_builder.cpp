@@ -38,6 +38,9 @@ void append_references(std::vector<model::Reference>& list,
         model::Reference reference = reference_of(graph, candidate.edges[i]);
         reference.reason = reason_of(graph, candidate, i, set_size);
         reference.payload = candidate.payload;
+        if (i == 0 && reference.location.empty() && candidate.keeper != kNone) {
+            reference.location = location_of(graph, candidate.keeper);
+        }
         references.push_back(std::move(reference));
     }
     std::sort(references.begin() + 1, references.end(), [](const auto& a, const auto& b) {

@@ -306,6 +306,9 @@ class Judge {
         if (name_ == "__context__" || name_ == "__cause__") {
             return kExceptionChain;
         }
+        if (is_group(i_)) {
+            return kMachinery;
+        }
         static constexpr std::array<std::string_view, 8> kLinks{"tb_frame",
                                                                 "tb_next",
                                                                 "f_back",
@@ -331,7 +334,7 @@ class Judge {
         }
         switch (kind_on_loop(i_)) {
             case NodeKind::exception:
-                return kExceptionInContainer;
+                return is_group(loop_.previous(i_)) ? kMachinery : kExceptionInContainer;
             case NodeKind::frame:
             case NodeKind::traceback:
                 return kFrameStored;
@@ -346,6 +349,14 @@ class Judge {
         const bool is_own = who_.is_in_own_container(i_) ||
                             (is_stored_on_target() && !passes(NodeKind::builtin_function));
         return loop_.is_object(target_) && is_own ? kRegistryHoldsOwner : kItem;
+    }
+
+    // True for the tuple of an exception group, which nobody can change.
+    [[nodiscard]] bool is_group(std::size_t i) const {
+        const std::uint32_t edge = loop_.edges[i];
+        return graph_.is(loop_.holder(i), NodeKind::exception) &&
+               graph_.edges[edge].label.kind == EdgeKind::member &&
+               graph_.label_name(edge) == "exceptions";
     }
 
     [[nodiscard]] std::uint64_t kept(std::size_t i) const {

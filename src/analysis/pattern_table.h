@@ -115,12 +115,10 @@ constexpr bool only_names_tell(const Evidence& first, const Evidence& second) {
 // Goes to the object that keeps more memory. That decides between equals and no more: where the
 // tensors hang says little about which of two objects made the other.
 inline constexpr int kLeadsToTheKeeper = kTieMargin;
-// Two or three references that have to go together are preferred to a single one that does the
-// same if each of them scores that much more; or, where the single one is only how the objects are
-// meant to hang together (it scores less than kOneOfSeveral), if each is as good as kClearMember.
-// Less than that is no reason to change three places instead of one: where several handlers of a
-// parser lead back, people drop the parser.
-inline constexpr int kClearerSet = 26;
+// A single reference that does is named alone, but for one that is only how the objects are meant
+// to hang together (it scores less than kOneOfSeveral): then two or three that have to go together
+// come first if each is as good as kClearMember, and the single one is told after them. So do two
+// or three hooks: whoever registered them removes them, and keeps what they were registered on.
 inline constexpr int kOneOfSeveral = 40;
 inline constexpr int kClearMember = 50;
 // A reference on the loop that scores less than this is no advice at all.

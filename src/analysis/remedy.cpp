@@ -9,13 +9,24 @@
 namespace cyclewatch::analysis {
 namespace {
 
-// "list[0]", "<lambda>.closure:self (train.py:12)"
-std::string named(const LogicalGraph& graph, std::uint32_t edge) {
+// "Engine.callbacks", "<lambda>.closure:self"
+std::string dotted(const LogicalGraph& graph, std::uint32_t edge) {
     const std::string label = label_of(graph, edge);
     std::string text = short_name(graph, graph.edges[edge].holder);
     text += label.front() == '.' || label.front() == '[' ? "" : ".";
-    text += label;
-    const std::string location = location_of(graph, edge);
+    return text + label;
+}
+
+// "Engine.callbacks[0]", "<lambda>.closure:self (train.py:12)"
+std::string named(const LogicalGraph& graph, const Candidate& candidate) {
+    const std::uint32_t edge = candidate.edges.front();
+    const bool kept = candidate.keeper != kNone;
+    std::string text =
+        kept ? dotted(graph, candidate.keeper) + label_of(graph, edge) : dotted(graph, edge);
+    std::string location = location_of(graph, edge);
+    if (location.empty() && kept) {
+        location = location_of(graph, candidate.keeper);
+    }
     if (!location.empty()) {
         text += " (" + location.substr(location.find_last_of("/\\") + 1) + ")";
     }
@@ -64,10 +75,10 @@ std::string remedy_of(const LogicalGraph& graph, const Cut& cut) {
     }
     const Candidate& first = cut.cut.front();
     std::string text = first.payload ? "drop " : "cut ";
-    text += named(graph, first.edges.front());
+    text += named(graph, first);
     text += others_like(first);
     for (std::size_t i = 1; i < cut.cut.size(); ++i) {
-        text += (i + 1 == cut.cut.size() ? " and " : ", ") + named(graph, cut.cut[i].edges.front());
+        text += (i + 1 == cut.cut.size() ? " and " : ", ") + named(graph, cut.cut[i]);
         text += others_like(cut.cut[i]);
     }
     if (first.payload) {
@@ -77,9 +88,8 @@ std::string remedy_of(const LogicalGraph& graph, const Cut& cut) {
     }
     if (cut.tie) {
         const Candidate& second = cut.alternatives.front();
-        const std::string other = named(graph, second.edges.front());
-        const bool same = other == named(graph, first.edges.front());
-        if (same) {
+        const std::string other = named(graph, second);
+        if (other == named(graph, first)) {
             return text + " on either side";
         }
         text += or_else(*first.evidence, *second.evidence);

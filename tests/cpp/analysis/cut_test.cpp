@@ -149,6 +149,38 @@ TEST(Cut, KeepsTheSingleReferenceWhereASetIsNoClearer) {
     EXPECT_EQ(finding.cut[0].label, ".core");
 }
 
+TEST(Cut, NamesNoSetWhereOneReferenceThatIsNoFeatureDoes) {
+    const model::Finding finding = only(
+        "J=m.Job J.w->t:owner(8) J.last->e:exception=ValueError e/__traceback__->b:traceback "
+        "b/tb_frame->f:frame=m.outer f/local:e->e f/local:self->J b/tb_next->c:traceback "
+        "c/tb_frame->g:frame=m.inner g/local:e->e g/local:self->J");
+    ASSERT_EQ(finding.cut.size(), 1U);
+    EXPECT_EQ(finding.cut[0].label, "__traceback__");
+}
+
+TEST(Cut, NamesNothingOfTheTupleOfAnExceptionGroup) {
+    const model::Finding finding = only(
+        "R=m.Runner R.w->t:owner(8) R.failure->x:exception=ExceptionGroup x/exceptions->p:tuple "
+        "p[0]->e:exception=ValueError e/__traceback__->b:traceback b/tb_frame->f:frame=m.all "
+        "f/local:self->R b/tb_next->c:traceback c/tb_frame->g:frame=m.one g/local:self->R");
+    ASSERT_EQ(finding.cut.size(), 1U);
+    EXPECT_EQ(finding.cut[0].label, ".failure");
+    for (const model::Reference& other : finding.alternatives) {
+        EXPECT_NE(other.label, "exceptions");
+        EXPECT_NE(other.label, "[0]");
+    }
+}
+
+TEST(Cut, SaysOfAnItemWhichListItIsIn) {
+    const model::Finding finding = only(
+        "f:frame=m.compare@/app/a.py:7 f/local:errors->l:list l[0]->e:exception=ValueError "
+        "e/__traceback__->b:traceback b/tb_frame->f f/local:actual->t:owner(8)");
+    ASSERT_EQ(finding.cut.size(), 1U);
+    EXPECT_EQ(finding.cut[0].holder, "list");
+    EXPECT_EQ(finding.cut[0].location, "/app/a.py:7");
+    EXPECT_EQ(finding.remedy, "cut compare.local:errors[0] (a.py:7)");
+}
+
 TEST(Cut, PrefersTheCaptureToTheAttributeThatIsTheFeature) {
     const model::Finding finding =
         only("M.forward->f:function=m.patched f/closure:model->M M.w->t:owner(8)");
