@@ -150,10 +150,7 @@ class Search {
                 candidate.edges.push_back(e);
             }
         }
-        // The frames of a traceback go with the one reference to it.
-        const bool variable = graph_.is_through_variable(component_.edges[edge]);
-        candidate.shared_cell = variable && candidate.edges.size() > 1;
-        candidate.alike = variable ? candidate.edges.size() : 1;
+        note_variable(candidate, graph_, component_.edges[edge]);
     }
 
     // All references that one line of code makes again and again.
@@ -439,6 +436,13 @@ class Search {
 };
 
 }  // namespace
+
+void note_variable(Candidate& candidate, const LogicalGraph& graph, std::uint32_t edge) {
+    // The frames of a traceback go with the one reference to it.
+    const bool variable = graph.is_through_variable(edge);
+    candidate.shared_cell = variable && candidate.edges.size() > 1;
+    candidate.alike = variable ? candidate.edges.size() : 1;
+}
 
 Cut choose_cut(const LogicalGraph& graph,
                const Component& component,

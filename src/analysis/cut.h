@@ -30,6 +30,10 @@ struct Candidate {
     bool enough = true;        // no loop through which an owner is held is left without it
 };
 
+// Notes of a candidate whose first reference is `edge` of the graph whether all its references go
+// through one variable.
+void note_variable(Candidate& candidate, const LogicalGraph& graph, std::uint32_t edge);
+
 struct Cut {
     std::vector<Candidate> cut;  // one candidate, or a set of which all must go
     bool tie = false;            // either cut[0] or alternatives[0]

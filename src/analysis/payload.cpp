@@ -76,9 +76,7 @@ Candidate to_candidate(const LogicalGraph& graph,
     candidate.edges = std::move(edges);
     candidate.evidence = &payload_evidence_of(graph, candidate.edges.front(), of_class);
     candidate.score = candidate.evidence->weight;
-    const bool variable = graph.is_through_variable(candidate.edges.front());
-    candidate.alike = variable ? candidate.edges.size() : 1;
-    candidate.shared_cell = variable && candidate.edges.size() > 1;
+    note_variable(candidate, graph, candidate.edges.front());
     candidate.payload = true;
     candidate.share = share;
     return candidate;

@@ -160,10 +160,13 @@ const model::AttributeSite* WhoMadeWhom::site(std::size_t i) const {
     return site_of(graph_, loop_.edges[i]);
 }
 
+bool WhoMadeWhom::are_alike(std::size_t i) const {
+    return full_name(graph_, loop_.holder(i)) == full_name(graph_, loop_.target(i));
+}
+
 bool WhoMadeWhom::is_named_as_whole(std::size_t i) const {
     const std::string_view name = graph_.label_name(loop_.edges[i]);
-    const bool alike = full_name(graph_, loop_.holder(i)) == full_name(graph_, loop_.target(i));
-    if (alike) {
+    if (are_alike(i)) {
         // Links of a chain go both ways. But a scope needs the one around it, to look names up.
         return bare(name) != "outer" &&
                (is_whole_name(name) || bare(name) == "before" || bare(name) == "above");
@@ -175,8 +178,7 @@ bool WhoMadeWhom::is_named_as_link_back(std::size_t i) const {
     static constexpr std::array<std::string_view, 4> kFirstWords{
         "prev", "previous", "predecessor", "before"};
     const std::string_view name = bare(graph_.label_name(loop_.edges[i]));
-    return full_name(graph_, loop_.holder(i)) == full_name(graph_, loop_.target(i)) &&
-           contains(kFirstWords, name.substr(0, name.find('_')));
+    return are_alike(i) && contains(kFirstWords, name.substr(0, name.find('_')));
 }
 
 bool WhoMadeWhom::is_named_as_helper(std::size_t i) const {
@@ -199,8 +201,7 @@ bool WhoMadeWhom::is_set_in_constructor(std::size_t i) const {
 // What was read of two classes says nothing of two objects of one: there the one that was made is
 // the one that was given the other when it was.
 bool WhoMadeWhom::may_be_of_maker(std::size_t i) const {
-    return full_name(graph_, loop_.holder(i)) != full_name(graph_, loop_.target(i)) ||
-           (is_set_in_constructor(i) && origin_of_value(i) == ValueOrigin::taken);
+    return !are_alike(i) || (is_set_in_constructor(i) && origin_of_value(i) == ValueOrigin::taken);
 }
 
 bool WhoMadeWhom::is_made_by_target(std::size_t i) const {

@@ -18,6 +18,9 @@ class WhoMadeWhom {
     // "prev_stage".
     [[nodiscard]] bool is_named_as_whole(std::size_t i) const;
 
+    // Holder and target are of one class, or run one function.
+    [[nodiscard]] bool are_alike(std::size_t i) const;
+
     // Of two links of a chain, the one that is called the way back: "previous".
     [[nodiscard]] bool is_named_as_link_back(std::size_t i) const;
 
