@@ -44,6 +44,10 @@ std::string_view kind_prefix(NodeKind kind) {
             return "frame of ";
         case NodeKind::generator:
             return "generator ";
+        case NodeKind::coroutine:
+            return "coroutine ";
+        case NodeKind::async_generator:
+            return "async generator ";
         case NodeKind::type:
             return "class ";
         case NodeKind::module:

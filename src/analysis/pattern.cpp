@@ -107,7 +107,7 @@ class Judge {
         int sum = 0;
         const NodeKind kind = graph_.node(author_of_holder()).kind;
         const bool has_author = kind == NodeKind::object || kind == NodeKind::function ||
-                                kind == NodeKind::frame || kind == NodeKind::generator ||
+                                kind == NodeKind::frame || model::is_suspended(kind) ||
                                 kind == NodeKind::type;
         if (has_author) {
             switch (origin_of_code()) {
@@ -159,7 +159,7 @@ class Judge {
     }
 
     const Evidence& local() const {
-        if (graph_.is(holder_, NodeKind::generator)) {
+        if (model::is_suspended(graph_.node(holder_).kind)) {
             return is_object_of_method() ? kGeneratorLocal : kGeneratorGiven;
         }
         if (target_ == holder_) {
@@ -203,6 +203,8 @@ class Judge {
             case NodeKind::traceback:
                 return kFrameStored;
             case NodeKind::generator:
+            case NodeKind::coroutine:
+            case NodeKind::async_generator:
                 return kGeneratorStored;
             case NodeKind::bound_method:
                 return kStoredMethod;
@@ -257,7 +259,7 @@ class Judge {
         if (origin_of(graph_, target_) != Origin::user) {
             // What contextlib, asyncio and the like put around a generator or an exception.
             const NodeKind wrapped = graph_.node(loop_.target(loop_.next(i_))).kind;
-            if (wrapped == NodeKind::generator) {
+            if (model::is_suspended(wrapped)) {
                 return kGeneratorStored;
             }
             if (wrapped == NodeKind::exception || wrapped == NodeKind::traceback) {
@@ -280,7 +282,7 @@ class Judge {
         if (who_.closes_loop_of_constructors(i_)) {
             return kSetLate;
         }
-        const bool alike = full_name(graph_, holder_) == full_name(graph_, target_);
+        const bool alike = who_.are_alike(i_);
         if (is_stored_on_target()) {
             return alike ? kMutualAlike : kMutual;
         }

@@ -21,6 +21,8 @@ bool differs_per_object(model::NodeKind kind) {
         case model::NodeKind::bound_method:
         case model::NodeKind::frame:
         case model::NodeKind::generator:
+        case model::NodeKind::coroutine:
+        case model::NodeKind::async_generator:
         case model::NodeKind::traceback:
         case model::NodeKind::type:
         case model::NodeKind::module:

@@ -42,8 +42,8 @@ NodeKind kind_of_exact_type(PyTypeObject* type) noexcept {
         {&PyMethod_Type, NodeKind::bound_method},
         {&PyFrame_Type, NodeKind::frame},
         {&PyGen_Type, NodeKind::generator},
-        {&PyCoro_Type, NodeKind::generator},
-        {&PyAsyncGen_Type, NodeKind::generator},
+        {&PyCoro_Type, NodeKind::coroutine},
+        {&PyAsyncGen_Type, NodeKind::async_generator},
         {&PyTraceBack_Type, NodeKind::traceback},
         {&PyCode_Type, NodeKind::code},
         {&PyStaticMethod_Type, NodeKind::property},
@@ -258,6 +258,8 @@ bool summarize_by_content(PyObject* object, ObjectSummary& summary) {
         case NodeKind::frame:
             return summarize_position(cyclewatch_frame_position(object), summary);
         case NodeKind::generator:
+        case NodeKind::coroutine:
+        case NodeKind::async_generator:
             return summarize_position(cyclewatch_generator_position(object), summary);
         default:
             return false;

@@ -25,7 +25,9 @@ enum class NodeKind : std::uint8_t {
     bound_method,
     partial,
     frame,
-    generator,  // generator, coroutine or asynchronous generator
+    generator,
+    coroutine,
+    async_generator,
     traceback,
     exception,
     type,
@@ -34,6 +36,12 @@ enum class NodeKind : std::uint8_t {
     code,
     property,  // property, staticmethod, classmethod and other descriptors
 };
+
+// True for the three kinds that keep the variables of suspended code.
+constexpr bool is_suspended(NodeKind kind) {
+    return kind == NodeKind::generator || kind == NodeKind::coroutine ||
+           kind == NodeKind::async_generator;
+}
 
 // A container that a person does not think of as an object of its own. References out of a
 // node with a part role already carry the label that its whole goes by: `.attr` out of an

@@ -171,6 +171,13 @@ TEST(Cut, NamesNothingOfTheTupleOfAnExceptionGroup) {
     }
 }
 
+TEST(Cut, CallsACoroutineOne) {
+    const model::Finding finding =
+        only("L=m.Loader L.w->t:owner(8) L.pending->c:coroutine=m.fetch c/local:owner->L");
+    EXPECT_EQ(finding.pattern, "generator-on-owner");
+    EXPECT_EQ(finding.cut.at(0).holder, "coroutine m.fetch");
+}
+
 TEST(Cut, SaysOfAnItemWhichListItIsIn) {
     const model::Finding finding = only(
         "f:frame=m.compare@/app/a.py:7 f/local:errors->l:list l[0]->e:exception=ValueError "

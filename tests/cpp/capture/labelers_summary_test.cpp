@@ -67,6 +67,20 @@ generator = steps(); next(generator); next(generator)
     EXPECT_EQ(place(generator), "/samples/sample.py:11");
 }
 
+TEST(Summary, CoroutinesAndAsynchronousGeneratorsHaveKindsOfTheirOwn) {
+    PythonScript script(R"(
+async def fetch(): pass
+async def batches():
+    yield 1
+coroutine = fetch()
+batch = batches()
+coroutine.close()
+)");
+    EXPECT_EQ(summarize(script["coroutine"]).kind, NodeKind::coroutine);
+    EXPECT_EQ(summarize(script["batch"]).kind, NodeKind::async_generator);
+    EXPECT_EQ(summarize(script["batch"]).name, "sample.batches");
+}
+
 TEST(Summary, TypesAndInstancesStandWhereTheirClassDoes) {
     PythonScript script(R"(
 def borrowed(self): pass

@@ -29,6 +29,8 @@ const std::map<std::string, NodeKind, std::less<>> kKinds{
     {"partial", NodeKind::partial},
     {"frame", NodeKind::frame},
     {"generator", NodeKind::generator},
+    {"coroutine", NodeKind::coroutine},
+    {"async_generator", NodeKind::async_generator},
     {"traceback", NodeKind::traceback},
     {"exception", NodeKind::exception},
     {"type", NodeKind::type},
