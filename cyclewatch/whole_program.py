@@ -87,7 +87,8 @@ class WholeProgram:
         try:
             for name, path in self._named.items():
                 contents = getattr(report, f"to_{name}")().encode()
-                _native.write_file(path, contents, replace=self._replace)
+                # As the watch would have written it: whoever names a file changes its name alone.
+                _native.write_file(path, contents, replace=self._replace, owner_only=True)
         except OSError as error:
             self._tell_failure(f"cyclewatch could not write {path}: {error.strerror}")
 

@@ -48,12 +48,14 @@ std::string file_system_path(const py::handle& path) {
     return py::reinterpret_steal<py::bytes>(encoded);
 }
 
-// What Python writes is written because somebody said so: the umask alone says who may read it.
-void write_or_raise(const py::object& path, std::string_view contents, watch::Existing existing) {
+void write_or_raise(const py::object& path,
+                    std::string_view contents,
+                    watch::Existing existing,
+                    watch::Readers readers) {
     const std::string file = file_system_path(path);
     const std::error_code error = [&] {
         const py::gil_scoped_release unlocked;
-        return watch::write_file(file, contents, existing, watch::Readers::umask);
+        return watch::write_file(file, contents, existing, readers);
     }();
     if (error) {
         errno = error.value();
@@ -75,7 +77,8 @@ void save(const model::Report& report, const py::object& path) {
                               "'; name it .txt, .json, .dot, .gv, .svg, .html or .htm");
     }
     const std::string contents = rendered(report, *format);
-    write_or_raise(path, contents, watch::Existing::replace_or_write_into);
+    // Somebody said so: the umask alone says who may read it.
+    write_or_raise(path, contents, watch::Existing::replace_or_write_into, watch::Readers::umask);
 }
 
 std::shared_ptr<model::Report> parsed(std::string_view contents, const std::string& name) {
@@ -152,19 +155,21 @@ void bind_render(py::module_& module, ReportClass& report_class) {
         "Like Report.load() for bytes at hand; `name` stands in the message.");
     module.def(
         "write_file",
-        [](const py::object& path, const py::bytes& contents, bool replace) {
-            write_or_raise(
-                path,
-                std::string_view(contents),
-                replace ? watch::Existing::replace_or_write_into : watch::Existing::keep);
+        [](const py::object& path, const py::bytes& contents, bool replace, bool owner_only) {
+            write_or_raise(path,
+                           std::string_view(contents),
+                           replace ? watch::Existing::replace_or_write_into : watch::Existing::keep,
+                           owner_only ? watch::Readers::owner : watch::Readers::umask);
         },
         py::arg("path"),
         py::arg("contents"),
         py::kw_only(),
         py::arg("replace"),
+        py::arg("owner_only") = false,
         "Writes the file in one step: a reader sees the old one or the new one, never half. "
         "FileExistsError if something stands there and `replace` is false; any other OSError if "
-        "it cannot be written. A symbolic link is replaced, not followed.");
+        "it cannot be written. A symbolic link is replaced, not followed. Who may read it is for "
+        "the umask to say, or nobody but its owner where `owner_only` is true.");
     module.def(
         "clean_text",
         [](const py::str& text) { return render::clean_text(utf8(text)); },

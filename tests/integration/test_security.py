@@ -152,6 +152,26 @@ print(len(watch.report_paths))
     assert modes == {f".{suffix}": 0o600 for suffix in FORMATS.values()}
 
 
+# With a loop the watch writes it, without one what is left is an empty report.
+@pytest.mark.parametrize("leaks", [True, False])
+def test_a_report_that_run_names_is_the_owners_alone(interpreter, shared, leaks):
+    for name in ("report.json", "report.html"):
+        (shared / name).write_text("old, for everybody")
+        (shared / name).chmod(0o666)
+    act = 'leak("Kind")' if leaks else "pass"
+    command = "import os, sys; os.umask(0); from cyclewatch.cli import main; main(sys.argv[1:])"
+    (shared / "program.py").write_text(f"{LEAKING}\n{act}\n")
+    interpreter.run(
+        command,
+        *("run", "--devices", "cpu", "--min-bytes", "0", "--format", "html"),
+        *("--force", "--output", "report.json", "program.py"),
+        cwd=shared,
+    )
+    for path in (shared / "report.json", shared / "report.html"):
+        assert [path.name, stat.S_IMODE(path.lstat().st_mode)] == [path.name, 0o600]
+        assert len(cyclewatch.Report.load(path).findings) == leaks
+
+
 # What somebody may have put where the report is to stand; `path` and `victim` are there already.
 PLANTED = {
     "link to a file": "os.symlink(victim, path)",
