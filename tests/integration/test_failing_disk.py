@@ -107,6 +107,15 @@ def test_a_program_ends_as_ever_where_its_disk_fails_to_the_end(
     assert len(cyclewatch.Report.load(path).findings) == 1
 
 
+def mode_of(path):
+    return stat.S_IMODE(path.lstat().st_mode)
+
+
+def modes_of_temporary(folder):
+    """Of each file there that was begun and not moved to its name."""
+    return [mode_of(path) for path in folder.glob(".cyclewatch-*")]
+
+
 MOMENTS = [(call, moment) for call in CALLS for moment in ("before", "after")]
 
 
@@ -126,9 +135,34 @@ def test_a_program_killed_in_a_call_leaves_the_old_or_the_new_report(
     assert [len(report.findings) for report in reports] == ([findings] if findings else [])
     # What it had begun stays, for its owner only though the umask would let everybody read it.
     # A first report is linked to its name, so that the other one is still there.
-    left = [stat.S_IMODE(path.lstat().st_mode) for path in tmp_path.glob(".cyclewatch-*")]
     begun = MOMENTS.index((call, moment)) >= MOMENTS.index(("open", "after"))
-    assert left == ([0o600] if begun and not (moved and old) else [])
+    assert modes_of_temporary(tmp_path) == ([0o600] if begun and not (moved and old) else [])
+
+
+@pytest.mark.parametrize(("call", "moment"), MOMENTS)
+@pytest.mark.parametrize("old", [False, True], ids=["first", "later"])
+def test_a_program_killed_in_a_call_of_save_leaves_the_old_or_the_new_file(
+    main_interpreter, tmp_path, failing_disk, old, call, moment
+):
+    path = tmp_path / "report.json"
+    if old:
+        path.write_text("old")
+        path.chmod(0o604)
+    fault = f"{call} {moment}"
+    outcome = main_interpreter.run(
+        *(PROGRAM, "killed_saving", fault, tmp_path), check=False, LD_PRELOAD=str(failing_disk)
+    )
+    assert outcome.returncode == -signal.SIGKILL
+    moved = (call, moment) == ("move", "after")
+    if moved:
+        assert (len(cyclewatch.Report.load(path).findings), mode_of(path)) == (1, 0o640)
+    elif old:
+        assert (path.read_text(), mode_of(path)) == ("old", 0o604)
+    else:
+        assert not path.exists()
+    # Both the file and what was begun of it are for whom the umask lets read.
+    begun = MOMENTS.index((call, moment)) >= MOMENTS.index(("open", "after"))
+    assert modes_of_temporary(tmp_path) == ([0o640] if begun and not moved else [])
 
 
 def test_a_disk_without_hard_links_will_do(main_interpreter, tmp_path, failing_disk):

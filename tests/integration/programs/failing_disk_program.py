@@ -165,6 +165,16 @@ def killed(fault, folder, reports):
     watch._native_watch.flush(30)
 
 
+def killed_saving(fault, folder):
+    """The process is killed while save() writes; its umask lets the group read."""
+    os.umask(0o027)
+    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+        machine.make_finding(0)
+    report = watch.report()
+    os.environ["FAILING_DISK"] = fault
+    report.save(os.path.join(folder, "report.json"))
+
+
 def saved(fault, folder):
     """What save() says in each format, and whether the old file is what it was."""
     with cyclewatch.watch(devices="cpu", budget=1) as watch:
