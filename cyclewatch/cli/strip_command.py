@@ -43,7 +43,8 @@ _PUBLIC_NAMES = frozenset(
         *("instance", "code", "globals", "x", "py", "weakref", "ref", "gc"),
         # Of the sentences of a report: its units, and what its advice tells to call.
         *("KiB", "MiB", "GiB", "TiB", "PiB", "EiB"),
-        *("namespace", "pop", "error", "with_traceback", "clear_frames", "close"),
+        *("namespace", "pop", "error", "with_traceback", "clear_frames"),
+        *("close", "aclose", "cancel"),
     }
 )
 # Where names of the program stand; everything else is sentences of ours that quote them.

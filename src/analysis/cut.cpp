@@ -92,7 +92,8 @@ class Search {
         for (std::size_t i = 0; i < loop.size(); ++i) {
             Candidate candidate;
             candidate.edges = {loop[i]};  // positions in the component until it is finished
-            if (is_container(graph_, view.holder(i))) {
+            if (is_container(graph_, view.holder(i)) ||
+                graph_.is(view.holder(i), model::NodeKind::partial)) {
                 candidate.keeper = edges[view.previous(i)];
             }
             candidate.evidence = &evidence_of(view, i);

@@ -19,7 +19,7 @@ inline constexpr std::size_t kMostInSet = 3;
 
 struct Candidate {
     std::vector<std::uint32_t> edges;  // logical references that go together, the best first
-    std::uint32_t keeper = kNone;      // leads to the list that holds the first; kNone: no list
+    std::uint32_t keeper = kNone;      // leads to the list or partial that holds the first
     const Evidence* evidence = nullptr;
     int score = 0;
     std::uint64_t alike = 1;   // references of this kind that must all go

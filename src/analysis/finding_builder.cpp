@@ -38,8 +38,8 @@ void append_references(std::vector<model::Reference>& list,
         model::Reference reference = reference_of(graph, candidate.edges[i]);
         reference.reason = reason_of(graph, candidate, i, set_size);
         reference.payload = candidate.payload;
-        if (i == 0 && reference.location.empty() && candidate.keeper != kNone) {
-            reference.location = location_of(graph, candidate.keeper);
+        if (i == 0) {
+            reference.location = location_of(graph, candidate.edges[0], candidate.keeper);
         }
         references.push_back(std::move(reference));
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/names.h"
 
+#include "analysis/origin.h"
 #include "base/dotted_name.h"
 
 namespace cyclewatch::analysis {
@@ -176,6 +177,14 @@ std::string location_of(const LogicalGraph& graph, std::uint32_t edge) {
         location = location_of_node(graph, graph.targets[edge]);
     }
     return location.empty() ? place(graph, graph.node(holder).allocated) : location;
+}
+
+std::string location_of(const LogicalGraph& graph, std::uint32_t edge, std::uint32_t keeper) {
+    std::string location = location_of(graph, edge);
+    if (location.empty() && keeper != kNone && may_be_users(graph, graph.edges[keeper].holder)) {
+        location = location_of(graph, keeper);
+    }
+    return location;
 }
 
 std::string allocation_of(const LogicalGraph& graph, const model::DeviceOwner& owner) {

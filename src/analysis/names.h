@@ -47,6 +47,12 @@ namespace cyclewatch::analysis {
 // Where the object of `owner` was allocated: "path:line", or "".
 [[nodiscard]] std::string allocation_of(const LogicalGraph& graph, const model::DeviceOwner& owner);
 
+// The same of a reference out of a container that `keeper` leads to: where the container has no
+// place of its own that of `keeper`, if that is in the user's code. `keeper` may be kNone.
+[[nodiscard]] std::string location_of(const LogicalGraph& graph,
+                                      std::uint32_t edge,
+                                      std::uint32_t keeper);
+
 // The whole of it, without a reason.
 [[nodiscard]] model::Reference reference_of(const LogicalGraph& graph, std::uint32_t edge);
 

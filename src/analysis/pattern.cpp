@@ -291,7 +291,7 @@ class Judge {
 
     const Evidence& member() const {
         if (name_ == "__self__") {
-            if (graph_.is(holder_, NodeKind::builtin_function)) {
+            if (!graph_.is(holder_, NodeKind::bound_method)) {
                 return kBuiltinMethod;
             }
             if (is_called_by_others()) {
@@ -350,7 +350,10 @@ class Judge {
         // `append` of a list that somebody keeps does not make the list theirs.
         const bool is_own = who_.is_in_own_container(i_) ||
                             (is_stored_on_target() && !passes(NodeKind::builtin_function));
-        return loop_.is_object(target_) && is_own ? kRegistryHoldsOwner : kItem;
+        if (!loop_.is_object(target_) || !is_own) {
+            return kItem;
+        }
+        return graph_.is(holder_, NodeKind::tuple) ? kTupleHoldsOwner : kRegistryHoldsOwner;
     }
 
     // True for the tuple of an exception group, which nobody can change.
@@ -406,8 +409,10 @@ class Judge {
     // own, and not for the frames it came through, is an object like any other.
     [[nodiscard]] NodeKind kind_on_loop(std::size_t i) const {
         const NodeKind kind = graph_.node(loop_.target(i)).kind;
-        const EdgeKind next = graph_.edges[loop_.edges[loop_.next(i)]].label.kind;
-        const bool by_attribute = next == EdgeKind::attribute || next == EdgeKind::slot;
+        const std::uint32_t next = loop_.edges[loop_.next(i)];
+        const EdgeKind label = graph_.edges[next].label.kind;
+        const bool by_attribute = label == EdgeKind::attribute || label == EdgeKind::slot ||
+                                  graph_.label_name(next) == "args";
         return kind == NodeKind::exception && by_attribute ? NodeKind::object : kind;
     }
 

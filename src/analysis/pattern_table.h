@@ -32,6 +32,7 @@ inline constexpr Evidence kBackPointerByType{"back-pointer", "by-type", 88};
 inline constexpr Evidence kWrappedMethod{"wrapped-method", "", 96};
 inline constexpr Evidence kListOfHandles{"list-of-handles", "", 88};
 inline constexpr Evidence kRegistryHoldsOwner{"registry-holds-owner", "", 85};
+inline constexpr Evidence kTupleHoldsOwner{"registry-holds-owner", "tuple", 85};
 inline constexpr Evidence kSelfReference{"self-reference", "", 85};
 inline constexpr Evidence kDictOfItself{"self-reference", "dict", 85};
 inline constexpr Evidence kContainerInItself{"container-in-itself", "", 85};

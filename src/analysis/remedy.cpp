@@ -20,13 +20,12 @@ std::string dotted(const LogicalGraph& graph, std::uint32_t edge) {
 // "Engine.callbacks[0]", "<lambda>.closure:self (train.py:12)"
 std::string named(const LogicalGraph& graph, const Candidate& candidate) {
     const std::uint32_t edge = candidate.edges.front();
-    const bool kept = candidate.keeper != kNone;
-    std::string text =
-        kept ? dotted(graph, candidate.keeper) + label_of(graph, edge) : dotted(graph, edge);
-    std::string location = location_of(graph, edge);
-    if (location.empty() && kept) {
-        location = location_of(graph, candidate.keeper);
+    std::string text = dotted(graph, edge);
+    if (candidate.keeper != kNone) {
+        text = dotted(graph, candidate.keeper) +
+               text.substr(short_name(graph, graph.edges[edge].holder).size());
     }
+    const std::string location = location_of(graph, edge, candidate.keeper);
     if (!location.empty()) {
         text += " (" + location.substr(location.find_last_of("/\\") + 1) + ")";
     }

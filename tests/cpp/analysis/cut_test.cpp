@@ -171,6 +171,38 @@ TEST(Cut, NamesNothingOfTheTupleOfAnExceptionGroup) {
     }
 }
 
+TEST(Cut, SpeaksOfNoFramesWhereAnExceptionLeadsBackByItsArguments) {
+    const model::Finding finding = only(
+        "T=m.Trainer T.w->t:owner(8) T.failed->l:list l[0]->e:exception=m.StepError "
+        "e/args->a:tuple a[1]->T");
+    EXPECT_NE(finding.pattern, "exception-stored");
+    EXPECT_EQ(finding.cut.size(), 1U);
+    for (const model::Reference& other : finding.alternatives) {
+        EXPECT_EQ(other.reason.find("frames"), std::string::npos) << other.label;
+    }
+}
+
+TEST(Cut, CallsATupleNoRegistry) {
+    const model::Finding finding = only("T=m.Step T.w->t:owner(8) T.last_args->a:tuple a[0]->T");
+    EXPECT_EQ(finding.cut.at(0).label, "[0]");
+    EXPECT_NE(finding.cut.at(0).reason.find("a tuple, as of arguments"), std::string::npos);
+    EXPECT_EQ(finding.advice.find("WeakSet"), std::string::npos);
+}
+
+TEST(Cut, LooksABuiltInMethodUpInsteadOfKeepingItWeakly) {
+    const model::Finding finding =
+        only("F=m.Feeder F.w->t:owner(8) F.step->b=method-wrapper b/__self__->F");
+    EXPECT_EQ(finding.cut.at(0).label, "__self__");
+    EXPECT_EQ(finding.advice, "Look the method up when calling it.");
+}
+
+TEST(Cut, GivesAPartialThePlaceOfTheAttributeThatKeepsIt) {
+    const model::Finding finding =
+        only("F=m.Feeder@/app/a.py:3 F.w->t:owner(8) F.collate->p:partial p/args[0]->F");
+    EXPECT_EQ(finding.cut.at(0).location, "/app/a.py:3");
+    EXPECT_EQ(finding.remedy, "cut Feeder.collate.args[0] (a.py:3)");
+}
+
 TEST(Cut, CallsACoroutineOne) {
     const model::Finding finding =
         only("L=m.Loader L.w->t:owner(8) L.pending->c:coroutine=m.fetch c/local:owner->L");
