@@ -66,7 +66,12 @@ void write_or_raise(const py::object& path,
 
 // As UTF-8; what is none (a lone surrogate) is passed on for clean_text() to replace.
 std::string utf8(const py::str& text) {
-    return py::bytes(text.attr("encode")("utf-8", "surrogatepass"));
+    // Not text.attr("encode"): each call of that leaves a new name in the cache of methods.
+    PyObject* const encoded = PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogatepass");
+    if (encoded == nullptr) {
+        throw py::error_already_set();
+    }
+    return py::reinterpret_steal<py::bytes>(encoded);
 }
 
 void save(const model::Report& report, const py::object& path) {

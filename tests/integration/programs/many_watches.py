@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Installs a watch, observes a loop, reads the report and removes the watch, over and over.
 
-many_watches.py ROUNDS: prints, after a tenth of them and at the end, what must not grow.
+many_watches.py ROUNDS: prints, after a fifth of them and at the end, what must not grow. Every
+tenth round writes a report file as well.
 """
 
 import gc
 import json
+import logging
 import os
 import sys
+import tempfile
+import warnings
 
 import cyclewatch
 from cyclewatch import _native
@@ -34,6 +38,24 @@ def live():
     watch.stop()
 
 
+def live_in(folder):
+    """As live(), with a report file that is written, and taken away for the next one."""
+    live()
+    watch = cyclewatch.warn_tensor_cycles(
+        devices="cpu", report_dir=folder, formats="json", budget=1
+    )
+    Owner()
+    gc.collect(0)
+    watch.stop()
+    (path,) = watch.report_paths
+    os.unlink(path)
+
+
+def live_often(rounds, folder):
+    for number in range(rounds):
+        live() if number % 10 else live_in(folder)
+
+
 # Each instance holds its type, also where the collector does not know it.
 TYPES = [each for each in vars(_native).values() if isinstance(each, type)]
 
@@ -55,13 +77,15 @@ def levels():
 
 def main():
     rounds = int(sys.argv[1])
+    warnings.simplefilter("ignore")
+    logging.disable()
     cyclewatch.register_owner(Owner, read)
-    for _ in range(rounds // 10):
-        live()
-    early = levels()
-    for _ in range(rounds - rounds // 10):
-        live()
-    print(json.dumps([early, levels()]))
+    with tempfile.TemporaryDirectory() as folder:
+        # What the interpreter keeps for reuse is all there by then.
+        live_often(rounds // 5, folder)
+        early = levels()
+        live_often(rounds - rounds // 5, folder)
+        print(json.dumps([early, levels()]))
 
 
 if __name__ == "__main__":
