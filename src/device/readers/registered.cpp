@@ -17,34 +17,6 @@ using python::OwnedRef;
 // What 65,535 such owners hold together still fits 64 bits.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 48;
 
-std::string text_of(PyObject* object) {
-    const OwnedRef text =
-        python::steal(python::let_others_run([&] { return PyObject_Str(object); }));
-    const char* const data = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-    PyErr_Clear();
-    return data == nullptr ? std::string() : std::string(data);
-}
-
-// "ValueError: no such buffer" of the pending error, which is cleared.
-std::string take_error() {
-    PyObject* type = nullptr;
-    PyObject* value = nullptr;
-    PyObject* traceback = nullptr;
-    PyErr_Fetch(&type, &value, &traceback);
-    const python::StateRelease release;  // freeing it may run Python
-    const OwnedRef owned_type = python::steal(type);
-    const OwnedRef owned_value = python::steal(value);
-    const OwnedRef owned_traceback = python::steal(traceback);
-    if (type == nullptr) {
-        return "an unknown error";
-    }
-    std::string text = reinterpret_cast<PyTypeObject*>(type)->tp_name;
-    if (value != nullptr) {
-        text += ": " + text_of(value);
-    }
-    return text;
-}
-
 // The thread that signal handlers run on.
 bool on_main_thread() noexcept {
     return ::gettid() == ::getpid();
@@ -74,6 +46,43 @@ void raise_later() {
         (void)later.release();
     }
     PyErr_Restore(type, value, traceback);
+}
+
+// Clears the pending error, if there is one; what is the program's own is raised there later. Where
+// that is raised in what runs here next (from 3.15 on PyObject_Str() does so), it comes here again.
+void clear_error() {
+    if (PyErr_Occurred() != nullptr && PyErr_ExceptionMatches(PyExc_Exception) == 0) {
+        raise_later();
+    }
+    PyErr_Clear();
+}
+
+std::string text_of(PyObject* object) {
+    const OwnedRef text =
+        python::steal(python::let_others_run([&] { return PyObject_Str(object); }));
+    const char* const data = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+    clear_error();
+    return data == nullptr ? std::string() : std::string(data);
+}
+
+// "ValueError: no such buffer" of the pending error, which is cleared.
+std::string take_error() {
+    PyObject* type = nullptr;
+    PyObject* value = nullptr;
+    PyObject* traceback = nullptr;
+    PyErr_Fetch(&type, &value, &traceback);
+    const python::StateRelease release;  // freeing it may run Python
+    const OwnedRef owned_type = python::steal(type);
+    const OwnedRef owned_value = python::steal(value);
+    const OwnedRef owned_traceback = python::steal(traceback);
+    if (type == nullptr) {
+        return "an unknown error";
+    }
+    std::string text = reinterpret_cast<PyTypeObject*>(type)->tp_name;
+    if (value != nullptr) {
+        text += ": " + text_of(value);
+    }
+    return text;
 }
 
 PyObject* field(PyObject* answer, const char* name) {
@@ -106,7 +115,7 @@ std::string take_fields(PyObject* answer, OwnerReading& reading) {
     if (PyObject* const shape = field(answer, "shape"); shape != nullptr) {
         const OwnedRef list =
             python::steal(python::let_others_run([&] { return PySequence_List(shape); }));
-        PyErr_Clear();
+        clear_error();
         reading.shape = text_of(list ? list.get() : shape);
     }
     if (PyObject* const dtype = field(answer, "dtype"); dtype != nullptr) {

@@ -323,7 +323,8 @@ class TorchReader final : public OwnerReader {
         if (known != dtypes_.end()) {
             return known->second;
         }
-        const OwnedRef text = steal(PyObject_Repr(dtype.get()));  // THPDtype's own C repr
+        // THPDtype's own repr, in C. Not PyObject_Repr(): that runs the program's signal handlers.
+        const OwnedRef text = steal(Py_TYPE(dtype.get())->tp_repr(dtype.get()));
         std::string name = text ? text_of(text.get()) : std::string();
         if (name.starts_with("torch.")) {
             name.erase(0, std::string_view("torch.").size());
