@@ -5,8 +5,10 @@
 #pragma once
 
 #include <signal.h>
+#include <time.h>
 
 #include <array>
+#include <cerrno>
 
 namespace cyclewatch::base {
 
@@ -28,6 +30,37 @@ class SignalsBlocked {
 
   private:
     sigset_t before_{};
+};
+
+// While it lives, a write beyond RLIMIT_FSIZE fails on the calling thread and does nothing else:
+// the kernel also sends SIGXFSZ, which ends the process unless it is ignored, as CPython does, or
+// handled, and it is no fault of the program's. Any thread; no lock.
+class FileSizeSignalBlocked {
+  public:
+    FileSizeSignalBlocked() noexcept {
+        sigset_t pending;
+        sigpending(&pending);
+        pending_before_ = sigismember(&pending, SIGXFSZ) == 1;
+        sigemptyset(&signal_);
+        sigaddset(&signal_, SIGXFSZ);
+        pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+    }
+    ~FileSizeSignalBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    FileSizeSignalBlocked(const FileSizeSignalBlocked&) = delete;
+    FileSizeSignalBlocked& operator=(const FileSizeSignalBlocked&) = delete;
+
+    // To be called after a write that failed with EFBIG: what that has sent is taken away.
+    void take() noexcept {
+        const timespec at_once{};
+        while (!pending_before_ && sigtimedwait(&signal_, nullptr, &at_once) < 0 &&
+               errno == EINTR) {
+        }
+    }
+
+  private:
+    sigset_t signal_{};
+    sigset_t before_{};
+    bool pending_before_ = false;
 };
 
 }  // namespace cyclewatch::base

@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "base/signals_blocked.h"
+
 namespace cyclewatch::watch {
 namespace {
 
@@ -20,13 +22,18 @@ std::error_code last_error() {
 }
 
 std::error_code write_all(int file, std::string_view bytes) {
+    base::FileSizeSignalBlocked file_size_signal;
     while (!bytes.empty()) {
         const ssize_t written = ::write(file, bytes.data(), bytes.size());
         if (written < 0 && errno == EINTR) {
             continue;
         }
         if (written <= 0) {
-            return last_error();
+            const std::error_code error = last_error();
+            if (error == std::errc::file_too_large) {
+                file_size_signal.take();
+            }
+            return error;
         }
         bytes.remove_prefix(static_cast<std::size_t>(written));
     }

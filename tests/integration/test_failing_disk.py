@@ -107,6 +107,13 @@ def test_a_program_ends_as_ever_where_its_disk_fails_to_the_end(
     assert len(cyclewatch.Report.load(path).findings) == 1
 
 
+def test_a_program_that_a_long_file_would_end_ends_as_ever(main_interpreter, tmp_path):
+    outcome = main_interpreter.run(PROGRAM, "to_the_end", "deadly file size", tmp_path)
+    told, lines = answer(outcome)
+    assert told == 2
+    assert told_in_one_sentence(main_interpreter, "to_the_end", lines) == os.strerror(errno.EFBIG)
+
+
 def mode_of(path):
     return stat.S_IMODE(path.lstat().st_mode)
 
@@ -208,8 +215,9 @@ def test_a_real_disk_that_fails_costs_a_sentence_and_the_old_report_stays(
     assert told_in_one_sentence(main_interpreter, "later", lines) == os.strerror(number_of(error))
 
 
-def test_a_file_that_may_grow_no_longer_is_as_a_full_disk(main_interpreter, tmp_path):
-    told, lines = answer(main_interpreter.run(PROGRAM, "later", "file size", tmp_path))
+@pytest.mark.parametrize("fault", ["file size", "deadly file size"])
+def test_a_file_that_may_grow_no_longer_is_as_a_full_disk(main_interpreter, tmp_path, fault):
+    told, lines = answer(main_interpreter.run(PROGRAM, "later", fault, tmp_path))
     assert told == [True, 2, [3]]
     assert told_in_one_sentence(main_interpreter, "later", lines) == os.strerror(errno.EFBIG)
 
@@ -256,9 +264,10 @@ def test_save_to_a_real_disk_that_fails_raises_and_the_old_file_stays(
     assert saving_failed(*answer(outcome)[0], number_of(error), 4)
 
 
-def test_save_of_a_file_that_may_grow_no_longer_raises(main_interpreter, tmp_path):
+@pytest.mark.parametrize("fault", ["file size", "deadly file size"])
+def test_save_of_a_file_that_may_grow_no_longer_raises(main_interpreter, tmp_path, fault):
     # The text is short enough.
-    outcome = main_interpreter.run(PROGRAM, "saved", "file size", tmp_path)
+    outcome = main_interpreter.run(PROGRAM, "saved", fault, tmp_path)
     assert saving_failed(*answer(outcome)[0], errno.EFBIG, 3)
 
 

@@ -10,6 +10,7 @@ import json
 import logging
 import os
 import resource
+import signal
 import sys
 import warnings
 from pathlib import Path
@@ -68,12 +69,23 @@ def file_size(_folder):
     resource.setrlimit(resource.RLIMIT_FSIZE, (UNLIMITED, UNLIMITED))
 
 
+@contextlib.contextmanager
+def deadly_file_size(folder):
+    """As file_size, in a program that would be ended by the signal, and is not sent it later."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    with file_size(folder):
+        yield
+    if signal.sigpending() or signal.pthread_sigmask(signal.SIG_BLOCK, ()):
+        raise AssertionError("a signal is pending, or blocked")
+
+
 FAULTS = {
     "": lambda _folder: contextlib.nullcontext(),
     "full": full,
     "without inodes": without_inodes,
     "read-only": read_only,
     "file size": file_size,
+    "deadly file size": deadly_file_size,
 }
 
 
