@@ -3,7 +3,10 @@
 
 #include <Python.h>
 
-#include <deque>
+#include <array>
+#include <cstddef>
+#include <list>
+#include <new>
 #include <utility>
 
 #include "python/guards.h"
@@ -16,13 +19,15 @@ namespace {
 constexpr std::size_t kMaxWaiting = 1000;
 
 struct Queue {
-    std::deque<std::function<void()>> notices;
+    std::list<std::function<void()>> notices;  // empty, it has allocated nothing
     bool scheduled = false;
     bool delivering = false;
 };
 
-Queue& queue() {
-    static Queue& the_queue = *new Queue;  // never destroyed: delivery may outlive statics
+// Never destroyed, as delivery may outlive statics. Made where it lies: noexcept code asks for it.
+Queue& queue() noexcept {
+    alignas(Queue) static std::array<std::byte, sizeof(Queue)> memory;
+    static Queue& the_queue = *new (memory.data()) Queue;
     return the_queue;
 }
 

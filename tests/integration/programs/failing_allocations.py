@@ -2,8 +2,8 @@
 """Lets one allocation after the other fail, and then a run of them from that one on, in each part
 of a watch's life; prints as JSON what became of the process.
 
-Arguments: whose allocations (cpp, python, graphviz), the part, every how many allocations to try,
-a folder.
+Arguments: whose allocations (cpp, python, graphviz), the part, every how many allocations to try
+after the first few, a folder.
 """
 
 import ctypes
@@ -23,6 +23,7 @@ WHOSE = ctypes.c_int(["cpp", "python", "graphviz"].index(whose))
 FAR = 1 << 40
 # All later ones; but an interpreter without any memory at all cannot even handle the error.
 MANY = 200 if whose == "python" else FAR
+EACH_OF_FIRST = 20  # what is made once for all is made here
 KIB = 1 << 10
 # The last two are CPython's, of os.fspath() and of opening a file.
 TOLD = ("memory", "not PosixPath", "can't allocate read lock")
@@ -188,7 +189,8 @@ def main():
     number = in_child_told(count)
     bad = {}
     tried = 0
-    for first in range(1, number + 1, stride):
+    few = min(EACH_OF_FIRST, number)
+    for first in (*range(1, few + 1), *range(few + stride, number + 1, stride)):
         for last in (first, first + MANY):
             tried += 1
             status = in_child(first, last)
