@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <system_error>
 
 namespace cyclewatch::base {
 
@@ -32,35 +33,46 @@ class SignalsBlocked {
     sigset_t before_{};
 };
 
-// While it lives, a write beyond RLIMIT_FSIZE fails on the calling thread and does nothing else:
-// the kernel also sends SIGXFSZ, which ends the process unless it is ignored, as CPython does, or
-// handled, and it is no fault of the program's. Any thread; no lock.
-class FileSizeSignalBlocked {
+// While it lives, a write beyond RLIMIT_FSIZE, or into a pipe that nobody reads, fails on the
+// calling thread and does nothing else: the kernel also sends SIGXFSZ or SIGPIPE, which end the
+// process unless they are ignored, as CPython does, or handled, and the program knows nothing of
+// the write. Any thread; no lock.
+class WriteSignalsBlocked {
   public:
-    FileSizeSignalBlocked() noexcept {
-        sigset_t pending;
-        sigpending(&pending);
-        pending_before_ = sigismember(&pending, SIGXFSZ) == 1;
-        sigemptyset(&signal_);
-        sigaddset(&signal_, SIGXFSZ);
-        pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+    WriteSignalsBlocked() noexcept {
+        sigset_t signals;
+        sigemptyset(&signals);
+        sigaddset(&signals, SIGXFSZ);
+        sigaddset(&signals, SIGPIPE);
+        sigpending(&pending_before_);
+        pthread_sigmask(SIG_BLOCK, &signals, &before_);
     }
-    ~FileSizeSignalBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    FileSizeSignalBlocked(const FileSizeSignalBlocked&) = delete;
-    FileSizeSignalBlocked& operator=(const FileSizeSignalBlocked&) = delete;
+    ~WriteSignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    WriteSignalsBlocked(const WriteSignalsBlocked&) = delete;
+    WriteSignalsBlocked& operator=(const WriteSignalsBlocked&) = delete;
 
-    // To be called after a write that failed with EFBIG: what that has sent is taken away.
-    void take() noexcept {
-        const timespec at_once{};
-        while (!pending_before_ && sigtimedwait(&signal_, nullptr, &at_once) < 0 &&
-               errno == EINTR) {
+    // To be called after a write that failed with `error`: what that has sent is taken away.
+    void take_signal_of(std::errc error) noexcept {
+        if (error == std::errc::file_too_large) {
+            take(SIGXFSZ);
+        } else if (error == std::errc::broken_pipe) {
+            take(SIGPIPE);
         }
     }
 
   private:
-    sigset_t signal_{};
+    void take(int number) noexcept {
+        sigset_t signal;
+        sigemptyset(&signal);
+        sigaddset(&signal, number);
+        const timespec at_once{};
+        const bool ours = sigismember(&pending_before_, number) == 0;
+        while (ours && sigtimedwait(&signal, nullptr, &at_once) < 0 && errno == EINTR) {
+        }
+    }
+
     sigset_t before_{};
-    bool pending_before_ = false;
+    sigset_t pending_before_{};
 };
 
 }  // namespace cyclewatch::base

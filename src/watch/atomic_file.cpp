@@ -22,7 +22,7 @@ std::error_code last_error() {
 }
 
 std::error_code write_all(int file, std::string_view bytes) {
-    base::FileSizeSignalBlocked file_size_signal;
+    base::WriteSignalsBlocked signals;
     while (!bytes.empty()) {
         const ssize_t written = ::write(file, bytes.data(), bytes.size());
         if (written < 0 && errno == EINTR) {
@@ -30,9 +30,7 @@ std::error_code write_all(int file, std::string_view bytes) {
         }
         if (written <= 0) {
             const std::error_code error = last_error();
-            if (error == std::errc::file_too_large) {
-                file_size_signal.take();
-            }
+            signals.take_signal_of(static_cast<std::errc>(error.value()));
             return error;
         }
         bytes.remove_prefix(static_cast<std::size_t>(written));

@@ -2,7 +2,9 @@
 """Reports on their way into files: what save() replaces, and who may read the result."""
 
 import os
+import signal
 import stat
+import subprocess
 
 import pytest
 
@@ -30,6 +32,21 @@ def test_a_file_that_must_stay_is_kept(tmp_path):
     assert path.read_text() == "mine"
     with pytest.raises(FileNotFoundError, match="missing"):
         _native.write_file(os.fsencode(tmp_path / "missing" / "x"), b"ours", replace=True)
+
+
+def test_a_pipe_that_is_read_no_further_ends_no_program(tmp_path):
+    # More than a pipe holds, so that its reader is gone before all of it is written.
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    before = signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        with subprocess.Popen(["head", "-c", "1", path], stdout=subprocess.DEVNULL):
+            with pytest.raises(BrokenPipeError, match="pipe"):
+                _native.write_file(os.fsencode(path), bytes(1 << 20), replace=True)
+        assert not signal.sigpending()
+        assert signal.SIGPIPE not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    finally:
+        signal.signal(signal.SIGPIPE, before)
 
 
 def _umask():
