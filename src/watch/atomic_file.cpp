@@ -21,6 +21,21 @@ std::error_code last_error() {
     return {errno, std::generic_category()};
 }
 
+// As open(2), but not as one of the three standard files, which a program may have closed: what it
+// prints all the same would get into ours.
+int open_file(const std::string& path, int flags, mode_t mode = 0) {
+    const int file = ::open(path.c_str(), flags | O_CLOEXEC, mode);
+    if (file < 0 || file > STDERR_FILENO) {
+        return file;
+    }
+    const int higher = ::fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (higher < 0) {
+        return file;  // no other is to be had
+    }
+    ::close(file);
+    return higher;
+}
+
 std::error_code write_all(int file, std::string_view bytes) {
     base::WriteSignalsBlocked signals;
     while (!bytes.empty()) {
@@ -62,7 +77,7 @@ std::error_code write_beside(const std::string& path,
     }
     // O_EXCL: neither follows a link nor opens what is there. The umask applies to both modes.
     const mode_t mode = readers == Readers::owner ? 0600 : 0666;
-    const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    const int file = open_file(name, O_WRONLY | O_CREAT | O_EXCL, mode);
     if (file < 0) {
         return last_error();
     }
@@ -104,7 +119,7 @@ bool is_no_file(const std::string& path) {
 }
 
 std::error_code write_into(const std::string& path, std::string_view bytes) {
-    const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    const int file = open_file(path, O_WRONLY | O_NOCTTY);
     if (file < 0) {
         return last_error();
     }

@@ -49,6 +49,32 @@ def test_a_pipe_that_is_read_no_further_ends_no_program(tmp_path):
         signal.signal(signal.SIGPIPE, before)
 
 
+def test_a_file_of_ours_is_none_of_the_standard_ones(interpreter, tmp_path):
+    # A program may close those and print all the same. The pipe is full while we look.
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    interpreter.run(
+        """
+        import os, select, sys, threading
+        from cyclewatch import _native
+
+        reader = os.open(sys.argv[1], os.O_RDONLY | os.O_NONBLOCK)
+        os.closerange(0, 3)
+        contents = bytes(1 << 20)
+        write = lambda: _native.write_file(sys.argv[1], contents, replace=True)
+        threading.Thread(target=write, daemon=True).start()
+        select.select([reader], [], [])
+        for number in range(3):
+            try:
+                os._exit(bool(os.fstat(number)))
+            except OSError:
+                pass
+        os._exit(0)
+        """,
+        path,
+    )
+
+
 def _umask():
     mask = os.umask(0)
     os.umask(mask)
