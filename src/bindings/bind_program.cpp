@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each run_* calls what the interpreter's own main() calls, so that compiling, tracebacks,
-// sys.excepthook, SystemExit and what becomes of __main__ need no imitation: no frame of ours is
-// below the program's. They return true if the program ended well and false if it raised, which
-// has been printed then. A program that raises SystemExit does not return: the interpreter is
-// finalised and the process ends, as always.
+// sys.excepthook, SystemExit and what becomes of __main__ need no imitation. They return true if
+// the program ended well and false if it raised, which has been printed then. A program that raises
+// SystemExit does not return: the interpreter is finalised and the process ends, as always.
 #include "bindings/bind_program.h"
 
 #include <unistd.h>
@@ -16,12 +15,29 @@
 #include <string>
 
 #include "bindings/locked.h"
+#include "compat/recursion.h"
 #include "watch/collect_timer.h"
 
 namespace py = pybind11;
 
 namespace cyclewatch::bindings {
 namespace {
+
+// While it lives, the calls that led here do not count against the recursion limit: the program has
+// all of it, as under main().
+class WholeRecursionLimit {
+  public:
+    WholeRecursionLimit() { cyclewatch_set_recursion_depth(0); }
+    // The limit may be another one by now.
+    ~WholeRecursionLimit() {
+        cyclewatch_set_recursion_depth(depth_ + cyclewatch_recursion_depth());
+    }
+    WholeRecursionLimit(const WholeRecursionLimit&) = delete;
+    WholeRecursionLimit& operator=(const WholeRecursionLimit&) = delete;
+
+  private:
+    const int depth_ = cyclewatch_recursion_depth();
+};
 
 bool run_file(const py::bytes& path) {
     const std::string name = path;
@@ -30,16 +46,19 @@ bool run_file(const py::bytes& path) {
         PyErr_SetFromErrnoWithFilename(PyExc_OSError, name.c_str());
         throw py::error_already_set();
     }
+    const WholeRecursionLimit limit;
     PyCompilerFlags flags = _PyCompilerFlags_INIT;
     return PyRun_SimpleFileExFlags(file, name.c_str(), /*closeit=*/1, &flags) == 0;
 }
 
 bool run_standard_input() {
+    const WholeRecursionLimit limit;
     PyCompilerFlags flags = _PyCompilerFlags_INIT;
     return PyRun_AnyFileExFlags(stdin, "<stdin>", /*closeit=*/0, &flags) == 0;
 }
 
 bool run_command(const std::string& source) {
+    const WholeRecursionLimit limit;
     PyCompilerFlags flags = _PyCompilerFlags_INIT;
     flags.cf_flags |= PyCF_IGNORE_COOKIE;
     return PyRun_SimpleStringFlags(source.c_str(), &flags) == 0;
@@ -48,6 +67,7 @@ bool run_command(const std::string& source) {
 bool run_module(const std::string& name, bool set_argv) {
     // runpy's frames stand in the traceback of `python -m` as well.
     const py::object run = py::module_::import("runpy").attr("_run_module_as_main");
+    const WholeRecursionLimit limit;
     const auto result = py::reinterpret_steal<py::object>(
         PyObject_CallFunction(run.ptr(), "sO", name.c_str(), set_argv ? Py_True : Py_False));
     if (!result) {

@@ -67,6 +67,21 @@ FORKS = """
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
+DEEP = """
+    import sys
+    def depth(number):
+        try:
+            return depth(number + 1)
+        except RecursionError:
+            return number
+    print(depth(0))
+    sys.setrecursionlimit(300)
+    print(depth(0))
+    def fall():
+        fall()
+    fall()
+"""
+
 
 @pytest.fixture
 def python(tmp_path):
@@ -123,14 +138,16 @@ def program(tmp_path):
     return write
 
 
-@pytest.mark.parametrize("source", [NAMESPACE, FAILS, HOOKED, FORKS, "raise SystemExit('why')"])
+@pytest.mark.parametrize(
+    "source", [NAMESPACE, FAILS, HOOKED, FORKS, DEEP, "raise SystemExit('why')"]
+)
 def test_a_script_is_run_as_python_runs_it(python, program, interpreter, source):
     python.executable = interpreter.path
     program(source)
     python.both("program.py", "--fail", "-m", "x", "--")
 
 
-@pytest.mark.parametrize("source", [NAMESPACE, FAILS])
+@pytest.mark.parametrize("source", [NAMESPACE, FAILS, DEEP])
 def test_modules_folders_archives_and_standard_input(
     python, program, interpreter, tmp_path, source
 ):

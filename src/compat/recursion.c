@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compat/recursion.h"
+
+#include "compat/features.h"
+
+#if CYCLEWATCH_RECURSION_OF_PYTHON_IS_APART
+#define LIMIT(thread) ((thread)->py_recursion_limit)
+#define REMAINING(thread) ((thread)->py_recursion_remaining)
+#else
+#define LIMIT(thread) ((thread)->recursion_limit)
+#define REMAINING(thread) ((thread)->recursion_remaining)
+#endif
+
+int cyclewatch_recursion_depth(void) {
+    const PyThreadState* const thread = PyThreadState_Get();
+    return LIMIT(thread) - REMAINING(thread);
+}
+
+void cyclewatch_set_recursion_depth(int depth) {
+    PyThreadState* const thread = PyThreadState_Get();
+    REMAINING(thread) = LIMIT(thread) - depth;
+}
