@@ -321,3 +321,35 @@ def test_gradient_that_lives_on_is_not_counted_as_released():
 
 def count_tensors_known_to_the_collector():
     return sum(issubclass(type(thing), torch.Tensor) for thing in gc.get_objects())
+
+
+@pytest.mark.parametrize("gradient", [False, True])
+def test_collection_leaves_no_mark_in_a_trace_that_is_recorded(main_interpreter, gradient):
+    # A shape that is asked for would become a part of it, and the dying tensor with it.
+    program = """
+        import contextlib, gc, sys
+        import torch
+        import cyclewatch
+
+        class Node:
+            def __init__(self):
+                self.itself = self
+                self.tensor = torch.ones(5, requires_grad=sys.argv[1] == "True")
+
+        def traced(tensor):
+            gc.collect()
+            return tensor * 2
+
+        watched = sys.argv[2] == "watched"
+        with cyclewatch.watch(devices=("cpu",)) if watched else contextlib.nullcontext() as watch:
+            gc.disable()
+            Node()
+            print(torch.jit.trace(traced, torch.ones(3), check_trace=False).graph)
+        if watched:
+            assert watch.report().held_bytes == 20
+    """
+    outcomes = [
+        main_interpreter.run(program, gradient, how).stdout for how in ("unwatched", "watched")
+    ]
+    assert "aten::mul" in outcomes[0]
+    assert outcomes[0] == outcomes[1]

@@ -31,6 +31,7 @@ struct TorchFunctions {
     OwnedRef use_count;                    // TensorBase._use_count; missing in old versions
     OwnedRef shape;                        // TensorBase.shape (getset)
     OwnedRef dtype;                        // TensorBase.dtype (getset)
+    OwnedRef is_tracing;                   // torch._C._is_tracing
     OwnedRef storage_device;               // StorageBase.device (getset)
     OwnedRef storage_bytes;                // StorageBase.nbytes
     OwnedRef storage_data_ptr;             // StorageBase.data_ptr
@@ -89,6 +90,8 @@ bool fetch(TorchFunctions& torch) noexcept {
     torch.use_count = from_dict(torch.tensor_base, "_use_count");
     torch.shape = from_dict(torch.tensor_base, "shape");
     torch.dtype = from_dict(torch.tensor_base, "dtype");
+    torch.is_tracing =
+        python::borrow(PyDict_GetItemString(PyModule_GetDict(native), "_is_tracing"));
     torch.storage_device = from_dict(torch.storage_base, "device");
     torch.storage_bytes = from_dict(torch.storage_base, "nbytes");
     torch.storage_data_ptr = from_dict(torch.storage_base, "data_ptr");
@@ -220,9 +223,18 @@ class TorchReader final : public OwnerReader {
         const ReadOutcome outcome = read_storage(storage.get(), reading);
         if (outcome == ReadOutcome::owns) {
             reading.dtype = dtype_of(tensor);
-            reading.shape = dispatches_to_python(Py_TYPE(tensor)) ? "" : shape_of(tensor);
+            const bool ask = !dispatches_to_python(Py_TYPE(tensor)) && !is_tracing();
+            reading.shape = ask ? shape_of(tensor) : "";
         }
         return outcome;
+    }
+
+    // While torch.jit.trace() records on this thread, a tensor that is asked for its shape becomes
+    // part of what is recorded, the dying one too.
+    [[nodiscard]] bool is_tracing() const noexcept {
+        const OwnedRef answer =
+            steal(torch_.is_tracing ? PyObject_CallNoArgs(torch_.is_tracing.get()) : nullptr);
+        return answer.get() == Py_True;
     }
 
     // A gradient hangs off its tensor in C++, where neither a graph nor the collector sees it.
