@@ -6,6 +6,7 @@ import gc
 import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.overrides import TorchFunctionMode
 
 import cyclewatch
 
@@ -353,3 +354,25 @@ def test_collection_leaves_no_mark_in_a_trace_that_is_recorded(main_interpreter,
     ]
     assert "aten::mul" in outcomes[0]
     assert outcomes[0] == outcomes[1]
+
+
+class Noting(TorchFunctionMode):
+    """A mode that sees each call of torch's functions while it is active."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        CALLS.append(function)
+        return function(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("subclass", [torch.Tensor, torch.nn.Parameter, Overriding])
+def test_mode_that_is_active_in_a_collection_sees_nothing_of_it(subclass):
+    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+        in_loop(tensor=torch.zeros(8).as_subclass(subclass))
+        with Noting():
+            CALLS.clear()
+            gc.collect()
+            called = list(CALLS)
+            still_on = torch.zeros(1)
+        assert watch.report().held_bytes == 8 * FLOAT
+    assert called == []
+    assert len(CALLS) == 1 and still_on.numel() == 1

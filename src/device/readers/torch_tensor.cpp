@@ -24,7 +24,8 @@ struct TorchFunctions {
     PyTypeObject* storage_base = nullptr;  // torch._C.StorageBase
     PyTypeObject* tensor = nullptr;        // torch.Tensor
     PyTypeObject* device = nullptr;        // torch.device
-    OwnedRef disable_torch_function;       // torch._C.DisableTorchFunctionSubclass
+    OwnedRef disable_torch_function;       // torch._C.DisableTorchFunction
+    OwnedRef mode_enabled;                 // torch._C._is_torch_function_mode_enabled
     OwnedRef untyped_storage;              // TensorBase.untyped_storage
     OwnedRef is_leaf;                      // TensorBase.is_leaf (getset)
     OwnedRef grad;                         // TensorBase.grad (getset)
@@ -55,6 +56,12 @@ OwnedRef call(const OwnedRef& function, PyObject* argument) noexcept {
     return steal(PyObject_CallOneArg(function.get(), argument));
 }
 
+// False as well where this torch has no such question.
+bool is_true(const OwnedRef& question) noexcept {
+    const OwnedRef answer = steal(question ? PyObject_CallNoArgs(question.get()) : nullptr);
+    return answer.get() == Py_True;
+}
+
 OwnedRef from_dict(PyTypeObject* type, const char* name) noexcept {
     PyObject* const dict = type->tp_dict;
     return python::borrow(dict == nullptr ? nullptr : PyDict_GetItemString(dict, name));
@@ -82,16 +89,18 @@ bool fetch(TorchFunctions& torch) noexcept {
         torch.device == nullptr || type_in(top, "UntypedStorage") == nullptr) {
         return false;
     }
-    torch.disable_torch_function = python::borrow(
-        PyDict_GetItemString(PyModule_GetDict(native), "DisableTorchFunctionSubclass"));
+    PyObject* const natives = PyModule_GetDict(native);
+    torch.disable_torch_function =
+        python::borrow(PyDict_GetItemString(natives, "DisableTorchFunction"));
+    torch.mode_enabled =
+        python::borrow(PyDict_GetItemString(natives, "_is_torch_function_mode_enabled"));
     torch.untyped_storage = from_dict(torch.tensor_base, "untyped_storage");
     torch.is_leaf = from_dict(torch.tensor_base, "is_leaf");
     torch.grad = from_dict(torch.tensor_base, "grad");
     torch.use_count = from_dict(torch.tensor_base, "_use_count");
     torch.shape = from_dict(torch.tensor_base, "shape");
     torch.dtype = from_dict(torch.tensor_base, "dtype");
-    torch.is_tracing =
-        python::borrow(PyDict_GetItemString(PyModule_GetDict(native), "_is_tracing"));
+    torch.is_tracing = python::borrow(PyDict_GetItemString(natives, "_is_tracing"));
     torch.storage_device = from_dict(torch.storage_base, "device");
     torch.storage_bytes = from_dict(torch.storage_base, "nbytes");
     torch.storage_data_ptr = from_dict(torch.storage_base, "data_ptr");
@@ -101,13 +110,14 @@ bool fetch(TorchFunctions& torch) noexcept {
     torch.storage_free_weak_ref = steal(PyObject_GetAttrString(storage_type, "_free_weak_ref"));
     torch.device_type = from_dict(torch.device, "type");
     torch.device_index = from_dict(torch.device, "index");
-    return torch.disable_torch_function && torch.untyped_storage && torch.shape && torch.dtype &&
-           torch.storage_device && torch.storage_bytes && torch.storage_data_ptr &&
-           torch.storage_weak_ref && torch.storage_expired && torch.storage_free_weak_ref &&
-           torch.device_type && torch.device_index;
+    return torch.disable_torch_function && torch.mode_enabled && torch.untyped_storage &&
+           torch.shape && torch.dtype && torch.storage_device && torch.storage_bytes &&
+           torch.storage_data_ptr && torch.storage_weak_ref && torch.storage_expired &&
+           torch.storage_free_weak_ref && torch.device_type && torch.device_index;
 }
 
-// For the scope: torch's C functions do not look at a subclass's __torch_function__.
+// For the scope: torch's C functions look neither at a subclass's __torch_function__ nor at a
+// TorchFunctionMode, such as torch.set_default_device() leaves behind.
 class WithoutTorchFunction {
   public:
     explicit WithoutTorchFunction(const TorchFunctions& torch) noexcept
@@ -199,8 +209,8 @@ class TorchReader final : public OwnerReader {
         if (PyType_IsSubtype(Py_TYPE(object), torch_.storage_base) != 0) {
             return read_storage(object, reading);
         }
-        if (Py_TYPE(object) == torch_.tensor) {
-            return read_tensor(object, reading);  // exactly torch.Tensor: nothing to switch off
+        if (Py_TYPE(object) == torch_.tensor && !is_true(torch_.mode_enabled)) {
+            return read_tensor(object, reading);  // nothing to switch off
         }
         const WithoutTorchFunction guard(torch_);
         return guard.entered() ? read_tensor(object, reading) : ReadOutcome::failed;
@@ -223,18 +233,12 @@ class TorchReader final : public OwnerReader {
         const ReadOutcome outcome = read_storage(storage.get(), reading);
         if (outcome == ReadOutcome::owns) {
             reading.dtype = dtype_of(tensor);
-            const bool ask = !dispatches_to_python(Py_TYPE(tensor)) && !is_tracing();
+            // While torch.jit.trace() records on this thread, a tensor that is asked for its shape
+            // becomes part of what is recorded, the dying one too.
+            const bool ask = !dispatches_to_python(Py_TYPE(tensor)) && !is_true(torch_.is_tracing);
             reading.shape = ask ? shape_of(tensor) : "";
         }
         return outcome;
-    }
-
-    // While torch.jit.trace() records on this thread, a tensor that is asked for its shape becomes
-    // part of what is recorded, the dying one too.
-    [[nodiscard]] bool is_tracing() const noexcept {
-        const OwnedRef answer =
-            steal(torch_.is_tracing ? PyObject_CallNoArgs(torch_.is_tracing.get()) : nullptr);
-        return answer.get() == Py_True;
     }
 
     // A gradient hangs off its tensor in C++, where neither a graph nor the collector sees it.
