@@ -17,15 +17,21 @@ else:
         # Importing the package must cost nothing: pytest does in every run, for the plugin.
         if name.startswith("_") and name not in ("__all__", "__version__"):
             raise AttributeError(f"module 'cyclewatch' has no attribute {name!r}")
-        import cyclewatch.api as api
-
-        public = {"__all__": api.__all__, **{each: getattr(api, each) for each in api.__all__}}
+        public = _public_names()
         globals().update(public)
         if name not in public:
             raise AttributeError(f"module 'cyclewatch' has no attribute {name!r}")
         return public[name]
 
     def __dir__() -> list[str]:
-        import cyclewatch.api as api
+        return sorted({*globals(), *_public_names()})
 
-        return sorted({*globals(), *api.__all__})
+    def _public_names() -> dict[str, object]:
+        import sys
+
+        # Not `import cyclewatch.api as api`, which asks this module for `api`: where a program took
+        # the package alone out of sys.modules, that is asked here again, and for ever.
+        from cyclewatch.api import __all__ as names
+
+        api = sys.modules["cyclewatch.api"]
+        return {"__all__": names, **{name: getattr(api, name) for name in names}}

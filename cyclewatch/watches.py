@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cyclewatch._native import Finding, NativeWatch, Report, Stats
 
 _LARGEST_STEP = 2**63 - 1
+_WARNING, _ERROR = 30, 40  # levels of logging, which is imported late
 # Where a warning stands if no line of code is known for the reference to cut.
 _NO_FILE = "<garbage collection>"
 
@@ -171,7 +172,9 @@ def observe_tensor_cycles(
     def deliver(report: Report) -> None:
         try:
             callback(report)
-        except Exception:
+        except Exception as error:
+            if _native.came_from_signal_handler(error):
+                raise  # the program's deadline, say, and none of the callback's affair
             _logger().exception("the callback of observe_tensor_cycles raised; the watch goes on")
 
     return start(
@@ -316,10 +319,12 @@ def warn(finding: Finding, report_path: str | None) -> None:
     # even where warnings are errors.
     finish_with_multiprocessing(finding, report_path)
     try:
-        _logger().warning("%s%s", finding.to_text(), _report_line(report_path))
+        log(_WARNING, f"{finding.to_text()}{_report_line(report_path)}")
         issue_warning(finding, report_path)
     except Exception as error:
-        _logger().error("%s: %s", type(error).__name__, error)
+        if _native.came_from_signal_handler(error):
+            raise  # whatever it interrupted
+        log(_ERROR, f"{type(error).__name__}: {error}")
 
 
 def finish_with_multiprocessing(_finding: Finding, _report_path: str | None) -> None:
@@ -352,8 +357,14 @@ def issue_warning(finding: Finding, report_path: str | None) -> None:
 
 
 def log(level: int, message: str) -> None:
-    """Pass on what a watch has to say about itself."""
-    _logger().log(level, "%s", message)
+    """Pass on what a watch has to say, to standard error where logging cannot be imported."""
+    try:
+        logger = _logger()
+    except (ImportError, OSError):  # out of file descriptors, say
+        if sys.stderr is not None:
+            print(f"cyclewatch: {message}", file=sys.stderr)
+        return
+    logger.log(level, "%s", message)
 
 
 def _report_line(report_path: str | None) -> str:

@@ -13,6 +13,7 @@
 #include "bindings/locked.h"
 #include "device/device_selection.h"
 #include "python/dying_threads.h"
+#include "python/signal_handlers.h"
 #include "python/state_lock.h"
 #include "render/labels.h"
 #include "render/renderer.h"
@@ -52,7 +53,7 @@ class Callback {
         : function_(std::make_shared<const py::object>(std::move(function))) {}
 
     // What it raises goes to sys.unraisablehook: we stand between two instructions of a program
-    // that did not ask for it.
+    // that did not ask for it. What is the program's own stays pending.
     template <typename... Arguments>
     void call(Arguments&&... arguments) const {
         try {
@@ -64,12 +65,11 @@ class Callback {
             }
             py::reinterpret_steal<py::object>(answer);
         } catch (py::error_already_set& error) {
-            if (error.matches(PyExc_KeyboardInterrupt) || error.matches(PyExc_SystemExit)) {
-                error.restore();  // the user wants out: that is the program's own affair
-                return;
+            error.restore();
+            if (!python::pending_error_is_the_programs()) {
+                const python::StateRelease release;
+                PyErr_WriteUnraisable(function_->ptr());
             }
-            const python::StateRelease release;
-            error.discard_as_unraisable(*function_);
         } catch (const std::exception&) {
             PyErr_Clear();  // a conversion failed for want of memory: nothing can be said
         }
@@ -228,6 +228,10 @@ void bind_watch(py::module_& module) {
         },
         Locked(),
         "Ends every watch and the timer of collect_every(); the package has it run at exit.");
+    module.def(
+        "came_from_signal_handler",
+        [](const py::handle& error) { return python::came_from_signal_handler(error.ptr()); },
+        "True if `error` is what a signal handler of the program raised.");
     module.def(
         "register_owner",
         [](const py::type& type, const py::object& reader) {

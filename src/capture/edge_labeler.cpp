@@ -4,6 +4,7 @@
 #include <array>
 
 #include "capture/labelers/labelers.h"
+#include "capture/labelers/text.h"
 #include "compat/frame_access.h"
 
 namespace cyclewatch::capture {
@@ -118,7 +119,7 @@ void label(PyObject* object, PartRole role, PyObject* whole, ReferenceSink& sink
 
 bool is_partial(PyTypeObject* type) noexcept {
     for (; type != nullptr; type = type->tp_base) {
-        if (std::string_view(type->tp_name) == "functools.partial") {
+        if (goes_by(type, "functools.partial")) {
             return true;
         }
     }

@@ -13,9 +13,9 @@ namespace {
 
 using model::NodeKind;
 
-bool has_base_named(PyTypeObject* type, std::string_view name) noexcept {
+bool has_base_named(PyTypeObject* type, const char* name) noexcept {
     for (; type != nullptr; type = type->tp_base) {
-        if (name == type->tp_name) {
+        if (goes_by(type, name)) {
             return true;
         }
     }
@@ -82,8 +82,7 @@ NodeKind kind_of(PyObject* object) noexcept {
     if (PyWeakref_Check(object)) {
         return NodeKind::weakref;
     }
-    const std::string_view name = type->tp_name;
-    if (name == "collections.OrderedDict" || name == "collections.defaultdict") {
+    if (goes_by(type, "collections.OrderedDict") || goes_by(type, "collections.defaultdict")) {
         return NodeKind::dict;
     }
     if (has_base_named(type, "functools.partial")) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <functional>
 #include <new>
 #include <string_view>
@@ -66,6 +67,8 @@ std::uint32_t hash_of(const void* pointer) {
     return static_cast<std::uint32_t>((address * 0x9e3779b97f4a7c15ULL) >> 32);
 }
 
+constexpr std::size_t kMostOfAName = 4096;  // is looked at
+
 // What tells objects apart that are alike in their references: of functions the code, of classes
 // the name, as one may be made again and again.
 std::uint32_t kind_of(PyObject* object) {
@@ -74,7 +77,8 @@ std::uint32_t kind_of(PyObject* object) {
         return type ^ hash_of(PyFunction_GET_CODE(object));
     }
     if (PyType_Check(object)) {
-        const std::string_view name = reinterpret_cast<PyTypeObject*>(object)->tp_name;
+        const char* const text = reinterpret_cast<PyTypeObject*>(object)->tp_name;
+        const std::string_view name(text, strnlen(text, kMostOfAName));
         return type ^ static_cast<std::uint32_t>(std::hash<std::string_view>{}(name));
     }
     return type;

@@ -16,6 +16,13 @@ int cyclewatch_recursion_depth(void) {
     return LIMIT(thread) - REMAINING(thread);
 }
 
+int cyclewatch_recursion_is_nearly_spent(void) {
+    enum { kEnoughForAHandler = 100 };
+    const PyThreadState* const thread = PyThreadState_Get();
+    const int half = LIMIT(thread) / 2;
+    return REMAINING(thread) < (half < kEnoughForAHandler ? half : kEnoughForAHandler);
+}
+
 void cyclewatch_set_recursion_depth(int depth) {
     PyThreadState* const thread = PyThreadState_Get();
     REMAINING(thread) = LIMIT(thread) - depth;

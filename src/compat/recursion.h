@@ -12,6 +12,10 @@ extern "C" {
 
 int cyclewatch_recursion_depth(void);
 
+// True where what logs something, or a callback, could run out of calls although the program does
+// not: few are left, of the limit that is set.
+int cyclewatch_recursion_is_nearly_spent(void);
+
 // From now on the limit counts from `depth`.
 void cyclewatch_set_recursion_depth(int depth);
 

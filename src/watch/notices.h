@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is said to the user waits here until Python may run: never inside a collection, always on
 // the main thread (Py_AddPendingCall), a few bytecodes after the collection; where that is in the
-// midst of logging something, after a later one, as a handler's lock need not be reentrant.
+// midst of logging something, after a later one, as a handler's lock need not be reentrant, and
+// also where hardly any calls are left of the recursion limit.
 //
 // REQUIRES (everything here): GIL held.
 #pragma once

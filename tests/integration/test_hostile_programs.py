@@ -29,6 +29,35 @@ def test_interrupt_in_a_callback_reaches_the_program(interpreter):
     assert outcome.stdout.split() == ["interrupted"]
 
 
+def test_deadline_that_comes_while_something_is_told_reaches_the_program(interpreter, tmp_path):
+    outcome = interpreter.run(PROGRAM, "deadline_while_something_is_told", cwd=tmp_path)
+    assert outcome.stdout.splitlines() == ["callback met its deadline", "log handler met its deadline"]
+    assert outcome.stderr == ""
+
+
+def test_deadline_that_comes_while_a_reader_runs_reaches_the_program(interpreter):
+    outcome = interpreter.run(PROGRAM, "deadline_while_a_reader_runs")
+    assert outcome.stdout.splitlines() == ["reader met its deadline"]
+
+
+def test_reader_that_ends_the_program_lets_its_finalizers_finish(interpreter):
+    outcome = interpreter.run(PROGRAM, "reader_that_ends_the_program")
+    assert outcome.stdout.split() == ["exit", "7", "8"]
+    assert "Exception ignored" not in outcome.stderr
+
+
+def test_message_that_has_no_room_on_the_stack_is_told_later(interpreter):
+    outcome = interpreter.run(PROGRAM, "message_at_a_full_stack")
+    assert outcome.stdout.split() == ["back", "0", "told", "1", "True"]
+    assert outcome.stderr == ""
+
+
+def test_message_is_told_where_logging_cannot_be_imported(interpreter):
+    outcome = interpreter.run(PROGRAM, "message_where_logging_cannot_be_imported")
+    (line,) = outcome.stderr.splitlines()
+    assert line.startswith("cyclewatch: The owner reader registered for ")
+
+
 def test_worker_of_multiprocessing_finishes_its_report(interpreter, tmp_path):
     outcome = interpreter.run(PROGRAM, "worker_of_multiprocessing", cwd=tmp_path)
     _, pid, exit_code = outcome.stdout.split()

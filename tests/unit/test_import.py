@@ -32,6 +32,18 @@ def test_every_public_name_is_there_and_says_what_it_is():
         assert name == "__version__" or public.__doc__, name
 
 
+def test_package_that_was_taken_out_of_sys_modules_alone_can_be_imported_again(interpreter):
+    outcome = interpreter.run("""
+        import sys
+        import cyclewatch
+        first = cyclewatch.watch
+        del sys.modules["cyclewatch"], cyclewatch
+        import cyclewatch
+        print(cyclewatch.watch is first, "watch" in dir(cyclewatch))
+    """)
+    assert outcome.stdout.split() == ["True", "True"]
+
+
 def test_version_is_the_one_of_the_project_file():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert cyclewatch.__version__ == project["version"]

@@ -2,6 +2,7 @@
 """What a watch counts, and what it makes of readers, threads, generators and saved objects."""
 
 import gc
+import itertools
 import logging
 import threading
 import weakref
@@ -170,6 +171,41 @@ def test_owner_tells_shape_and_dtype_as_its_reader_does():
         (3, 4),
         "float32",
     )
+
+
+@pytest.mark.parametrize(
+    ("shape", "told"),
+    [
+        (itertools.repeat(7), (7,) * 64),
+        ("two by two", ("two by two",)),
+        ("long" * 1000, ("long" * 250 + "...",)),
+        (range(2, 4), (2, 3)),
+        (12, ("12",)),
+    ],
+    ids=["endless", "text", "long text", "range", "number"],
+)
+def test_shape_of_any_kind_is_read_as_far_as_is_useful(shape, told):
+    cyclewatch.register_owner(Buffer, lambda buffer: {**read_buffer(buffer), "shape": shape})
+    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+        make_loop(Buffer(10))
+        gc.collect()
+        ((owner,),) = [finding.owners for finding in watch.report().findings]
+    assert owner.shape == told
+
+
+@pytest.mark.parametrize("letter", ["n", "\u00e9", "\U0001f40d"], ids=["ascii", "latin", "snake"])
+def test_of_names_without_measure_the_beginning_is_told(letter):
+    name = letter * 100_000
+    kind = type(name, (Node,), {"__module__": name})
+    node = kind()
+    node.self = node
+    node.held = Buffer(10)
+    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+        del node, kind
+        gc.collect()
+        (finding,) = watch.report().findings
+    assert finding.held_bytes == 10
+    assert len(finding.cut.holder) == 2 * 4096 + len(".")
 
 
 def test_equal_pointers_on_two_devices_are_two_storages():

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/labelers/text.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 namespace cyclewatch::capture {
 namespace {
 
 constexpr std::uint32_t kReplacement = 0xFFFD;
+// As long as a path of Linux can be. Of a longer name or path, which a program must have made up,
+// the beginning is told: to copy and to compare the whole would hold the program up.
+constexpr Py_ssize_t kLongestText = 4096;
 
 std::string_view ascii_view(PyObject* text) noexcept {
     return {reinterpret_cast<const char*>(reinterpret_cast<PyASCIIObject*>(text) + 1),
@@ -42,7 +47,7 @@ std::string encode(PyObject* text) {
         return {};  // a legacy string that was never made ready
     }
     const void* data = PyUnicode_DATA(text);
-    const Py_ssize_t length = PyUnicode_GET_LENGTH(text);
+    const Py_ssize_t length = std::min(PyUnicode_GET_LENGTH(text), kLongestText);
     std::string out;
     out.reserve(static_cast<std::size_t>(length) * 2);
     for (Py_ssize_t i = 0; i < length; ++i) {
@@ -57,6 +62,7 @@ bool is_short_text(PyObject* text) noexcept {
 
 // The part after the last dot of "pkg.mod.Name" is the name; nested names cannot be told apart.
 TypeName split_static_name(std::string_view dotted) {
+    dotted = dotted.substr(0, kLongestText);
     const std::size_t dot = dotted.rfind('.');
     if (dot == std::string_view::npos) {
         return {{}, std::string(dotted)};
@@ -71,7 +77,7 @@ Utf8Text::Utf8Text(PyObject* text) {
         return;
     }
     if (PyUnicode_IS_COMPACT_ASCII(text)) {
-        view_ = ascii_view(text);
+        view_ = ascii_view(text).substr(0, kLongestText);
         return;
     }
     encoded_ = encode(text);
@@ -139,6 +145,10 @@ TypeName name_of_type(PyTypeObject* type) {
         name.module.clear();
     }
     return name;
+}
+
+bool goes_by(const PyTypeObject* type, const char* name) noexcept {
+    return std::strcmp(type->tp_name, name) == 0;
 }
 
 bool has_file(PyCodeObject* code) noexcept {

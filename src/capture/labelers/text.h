@@ -13,7 +13,8 @@
 namespace cyclewatch::capture {
 
 // The UTF-8 of a str; lone surrogates become U+FFFD. The view lives as long as this object and
-// the str do. Anything but an exact str is empty.
+// the str do. Anything but an exact str is empty. Of one longer than 4,096 characters the
+// beginning.
 class Utf8Text {
   public:
     // May throw std::bad_alloc (not for ASCII, which is not copied).
@@ -57,5 +58,8 @@ struct TypeName {
 };
 
 [[nodiscard]] TypeName name_of_type(PyTypeObject* type);
+
+// The same as comparing `tp_name`, whose length, which may be any, is not counted.
+[[nodiscard]] bool goes_by(const PyTypeObject* type, const char* name) noexcept;
 
 }  // namespace cyclewatch::capture

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/readers/registered.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 
 #include "python/dying_threads.h"
+#include "python/raised_later.h"
+#include "python/signal_handlers.h"
 
 namespace cyclewatch::device {
 namespace {
@@ -16,43 +17,13 @@ using python::OwnedRef;
 
 // What 65,535 such owners hold together still fits 64 bits.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 48;
+constexpr Py_ssize_t kMostDimensions = 64;  // of a shape are read
+constexpr Py_ssize_t kLongestText = 1000;   // in letters, of whatever a reader says
 
-// The thread that signal handlers run on.
-bool on_main_thread() noexcept {
-    return ::gettid() == ::getpid();
-}
-
-int raise_again(void* exception) {
-    const OwnedRef raised = python::steal(static_cast<PyObject*>(exception));
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.get())), raised.get());
-    return -1;
-}
-
-// Has the pending error, which stays pending, raised in the program once the collection is over.
-// A signal came while the reader ran, or another thread told this one to end: what was raised for
-// that is the program's. Of what is raised on a thread of its own only the class is.
-void raise_later() {
-    PyObject* type = nullptr;
-    PyObject* value = nullptr;
-    PyObject* traceback = nullptr;
-    PyErr_Fetch(&type, &value, &traceback);
-    PyErr_NormalizeException(&type, &value, &traceback);
-    // The traceback's frames refer to the dying owner.
-    PyException_SetTraceback(value, Py_None);
-    OwnedRef later = python::borrow(value);
-    if (!on_main_thread()) {
-        PyThreadState_SetAsyncExc(PyThread_get_thread_ident(), type);
-    } else if (Py_AddPendingCall(&raise_again, later.get()) == 0) {
-        (void)later.release();
-    }
-    PyErr_Restore(type, value, traceback);
-}
-
-// Clears the pending error, if there is one; what is the program's own is raised there later. Where
-// that is raised in what runs here next (from 3.15 on PyObject_Str() does so), it comes here again.
+// Clears the pending error, if there is one; what is the program's own is raised there later.
 void clear_error() {
-    if (PyErr_Occurred() != nullptr && PyErr_ExceptionMatches(PyExc_Exception) == 0) {
-        raise_later();
+    if (PyErr_Occurred() != nullptr && python::pending_error_is_the_programs()) {
+        python::keep_for_later();
     }
     PyErr_Clear();
 }
@@ -60,9 +31,13 @@ void clear_error() {
 std::string text_of(PyObject* object) {
     const OwnedRef text =
         python::steal(python::let_others_run([&] { return PyObject_Str(object); }));
-    const char* const data = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+    const bool is_long = text && PyUnicode_GET_LENGTH(text.get()) > kLongestText;
+    const OwnedRef beginning =
+        is_long ? python::steal(PyUnicode_Substring(text.get(), 0, kLongestText)) : OwnedRef();
+    const OwnedRef& shown = is_long ? beginning : text;
+    const char* const data = shown ? PyUnicode_AsUTF8(shown.get()) : nullptr;
     clear_error();
-    return data == nullptr ? std::string() : std::string(data);
+    return data == nullptr ? std::string() : std::string(data) + (is_long ? "..." : "");
 }
 
 // "ValueError: no such buffer" of the pending error, which is cleared.
@@ -90,6 +65,30 @@ PyObject* field(PyObject* answer, const char* name) {
     return value == Py_None ? nullptr : value;
 }
 
+// The first of what `shape` gives, in a list. Null where it gives nothing.
+OwnedRef dimensions_of(PyObject* shape) {
+    OwnedRef list = python::steal(PyList_New(0));
+    const OwnedRef iterator =
+        python::steal(python::let_others_run([&] { return PyObject_GetIter(shape); }));
+    if (!list || !iterator) {
+        return {};
+    }
+    while (PyList_GET_SIZE(list.get()) < kMostDimensions) {
+        const OwnedRef item =
+            python::steal(python::let_others_run([&] { return PyIter_Next(iterator.get()); }));
+        if (!item || PyList_Append(list.get(), item.get()) != 0) {
+            break;
+        }
+    }
+    return PyErr_Occurred() == nullptr ? std::move(list) : OwnedRef();
+}
+
+std::string shape_of(PyObject* shape) {
+    const OwnedRef dimensions = PyUnicode_Check(shape) ? OwnedRef() : dimensions_of(shape);
+    clear_error();
+    return text_of(dimensions ? dimensions.get() : shape);
+}
+
 // "" if `answer` makes sense; otherwise what is wrong with it.
 std::string take_fields(PyObject* answer, OwnerReading& reading) {
     if (!PyDict_Check(answer)) {
@@ -113,10 +112,7 @@ std::string take_fields(PyObject* answer, OwnerReading& reading) {
         reading.storage = PyLong_Check(pointer) ? PyLong_AsUnsignedLongLongMask(pointer) : 0;
     }
     if (PyObject* const shape = field(answer, "shape"); shape != nullptr) {
-        const OwnedRef list =
-            python::steal(python::let_others_run([&] { return PySequence_List(shape); }));
-        clear_error();
-        reading.shape = text_of(list ? list.get() : shape);
+        reading.shape = shape_of(shape);
     }
     if (PyObject* const dtype = field(answer, "dtype"); dtype != nullptr) {
         reading.dtype = text_of(dtype);
@@ -181,10 +177,14 @@ ReadOutcome RegisteredReader::read(PyObject* object, OwnerReading& reading) noex
         const OwnedRef answer = python::steal(
             python::let_others_run([&] { return PyObject_CallOneArg(reader.get(), object); }));
         if (!answer) {
-            if (PyErr_ExceptionMatches(PyExc_Exception) == 0) {
-                raise_later();
+            const bool is_the_programs = python::pending_error_is_the_programs();
+            if (is_the_programs) {
+                python::keep_for_later();
             }
-            fail(Py_TYPE(object), reader.get(), "raised " + take_error());
+            const std::string error = take_error();
+            if (!is_the_programs) {
+                fail(Py_TYPE(object), reader.get(), "raised " + error);
+            }
             return ReadOutcome::failed;
         }
         if (answer.get() == Py_None) {
@@ -206,7 +206,7 @@ ReadOutcome RegisteredReader::read(PyObject* object, OwnerReading& reading) noex
 
 void RegisteredReader::fail(PyTypeObject* type, PyObject* reader, const std::string& what) {
     if (told_.insert(reader).second) {
-        const std::string name = type->tp_name;
+        const std::string name(type->tp_name, strnlen(type->tp_name, kLongestText));
         failures_.push_back("The owner reader registered for " + name + " " + what +
                             "; its objects are skipped and counted. Correct the reader given to "
                             "cyclewatch.register_owner().");

@@ -2,7 +2,10 @@
 """One hostile act against the watch, chosen by name. Prints what a test compares."""
 
 import gc
+import logging
 import multiprocessing
+import resource
+import signal
 import sys
 
 import cyclewatch
@@ -20,10 +23,10 @@ def answer(owner):
     return {"device": "cpu", "nbytes": 8, "data_ptr": id(owner)}
 
 
-def make_chain(length):
+def make_chain(length, kind=Owner):
     owner = None
     for _ in range(length):
-        owner = Owner(owner)
+        owner = kind(owner)
 
 
 def reader_that_cuts_the_chain():
@@ -90,6 +93,117 @@ def callback_that_is_interrupted():
             pass
     except KeyboardInterrupt:
         print("interrupted")
+
+
+class Deadline(Exception):
+    """What a program has raised when an alarm goes off."""
+
+
+def on_alarm(*_arguments):
+    raise Deadline
+
+
+def go_on_until_the_deadline(name):
+    try:
+        make_chain(1)
+        gc.collect()
+        for _ in range(1000):
+            pass
+    except Deadline:
+        print(name, "met its deadline")
+
+
+def deadline_while_something_is_told():
+    cyclewatch.register_owner(Owner, answer)
+    signal.signal(signal.SIGALRM, on_alarm)
+
+    def wait_for_alarm(_told):
+        signal.raise_signal(signal.SIGALRM)
+
+    with cyclewatch.observe_tensor_cycles(wait_for_alarm, devices="cpu"):
+        go_on_until_the_deadline("callback")
+    handler = logging.Handler()
+    handler.emit = wait_for_alarm
+    logging.getLogger("cyclewatch").addHandler(handler)
+    with cyclewatch.warn_tensor_cycles(devices="cpu", formats="json"):
+        go_on_until_the_deadline("log handler")
+
+
+def deadline_while_a_reader_runs():
+    def wait_for_alarm(owner):
+        signal.raise_signal(signal.SIGALRM)
+        return answer(owner)
+
+    cyclewatch.register_owner(Owner, wait_for_alarm)
+    signal.signal(signal.SIGALRM, on_alarm)
+    with cyclewatch.watch(devices="cpu"):
+        go_on_until_the_deadline("reader")
+
+
+class Closing(Owner):
+    finished = 0
+
+    def __del__(self):
+        for _ in range(100):
+            pass
+        Closing.finished += 1
+
+
+def reader_that_ends_the_program():
+    def read(_owner):
+        raise SystemExit(7)
+
+    cyclewatch.register_owner(Closing, read)
+    with cyclewatch.watch(devices="cpu"):
+        make_chain(8, Closing)
+        try:
+            gc.collect()
+            for _ in range(100):
+                pass
+        except SystemExit as exit:
+            print("exit", exit.code, Closing.finished)
+
+
+def read_wrongly(_owner):
+    raise ValueError("not now")
+
+
+def message_at_a_full_stack():
+    cyclewatch.register_owner(Owner, read_wrongly)
+    told = []
+    handler = logging.Handler()
+    handler.emit = lambda record: told.append(record.getMessage())
+    logging.getLogger("cyclewatch").addHandler(handler)
+
+    def dive(depth):
+        if depth > 0:
+            dive(depth - 1)
+        else:
+            gc.collect()
+            for _ in range(100):
+                pass
+
+    gc.disable()
+    with cyclewatch.watch(devices="cpu"):
+        make_chain(1)
+        # Room for a reader, and none for logging.
+        dive(sys.getrecursionlimit() - 12)
+        print("back", len(told))
+    print("told", len(told), "not now" in told[0])
+
+
+def message_where_logging_cannot_be_imported():
+    cyclewatch.register_owner(Owner, read_wrongly)
+    for name in [name for name in sys.modules if name.split(".")[0] == "logging"]:
+        del sys.modules[name]
+    with cyclewatch.watch(devices="cpu") as watch:
+        make_chain(1)
+        sys.path_importer_cache.clear()
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (0, limits[1]))
+        gc.collect()
+        watch.report()
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
 
 def leak_in_worker():

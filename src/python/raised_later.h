@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is raised inside a collection and is the program's own: by a signal handler that ran there,
+// by another thread that told this one to end, by a reader that wants the program to end. It
+// reaches the program after the collection, as inside it would come up in somebody's finalizer,
+// which CPython then ends with "Exception ignored".
+//
+// REQUIRES (everything here): GIL held. RUNS PYTHON: never.
+#pragma once
+
+namespace cyclewatch::python {
+
+// Keeps the pending error, which stays pending, without its traceback, whose frames refer to what
+// is dying. One of each class is kept.
+void keep_for_later() noexcept;
+
+// To be called when the collection is over: has what was kept raised soon, between two bytecodes
+// of the thread that it was raised on. Of what is raised on another thread than the main one only
+// the class is.
+void raise_kept() noexcept;
+
+}  // namespace cyclewatch::python
