@@ -163,7 +163,8 @@ def observe_tensor_cycles(
     """Call ``callback(report)`` after each collection that freed tensors.
 
     The callback runs on the main thread, outside the collection. If it raises, that is logged by
-    the logger ``cyclewatch`` and the watch goes on. No file is written; see
+    the logger ``cyclewatch`` and the watch goes on; what is no Exception, and what a signal handler
+    raises meanwhile, reaches the program. No file is written; see
     :func:`warn_tensor_cycles` for the other arguments and errors.
     """
     if not callable(callback):
@@ -211,7 +212,8 @@ def register_owner(owner_type: type, reader: Callable[[Any], Mapping[str, object
     ``data_ptr`` mean the same memory, which is counted once. The reader runs inside a collection
     on an object about to die: it must be quick, keep no reference to it and make no container
     that holds it. If it raises, or says more than 2**48 bytes, the object is skipped and counted,
-    and logged once.
+    and logged once. What is no Exception, and what a signal handler raises meanwhile, reaches the
+    program after the collection. Of a shape 64 dimensions are read, of other texts 1,000 letters.
 
     Registering a type again replaces its reader. Raises TypeError if `owner_type` is not a type
     or `reader` is not callable.

@@ -8,6 +8,9 @@ along as little as it can.
 
 from __future__ import annotations
 
+from cyclewatch.cli import startup as startup
+
+# isort: split
 import importlib
 import sys
 

@@ -12,6 +12,7 @@ import types
 from cyclewatch import _native, whole_program
 from cyclewatch.cli import outputs
 from cyclewatch.cli.failures import Failure, Status
+from cyclewatch.cli.shadowing import let_go_of_shadowed
 from cyclewatch.cli.table import WATCH_OPTIONS
 
 TYPE_CHECKING = False
@@ -39,6 +40,7 @@ def main(arguments: argparse.Namespace) -> int:
         whole_program.start(settings, script, replace=arguments.force, quiet=arguments.quiet)
     except ValueError as error:
         raise Failure(str(error), Status.USAGE) from None
+    _open_search_path(program)
     ended_well = _run(program)
     if not ended_well and getattr(sys, "last_type", None) is KeyboardInterrupt:
         _native.end_by_interrupt()
@@ -65,15 +67,20 @@ def _prepare_interpreter(program: Program) -> None:
     """Leave the interpreter as python leaves it before the first line of the program."""
     first = {"script": program.name, "module": "-m", "command": "-c"}[program.kind]
     sys.argv[:] = [first, *program.words]
-    if not sys.flags.safe_path:
-        # What stands there was put there for us: the folder of our script, or the current one.
-        sys.path[0] = _search_folder(program)
     main_module = types.ModuleType("__main__")
     main_module.__dict__["__loader__"] = importlib.machinery.BuiltinImporter
     if sys.version_info < (3, 14):  # later ones make it where it is asked for
         main_module.__dict__["__annotations__"] = {}
     main_module.__dict__["__builtins__"] = sys.modules["builtins"]
     sys.modules["__main__"] = main_module
+
+
+def _open_search_path(program: Program) -> None:
+    """Have modules found where python would find them; no import of ours comes after this."""
+    if not sys.flags.safe_path:
+        # What stands there was put there for us: the folder of our script, or the current one.
+        sys.path[0] = _search_folder(program)
+        let_go_of_shadowed(sys.path[0])
 
 
 def _search_folder(program: Program) -> str:

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <new>
 #include <utility>
 #include <vector>
@@ -21,8 +23,11 @@ struct Kept {
     bool on_main_thread = false;
 };
 
+// Never destroyed, as collections may outlive statics; made where it lies: no memory is asked for.
 std::vector<Kept>& all_kept() noexcept {
-    static std::vector<Kept>& kept = *new std::vector<Kept>;  // never destroyed: statics end first
+    using All = std::vector<Kept>;
+    alignas(All) static std::array<std::byte, sizeof(All)> memory;
+    static All& kept = *new (memory.data()) All;
     return kept;
 }
 

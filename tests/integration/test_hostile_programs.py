@@ -31,7 +31,10 @@ def test_interrupt_in_a_callback_reaches_the_program(interpreter):
 
 def test_deadline_that_comes_while_something_is_told_reaches_the_program(interpreter, tmp_path):
     outcome = interpreter.run(PROGRAM, "deadline_while_something_is_told", cwd=tmp_path)
-    assert outcome.stdout.splitlines() == ["callback met its deadline", "log handler met its deadline"]
+    assert outcome.stdout.splitlines() == [
+        "callback met its deadline",
+        "log handler met its deadline",
+    ]
     assert outcome.stderr == ""
 
 

@@ -82,6 +82,15 @@ DEEP = """
     fall()
 """
 
+SHADOWED = ("argparse", "typing", "re", "gettext", "shutil", "locale", "pkgutil", "fnmatch")
+IMPORTS = f"""
+    import importlib, sys
+    for name in {SHADOWED}:
+        print(name, hasattr(importlib.import_module(name), "of_the_program"))
+    import copy, types
+    print(copy.__file__, types.__file__)
+"""
+
 
 @pytest.fixture
 def python(tmp_path):
@@ -145,6 +154,17 @@ def test_a_script_is_run_as_python_runs_it(python, program, interpreter, source)
     python.executable = interpreter.path
     program(source)
     python.both("program.py", "--fail", "-m", "x", "--")
+
+
+@pytest.mark.parametrize("place", [".", "inner"])
+def test_a_module_that_is_called_like_a_standard_one_is_the_programs(
+    python, program, interpreter, place
+):
+    python.executable = interpreter.path
+    for name in SHADOWED:
+        program("of_the_program = True", f"{place}/{name}.py")
+    path = program(IMPORTS, f"{place}/program.py")
+    assert b"typing True" in python.both(path.relative_to(path.parents[place != "."])).stdout
 
 
 @pytest.mark.parametrize("source", [NAMESPACE, FAILS, DEEP])

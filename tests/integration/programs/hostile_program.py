@@ -95,12 +95,12 @@ def callback_that_is_interrupted():
         print("interrupted")
 
 
-class Deadline(Exception):
+class DeadlineError(Exception):
     """What a program has raised when an alarm goes off."""
 
 
 def on_alarm(*_arguments):
-    raise Deadline
+    raise DeadlineError
 
 
 def go_on_until_the_deadline(name):
@@ -109,7 +109,7 @@ def go_on_until_the_deadline(name):
         gc.collect()
         for _ in range(1000):
             pass
-    except Deadline:
+    except DeadlineError:
         print(name, "met its deadline")
 
 
