@@ -15,7 +15,7 @@
 #include <string>
 
 #include "bindings/locked.h"
-#include "compat/recursion.h"
+#include "compat/call_stack.h"
 #include "watch/collect_timer.h"
 
 namespace py = pybind11;
@@ -23,20 +23,17 @@ namespace py = pybind11;
 namespace cyclewatch::bindings {
 namespace {
 
-// While it lives, the calls that led here do not count against the recursion limit: the program has
-// all of it, as under main().
-class WholeRecursionLimit {
+// While it lives, the calls that led here neither show nor count against the recursion limit: the
+// program has the stack to itself, as under main().
+class EmptyStack {
   public:
-    WholeRecursionLimit() { cyclewatch_set_recursion_depth(0); }
-    // The limit may be another one by now.
-    ~WholeRecursionLimit() {
-        cyclewatch_set_recursion_depth(depth_ + cyclewatch_recursion_depth());
-    }
-    WholeRecursionLimit(const WholeRecursionLimit&) = delete;
-    WholeRecursionLimit& operator=(const WholeRecursionLimit&) = delete;
+    EmptyStack() = default;
+    ~EmptyStack() { cyclewatch_show_callers(callers_); }
+    EmptyStack(const EmptyStack&) = delete;
+    EmptyStack& operator=(const EmptyStack&) = delete;
 
   private:
-    const int depth_ = cyclewatch_recursion_depth();
+    const cyclewatch_callers callers_ = cyclewatch_hide_callers();
 };
 
 bool run_file(const py::bytes& path) {
@@ -46,19 +43,19 @@ bool run_file(const py::bytes& path) {
         PyErr_SetFromErrnoWithFilename(PyExc_OSError, name.c_str());
         throw py::error_already_set();
     }
-    const WholeRecursionLimit limit;
+    const EmptyStack stack;
     PyCompilerFlags flags = _PyCompilerFlags_INIT;
     return PyRun_SimpleFileExFlags(file, name.c_str(), /*closeit=*/1, &flags) == 0;
 }
 
 bool run_standard_input() {
-    const WholeRecursionLimit limit;
+    const EmptyStack stack;
     PyCompilerFlags flags = _PyCompilerFlags_INIT;
     return PyRun_AnyFileExFlags(stdin, "<stdin>", /*closeit=*/0, &flags) == 0;
 }
 
 bool run_command(const std::string& source) {
-    const WholeRecursionLimit limit;
+    const EmptyStack stack;
     PyCompilerFlags flags = _PyCompilerFlags_INIT;
     flags.cf_flags |= PyCF_IGNORE_COOKIE;
     return PyRun_SimpleStringFlags(source.c_str(), &flags) == 0;
@@ -67,7 +64,7 @@ bool run_command(const std::string& source) {
 bool run_module(const std::string& name, bool set_argv) {
     // runpy's frames stand in the traceback of `python -m` as well.
     const py::object run = py::module_::import("runpy").attr("_run_module_as_main");
-    const WholeRecursionLimit limit;
+    const EmptyStack stack;
     const auto result = py::reinterpret_steal<py::object>(
         PyObject_CallFunction(run.ptr(), "sO", name.c_str(), set_argv ? Py_True : Py_False));
     if (!result) {

@@ -9,7 +9,7 @@
 #include <new>
 #include <utility>
 
-#include "compat/recursion.h"
+#include "compat/call_stack.h"
 #include "python/guards.h"
 #include "python/running_code.h"
 #include "python/state_lock.h"
@@ -37,7 +37,7 @@ void ask_for_delivery(Queue& q) noexcept;
 int on_pending_call(void* /*unused*/) {
     const python::StateLock lock;
     queue().scheduled = false;
-    if (python::is_in_logging() || cyclewatch_recursion_is_nearly_spent() != 0) {
+    if (python::is_in_logging() || cyclewatch_calls_are_nearly_spent() != 0) {
         return 0;  // until remind() asks again
     }
     return deliver_notices() ? 0 : -1;

@@ -81,6 +81,21 @@ DEEP = """
         fall()
     fall()
 """
+STACK = """
+    import faulthandler, inspect, sys, threading, traceback, warnings
+    def look():
+        print([(each.function, each.lineno) for each in inspect.stack()])
+        traceback.print_stack()
+        faulthandler.dump_traceback(all_threads=False)
+        warnings.warn("from far below", stacklevel=9)
+        (main,) = sys._current_frames().values()
+        while main is not None:
+            print(main.f_code.co_qualname)
+            main = main.f_back
+    look()
+    threading.Thread(target=lambda: print(len(sys._current_frames()))).start()
+"""
+
 
 SHADOWED = ("argparse", "typing", "re", "gettext", "shutil", "locale", "pkgutil", "fnmatch")
 IMPORTS = f"""
@@ -148,7 +163,7 @@ def program(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "source", [NAMESPACE, FAILS, HOOKED, FORKS, DEEP, "raise SystemExit('why')"]
+    "source", [NAMESPACE, FAILS, HOOKED, FORKS, DEEP, STACK, "raise SystemExit('why')"]
 )
 def test_a_script_is_run_as_python_runs_it(python, program, interpreter, source):
     python.executable = interpreter.path
@@ -167,7 +182,7 @@ def test_a_module_that_is_called_like_a_standard_one_is_the_programs(
     assert b"typing True" in python.both(path.relative_to(path.parents[place != "."])).stdout
 
 
-@pytest.mark.parametrize("source", [NAMESPACE, FAILS, DEEP])
+@pytest.mark.parametrize("source", [NAMESPACE, FAILS, DEEP, STACK])
 def test_modules_folders_archives_and_standard_input(
     python, program, interpreter, tmp_path, source
 ):

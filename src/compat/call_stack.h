@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The calls of Python code that the calling thread is in the midst of.
+//
+// REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no.
+#pragma once
+
+#include <Python.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The calls that led to some place: how deep they are, as the recursion limit counts, and the
+// frame of the innermost.
+typedef struct {
+    int depth;
+    struct _PyInterpreterFrame* innermost;
+} cyclewatch_callers;
+
+// From now on no call counts against the limit and no frame shows but of calls made from here, as
+// if the interpreter's main() had come here. To be undone before the caller returns.
+cyclewatch_callers cyclewatch_hide_callers(void);
+void cyclewatch_show_callers(cyclewatch_callers callers);
+
+// True where what logs something, or a callback, could run out of calls although the program does
+// not: few are left, of the limit that is set.
+int cyclewatch_calls_are_nearly_spent(void);
+
+#ifdef __cplusplus
+}
+#endif
