@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/signal_handlers.h"
 
-#include <algorithm>
+#include <csignal>
 
 #include "python/guards.h"
 #include "python/references.h"
@@ -9,19 +9,37 @@
 namespace cyclewatch::python {
 namespace {
 
-bool is_or_holds(PyObject* value, PyObject* frame) noexcept {
-    if (value == frame) {
-        return true;
-    }
-    if (!PyTuple_CheckExact(value)) {
-        return false;  // `def handler(*_)` has a tuple of both arguments
-    }
-    PyObject* const* const items = &PyTuple_GET_ITEM(value, 0);
-    return std::find(items, items + PyTuple_GET_SIZE(value), frame) !=
-           items + PyTuple_GET_SIZE(value);
+bool is_signal_number(PyObject* value) noexcept {
+    int overflow = 0;
+    const long number = PyLong_Check(value) ? PyLong_AsLongAndOverflow(value, &overflow) : 0;
+    return overflow == 0 && number >= 1 && number <= SIGRTMAX;
 }
 
-bool was_given_its_caller(PyFrameObject* frame) noexcept {
+bool holds_number_and_frame(PyObject* const* values, Py_ssize_t count, PyObject* frame) noexcept {
+    for (Py_ssize_t i = 1; i < count; ++i) {
+        if (values[i] == frame && is_signal_number(values[i - 1])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Among the variables, or, as of `def handler(*_)`, in a tuple among them. A function that traces
+// gets its caller's frame as well, but no number before it.
+bool are_of_a_handler(PyObject* variables, PyObject* frame) noexcept {
+    PyObject* const* const values = &PyList_GET_ITEM(variables, 0);
+    const Py_ssize_t count = PyList_GET_SIZE(variables);
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        if (PyTuple_CheckExact(values[i]) &&
+            holds_number_and_frame(
+                &PyTuple_GET_ITEM(values[i], 0), PyTuple_GET_SIZE(values[i]), frame)) {
+            return true;
+        }
+    }
+    return holds_number_and_frame(values, count, frame);
+}
+
+bool was_given_a_signal(PyFrameObject* frame) noexcept {
     const OwnedRef caller = steal(reinterpret_cast<PyObject*>(PyFrame_GetBack(frame)));
     const OwnedRef code = steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
     auto* const function = reinterpret_cast<PyCodeObject*>(code.get());
@@ -30,15 +48,7 @@ bool was_given_its_caller(PyFrameObject* frame) noexcept {
     }
     const OwnedRef locals = steal(PyFrame_GetLocals(frame));
     const OwnedRef values = steal(locals ? PyMapping_Values(locals.get()) : nullptr);
-    if (!values || !PyList_Check(values.get())) {
-        return false;
-    }
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values.get()); ++i) {
-        if (is_or_holds(PyList_GET_ITEM(values.get(), i), caller.get())) {
-            return true;
-        }
-    }
-    return false;
+    return values && PyList_Check(values.get()) && are_of_a_handler(values.get(), caller.get());
 }
 
 }  // namespace
@@ -48,7 +58,7 @@ bool came_from_signal_handler(PyObject* exception) noexcept {
     OwnedRef step = steal(PyException_GetTraceback(exception));
     while (step && step.get() != Py_None) {
         auto* const traceback = reinterpret_cast<PyTracebackObject*>(step.get());
-        if (was_given_its_caller(traceback->tb_frame)) {
+        if (was_given_a_signal(traceback->tb_frame)) {
             return true;
         }
         step = borrow(reinterpret_cast<PyObject*>(traceback->tb_next));

@@ -7,8 +7,8 @@
 namespace cyclewatch::python {
 
 // True if `exception` came out of a signal handler written in Python, as a deadline by
-// signal.alarm() does: CPython hands it the frame that it interrupts, so that somewhere on the way
-// of the traceback a function was given its own caller's frame.
+// signal.alarm() does: CPython hands it the signal's number and the frame that it interrupts, so
+// that somewhere on the way of the traceback a function was given those of its own caller.
 // REQUIRES: GIL held. RUNS PYTHON: no. Leaves the error that is pending, if any, alone.
 [[nodiscard]] bool came_from_signal_handler(PyObject* exception) noexcept;
 

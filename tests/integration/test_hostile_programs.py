@@ -38,6 +38,12 @@ def test_deadline_that_comes_while_something_is_told_reaches_the_program(interpr
     assert outcome.stderr == ""
 
 
+def test_failure_of_a_callback_is_not_taken_for_a_deadline(interpreter):
+    outcome = interpreter.run(PROGRAM, "callback_that_fails_with_its_frame_in_hand")
+    assert outcome.stdout == "went on\n"
+    assert "the callback of observe_tensor_cycles raised" in outcome.stderr
+
+
 def test_deadline_that_comes_while_a_reader_runs_reaches_the_program(interpreter):
     outcome = interpreter.run(PROGRAM, "deadline_while_a_reader_runs")
     assert outcome.stdout.splitlines() == ["reader met its deadline"]

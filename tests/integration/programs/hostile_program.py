@@ -129,6 +129,23 @@ def deadline_while_something_is_told():
         go_on_until_the_deadline("log handler")
 
 
+def callback_that_fails_with_its_frame_in_hand():
+    cyclewatch.register_owner(Owner, answer)
+
+    def explain(depth, caller, more):
+        raise ValueError(f"{depth} {caller.f_lineno} {more}")
+
+    def fail(_report):
+        explain(0, sys._getframe(), 1)
+
+    with cyclewatch.observe_tensor_cycles(fail, devices="cpu"):
+        make_chain(1)
+        gc.collect()
+        for _ in range(1000):
+            pass
+    print("went on")
+
+
 def deadline_while_a_reader_runs():
     def wait_for_alarm(owner):
         signal.raise_signal(signal.SIGALRM)
