@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "compat/call_stack.h"
+#include "device/torch_compiler.h"
 #include "python/guards.h"
 #include "python/running_code.h"
 #include "python/state_lock.h"
@@ -82,6 +83,7 @@ bool deliver_notices() noexcept {
         return true;
     }
     q.delivering = true;
+    const device::CompilerPause pause;
     python::ErrorStash stash;
     bool interrupted = false;
     for (std::size_t left = q.notices.size(); left > 0 && !q.notices.empty() && !interrupted;

@@ -35,6 +35,7 @@ TESTS_WHERE_REFUSED = ["tests/integration/test_free_threaded.py"]
 TESTS_OF_TORCH = [
     "tests/integration/test_exactness.py",
     "tests/integration/test_run.py",
+    "tests/unit/test_torch_machinery.py",
     "tests/unit/test_torch_reader.py",
 ]
 

@@ -6,7 +6,6 @@ import gc
 import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.overrides import TorchFunctionMode
 
 import cyclewatch
 
@@ -322,57 +321,3 @@ def test_gradient_that_lives_on_is_not_counted_as_released():
 
 def count_tensors_known_to_the_collector():
     return sum(issubclass(type(thing), torch.Tensor) for thing in gc.get_objects())
-
-
-@pytest.mark.parametrize("gradient", [False, True])
-def test_collection_leaves_no_mark_in_a_trace_that_is_recorded(main_interpreter, gradient):
-    # A shape that is asked for would become a part of it, and the dying tensor with it.
-    program = """
-        import contextlib, gc, sys
-        import torch
-        import cyclewatch
-
-        class Node:
-            def __init__(self):
-                self.itself = self
-                self.tensor = torch.ones(5, requires_grad=sys.argv[1] == "True")
-
-        def traced(tensor):
-            gc.collect()
-            return tensor * 2
-
-        watched = sys.argv[2] == "watched"
-        with cyclewatch.watch(devices=("cpu",)) if watched else contextlib.nullcontext() as watch:
-            gc.disable()
-            Node()
-            print(torch.jit.trace(traced, torch.ones(3), check_trace=False).graph)
-        if watched:
-            assert watch.report().held_bytes == 20
-    """
-    outcomes = [
-        main_interpreter.run(program, gradient, how).stdout for how in ("unwatched", "watched")
-    ]
-    assert "aten::mul" in outcomes[0]
-    assert outcomes[0] == outcomes[1]
-
-
-class Noting(TorchFunctionMode):
-    """A mode that sees each call of torch's functions while it is active."""
-
-    def __torch_function__(self, function, types, args=(), kwargs=None):
-        CALLS.append(function)
-        return function(*args, **(kwargs or {}))
-
-
-@pytest.mark.parametrize("subclass", [torch.Tensor, torch.nn.Parameter, Overriding])
-def test_mode_that_is_active_in_a_collection_sees_nothing_of_it(subclass):
-    with cyclewatch.watch(devices="cpu", budget=1) as watch:
-        in_loop(tensor=torch.zeros(8).as_subclass(subclass))
-        with Noting():
-            CALLS.clear()
-            gc.collect()
-            called = list(CALLS)
-            still_on = torch.zeros(1)
-        assert watch.report().held_bytes == 8 * FLOAT
-    assert called == []
-    assert len(CALLS) == 1 and still_on.numel() == 1

@@ -27,6 +27,12 @@ struct TorchFunctions {
     OwnedRef disable_torch_function;       // torch._C.DisableTorchFunction
     OwnedRef mode_enabled;                 // torch._C._is_torch_function_mode_enabled
     OwnedRef untyped_storage;              // TensorBase.untyped_storage
+    OwnedRef data_address;                 // torch._C._data_address
+    OwnedRef layout;                       // TensorBase.layout (getset)
+    OwnedRef strided;                      // torch.strided
+    OwnedRef is_view;                      // TensorBase._is_view
+    OwnedRef is_inference;                 // TensorBase.is_inference
+    OwnedRef version;                      // TensorBase._version (getset)
     OwnedRef is_leaf;                      // TensorBase.is_leaf (getset)
     OwnedRef grad;                         // TensorBase.grad (getset)
     OwnedRef use_count;                    // TensorBase._use_count; missing in old versions
@@ -54,6 +60,17 @@ OwnedRef get(const OwnedRef& descriptor, PyObject* object) noexcept {
 
 OwnedRef call(const OwnedRef& function, PyObject* argument) noexcept {
     return steal(PyObject_CallOneArg(function.get(), argument));
+}
+
+// 0 as well for what is no number: a symbol of a size, or an answer that was refused.
+std::uint64_t number_of(const OwnedRef& answer) noexcept {
+    const bool is_number = answer && PyLong_CheckExact(answer.get());
+    const std::uint64_t number = is_number ? PyLong_AsUnsignedLongLong(answer.get()) : 0;
+    if (PyErr_Occurred() != nullptr) {
+        PyErr_Clear();
+        return 0;
+    }
+    return number;
 }
 
 // False as well where this torch has no such question.
@@ -95,6 +112,12 @@ bool fetch(TorchFunctions& torch) noexcept {
     torch.mode_enabled =
         python::borrow(PyDict_GetItemString(natives, "_is_torch_function_mode_enabled"));
     torch.untyped_storage = from_dict(torch.tensor_base, "untyped_storage");
+    torch.data_address = python::borrow(PyDict_GetItemString(natives, "_data_address"));
+    torch.layout = from_dict(torch.tensor_base, "layout");
+    torch.strided = python::borrow(PyDict_GetItemString(PyModule_GetDict(top), "strided"));
+    torch.is_view = from_dict(torch.tensor_base, "_is_view");
+    torch.is_inference = from_dict(torch.tensor_base, "is_inference");
+    torch.version = from_dict(torch.tensor_base, "_version");
     torch.is_leaf = from_dict(torch.tensor_base, "is_leaf");
     torch.grad = from_dict(torch.tensor_base, "grad");
     torch.use_count = from_dict(torch.tensor_base, "_use_count");
@@ -111,9 +134,11 @@ bool fetch(TorchFunctions& torch) noexcept {
     torch.device_type = from_dict(torch.device, "type");
     torch.device_index = from_dict(torch.device, "index");
     return torch.disable_torch_function && torch.mode_enabled && torch.untyped_storage &&
-           torch.shape && torch.dtype && torch.storage_device && torch.storage_bytes &&
-           torch.storage_data_ptr && torch.storage_weak_ref && torch.storage_expired &&
-           torch.storage_free_weak_ref && torch.device_type && torch.device_index;
+           torch.data_address && torch.layout && torch.strided && torch.is_view &&
+           torch.is_inference && torch.version && torch.shape && torch.dtype &&
+           torch.storage_device && torch.storage_bytes && torch.storage_data_ptr &&
+           torch.storage_weak_ref && torch.storage_expired && torch.storage_free_weak_ref &&
+           torch.device_type && torch.device_index;
 }
 
 // For the scope: torch's C functions look neither at a subclass's __torch_function__ nor at a
@@ -225,27 +250,49 @@ class TorchReader final : public OwnerReader {
     }
 
     ReadOutcome read_own_storage(PyObject* tensor, OwnerReading& reading) {
+        const bool in_python = dispatches_to_python(Py_TYPE(tensor));
+        if (!in_python && !is_strided(tensor)) {
+            return ReadOutcome::owns_nothing;  // sparse and the like: parts of it are owners
+        }
+        // Before its size, which may be a symbol that an export would have to decide upon; and not
+        // the storage's data_ptr(), which copies what was to be copied on its first write.
+        reading.storage = number_of(call(torch_.data_address, tensor));
+        if (reading.storage == 0) {
+            return ReadOutcome::owns_nothing;  // a wrapper, a fake tensor, an empty one
+        }
         const OwnedRef storage =
             made_by([&] { return call(torch_.untyped_storage, tensor); }, reading);
-        if (!storage) {
-            return ReadOutcome::owns_nothing;
-        }
-        const ReadOutcome outcome = read_storage(storage.get(), reading);
+        const ReadOutcome outcome =
+            storage ? read_rest_of_storage(storage.get(), reading) : ReadOutcome::owns_nothing;
         if (outcome == ReadOutcome::owns) {
             reading.dtype = dtype_of(tensor);
             // While torch.jit.trace() records on this thread, a tensor that is asked for its shape
             // becomes part of what is recorded, the dying one too.
-            const bool ask = !dispatches_to_python(Py_TYPE(tensor)) && !is_true(torch_.is_tracing);
-            reading.shape = ask ? shape_of(tensor) : "";
+            reading.shape = in_python || is_true(torch_.is_tracing) ? "" : shape_of(tensor);
         }
         return outcome;
     }
 
+    [[nodiscard]] bool is_strided(PyObject* tensor) const noexcept {
+        return get(torch_.layout, tensor).get() == torch_.strided.get();
+    }
+
+    // True if the tensor may be asked for its gradient. A view whose base was written to since
+    // would make its node of the autograd graph anew, by calling operators, which whoever listens
+    // to those would notice; that may have happened where there were any writes at all.
+    [[nodiscard]] bool may_tell_gradient(PyObject* tensor) const noexcept {
+        if (call(torch_.is_view, tensor).get() == Py_True &&
+            (call(torch_.is_inference, tensor).get() != Py_False ||
+             number_of(get(torch_.version, tensor)) != 0)) {
+            return false;
+        }
+        // Asked of anything but a leaf, torch would issue a warning, in Python.
+        return torch_.is_leaf && torch_.grad && get(torch_.is_leaf, tensor).get() == Py_True;
+    }
+
     // A gradient hangs off its tensor in C++, where neither a graph nor the collector sees it.
     void add_gradient(PyObject* tensor, OwnerReading& reading) {
-        // Asked of anything but a leaf, torch would issue a warning, in Python.
-        const OwnedRef leaf = torch_.is_leaf ? get(torch_.is_leaf, tensor) : OwnedRef();
-        if (leaf.get() != Py_True || !torch_.grad) {
+        if (!may_tell_gradient(tensor)) {
             return;
         }
         OwnerReading part;
@@ -258,35 +305,34 @@ class TorchReader final : public OwnerReader {
     }
 
     // What `make` returns. torch keeps the Python object of a storage or a gradient that was asked
-    // for as long as the thing itself. If it was made just now, nobody asked for it, so nobody is
-    // to meet it in gc.get_objects(); it refers to nothing.
+    // for as long as the thing itself: it may be one that the program gets to see, so that it stays
+    // an ordinary one, which the collector knows.
     template <typename Make>
     OwnedRef made_by(Make make, OwnerReading& reading) {
         const int young_count = cw_young_count();
         OwnedRef object = make();
         if (object && cw_young_count() > young_count && PyObject_IS_GC(object.get()) != 0) {
             ++reading.left_objects;
-            PyObject_GC_UnTrack(object.get());
         }
         return object;
     }
 
     ReadOutcome read_storage(PyObject* storage, OwnerReading& reading) {
-        // The device first: a fake storage is on "meta", and asking it for its pointer would make
-        // torch issue a warning, in Python, in the middle of the collection.
-        reading.device = device_of(storage);
-        if (reading.device == "meta") {
-            return ReadOutcome::owns_nothing;
-        }
-        const OwnedRef pointer = call(torch_.storage_data_ptr, storage);
+        // Of a wrapper's storage the size may be a symbol, and there is no address to ask for.
         const OwnedRef bytes = call(torch_.storage_bytes, storage);
-        if (!pointer || !bytes) {
+        if (!bytes || !PyLong_CheckExact(bytes.get()) || device_of(storage) == "meta") {
             return ReadOutcome::owns_nothing;
         }
-        reading.storage = PyLong_AsUnsignedLongLong(pointer.get());
-        reading.bytes = PyLong_AsUnsignedLongLong(bytes.get());
-        // Some tensors name a device and a size, but have no memory.
-        if (PyErr_Occurred() != nullptr || reading.storage == 0 || reading.bytes == 0) {
+        reading.storage = number_of(call(torch_.storage_data_ptr, storage));
+        return reading.storage == 0 ? ReadOutcome::owns_nothing
+                                    : read_rest_of_storage(storage, reading);
+    }
+
+    // All but the address.
+    ReadOutcome read_rest_of_storage(PyObject* storage, OwnerReading& reading) {
+        reading.device = device_of(storage);
+        reading.bytes = number_of(call(torch_.storage_bytes, storage));
+        if (reading.bytes == 0 || reading.device == "meta") {
             return ReadOutcome::owns_nothing;
         }
         if (OwnedRef handle = call(torch_.storage_weak_ref, storage)) {

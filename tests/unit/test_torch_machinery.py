@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Torch's machinery, which watches what is done with tensors, notices nothing of a collection."""
+
+import gc
+
+import pytest
+import torch
+from torch._dynamo.source import ConstantSource
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import (
+    DimDynamic,
+    ShapeEnv,
+    StatelessSymbolicContext,
+)
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import cyclewatch
+
+FLOAT = 4
+CALLS = []
+
+
+class Node:
+    """What loops are made of."""
+
+
+@pytest.fixture(autouse=True)
+def quiet_collector():
+    gc.collect()
+    gc.disable()
+    CALLS.clear()
+    yield
+    gc.enable()
+
+
+def in_loop(**held):
+    node = Node()
+    node.self = node
+    vars(node).update(held)
+
+
+class Overriding(torch.Tensor):
+    """A subclass whose functions are called through Python."""
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        CALLS.append(function)
+        return super().__torch_function__(function, types, args, kwargs or {})
+
+
+class Wrapping(torch.Tensor):
+    """A tensor without memory of its own: that is in the tensor it wraps."""
+
+    @staticmethod
+    def __new__(cls, inner):
+        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    @classmethod
+    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+        CALLS.append(function)
+        return NotImplemented
+
+
+class NotingFunctions(TorchFunctionMode):
+    """A mode that sees each call of torch's functions while it is active."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        CALLS.append(function)
+        return function(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("subclass", [torch.Tensor, torch.nn.Parameter, Overriding])
+def test_mode_that_is_active_in_a_collection_sees_nothing_of_it(subclass):
+    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+        in_loop(tensor=torch.zeros(8).as_subclass(subclass))
+        with NotingFunctions():
+            CALLS.clear()
+            gc.collect()
+            called = list(CALLS)
+            still_on = torch.zeros(1)
+        assert watch.report().held_bytes == 8 * FLOAT
+    assert called == []
+    assert len(CALLS) == 1 and still_on.numel() == 1
+
+
+class NotingOperators(TorchDispatchMode):
+    """A mode that sees each operator while it is active."""
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        CALLS.append(function)
+        return function(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("dtype", [torch.float, torch.cfloat])
+def test_view_whose_base_was_written_to_is_not_brought_up_to_date(dtype):
+    weight = torch.ones(3, requires_grad=True)
+    with cyclewatch.watch(devices="cpu", budget=1) as watch, NotingOperators():
+        buffer = torch.zeros(4, 3, dtype=dtype)
+        in_loop(view=(torch.view_as_real(buffer) if dtype.is_complex else buffer)[0])
+        buffer[0] = weight * 2
+        before = buffer.sum()
+        CALLS.clear()
+        gc.collect()
+        called = list(CALLS)
+        after = buffer.sum()
+        assert watch.stats.owners == 1
+    assert called == []
+    # Nodes of the graph are numbered as they are made: no other was made between the two.
+    assert after.grad_fn._sequence_nr() == before.grad_fn._sequence_nr() + 1
+
+
+def test_gradient_of_a_view_that_is_a_leaf_is_told():
+    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+        leaf = torch.zeros(6)[3:].requires_grad_()
+        leaf.sum().backward()
+        in_loop(leaf=leaf)
+        del leaf
+        gc.collect()
+        assert watch.report().held_bytes == (6 + 3) * FLOAT
+
+
+def test_sizes_that_are_symbols_are_not_decided_upon():
+    environment = ShapeEnv()
+    dynamic = StatelessSymbolicContext(dynamic_sizes=[DimDynamic.DYNAMIC] * 2)
+    real = torch.ones(6, 7)
+    with cyclewatch.watch(devices="cpu", budget=1), FakeTensorMode(shape_env=environment) as mode:
+        tensor = mode.from_tensor(real, source=ConstantSource("tensor"), symbolic_context=dynamic)
+        wrapped = Wrapping(tensor[3:])
+        in_loop(wrapped=wrapped, storage=wrapped.untyped_storage())
+        del wrapped
+        guards = [str(guard.expr) for guard in environment.guards]
+        assert guards  # slicing made some
+        gc.collect()
+        assert [str(guard.expr) for guard in environment.guards] == guards
+
+
+def test_storage_that_lives_on_is_known_to_the_collector():
+    base = torch.zeros(100)
+    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+        in_loop(view=base[10:])
+        gc.collect()
+        assert watch.stats.owners == 1
+    assert gc.is_tracked(base.untyped_storage())
+
+
+def test_gradient_that_lives_on_is_known_to_the_collector():
+    saved = []
+
+    class Saving(Node):
+        def __del__(self):
+            saved.append(self.parameter)
+
+    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+        node = Saving()
+        node.self = node
+        node.parameter = torch.nn.Parameter(torch.ones(10))
+        node.parameter.sum().backward()
+        del node
+        gc.collect()
+    assert watch.stats.collections == 1
+    assert gc.is_tracked(saved[0].grad)
+
+
+def test_tensor_that_copies_on_its_first_write_is_not_copied():
+    original = torch.zeros(100)
+    clone = torch._lazy_clone(original)
+    alias = clone[:1]
+    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+        in_loop(clone=clone)
+        del clone
+        gc.collect()
+        assert watch.stats.collections == 1
+    assert torch._C._is_cow_tensor(alias)
+
+
+@pytest.mark.parametrize("layout", ["sparse", "sparse_csr", "mkldnn"])
+def test_no_question_is_asked_that_torch_would_refuse(main_interpreter, layout):
+    # It would print a line for each refusal here.
+    program = """
+        import gc, sys, warnings
+        import torch
+        import cyclewatch
+
+        class Node:
+            def __init__(self):
+                self.itself = self
+                self.tensor = getattr(torch.eye(3), "to_" + sys.argv[1])()
+
+        warnings.simplefilter("ignore")
+        with cyclewatch.watch(devices="cpu") as watch:
+            Node()
+            gc.collect()
+            print(watch.stats.condemned > 0)
+    """
+    outcome = main_interpreter.run(program, layout, TORCH_SHOW_CPP_STACKTRACES="1")
+    assert (outcome.stdout, outcome.stderr) == ("True\n", "")
+
+
+def test_what_is_told_is_none_of_the_compilers_business(main_interpreter, tmp_path):
+    program = """
+        import gc, logging, sys, warnings
+        import torch
+        import torch._dynamo.utils
+        import cyclewatch
+
+        class Node:
+            def __init__(self):
+                self.itself = self
+                self.tensor = torch.ones(5)
+
+        def collecting(tensor):
+            gc.collect()
+            return tensor + 1
+
+        @torch.compile(backend="eager")
+        def compiled(tensor):
+            tensor = tensor * 2
+            torch._dynamo.graph_break()
+            return collecting(tensor).sin()
+
+        warnings.simplefilter("ignore")
+        logging.getLogger("cyclewatch").addHandler(handler := logging.Handler())
+        told = []
+        handler.emit = told.append
+        gc.disable()
+        if sys.argv[1] == "watched":
+            watch = cyclewatch.warn_tensor_cycles(devices="cpu", formats="json")
+        compiled(torch.ones(3))
+        Node()
+        compiled(torch.ones(3))
+        print(dict(torch._dynamo.utils.counters["frames"]))
+        assert len(told) == (sys.argv[1] == "watched")
+    """
+    outcomes = [
+        main_interpreter.run(program, how, cwd=tmp_path).stdout for how in ("unwatched", "watched")
+    ]
+    assert "total" in outcomes[0]
+    assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize("kind", ["plain", "leaf", "stale view"])
+def test_collection_leaves_no_mark_in_a_trace_that_is_recorded(main_interpreter, kind):
+    # A shape that is asked for would become a part of it, and the dying tensor with it.
+    program = """
+        import contextlib, gc, sys
+        import torch
+        import cyclewatch
+
+        class Node:
+            def __init__(self):
+                self.itself = self
+                self.tensor = torch.ones(5, requires_grad=sys.argv[1] == "leaf")
+                if sys.argv[1] == "stale view":
+                    spectrum = torch.zeros(5, dtype=torch.cfloat)
+                    self.tensor = spectrum.real
+                    spectrum *= torch.ones(5, requires_grad=True)
+
+        def traced(tensor):
+            gc.collect()
+            return tensor * 2
+
+        watched = sys.argv[2] == "watched"
+        with cyclewatch.watch(devices=("cpu",)) if watched else contextlib.nullcontext() as watch:
+            gc.disable()
+            Node()
+            print(torch.jit.trace(traced, torch.ones(3), check_trace=False).graph)
+        if watched:
+            assert watch.report().held_bytes in (20, 40)
+    """
+    outcomes = [main_interpreter.run(program, kind, how).stdout for how in ("unwatched", "watched")]
+    assert "aten::mul" in outcomes[0]
+    assert outcomes[0] == outcomes[1]
