@@ -12,4 +12,6 @@ if __name__ == "__main__":
 
     from cyclewatch.cli import main
 
-    sys.exit(main())
+    status = main()
+    if status is not None:
+        sys.exit(status)

@@ -58,6 +58,8 @@ def read_configuration() -> None:
     try:
         found = next(_files(), None)
     except OSError as error:
+        if _native.came_from_signal_handler(error):
+            raise  # a TimeoutError of the program's, say
         _log(f"{error.filename}: {error.strerror}; it is not used")
         return
     if found == _in_force:
@@ -72,6 +74,8 @@ def read_configuration() -> None:
         lists = {name: value for name, value in table.items() if name in _LISTS}
         problems = _put_in_force(lists)
     except (ValueError, RecursionError) as error:
+        if _native.came_from_signal_handler(error):
+            raise
         _native.configure("{}")
         _log(f"{path}: {error}; nothing in it is used")
         return
@@ -104,7 +108,9 @@ def _files() -> Iterator[tuple[str, bytes]]:
     """Path and contents of each file that may hold a configuration, the nearest first."""
     try:
         folder = os.getcwd()
-    except OSError:  # it was removed
+    except OSError as error:  # it was removed
+        if _native.came_from_signal_handler(error):
+            raise
         return
     while True:
         for name, mark in (("cyclewatch.toml", b""), ("pyproject.toml", b"tool.cyclewatch")):

@@ -44,16 +44,18 @@ class WholeProgram:
             replace_report=replace,
             min_bytes=settings["min_bytes"],
             budget=settings["budget"],
-            on_finding=watches.warn if warn else watches.finish_with_multiprocessing,
+            on_finding=(
+                watches.warn if warn else _native.unseen(watches.finish_with_multiprocessing)
+            ),
             on_log=watches.log if warn else None,
         )
         if settings["fail"]:
             _native.offer_failure()
         if settings["collect_every"]:
             _native.collect_every(settings["collect_every"])
-        os.register_at_fork(after_in_child=self._in_child)
+        os.register_at_fork(after_in_child=_native.unseen(self._in_child))
         # Handlers run last in, first out: the program's own are all before this one.
-        atexit.register(self._finish)
+        atexit.register(_native.unseen(self._finish))
 
     def _in_child(self) -> None:
         if not self._settings["follow_fork"]:

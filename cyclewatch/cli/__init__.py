@@ -25,14 +25,18 @@ if TYPE_CHECKING:
     from cyclewatch.cli.options import Command
 
 
-def main(words: list[str] | None = None) -> int:
-    """Do what the command line says and return the exit status."""
+def main(words: list[str] | None = None) -> int | None:
+    """Do what the command line says and return the exit status.
+
+    None where the interpreter's prompt is to follow the program that was run.
+    """
     try:
         command, arguments = _understand(sys.argv[1:] if words is None else words)
-        status = importlib.import_module(f"cyclewatch.cli.{command.module}").main(arguments)
+        module = importlib.import_module(f"cyclewatch.cli.{command.module}")
+        status: int | None = module.main(arguments)
         if command.name != "run":  # what that printed is the program's, and the interpreter's
             terminal.finish()
-        return int(status)
+        return status
     except Failure as failure:
         terminal.complain(str(failure))
         return failure.status

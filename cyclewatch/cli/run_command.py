@@ -22,13 +22,19 @@ if TYPE_CHECKING:
     from cyclewatch.cli.parser import Program
 
 
-def main(arguments: argparse.Namespace) -> int:
-    """Run the program and return what python would have returned."""
+def main(arguments: argparse.Namespace) -> int | None:
+    """Run the program, and end as python would.
+
+    Returns an exit status if there is no such program, None if the interpreter's prompt follows it.
+    """
     program: Program = arguments.program
-    if program.kind == "script" and program.name != "-":
+    status = None
+    if program.kind == "command":
+        status = _why_no_text(program.name)
+    elif program.kind == "script" and program.name != "-":
         status = _why_not(program.name)
-        if status is not None:
-            return status
+    if status is not None:
+        return status
     settings = {option.name: getattr(arguments, option.name) for option in WATCH_OPTIONS}
     script = _script_name(program)
     try:
@@ -41,15 +47,26 @@ def main(arguments: argparse.Namespace) -> int:
     except ValueError as error:
         raise Failure(str(error), Status.USAGE) from None
     _open_search_path(program)
-    ended_well = _run(program)
-    if not ended_well and getattr(sys, "last_type", None) is KeyboardInterrupt:
-        _native.end_by_interrupt()
-    return 0 if ended_well else 1
+    _run(program)
+    return None
+
+
+def _why_no_text(source: str) -> int | None:
+    """Say as python does that a command is no text; its exit status, None if it is."""
+    try:
+        source.encode()
+    except UnicodeEncodeError as error:
+        print("Unable to decode the command from the command line:", file=sys.stderr)
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    return None
 
 
 def _why_not(path: str) -> int | None:
     """Say as python does that there is no such script; its exit status, None if there is one."""
     try:
+        if not os.path.isfile(path) and os.path.exists(path):
+            return None  # what writes into a pipe would lose its reader; a folder has no contents
         with open(path, "rb"):
             return None
     except IsADirectoryError:
@@ -93,17 +110,18 @@ def _search_folder(program: Program) -> str:
     return os.path.dirname(os.path.realpath(program.name))
 
 
-def _run(program: Program) -> bool:
+def _run(program: Program) -> None:
     if program.kind == "module":
-        return _native.run_module(program.name, set_argv=True)
-    if program.kind == "command":
+        _native.run_module(program.name, set_argv=True)
+    elif program.kind == "command":
         _register_source(program.name)
-        return _native.run_command(program.name)
-    if program.name == "-":
-        return _native.run_standard_input()
-    if _is_importable(program.name):
-        return _native.run_module("__main__", set_argv=False)
-    return _native.run_file(os.fsencode(_absolute(program.name)))
+        _native.run_command(program.name.encode())
+    elif program.name == "-":
+        _native.run_standard_input()
+    elif _is_importable(program.name):
+        _native.run_module("__main__", set_argv=False)
+    else:
+        _native.run_file(os.fsencode(_absolute(program.name)))
 
 
 def _register_source(source: str) -> None:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings/bind_finding.h"
+#include "bindings/defaults.h"
 
 #include <pybind11/stl.h>
 
@@ -251,8 +252,8 @@ void bind_finding(py::module_& module) {
             [](const Finding& self, std::size_t rank, std::size_t width) {
                 return render::render_card(self, rank, width);
             },
-            py::arg("rank") = 1,
-            py::arg("width") = render::kUsualWidth,
+            with_default("rank", 1, "1"),
+            with_default("width", render::kUsualWidth, "100"),
             "The card of this finding: at most 25 lines of `width` columns.")
         .def("__repr__", [](const Finding& self) {
             return "<Finding " + self.signature + ": " + quoted(self.title) + ", " +

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each run_* calls what the interpreter's own main() calls, so that compiling, tracebacks,
-// sys.excepthook, SystemExit and what becomes of __main__ need no imitation. They return true if
-// the program ended well and false if it raised, which has been printed then. A program that raises
-// SystemExit does not return: the interpreter is finalised and the process ends, as always.
+// sys.excepthook, SystemExit and what becomes of __main__ need no imitation. They return where the
+// interpreter's prompt follows the program (python -i). Otherwise the interpreter is finalised and
+// the process ends, as main() does it, and not a line of ours runs after the program's last one.
 #include "bindings/bind_program.h"
 
 #include <unistd.h>
@@ -36,7 +36,40 @@ class EmptyStack {
     const cyclewatch_callers callers_ = cyclewatch_hide_callers();
 };
 
-bool run_file(const py::bytes& path) {
+// Ends the process as the interpreter ends it after a KeyboardInterrupt that nobody caught: by
+// the signal, so that a shell sees what happened.
+[[noreturn]] void end_by_interrupt() {
+    Py_FinalizeEx();
+    std::signal(SIGINT, SIG_DFL);
+    ::kill(::getpid(), SIGINT);
+    std::_Exit(128 + SIGINT);
+}
+
+// A field of sys.flags.
+bool is_set(const char* flag) {
+    PyObject* const flags = PySys_GetObject("flags");
+    return flags != nullptr && py::handle(flags).attr(flag).cast<int>() != 0;
+}
+
+// As main() decides it, after the program: that may have set the variable.
+bool prompt_follows() {
+    const char* const variable = is_set("ignore_environment") ? nullptr : getenv("PYTHONINSPECT");
+    const bool asked_for = is_set("inspect") || (variable != nullptr && *variable != '\0');
+    return asked_for && (::isatty(::fileno(stdin)) != 0 || is_set("interactive"));
+}
+
+// The end of a run_*, while the stack is the program's.
+void end_as_main(bool ended_well) {
+    if (prompt_follows()) {
+        return;
+    }
+    if (!ended_well && PySys_GetObject("last_type") == PyExc_KeyboardInterrupt) {
+        end_by_interrupt();
+    }
+    Py_Exit(ended_well ? 0 : 1);
+}
+
+void run_file(const py::bytes& path) {
     const std::string name = path;
     FILE* const file = std::fopen(name.c_str(), "rbe");
     if (file == nullptr) {
@@ -45,41 +78,53 @@ bool run_file(const py::bytes& path) {
     }
     const EmptyStack stack;
     PyCompilerFlags flags = _PyCompilerFlags_INIT;
-    return PyRun_SimpleFileExFlags(file, name.c_str(), /*closeit=*/1, &flags) == 0;
+    end_as_main(PyRun_SimpleFileExFlags(file, name.c_str(), /*closeit=*/1, &flags) == 0);
 }
 
-bool run_standard_input() {
+void run_standard_input() {
     const EmptyStack stack;
     PyCompilerFlags flags = _PyCompilerFlags_INIT;
-    return PyRun_AnyFileExFlags(stdin, "<stdin>", /*closeit=*/0, &flags) == 0;
+    end_as_main(PyRun_AnyFileExFlags(stdin, "<stdin>", /*closeit=*/0, &flags) == 0);
 }
 
-bool run_command(const std::string& source) {
+void run_command(const py::bytes& source) {
+    const std::string text = source;
     const EmptyStack stack;
     PyCompilerFlags flags = _PyCompilerFlags_INIT;
     flags.cf_flags |= PyCF_IGNORE_COOKIE;
-    return PyRun_SimpleStringFlags(source.c_str(), &flags) == 0;
+    end_as_main(PyRun_SimpleStringFlags(text.c_str(), &flags) == 0);
 }
 
-bool run_module(const std::string& name, bool set_argv) {
+void run_module(const std::string& name, bool set_argv) {
     // runpy's frames stand in the traceback of `python -m` as well.
     const py::object run = py::module_::import("runpy").attr("_run_module_as_main");
     const EmptyStack stack;
-    const auto result = py::reinterpret_steal<py::object>(
+    auto result = py::reinterpret_steal<py::object>(
         PyObject_CallFunction(run.ptr(), "sO", name.c_str(), set_argv ? Py_True : Py_False));
-    if (!result) {
+    const bool ended_well = static_cast<bool>(result);
+    if (!ended_well) {
         PyErr_Print();
     }
-    return static_cast<bool>(result);
+    result = {};  // the program's names, which go before the interpreter does
+    end_as_main(ended_well);
 }
 
-// Ends the process as the interpreter ends it after a KeyboardInterrupt that nobody caught: by
-// the signal, so that a shell sees what happened.
-[[noreturn]] void end_by_interrupt() {
-    Py_FinalizeEx();
-    std::signal(SIGINT, SIG_DFL);
-    ::kill(::getpid(), SIGINT);
-    std::_Exit(128 + SIGINT);
+// While it lives, the program's tracers and profilers see nothing.
+class Untraced {
+  public:
+    Untraced() { PyThreadState_EnterTracing(PyThreadState_Get()); }
+    ~Untraced() { PyThreadState_LeaveTracing(PyThreadState_Get()); }
+    Untraced(const Untraced&) = delete;
+    Untraced& operator=(const Untraced&) = delete;
+};
+
+// A function of ours that is called amid the program, or after its end.
+py::cpp_function unseen(const py::function& function) {
+    return [function](const py::args& arguments) {
+        const EmptyStack stack;
+        const Untraced untraced;
+        return function(*arguments);
+    };
 }
 
 std::atomic<int> least_status{0};
@@ -97,7 +142,11 @@ void raise_status(int status, void* /*unused*/) {
 void bind_program(py::module_& module) {
     module.def("run_file", &run_file, py::arg("path"));
     module.def("run_standard_input", &run_standard_input);
-    module.def("run_command", &run_command, py::arg("source"));
+    module.def("run_command", &run_command, py::arg("source"), "`source`: UTF-8.");
+    module.def("unseen",
+               &unseen,
+               py::arg("function"),
+               "`function`, called without a trace on the stack and in tracers and profilers.");
     module.def("run_module",
                &run_module,
                py::arg("name"),

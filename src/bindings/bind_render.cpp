@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings/bind_render.h"
+#include "bindings/defaults.h"
 
 #include <pybind11/stl.h>
 
@@ -122,6 +123,7 @@ std::shared_ptr<model::Report> load(const py::object& path) {
 }  // namespace
 
 void bind_render(py::module_& module, ReportClass& report_class) {
+    static_assert(render::kUsualWidth == 100, "the docstrings say so, here and of findings");
     using render::Format;
     const auto add = [&](const char* name, Format format, const char* doc) {
         report_class.def(
@@ -132,7 +134,7 @@ void bind_render(py::module_& module, ReportClass& report_class) {
         [](const model::Report& self, std::size_t width) {
             return render::render_text(self, width);
         },
-        py::arg("width") = render::kUsualWidth,
+        with_default("width", render::kUsualWidth, "100"),
         "The cards of all findings, for a terminal of `width` columns.");
     add("to_json", Format::json, "The machine format; docs/formats/report_json.md describes it.");
     add("to_dot", Format::dot, "The loops in Graphviz's language. RuntimeError if Graphviz fails.");
@@ -170,7 +172,7 @@ void bind_render(py::module_& module, ReportClass& report_class) {
         py::arg("contents"),
         py::kw_only(),
         py::arg("replace"),
-        py::arg("owner_only") = false,
+        with_default("owner_only", false, "False"),
         "Writes the file in one step: a reader sees the old one or the new one, never half. "
         "FileExistsError if something stands there and `replace` is false; any other OSError if "
         "it cannot be written. A symbolic link is replaced, not followed. Who may read it is for "

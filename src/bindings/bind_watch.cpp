@@ -9,10 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/defaults.h"
 #include "bindings/instances.h"
 #include "bindings/locked.h"
 #include "device/device_selection.h"
 #include "python/dying_threads.h"
+#include "python/layout_check.h"
 #include "python/signal_handlers.h"
 #include "python/state_lock.h"
 #include "render/labels.h"
@@ -149,12 +151,16 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
     settings.budget = budget;
     settings.capture_values = capture_values;
     settings.listeners = listeners(on_finding, on_report, on_log);
-    base::Result<std::shared_ptr<Watch>> started =
-        Hub::instance().start(std::move(settings), render_by_name);
-    if (!started.ok()) {
-        throw std::runtime_error(started.error());
+    try {
+        base::Result<std::shared_ptr<Watch>> started =
+            Hub::instance().start(std::move(settings), render_by_name);
+        if (!started.ok()) {
+            throw std::runtime_error(started.error());
+        }
+        return {std::move(started).value()};
+    } catch (const python::Interrupted&) {
+        throw py::error_already_set();
     }
-    return {std::move(started).value()};
 }
 
 void bind_native_watch(py::module_& module) {
@@ -200,7 +206,7 @@ void bind_native_watch(py::module_& module) {
             "flush",
             [](const NativeWatch& self, double seconds) { self.watch->flush(seconds); },
             Locked(),
-            py::arg("seconds") = 10.0,
+            with_default("seconds", 10.0, "10.0"),
             "Waits until the report file is on disk.")
         .def(
             "report_paths",

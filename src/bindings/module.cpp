@@ -68,6 +68,27 @@ void refuse_to_pickle(pybind11::module_& module) {
     }
 }
 
+// While it lives, the module has no __spec__. For the error that an attribute is missing, as those
+// are that pybind11 is about to add, CPython from 3.13 on asks the spec where the module is from.
+// That runs Python, and with it the program's signal handlers, and pybind11 drops what they raise.
+class WithoutSpec {
+  public:
+    explicit WithoutSpec(const pybind11::module_& module)
+        : names_(module.attr("__dict__")), spec_(names_.attr("pop")(kSpec, pybind11::none())) {}
+    WithoutSpec(const WithoutSpec&) = delete;
+    WithoutSpec& operator=(const WithoutSpec&) = delete;
+    ~WithoutSpec() {
+        if (PyDict_SetItemString(names_.ptr(), kSpec, spec_.ptr()) != 0) {
+            PyErr_Clear();  // no memory
+        }
+    }
+
+  private:
+    static constexpr const char* kSpec = "__spec__";
+    const pybind11::dict names_;
+    const pybind11::object spec_;
+};
+
 }  // namespace
 
 // PYBIND11_MODULE() in its two halves, because the first of them has room for this question.
@@ -75,6 +96,7 @@ PYBIND11_MODULE_PYINIT(_native, if (const char* reason = reason_to_refuse()) ret
                        pybind11::detail::get_num_interpreters_seen() += 1,
                        pybind11::mod_gil_not_used())
 PYBIND11_MODULE_EXEC(_native, module) {
+    const WithoutSpec without_spec(module);
     module.doc() = "The native part of cyclewatch. Use the package cyclewatch instead.";
     module.attr("__version__") = CYCLEWATCH_VERSION;
     cyclewatch::bindings::free_locks_in_children();

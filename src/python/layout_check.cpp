@@ -17,6 +17,7 @@
 #include "compat/layout_switches.h"
 #include "compat/object_layout.h"
 #include "python/dying_threads.h"
+#include "python/guards.h"
 #include "python/references.h"
 
 namespace cyclewatch::python {
@@ -82,7 +83,8 @@ constexpr std::array<const char*, 14> kSampleNames = {"Sample",
 // The samples by name, in a namespace that goes at scope end.
 class Samples {
   public:
-    // Throws std::bad_alloc where there is no memory for them: that proves nothing.
+    // Throws std::bad_alloc where there is no memory for them, and Interrupted where something else
+    // was raised that is not theirs: that proves nothing.
     Samples() : names_(steal(PyDict_New())) {
         if (names_) {
             const auto run = [this] {
@@ -90,11 +92,8 @@ class Samples {
             };
             made_ = static_cast<bool>(steal(let_others_run(run))) && find_all();
         }
-        const bool out_of_memory = !made_ && PyErr_ExceptionMatches(PyExc_MemoryError) != 0;
-        PyErr_Clear();
-        if (out_of_memory) {
-            let_go();
-            throw std::bad_alloc();
+        if (PyErr_Occurred() != nullptr) {
+            give_up();
         }
     }
     Samples(const Samples&) = delete;
@@ -123,6 +122,19 @@ class Samples {
             }
         }
         return true;
+    }
+
+    [[noreturn]] void give_up() {
+        const bool out_of_memory = PyErr_ExceptionMatches(PyExc_MemoryError) != 0;
+        {
+            const ErrorStash stash;
+            let_go();
+        }
+        if (out_of_memory) {
+            PyErr_Clear();
+            throw std::bad_alloc();
+        }
+        throw Interrupted();
     }
 
     void let_go() {

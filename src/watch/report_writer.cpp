@@ -74,7 +74,7 @@ ReportWriter::ReportWriter(Plan plan)
 }
 
 void ReportWriter::choose_directory() {
-    if (!plan_.directory.empty()) {
+    if (!plan_.directory.empty() && plan_.may_make_directory) {
         std::error_code ignored;  // writable() tells
         std::filesystem::create_directories(plan_.directory, ignored);
     }

@@ -26,6 +26,7 @@ class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
 
     struct Plan {
         std::string directory;             // "" for the current one
+        bool may_make_directory = true;    // if it is not there
         std::string stem;                  // "cyclewatch-train-1234"
         std::vector<std::string> formats;  // "html" ...
         bool replace = false;              // a file that stands there already may be replaced

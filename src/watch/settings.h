@@ -30,6 +30,7 @@ struct Settings {
     device::DeviceSelection devices;
     std::vector<std::string> formats;  // of the report file; empty: none is written
     std::string report_dir;            // "" for the current directory at the time of writing
+    bool may_make_dir = false;         // it is not there yet: it is made when it is needed
     std::string report_name;           // file name without suffix; "": cyclewatch-<script>-<pid>
     bool replace_report = false;       // what stands under that name already may be replaced
     std::uint64_t min_bytes = 0;       // findings below it are counted, not kept

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "python/guards.h"
@@ -58,6 +60,10 @@ model::Stats Ledger::stats() const {
 
 Watch::Watch(Settings settings, ReportWriter::Render render)
     : settings_(std::move(settings)), render_(std::move(render)) {
+    // One that is there now and gone later was removed by the program, which may not expect it
+    // back.
+    std::error_code unknown;  // then it cannot be made either
+    settings_.may_make_dir = !std::filesystem::exists(settings_.report_dir, unknown);
     open_store();
 }
 
@@ -84,6 +90,7 @@ void Watch::open_writer() {
     }
     ReportWriter::Plan plan;
     plan.directory = settings_.report_dir;
+    plan.may_make_directory = settings_.may_make_dir;
     plan.stem =
         settings_.report_name.empty() ? report_stem(describe_program()) : settings_.report_name;
     plan.replace = settings_.replace_report;

@@ -13,11 +13,17 @@ PROGRAM = Path(__file__).parent / "programs" / "hostile_program.py"
 
 @pytest.mark.parametrize(
     "act",
-    ["reader_that_cuts_the_chain", "reader_that_empties_its_object", "reader_that_collects"],
+    [
+        "reader_that_cuts_the_chain",
+        "reader_that_empties_its_object",
+        "reader_that_collects",
+        "reader_whose_answer_empties_itself",
+    ],
 )
 def test_reader_that_tears_the_garbage_down_crashes_nothing(interpreter, act):
     # interpreter.run() fails the test unless the program ends with status 0
-    assert interpreter.run(PROGRAM, act).stdout.split() == ["seen", "3"]
+    outcome = interpreter.run(PROGRAM, act, PYTHONMALLOC="debug")
+    assert outcome.stdout.split() == ["seen", "3"]
 
 
 def test_callback_that_makes_more_garbage_comes_to_an_end(interpreter):
@@ -47,6 +53,27 @@ def test_failure_of_a_callback_is_not_taken_for_a_deadline(interpreter):
 def test_deadline_that_comes_while_a_reader_runs_reaches_the_program(interpreter):
     outcome = interpreter.run(PROGRAM, "deadline_while_a_reader_runs")
     assert outcome.stdout.splitlines() == ["reader met its deadline"]
+
+
+def test_deadline_that_comes_while_the_first_watch_starts_reaches_the_program(interpreter):
+    outcome = interpreter.run(PROGRAM, "deadline_while_the_first_watch_starts")
+    # And the next watch knows names: the proof of the layouts was not taken for failed.
+    assert outcome.stdout.splitlines() == ["met its deadline", "Owner.me -> Owner"]
+
+
+def test_deadline_that_comes_while_the_module_is_imported_leaves_it_whole(interpreter):
+    outcome = interpreter.run(PROGRAM, "deadline_while_the_module_is_imported")
+    assert outcome.stdout.splitlines() == ["met its deadline True"]
+
+
+def test_deadline_that_comes_while_the_configuration_is_read_reaches_the_program(interpreter):
+    outcome = interpreter.run(PROGRAM, "deadline_while_the_configuration_is_read")
+    assert outcome.stdout.splitlines() == ["met its deadline"]
+
+
+def test_log_handler_that_fails_is_no_affair_of_the_programs(interpreter, tmp_path):
+    outcome = interpreter.run(PROGRAM, "log_handler_that_fails", cwd=tmp_path)
+    assert outcome.stdout.splitlines() == ["unraisable 0"]
 
 
 def test_reader_that_ends_the_program_lets_its_finalizers_finish(interpreter):

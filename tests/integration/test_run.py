@@ -2,10 +2,12 @@
 """`cyclewatch run` and CYCLEWATCH=1: the program must not be able to tell, save for its report."""
 
 import os
+import re
 import shlex
 import signal
 import subprocess
 import sys
+import threading
 import zipfile
 from pathlib import Path
 
@@ -96,6 +98,32 @@ STACK = """
     threading.Thread(target=lambda: print(len(sys._current_frames()))).start()
 """
 
+TRACED = """
+    import gc, multiprocessing.util, sys
+    import torch
+    class Node:
+        def __init__(self):
+            self.me = self
+            self.data = torch.ones(1000)
+    def tell(frame, event, argument):
+        sys.stdout.write(f"{event} {frame.f_code.co_qualname} {frame.f_lineno}\\n")
+        return tell
+    def make():
+        Node()
+        gc.collect()
+        for _ in range(10):
+            pass
+    getattr(sys, f"set{sys.argv[1]}")(tell)
+    make()
+"""
+STEPPED = """
+    def work():
+        return 1
+    breakpoint()
+    work()
+    print("the last line")
+"""
+
 
 SHADOWED = ("argparse", "typing", "re", "gettext", "shutil", "locale", "pkgutil", "fnmatch")
 IMPORTS = f"""
@@ -122,7 +150,7 @@ def python(tmp_path):
 
         def start(self, *words, stdin=None, folder=tmp_path, **more):
             return subprocess.run(
-                [self.executable, *map(str, words)],
+                [self.executable, *map(os.fspath, words)],
                 capture_output=True,
                 timeout=300,
                 cwd=folder,
@@ -130,11 +158,11 @@ def python(tmp_path):
                 env={**environment, **more},
             )
 
-        def both(self, *words, options=(), stdin=None):
+        def both(self, *words, options=(), stdin=None, without=rb"$^"):
             plain = self.start(*words, stdin=stdin)
             watched = self.start("-m", "cyclewatch", "run", *options, *words, stdin=stdin)
             assert watched.stdout == plain.stdout
-            assert watched.stderr == plain.stderr
+            assert re.sub(without, b"", watched.stderr) == re.sub(without, b"", plain.stderr)
             assert watched.returncode == plain.returncode
             return watched
 
@@ -180,6 +208,74 @@ def test_a_module_that_is_called_like_a_standard_one_is_the_programs(
         program("of_the_program = True", f"{place}/{name}.py")
     path = program(IMPORTS, f"{place}/program.py")
     assert b"typing True" in python.both(path.relative_to(path.parents[place != "."])).stdout
+
+
+@pytest.mark.parametrize("how", ["profile", "trace"])
+def test_tracers_and_profilers_see_the_program_alone(python, program, how):
+    outcome = python.both(program(TRACED), how, options=["--devices=cpu"])
+    assert b"make" in outcome.stdout
+
+
+@pytest.mark.parametrize("words", ["n\n" * 6, "c\n", "s\n" * 9])
+def test_debugger_steps_to_the_end_of_the_program_and_no_further(
+    python, program, interpreter, words
+):
+    python.executable = interpreter.path
+    python.both(program(STEPPED), stdin=words.encode(), without=rb"0x[0-9a-f]+")
+
+
+@pytest.mark.parametrize("source", ["kept = 41", "import sys; sys.exit(3)", "1 / 0"])
+@pytest.mark.parametrize("asked", [["-i"], []])
+def test_prompt_that_follows_the_program(python, program, interpreter, source, asked):
+    python.executable = interpreter.path
+    path = program(source)
+    words = b"print(kept + 1)\nprint(__name__)\n"
+    more = {} if asked else {"PYTHONINSPECT": "1"}
+    plain = python.start(*asked, path, stdin=words, **more)
+    watched = python.start(*asked, "-m", "cyclewatch", "run", path, stdin=words, **more)
+    assert watched.stdout == plain.stdout
+    assert watched.stderr == plain.stderr
+    assert watched.returncode == plain.returncode
+
+
+def test_script_in_a_pipe_is_read_once(python, tmp_path):
+    pipe = tmp_path / "pipe.py"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=["print('from a pipe')"])
+    writer.start()
+    outcome = python.start("-m", "cyclewatch", "run", pipe)
+    writer.join()
+    assert outcome.stdout == b"from a pipe\n"
+
+
+def test_command_that_is_no_text(python):
+    outcome = python.both("-c", b"print('\xff')")
+    assert outcome.returncode == 1
+
+
+def test_least_recursion_limit(python, program, interpreter):
+    python.executable = interpreter.path
+    python.both(program("import sys; sys.setrecursionlimit(5)"))
+
+
+def test_folder_that_the_program_removed_is_not_made_again(python, program):
+    path = program("""
+        import gc, os, shutil, tempfile
+        import torch
+        class Node:
+            def __init__(self):
+                self.me = self
+                self.data = torch.ones(1000)
+        here = os.getcwd()
+        os.chdir("/")
+        os.environ["TMPDIR"] = here + "-elsewhere"
+        os.rename(here, here + "-elsewhere")
+        Node()
+        gc.collect()
+        print(os.path.exists(here))
+        os.rename(here + "-elsewhere", here)
+    """)
+    python.both(path, options=["--devices=cpu"])
 
 
 @pytest.mark.parametrize("source", [NAMESPACE, FAILS, DEEP, STACK])

@@ -258,9 +258,9 @@ std::optional<std::int64_t> CudaArrayInterfaceReader::address_in(PyObject* point
         return value.get() == Py_None ? std::optional<std::int64_t>(0) : integer(value.get());
     }
     const PyNumberMethods* const number = Py_TYPE(pointer)->tp_as_number;
-    if (number == nullptr || number->nb_int == nullptr ||
+    if (number == nullptr || number->nb_int == nullptr || PySequence_Check(pointer) != 0 ||
         cyclewatch_type_has_slots(Py_TYPE(pointer)) != 0) {
-        return std::nullopt;
+        return std::nullopt;  // an array is no number, and might warn that it was taken for one
     }
     const OwnedRef value = python::steal(number->nb_int(pointer));
     PyErr_Clear();
@@ -320,9 +320,7 @@ ReadOutcome CudaArrayInterfaceReader::read_getter(PyObject* object, OwnerReading
     if (!answer || !PyDict_CheckExact(answer.get())) {
         return ReadOutcome::failed;
     }
-    const auto field = [&answer](const char* name) {
-        return PyDict_GetItemString(answer.get(), name);
-    };
+    const auto field = [&answer](const char* name) { return entry(answer.get(), name); };
     PyObject* const data = field("data");
     PyObject* const type = field("typestr");
     // "<f4": byte order, kind, bytes of an element.

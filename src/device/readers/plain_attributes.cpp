@@ -61,16 +61,8 @@ python::OwnedRef c_attribute(PyObject* object, PyObject* name) noexcept {
     return c_attribute(Py_TYPE(object), object, name);
 }
 
-PyObject* instance_attribute(PyObject* object, const char* name) noexcept {
+PyObject* entry(PyObject* dict, const char* name) noexcept {
     Search search{.name = name};
-    if (cyclewatch_visit_attribute_values(object, visit, &search) != 0) {
-        return search.found;
-    }
-    PyObject* const dict = cyclewatch_existing_dict(object);
-    if (dict == nullptr) {
-        return nullptr;
-    }
-    // Not by look-up, which may compare with keys of the program's own making.
     Py_ssize_t position = 0;
     PyObject* key = nullptr;
     PyObject* value = nullptr;
@@ -80,6 +72,15 @@ PyObject* instance_attribute(PyObject* object, const char* name) noexcept {
         }
     }
     return nullptr;
+}
+
+PyObject* instance_attribute(PyObject* object, const char* name) noexcept {
+    Search search{.name = name};
+    if (cyclewatch_visit_attribute_values(object, visit, &search) != 0) {
+        return search.found;
+    }
+    PyObject* const dict = cyclewatch_existing_dict(object);
+    return dict == nullptr ? nullptr : entry(dict, name);
 }
 
 std::optional<std::int64_t> integer(PyObject* object) noexcept {

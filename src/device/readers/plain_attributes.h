@@ -33,6 +33,10 @@ namespace cyclewatch::device {
 // What the instance itself has under `name`, borrowed; null if nothing.
 [[nodiscard]] PyObject* instance_attribute(PyObject* object, const char* name) noexcept;
 
+// What an exact dict has under the text `name`, borrowed; null if nothing. Keys are compared as
+// text only: no look-up, which would run the __eq__ of keys of the program's own making.
+[[nodiscard]] PyObject* entry(PyObject* dict, const char* name) noexcept;
+
 // The value of an exact int that fits.
 [[nodiscard]] std::optional<std::int64_t> integer(PyObject* object) noexcept;
 

@@ -60,9 +60,10 @@ std::string take_error() {
     return text;
 }
 
-PyObject* field(PyObject* answer, const char* name) {
-    PyObject* const value = PyDict_GetItemString(answer, name);
-    return value == Py_None ? nullptr : value;
+// Held, and not only found: asking it for its text may run Python, which may change the answer.
+OwnedRef field(PyObject* answer, const char* name) {
+    OwnedRef value = python::borrow(PyDict_GetItemString(answer, name));
+    return value.get() == Py_None ? OwnedRef() : std::move(value);
 }
 
 // The first of what `shape` gives, in a list. Null where it gives nothing.
@@ -94,28 +95,29 @@ std::string take_fields(PyObject* answer, OwnerReading& reading) {
     if (!PyDict_Check(answer)) {
         return std::string("it returned ") + Py_TYPE(answer)->tp_name + ", not a dict or None";
     }
-    PyObject* const device = field(answer, "device");
-    if (device == nullptr || !PyUnicode_Check(device)) {
+    const OwnedRef device = field(answer, "device");
+    if (!device || !PyUnicode_Check(device.get())) {
         return "its answer has no \"device\" of type str";
     }
-    reading.device = text_of(device);
-    PyObject* const bytes = field(answer, "nbytes");
-    if (bytes == nullptr || !PyLong_Check(bytes)) {
+    reading.device = text_of(device.get());
+    const OwnedRef bytes = field(answer, "nbytes");
+    if (!bytes || !PyLong_Check(bytes.get())) {
         return "its answer has no \"nbytes\" of type int";
     }
-    reading.bytes = PyLong_AsUnsignedLongLong(bytes);
+    reading.bytes = PyLong_AsUnsignedLongLong(bytes.get());
     if (PyErr_Occurred() != nullptr || reading.bytes > kMostBytes) {
         PyErr_Clear();
         return "its \"nbytes\" is negative or above 2**48, which is more than any device has";
     }
-    if (PyObject* const pointer = field(answer, "data_ptr"); pointer != nullptr) {
-        reading.storage = PyLong_Check(pointer) ? PyLong_AsUnsignedLongLongMask(pointer) : 0;
+    if (const OwnedRef pointer = field(answer, "data_ptr")) {
+        reading.storage =
+            PyLong_Check(pointer.get()) ? PyLong_AsUnsignedLongLongMask(pointer.get()) : 0;
     }
-    if (PyObject* const shape = field(answer, "shape"); shape != nullptr) {
-        reading.shape = shape_of(shape);
+    if (const OwnedRef shape = field(answer, "shape")) {
+        reading.shape = shape_of(shape.get());
     }
-    if (PyObject* const dtype = field(answer, "dtype"); dtype != nullptr) {
-        reading.dtype = text_of(dtype);
+    if (const OwnedRef dtype = field(answer, "dtype")) {
+        reading.dtype = text_of(dtype.get());
     }
     return {};
 }

@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """One hostile act against the watch, chosen by name. Prints what a test compares."""
 
+import _imp
+import ctypes
+import functools
 import gc
+import importlib.machinery
+import importlib.util
 import logging
 import multiprocessing
+import operator
+import os
 import resource
 import signal
 import sys
@@ -127,6 +134,111 @@ def deadline_while_something_is_told():
     logging.getLogger("cyclewatch").addHandler(handler)
     with cyclewatch.warn_tensor_cycles(devices="cpu", formats="json"):
         go_on_until_the_deadline("log handler")
+
+
+def deadline_while_the_first_watch_starts():
+    # It comes as soon as the watch runs Python of its own.
+    interrupt = functools.partial(
+        ctypes.pythonapi.PyErr_SetInterruptEx, ctypes.c_int(signal.SIGALRM)
+    )
+    signal.signal(signal.SIGALRM, on_alarm)
+    before = sys.getprofile()
+
+    def trip(frame, event, _argument):
+        if event == "call" and frame.f_code.co_filename == "<string>":
+            sys.setprofile(before)
+            interrupt()
+
+    sys.setprofile(trip)
+    try:
+        cyclewatch.watch(devices="cpu")
+        for _ in range(1000):
+            pass
+    except DeadlineError:
+        print("met its deadline")
+    with cyclewatch.watch(devices="cpu") as watch:
+        cyclewatch.register_owner(Owner, answer)
+        make_chain(1)
+        gc.collect()
+        print(watch.report().findings[0].title)
+
+
+def deadline_while_the_module_is_imported():
+    signal.signal(signal.SIGALRM, on_alarm)
+    suffixes = importlib.machinery.EXTENSION_SUFFIXES
+    folder = os.path.dirname(cyclewatch.__file__)
+    paths = [os.path.join(folder, f"_native{suffix}") for suffix in suffixes]
+    path = next(path for path in paths if os.path.exists(path))
+    spec = importlib.util.spec_from_file_location("cyclewatch._native", path)
+    module = importlib.util.module_from_spec(spec)
+    interrupt = functools.partial(
+        ctypes.pythonapi.PyErr_SetInterruptEx, ctypes.c_int(signal.SIGALRM)
+    )
+    initialise = functools.partial(_imp.exec_dynamic, module)
+    try:
+        # In C from the one to the other: no handler runs in between.
+        list(map(operator.call, [interrupt, initialise]))
+        for _ in range(1000):
+            pass
+    except DeadlineError:
+        print("met its deadline", hasattr(module, "start_watch"))
+
+
+def deadline_while_the_configuration_is_read():
+    def find(path):
+        signal.raise_signal(signal.SIGALRM)
+        return False
+
+    def on_alarm_of_the_system(*_):
+        raise TimeoutError
+
+    cyclewatch.ignore(pattern="self-reference", reason="loads what is loaded late")
+    signal.signal(signal.SIGALRM, on_alarm_of_the_system)
+    os.path.isfile = find
+    try:
+        cyclewatch.watch(devices="cpu")
+    except TimeoutError:
+        print("met its deadline")
+
+
+class Shape:
+    """Takes itself out of the answer that it stands in."""
+
+    def __init__(self, answer):
+        self.answer = answer
+        self.much = bytearray(1000)
+
+    def __iter__(self):
+        self.answer.clear()
+        raise TypeError
+
+
+def reader_whose_answer_empties_itself():
+    told = {}
+
+    def read(owner):
+        told.update(answer(owner), shape=Shape(told), dtype="float32")
+        return told
+
+    watch_with(read)
+
+
+def log_handler_that_fails():
+    cyclewatch.register_owner(Owner, answer)
+    unraisable = []
+    sys.unraisablehook = unraisable.append
+
+    def fail(_record):
+        raise LookupError
+
+    handler = logging.Handler()
+    handler.emit = fail
+    logging.getLogger("cyclewatch").addHandler(handler)
+    sys.stderr.close()
+    with cyclewatch.warn_tensor_cycles(devices="cpu", formats="json"):
+        make_chain(1)
+        gc.collect()
+    print("unraisable", len(unraisable))
 
 
 def callback_that_fails_with_its_frame_in_hand():
