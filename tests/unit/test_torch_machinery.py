@@ -138,13 +138,16 @@ def test_sizes_that_are_symbols_are_not_decided_upon():
         assert [str(guard.expr) for guard in environment.guards] == guards
 
 
-def test_storage_that_lives_on_is_known_to_the_collector():
+def test_storage_that_nobody_asked_for_is_met_by_nobody():
     base = torch.zeros(100)
+    storages = [each for each in gc.get_objects() if isinstance(each, torch.UntypedStorage)]
     with cyclewatch.watch(devices="cpu", budget=1) as watch:
         in_loop(view=base[10:])
         gc.collect()
         assert watch.stats.owners == 1
-    assert gc.is_tracked(base.untyped_storage())
+    left = [each for each in gc.get_objects() if isinstance(each, torch.UntypedStorage)]
+    assert len(left) == len(storages)
+    assert base.untyped_storage().nbytes() == 100 * FLOAT
 
 
 def test_gradient_that_lives_on_is_known_to_the_collector():

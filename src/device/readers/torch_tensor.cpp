@@ -260,8 +260,7 @@ class TorchReader final : public OwnerReader {
         if (reading.storage == 0) {
             return ReadOutcome::owns_nothing;  // a wrapper, a fake tensor, an empty one
         }
-        const OwnedRef storage =
-            made_by([&] { return call(torch_.untyped_storage, tensor); }, reading);
+        const OwnedRef storage = storage_of(tensor, reading);
         const ReadOutcome outcome =
             storage ? read_rest_of_storage(storage.get(), reading) : ReadOutcome::owns_nothing;
         if (outcome == ReadOutcome::owns) {
@@ -305,8 +304,7 @@ class TorchReader final : public OwnerReader {
     }
 
     // What `make` returns. torch keeps the Python object of a storage or a gradient that was asked
-    // for as long as the thing itself: it may be one that the program gets to see, so that it stays
-    // an ordinary one, which the collector knows.
+    // for as long as the thing itself. If it was made just now, it is counted.
     template <typename Make>
     OwnedRef made_by(Make make, OwnerReading& reading) {
         const int young_count = cw_young_count();
@@ -315,6 +313,18 @@ class TorchReader final : public OwnerReader {
             ++reading.left_objects;
         }
         return object;
+    }
+
+    // Programs seldom ask for a storage: one that was made just now is not to be met in
+    // gc.get_objects(). It refers to nothing. A gradient is asked for in each step of a training,
+    // and is to be an ordinary object then, which the collector knows.
+    OwnedRef storage_of(PyObject* tensor, OwnerReading& reading) {
+        const int left_objects = reading.left_objects;
+        OwnedRef storage = made_by([&] { return call(torch_.untyped_storage, tensor); }, reading);
+        if (reading.left_objects > left_objects) {
+            PyObject_GC_UnTrack(storage.get());
+        }
+        return storage;
     }
 
     ReadOutcome read_storage(PyObject* storage, OwnerReading& reading) {
