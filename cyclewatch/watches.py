@@ -375,8 +375,9 @@ def log(level: int, message: str, reason: Exception | None = None) -> None:
         # not ask for this message, and is not to be told of what becomes of it.
         try:
             print(f"cyclewatch: {message}", file=sys.stderr)
-        except Exception:
-            return
+        except Exception as failure:
+            if _native.came_from_signal_handler(failure):
+                raise
 
 
 def _report_line(report_path: str | None) -> str:

@@ -108,15 +108,11 @@ class WholeProgram:
                 self._tell_failure(sentence)
 
     def _tell_failure(self, sentence: str) -> None:
-        if sys.stderr is not None:
-            text = f"{sentence}; make room there, or name another place"
-            print(_native.clean_text(text), file=sys.stderr)
+        _print(_native.clean_text(f"{sentence}; make room there, or name another place"))
 
     def _tells(self) -> bool:
         # Where standard error is read by a program, it gets what it would have got without us.
-        if self._quiet or sys.stderr is None:
-            return False
-        return self._settings["fail"] or sys.stderr.isatty()
+        return not self._quiet and (self._settings["fail"] or _is_terminal())
 
     def _tell(self, findings: list[Finding]) -> None:
         if self._settings["fail"]:
@@ -124,7 +120,24 @@ class WholeProgram:
         else:
             text = _native.clean_text(findings[0].headline)
         paths = self._watch.report_paths
-        print(text, *(f"report: {path}" for path in paths), sep="\n", file=sys.stderr)
+        _print("\n".join([text, *(f"report: {path}" for path in paths)]))
+
+
+def _is_terminal() -> bool:
+    """Whether a person reads standard error, which the program may have replaced or closed."""
+    try:
+        return bool(sys.stderr.isatty())
+    except (AttributeError, OSError, ValueError):
+        return False
+
+
+def _print(text: str) -> None:
+    """Print to standard error, if it can be: what fails there is none of the program's doing."""
+    try:
+        if sys.stderr is not None:
+            print(text, file=sys.stderr)
+    except Exception:
+        return
 
 
 def start(

@@ -27,13 +27,14 @@ namespace {
 // program has the stack to itself, as under main().
 class EmptyStack {
   public:
-    EmptyStack() = default;
+    // `more` calls than the limit says, for what is ours.
+    explicit EmptyStack(int more = 0) : callers_(cyclewatch_hide_callers(more)) {}
     ~EmptyStack() { cyclewatch_show_callers(callers_); }
     EmptyStack(const EmptyStack&) = delete;
     EmptyStack& operator=(const EmptyStack&) = delete;
 
   private:
-    const cyclewatch_callers callers_ = cyclewatch_hide_callers();
+    const cyclewatch_callers callers_;
 };
 
 // Ends the process as the interpreter ends it after a KeyboardInterrupt that nobody caught: by
@@ -118,10 +119,12 @@ class Untraced {
     Untraced& operator=(const Untraced&) = delete;
 };
 
+constexpr int kCallsOfOurs = 200;  // as if the program had set no limit that is lower
+
 // A function of ours that is called amid the program, or after its end.
 py::cpp_function unseen(const py::function& function) {
     return [function](const py::args& arguments) {
-        const EmptyStack stack;
+        const EmptyStack stack(kCallsOfOurs);
         const Untraced untraced;
         return function(*arguments);
     };

@@ -23,20 +23,30 @@
 #define BELOW_ALL_FRAMES(thread) NULL
 #endif
 
-cyclewatch_callers cyclewatch_hide_callers(void) {
+#if CYCLEWATCH_THREAD_STATE_MAY_BE_ASKED_FOR
+#define UNCHECKED_THREAD() PyThreadState_GetUnchecked()
+#else
+#define UNCHECKED_THREAD() _PyThreadState_UncheckedGet()
+#endif
+
+cyclewatch_callers cyclewatch_hide_callers(int more) {
     PyThreadState* const thread = PyThreadState_Get();
     const cyclewatch_callers callers = {
         .depth = LIMIT(thread) - REMAINING(thread),
         .innermost = CURRENT_FRAME(thread),
+        .more = more,
     };
-    REMAINING(thread) = LIMIT(thread);
+    REMAINING(thread) = LIMIT(thread) + more;
     CURRENT_FRAME(thread) = BELOW_ALL_FRAMES(thread);
     return callers;
 }
 
 void cyclewatch_show_callers(cyclewatch_callers callers) {
-    PyThreadState* const thread = PyThreadState_Get();
-    REMAINING(thread) -= callers.depth;  // the limit may be another one by now
+    PyThreadState* const thread = UNCHECKED_THREAD();
+    if (thread == NULL) {
+        return; /* unwound while the interpreter ends, which has taken the thread's state */
+    }
+    REMAINING(thread) -= callers.depth + callers.more;  // the limit may be another one by now
     CURRENT_FRAME(thread) = callers.innermost;
 }
 

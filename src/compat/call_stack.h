@@ -15,11 +15,13 @@ extern "C" {
 typedef struct {
     int depth;
     struct _PyInterpreterFrame* innermost;
+    int more;
 } cyclewatch_callers;
 
 // From now on no call counts against the limit and no frame shows but of calls made from here, as
-// if the interpreter's main() had come here. To be undone before the caller returns.
-cyclewatch_callers cyclewatch_hide_callers(void);
+// if the interpreter's main() had come here; and `more` calls may be made than the limit says. To
+// be undone before the caller returns.
+cyclewatch_callers cyclewatch_hide_callers(int more);
 void cyclewatch_show_callers(cyclewatch_callers callers);
 
 // True where what logs something, or a callback, could run out of calls although the program does

@@ -75,6 +75,9 @@
 // https://github.com/python/cpython/issues/108035
 #define CYCLEWATCH_CURRENT_FRAME_IS_OF_C_CALL (PY_VERSION_HEX < 0x030D0000)
 
+// PyThreadState_GetUnchecked() is public.
+#define CYCLEWATCH_THREAD_STATE_MAY_BE_ASKED_FOR (PY_VERSION_HEX >= 0x030D0000)
+
 // A frame that runs nothing lies below all others of a thread. From the headers of 3.15.2.
 #define CYCLEWATCH_STACK_HAS_BASE_FRAME (PY_VERSION_HEX >= 0x030F0000)
 

@@ -13,6 +13,7 @@
 
 #include "python/guards.h"
 #include "python/references.h"
+#include "python/state_lock.h"
 
 namespace cyclewatch::python {
 namespace {
@@ -74,7 +75,10 @@ void keep_for_later() noexcept {
             // Nothing can be kept where there is no memory.
         }
     }
-    PyErr_Restore(type, value, traceback);
+    const StateRelease release;
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
 }
 
 void raise_kept() noexcept {

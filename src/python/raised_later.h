@@ -4,13 +4,13 @@
 // reaches the program after the collection, as inside it would come up in somebody's finalizer,
 // which CPython then ends with "Exception ignored".
 //
-// REQUIRES (everything here): GIL held. RUNS PYTHON: never.
+// REQUIRES (everything here): GIL held.
 #pragma once
 
 namespace cyclewatch::python {
 
-// Keeps the pending error, which stays pending, without its traceback, whose frames refer to what
-// is dying. One of each class is kept.
+// Takes the pending error, and keeps it without its traceback, whose frames refer to what is dying
+// and go here. One of each class is kept. RUNS PYTHON: finalizers of what the frames alone held.
 void keep_for_later() noexcept;
 
 // To be called when the collection is over: has what was kept raised soon, between two bytecodes

@@ -24,11 +24,36 @@ bool holds_number_and_frame(PyObject* const* values, Py_ssize_t count, PyObject*
     return false;
 }
 
-// Among the variables, or, as of `def handler(*_)`, in a tuple among them. A function that traces
+// What the function of `frame` was called with, in order; the extra ones of `*arguments` last.
+OwnedRef arguments_of(PyFrameObject* frame) noexcept {
+    const OwnedRef code = steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
+    auto* const function = reinterpret_cast<PyCodeObject*>(code.get());
+    const OwnedRef names = steal(PyObject_GetAttrString(code.get(), "co_varnames"));
+    const OwnedRef locals = steal(PyFrame_GetLocals(frame));
+    OwnedRef arguments = steal(PyList_New(0));
+    if (!names || !locals || !arguments || (function->co_flags & CO_OPTIMIZED) == 0) {
+        return {};
+    }
+    const int named = function->co_argcount;
+    const int rest = (function->co_flags & CO_VARARGS) != 0 ? 1 : 0;
+    for (int i = 0; i < named + rest; ++i) {
+        const int index = i < named ? i : i + function->co_kwonlyargcount;
+        const OwnedRef value =
+            steal(PyObject_GetItem(locals.get(), PyTuple_GET_ITEM(names.get(), index)));
+        const OwnedRef shown = value ? borrow(value.get()) : borrow(Py_None);
+        PyErr_Clear();  // one that was deleted
+        if (PyList_Append(arguments.get(), shown.get()) != 0) {
+            return {};
+        }
+    }
+    return arguments;
+}
+
+// Among the arguments, or, as of `def handler(*_)`, in a tuple among them. A function that traces
 // gets its caller's frame as well, but no number before it.
-bool are_of_a_handler(PyObject* variables, PyObject* frame) noexcept {
-    PyObject* const* const values = &PyList_GET_ITEM(variables, 0);
-    const Py_ssize_t count = PyList_GET_SIZE(variables);
+bool are_of_a_handler(PyObject* arguments, PyObject* frame) noexcept {
+    PyObject* const* const values = &PyList_GET_ITEM(arguments, 0);
+    const Py_ssize_t count = PyList_GET_SIZE(arguments);
     for (Py_ssize_t i = 0; i < count; ++i) {
         if (PyTuple_CheckExact(values[i]) &&
             holds_number_and_frame(
@@ -36,19 +61,13 @@ bool are_of_a_handler(PyObject* variables, PyObject* frame) noexcept {
             return true;
         }
     }
-    return holds_number_and_frame(values, count, frame);
+    return count > 0 && holds_number_and_frame(values, count, frame);
 }
 
 bool was_given_a_signal(PyFrameObject* frame) noexcept {
     const OwnedRef caller = steal(reinterpret_cast<PyObject*>(PyFrame_GetBack(frame)));
-    const OwnedRef code = steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
-    auto* const function = reinterpret_cast<PyCodeObject*>(code.get());
-    if (!caller || (function->co_flags & CO_OPTIMIZED) == 0) {
-        return false;  // the outermost, or no function: those have plain dicts of any kind
-    }
-    const OwnedRef locals = steal(PyFrame_GetLocals(frame));
-    const OwnedRef values = steal(locals ? PyMapping_Values(locals.get()) : nullptr);
-    return values && PyList_Check(values.get()) && are_of_a_handler(values.get(), caller.get());
+    const OwnedRef arguments = caller ? arguments_of(frame) : OwnedRef();
+    return arguments && are_of_a_handler(arguments.get(), caller.get());
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "watch/notices.h"
 
 #include <Python.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstddef>
@@ -22,6 +23,7 @@ constexpr std::size_t kMaxWaiting = 1000;
 
 struct Queue {
     std::list<std::function<void()>> notices;  // empty, it has allocated nothing
+    pid_t process = 0;                         // whose notices these are
     bool scheduled = false;
     bool delivering = false;
 };
@@ -38,6 +40,10 @@ void ask_for_delivery(Queue& q) noexcept;
 int on_pending_call(void* /*unused*/) {
     const python::StateLock lock;
     queue().scheduled = false;
+    if (queue().process != ::getpid()) {
+        drop_notices();  // the parent's, which tells them itself
+        return 0;
+    }
     if (python::is_in_logging() || cyclewatch_calls_are_nearly_spent() != 0) {
         return 0;  // until remind() asks again
     }
@@ -63,6 +69,7 @@ void deliver_one(Queue& q) noexcept {
 
 bool post(std::function<void()> notice) {
     Queue& q = queue();
+    q.process = ::getpid();
     const bool room = q.notices.size() < kMaxWaiting;
     if (room) {
         q.notices.push_back(std::move(notice));

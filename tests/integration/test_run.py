@@ -210,6 +210,21 @@ def test_a_module_that_is_called_like_a_standard_one_is_the_programs(
     assert b"typing True" in python.both(path.relative_to(path.parents[place != "."])).stdout
 
 
+@pytest.mark.parametrize(
+    "act",
+    [
+        "sys.stderr = type('Tee', (), {'write': sys.stdout.write, 'flush': sys.stdout.flush})()",
+        "sys.stderr.close()",
+        "sys.stderr.detach()",
+        "del sys.stderr",
+    ],
+)
+def test_standard_error_of_any_kind(python, program, interpreter, act):
+    python.executable = interpreter.path
+    hook = "sys.unraisablehook = lambda told: print('unraisable', told.exc_type)"
+    python.both(program(f"import sys\n{hook}\n{act}\nprint('done')"))
+
+
 @pytest.mark.parametrize("how", ["profile", "trace"])
 def test_tracers_and_profilers_see_the_program_alone(python, program, how):
     outcome = python.both(program(TRACED), how, options=["--devices=cpu"])

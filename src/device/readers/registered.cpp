@@ -179,13 +179,10 @@ ReadOutcome RegisteredReader::read(PyObject* object, OwnerReading& reading) noex
         const OwnedRef answer = python::steal(
             python::let_others_run([&] { return PyObject_CallOneArg(reader.get(), object); }));
         if (!answer) {
-            const bool is_the_programs = python::pending_error_is_the_programs();
-            if (is_the_programs) {
+            if (python::pending_error_is_the_programs()) {
                 python::keep_for_later();
-            }
-            const std::string error = take_error();
-            if (!is_the_programs) {
-                fail(Py_TYPE(object), reader.get(), "raised " + error);
+            } else {
+                fail(Py_TYPE(object), reader.get(), "raised " + take_error());
             }
             return ReadOutcome::failed;
         }

@@ -244,11 +244,18 @@ def log_handler_that_fails():
 def callback_that_fails_with_its_frame_in_hand():
     cyclewatch.register_owner(Owner, answer)
 
-    def explain(depth, caller, more):
-        raise ValueError(f"{depth} {caller.f_lineno} {more}")
+    def explain(depth, level=logging.INFO):
+        caller = sys._getframe(1)
+        raise ValueError(f"{depth} {caller.f_lineno} {level}")
+
+    def tell(depth, caller, more):
+        try:
+            explain(depth)
+        finally:
+            depth += caller.f_lineno + more
 
     def fail(_report):
-        explain(0, sys._getframe(), 1)
+        tell(0, sys._getframe(), 1)
 
     with cyclewatch.observe_tensor_cycles(fail, devices="cpu"):
         make_chain(1)
