@@ -140,12 +140,12 @@ def test_sizes_that_are_symbols_are_not_decided_upon():
 
 def test_storage_that_nobody_asked_for_is_met_by_nobody():
     base = torch.zeros(100)
-    storages = [each for each in gc.get_objects() if isinstance(each, torch.UntypedStorage)]
+    storages = [each for each in gc.get_objects() if type(each) is torch.UntypedStorage]
     with cyclewatch.watch(devices="cpu", budget=1) as watch:
         in_loop(view=base[10:])
         gc.collect()
         assert watch.stats.owners == 1
-    left = [each for each in gc.get_objects() if isinstance(each, torch.UntypedStorage)]
+    left = [each for each in gc.get_objects() if type(each) is torch.UntypedStorage]
     assert len(left) == len(storages)
     assert base.untyped_storage().nbytes() == 100 * FLOAT
 
