@@ -66,11 +66,11 @@ def _why_not(path: str) -> int | None:
     """Say as python does that there is no such script; its exit status, None if there is one."""
     try:
         if not os.path.isfile(path) and os.path.exists(path):
-            return None  # what writes into a pipe would lose its reader; a folder has no contents
+            # What writes into a pipe would lose its reader. A folder with a __main__.py can be
+            # run; runpy complains where there is none.
+            return None
         with open(path, "rb"):
             return None
-    except IsADirectoryError:
-        return None  # with a __main__.py it can be run; runpy complains where there is none
     except OSError as error:
         print(
             f"{sys.executable}: can't open file {_absolute(path)!r}: "

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings/bind_finding.h"
-#include "bindings/defaults.h"
 
 #include <pybind11/stl.h>
 
@@ -11,6 +10,7 @@
 #include <string_view>
 
 #include "base/byte_size.h"
+#include "bindings/defaults.h"
 #include "bindings/values.h"
 #include "model/finding.h"
 #include "render/headline.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings/bind_render.h"
-#include "bindings/defaults.h"
 
 #include <pybind11/stl.h>
 
@@ -15,6 +14,7 @@
 
 #include "base/byte_size.h"
 #include "base/result.h"
+#include "bindings/defaults.h"
 #include "bindings/errors.h"
 #include "model/report.h"
 #include "render/labels.h"

@@ -272,7 +272,7 @@ def test_collection_leaves_no_mark_in_a_trace_that_is_recorded(main_interpreter,
             Node()
             print(torch.jit.trace(traced, torch.ones(3), check_trace=False).graph)
         if watched:
-            assert watch.report().held_bytes in (20, 40)
+            assert watch.report().held_bytes == (40 if sys.argv[1] == "stale view" else 20)
     """
     outcomes = [main_interpreter.run(program, kind, how).stdout for how in ("unwatched", "watched")]
     assert "aten::mul" in outcomes[0]
