@@ -6,13 +6,15 @@
 #include <string_view>
 #include <utility>
 
+#include "collector/callback_entry.h"
 #include "collector/canary.h"
 #include "collector/proof.h"
 #include "collector/trial_deletion.h"
 #include "compat/features.h"
 #include "compat/generations.h"
+#include "python/collection_under_way.h"
 #include "python/guards.h"
-#include "python/others_stopped.h"
+#include "python/raised_later.h"
 #include "python/references.h"
 #include "python/state_lock.h"
 
@@ -27,9 +29,9 @@ struct Hook {
     Miss miss = Miss::none;
     int young_count_change = 0;
     bool collecting = false;
+    bool is_awaited = false;  // by the listener, the end of this collection
     bool created = false;
-    python::OwnedRef callbacks;       // gc.callbacks
-    python::OwnedRef entry;           // our function in it
+    CallbackEntry entry;
     python::OwnedRef generation_key;  // "generation"
 };
 
@@ -80,6 +82,7 @@ void begin_trial_deletion(Hook& h, int generation) noexcept {
 
 void begin_collection(Hook& h, int generation) noexcept {
     h.collecting = true;
+    python::collection_began();
     h.miss = Miss::none;
     h.listener->on_start(generation);
     if (h.strategy == Strategy::trial_deletion) {
@@ -97,12 +100,24 @@ void begin_collection(Hook& h, int generation) noexcept {
 }
 
 void end_collection(Hook& h) noexcept {
-    h.canary.disarm();
-    h.collecting = false;
-    if (h.miss == Miss::broken_list) {
-        h.strategy = Strategy::trial_deletion;
+    if (h.collecting) {
+        h.canary.disarm();
+        h.collecting = false;
+        if (h.miss == Miss::broken_list) {
+            h.strategy = Strategy::trial_deletion;
+        }
+        h.is_awaited = h.listener->on_stop(h.miss);
     }
-    h.listener->on_stop(h.miss);
+    const bool is_awaited = h.is_awaited || h.listener == nullptr || python::is_anything_kept();
+    if (is_awaited && h.entry.take_another_turn()) {
+        return;  // what is raised or said now would come up in an entry after ours
+    }
+    h.entry.give_back_turns(h.listener != nullptr);
+    python::collection_is_over();
+    python::raise_kept();
+    if (std::exchange(h.is_awaited, false) && h.listener != nullptr) {
+        h.listener->on_over();
+    }
 }
 
 int generation_of(const Hook& h, PyObject* info) noexcept {
@@ -117,12 +132,14 @@ int generation_of(const Hook& h, PyObject* info) noexcept {
 PyObject* on_gc_event(PyObject* /*self*/, PyObject* const* args, Py_ssize_t count) {
     const python::StateLock lock;
     Hook& h = hook();
-    if (h.listener != nullptr && count == 2 && PyUnicode_Check(args[0])) {
+    if (count == 2 && PyUnicode_Check(args[0])) {
         const python::ErrorStash stash;
         python::YoungCountGuard young_count;
         if (PyUnicode_CompareWithASCIIString(args[0], "start") == 0) {
-            begin_collection(h, generation_of(h, args[1]));
-        } else if (h.collecting) {
+            if (h.listener != nullptr) {
+                begin_collection(h, generation_of(h, args[1]));
+            }
+        } else {
             end_collection(h);
         }
         young_count.change(std::exchange(h.young_count_change, 0));
@@ -155,23 +172,11 @@ bool create_once(Hook& h) {
         return false;
     }
     find_generations(gc.get());
-    h.callbacks = python::steal(PyObject_GetAttrString(gc.get(), "callbacks"));
-    h.entry = python::steal(PyCFunction_New(&entry_definition, nullptr));
+    python::OwnedRef callbacks = python::steal(PyObject_GetAttrString(gc.get(), "callbacks"));
+    python::OwnedRef function = python::steal(PyCFunction_New(&entry_definition, nullptr));
     h.generation_key = python::steal(PyUnicode_InternFromString("generation"));
-    h.created = h.callbacks && h.entry && h.generation_key && PyList_Check(h.callbacks.get());
+    h.created = h.entry.create(std::move(callbacks), std::move(function)) && h.generation_key;
     return h.created;
-}
-
-// Other threads may be changing the list, where there is no GIL.
-Py_ssize_t position_of_entry(const Hook& h) noexcept {
-    const python::ErrorStash stash;
-    PyObject* const list = h.callbacks.get();
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
-        if (python::steal(PySequence_GetItem(list, i)).get() == h.entry.get()) {
-            return i;
-        }
-    }
-    return -1;
 }
 
 bool ride_along_is_proven(Hook& h) noexcept {
@@ -240,30 +245,25 @@ void remove() noexcept {
     h.canary.disarm();
     h.collecting = false;
     h.listener = nullptr;
-    if (h.created) {
-        const python::ErrorStash stash;
-        python::with_others_stopped([&h] {
-            if (const Py_ssize_t position = position_of_entry(h); position >= 0) {
-                PyList_SetSlice(h.callbacks.get(), position, position + 1, nullptr);
-            }
-        });
+    if (h.created && !python::is_collecting_here()) {
+        h.entry.take_out();
+        python::collection_is_over();
+        python::raise_kept();
     }
 }
 
 bool in_place() noexcept {
-    return hook().created && position_of_entry(hook()) >= 0;
+    return hook().entry.in_place();
 }
 
 void put_back() noexcept {
-    const Hook& h = hook();
-    if (h.created) {
-        const python::ErrorStash stash;
-        python::with_others_stopped([&h] {
-            if (position_of_entry(h) < 0) {
-                PyList_Append(h.callbacks.get(), h.entry.get());
-            }
-        });
+    if (hook().created) {
+        hook().entry.put_back();
     }
+}
+
+bool is_under_way_here() noexcept {
+    return python::is_collecting_here() && in_place();
 }
 
 void change_young_count(int by) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one entry of ours in gc.callbacks, whatever the number of watches. Turns the collector's
-// "start" and "stop" and the canary's callback into the three steps of a CollectionListener.
+// "start" and "stop" and the canary's callback into the steps of a CollectionListener.
 //
 // REQUIRES (everything here): GIL held.
 #pragma once
@@ -28,7 +28,8 @@ struct Installed {
 // RUNS PYTHON: only the collections of the proof.
 [[nodiscard]] base::Result<Installed> install(CollectionListener& listener);
 
-// Takes the hook out of gc.callbacks, wherever it stands by now. Safe inside a collection.
+// Takes the hook out of gc.callbacks, wherever it stands by now: inside a collection of this
+// thread when that stops, as what was kept for after it must still reach the program.
 void remove() noexcept;
 
 // False if the program took our entry out of gc.callbacks (gc.callbacks.clear(), say).
@@ -36,6 +37,9 @@ void remove() noexcept;
 
 // Puts the entry back after in_place() said false.
 void put_back() noexcept;
+
+// True if this thread is in the midst of a collection whose end we are to see.
+[[nodiscard]] bool is_under_way_here() noexcept;
 
 // For a listener, inside one of its steps: the youngest generation's allocation count, which is
 // put back at the end of the step, shall then be changed by so much. It is what a listener owes

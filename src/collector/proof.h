@@ -20,7 +20,10 @@ class Proof final : public CollectionListener {
 
     void on_start(int /*generation*/) noexcept override { seen_.clear(); }
     void on_condemned(const CondemnedSet& condemned) noexcept override;
-    void on_stop(Miss miss) noexcept override { miss_ = miss; }
+    bool on_stop(Miss miss) noexcept override {
+        miss_ = miss;
+        return false;
+    }
 
   private:
     bool collect_known_garbage();

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "python/collection_under_way.h"
 #include "python/guards.h"
 #include "python/references.h"
 #include "python/state_lock.h"
@@ -36,23 +37,19 @@ PyObject* class_of(const OwnedRef& exception) noexcept {
     return reinterpret_cast<PyObject*>(Py_TYPE(exception.get()));
 }
 
-int raise_again(void* exception) {
-    const OwnedRef raised = steal(static_cast<PyObject*>(exception));
+// On the main thread, between two bytecodes of whatever runs there.
+int raise_one(void* /*unused*/) {
+    const StateLock lock;
+    std::vector<Kept>& kept = all_kept();
+    const auto next = std::ranges::find_if(kept, &Kept::on_main_thread);
+    if (next == kept.end() || is_collecting_here()) {
+        return 0;  // raise_kept() asks again
+    }
+    const OwnedRef raised = std::move(next->exception);
+    kept.erase(next);
+    raise_kept();  // those that are left
     PyErr_SetObject(class_of(raised), raised.get());
     return -1;
-}
-
-// False if the interpreter has no room to remember it.
-bool raise_soon(Kept& kept) noexcept {
-    if (!kept.on_main_thread) {
-        PyThreadState_SetAsyncExc(kept.thread, class_of(kept.exception));
-        return true;
-    }
-    const bool room = Py_AddPendingCall(&raise_again, kept.exception.get()) == 0;
-    if (room) {
-        (void)kept.exception.release();
-    }
-    return room;
 }
 
 }  // namespace
@@ -82,11 +79,25 @@ void keep_for_later() noexcept {
 }
 
 void raise_kept() noexcept {
-    if (all_kept().empty()) {
+    if (all_kept().empty() || is_collecting_here()) {
         return;
     }
     const ErrorStash stash;
-    std::erase_if(all_kept(), raise_soon);
+    const auto is_told = [](const Kept& kept) {
+        if (!kept.on_main_thread) {
+            PyThreadState_SetAsyncExc(kept.thread, class_of(kept.exception));
+        }
+        return !kept.on_main_thread;
+    };
+    std::erase_if(all_kept(), is_told);
+    if (!all_kept().empty()) {
+        // Where the interpreter has no room to remember it, the end of the next collection asks.
+        (void)Py_AddPendingCall(&raise_one, nullptr);
+    }
+}
+
+bool is_anything_kept() noexcept {
+    return !all_kept().empty();
 }
 
 }  // namespace cyclewatch::python

@@ -13,9 +13,11 @@ namespace cyclewatch::python {
 // and go here. One of each class is kept. RUNS PYTHON: finalizers of what the frames alone held.
 void keep_for_later() noexcept;
 
-// To be called when the collection is over: has what was kept raised soon, between two bytecodes
-// of the thread that it was raised on. Of what is raised on another thread than the main one only
-// the class is.
+// To be called when the collection is over, and does nothing before (collection_under_way.h): has
+// what was kept raised soon, between two bytecodes of the thread that it was raised on. Of what is
+// raised on another thread than the main one only the class is.
 void raise_kept() noexcept;
+
+[[nodiscard]] bool is_anything_kept() noexcept;
 
 }  // namespace cyclewatch::python

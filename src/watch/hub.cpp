@@ -15,7 +15,6 @@
 #include "compat/plain_instance.h"
 #include "device/device_memory.h"
 #include "python/layout_check.h"
-#include "python/raised_later.h"
 #include "watch/library_version.h"
 #include "watch/notices.h"
 
@@ -110,7 +109,6 @@ void Hub::stop(const std::shared_ptr<Watch>& watch) {
     }
     if (watches_.empty()) {
         collector::remove();
-        python::raise_kept();  // no "stop" comes any more
         current_ = {};
     }
     (void)deliver_notices();  // an interrupt stays pending for the binding to raise
@@ -224,9 +222,6 @@ void Hub::on_condemned(const collector::CondemnedSet& condemned) noexcept {
             current_.dropped = kOutOfMemory;
         }
     }
-    if (watches_.empty()) {
-        python::raise_kept();  // a reader stopped the last watch: no "stop" comes
-    }
     current_.own += Clock::now() - entered;
 }
 
@@ -246,11 +241,10 @@ void Hub::inspect(const collector::CondemnedSet& condemned) {
     }
 }
 
-void Hub::on_stop(collector::Miss miss) noexcept {
+bool Hub::on_stop(collector::Miss miss) noexcept {
     const Clock::time_point entered = Clock::now();
-    python::raise_kept();
     if (is_inherited() || (*current_.dropped != '\0' && !base::ready_to_throw())) {
-        return;
+        return false;
     }
     try {
         conclude(miss);
@@ -266,6 +260,10 @@ void Hub::on_stop(collector::Miss miss) noexcept {
     } catch (...) {
         // Statistics are the one thing left to lose.
     }
+    return is_anything_waiting();
+}
+
+void Hub::on_over() noexcept {
     remind();
 }
 

@@ -10,6 +10,7 @@
 #include <new>
 #include <utility>
 
+#include "collector/gc_hook.h"
 #include "compat/call_stack.h"
 #include "device/torch_compiler.h"
 #include "python/guards.h"
@@ -44,7 +45,8 @@ int on_pending_call(void* /*unused*/) {
         drop_notices();  // the parent's, which tells them itself
         return 0;
     }
-    if (python::is_in_logging() || cyclewatch_calls_are_nearly_spent() != 0) {
+    if (collector::is_under_way_here() || python::is_in_logging() ||
+        cyclewatch_calls_are_nearly_spent() != 0) {
         return 0;  // until remind() asks again
     }
     return deliver_notices() ? 0 : -1;
@@ -78,8 +80,12 @@ bool post(std::function<void()> notice) {
     return room;
 }
 
+bool is_anything_waiting() noexcept {
+    return !queue().notices.empty();
+}
+
 void remind() noexcept {
-    if (!queue().notices.empty()) {
+    if (is_anything_waiting()) {
         ask_for_delivery(queue());
     }
 }

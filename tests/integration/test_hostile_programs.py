@@ -30,59 +30,9 @@ def test_callback_that_makes_more_garbage_comes_to_an_end(interpreter):
     assert interpreter.run(PROGRAM, "callback_that_makes_more").stdout.split() == ["called", "True"]
 
 
-def test_interrupt_in_a_callback_reaches_the_program(interpreter):
-    outcome = interpreter.run(PROGRAM, "callback_that_is_interrupted")
-    assert outcome.stdout.split() == ["interrupted"]
-
-
-def test_deadline_that_comes_while_something_is_told_reaches_the_program(interpreter, tmp_path):
-    outcome = interpreter.run(PROGRAM, "deadline_while_something_is_told", cwd=tmp_path)
-    assert outcome.stdout.splitlines() == [
-        "callback met its deadline",
-        "log handler met its deadline",
-    ]
-    assert outcome.stderr == ""
-
-
-def test_failure_of_a_callback_is_not_taken_for_a_deadline(interpreter):
-    outcome = interpreter.run(PROGRAM, "callback_that_fails_with_its_frame_in_hand")
-    assert outcome.stdout == "went on\n"
-    assert "the callback of observe_tensor_cycles raised" in outcome.stderr
-
-
-def test_deadline_that_comes_while_a_reader_runs_reaches_the_program(interpreter):
-    outcome = interpreter.run(PROGRAM, "deadline_while_a_reader_runs")
-    assert outcome.stdout.splitlines() == ["reader met its deadline"]
-
-
-def test_deadline_that_comes_while_the_first_watch_starts_reaches_the_program(interpreter):
-    outcome = interpreter.run(PROGRAM, "deadline_while_the_first_watch_starts")
-    # And the next watch knows names: the proof of the layouts was not taken for failed.
-    assert outcome.stdout.splitlines() == ["met its deadline", "Owner.me -> Owner"]
-
-
-def test_deadline_that_comes_while_the_module_is_imported_leaves_it_whole(interpreter):
-    late = interpreter.run("import sys; print(sys.version_info >= (3, 15))").stdout
-    if late.strip() == "True":
-        pytest.skip("from 3.15 on staticmethod() itself runs signal handlers: a known fault")
-    outcome = interpreter.run(PROGRAM, "deadline_while_the_module_is_imported")
-    assert outcome.stdout.splitlines() == ["met its deadline True"]
-
-
-def test_deadline_that_comes_while_the_configuration_is_read_reaches_the_program(interpreter):
-    outcome = interpreter.run(PROGRAM, "deadline_while_the_configuration_is_read")
-    assert outcome.stdout.splitlines() == ["met its deadline"]
-
-
 def test_log_handler_that_fails_is_no_affair_of_the_programs(interpreter, tmp_path):
     outcome = interpreter.run(PROGRAM, "log_handler_that_fails", cwd=tmp_path)
     assert outcome.stdout.splitlines() == ["unraisable 0"]
-
-
-def test_reader_that_ends_the_program_lets_its_finalizers_finish(interpreter):
-    outcome = interpreter.run(PROGRAM, "reader_that_ends_the_program")
-    assert outcome.stdout.split() == ["exit", "7", "8"]
-    assert "Exception ignored" not in outcome.stderr
 
 
 def test_message_that_has_no_room_on_the_stack_is_told_later(interpreter):

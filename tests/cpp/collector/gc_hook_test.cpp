@@ -25,7 +25,10 @@ class Recorder final : public CollectionListener {
     void on_condemned(const CondemnedSet& condemned) noexcept override {
         seen.assign(condemned.objects().begin(), condemned.objects().end());
     }
-    void on_stop(Miss miss) noexcept override { misses.push_back(miss); }
+    bool on_stop(Miss miss) noexcept override {
+        misses.push_back(miss);
+        return false;
+    }
 
     std::vector<PyObject*> seen;
     std::vector<int> generations;

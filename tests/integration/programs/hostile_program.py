@@ -1,18 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """One hostile act against the watch, chosen by name. Prints what a test compares."""
 
-import _imp
-import ctypes
-import functools
 import gc
-import importlib.machinery
-import importlib.util
 import logging
 import multiprocessing
-import operator
-import os
 import resource
-import signal
 import sys
 
 import cyclewatch
@@ -86,121 +78,6 @@ def callback_that_makes_more():
     print("called", len(calls) >= 1)
 
 
-def callback_that_is_interrupted():
-    cyclewatch.register_owner(Owner, answer)
-
-    def callback(report):
-        raise KeyboardInterrupt
-
-    cyclewatch.observe_tensor_cycles(callback, devices="cpu")
-    make_chain(1)
-    try:
-        gc.collect()
-        for _ in range(10):
-            pass
-    except KeyboardInterrupt:
-        print("interrupted")
-
-
-class DeadlineError(Exception):
-    """What a program has raised when an alarm goes off."""
-
-
-def on_alarm(*_arguments):
-    raise DeadlineError
-
-
-def go_on_until_the_deadline(name):
-    try:
-        make_chain(1)
-        gc.collect()
-        for _ in range(1000):
-            pass
-    except DeadlineError:
-        print(name, "met its deadline")
-
-
-def deadline_while_something_is_told():
-    cyclewatch.register_owner(Owner, answer)
-    signal.signal(signal.SIGALRM, on_alarm)
-
-    def wait_for_alarm(_told):
-        signal.raise_signal(signal.SIGALRM)
-
-    with cyclewatch.observe_tensor_cycles(wait_for_alarm, devices="cpu"):
-        go_on_until_the_deadline("callback")
-    handler = logging.Handler()
-    handler.emit = wait_for_alarm
-    logging.getLogger("cyclewatch").addHandler(handler)
-    with cyclewatch.warn_tensor_cycles(devices="cpu", formats="json"):
-        go_on_until_the_deadline("log handler")
-
-
-def deadline_while_the_first_watch_starts():
-    # It comes as soon as the watch runs Python of its own.
-    interrupt = functools.partial(
-        ctypes.pythonapi.PyErr_SetInterruptEx, ctypes.c_int(signal.SIGALRM)
-    )
-    signal.signal(signal.SIGALRM, on_alarm)
-    before = sys.getprofile()
-
-    def trip(frame, event, _argument):
-        if event == "call" and frame.f_code.co_filename == "<string>":
-            sys.setprofile(before)
-            interrupt()
-
-    sys.setprofile(trip)
-    try:
-        cyclewatch.watch(devices="cpu")
-        for _ in range(1000):
-            pass
-    except DeadlineError:
-        print("met its deadline")
-    with cyclewatch.watch(devices="cpu") as watch:
-        cyclewatch.register_owner(Owner, answer)
-        make_chain(1)
-        gc.collect()
-        print(watch.report().findings[0].title)
-
-
-def deadline_while_the_module_is_imported():
-    signal.signal(signal.SIGALRM, on_alarm)
-    suffixes = importlib.machinery.EXTENSION_SUFFIXES
-    folder = os.path.dirname(cyclewatch.__file__)
-    paths = [os.path.join(folder, f"_native{suffix}") for suffix in suffixes]
-    path = next(path for path in paths if os.path.exists(path))
-    spec = importlib.util.spec_from_file_location("cyclewatch._native", path)
-    module = importlib.util.module_from_spec(spec)
-    interrupt = functools.partial(
-        ctypes.pythonapi.PyErr_SetInterruptEx, ctypes.c_int(signal.SIGALRM)
-    )
-    initialise = functools.partial(_imp.exec_dynamic, module)
-    try:
-        # In C from the one to the other: no handler runs in between.
-        list(map(operator.call, [interrupt, initialise]))
-        for _ in range(1000):
-            pass
-    except DeadlineError:
-        print("met its deadline", hasattr(module, "start_watch"))
-
-
-def deadline_while_the_configuration_is_read():
-    def find(path):
-        signal.raise_signal(signal.SIGALRM)
-        return False
-
-    def on_alarm_of_the_system(*_):
-        raise TimeoutError
-
-    cyclewatch.ignore(pattern="self-reference", reason="loads what is loaded late")
-    signal.signal(signal.SIGALRM, on_alarm_of_the_system)
-    os.path.isfile = find
-    try:
-        cyclewatch.watch(devices="cpu")
-    except TimeoutError:
-        print("met its deadline")
-
-
 class Shape:
     """Takes itself out of the answer that it stands in."""
 
@@ -239,65 +116,6 @@ def log_handler_that_fails():
         make_chain(1)
         gc.collect()
     print("unraisable", len(unraisable))
-
-
-def callback_that_fails_with_its_frame_in_hand():
-    cyclewatch.register_owner(Owner, answer)
-
-    def explain(depth, level=logging.INFO):
-        caller = sys._getframe(1)
-        raise ValueError(f"{depth} {caller.f_lineno} {level}")
-
-    def tell(depth, caller, more):
-        try:
-            explain(depth)
-        finally:
-            depth += caller.f_lineno + more
-
-    def fail(_report):
-        tell(0, sys._getframe(), 1)
-
-    with cyclewatch.observe_tensor_cycles(fail, devices="cpu"):
-        make_chain(1)
-        gc.collect()
-        for _ in range(1000):
-            pass
-    print("went on")
-
-
-def deadline_while_a_reader_runs():
-    def wait_for_alarm(owner):
-        signal.raise_signal(signal.SIGALRM)
-        return answer(owner)
-
-    cyclewatch.register_owner(Owner, wait_for_alarm)
-    signal.signal(signal.SIGALRM, on_alarm)
-    with cyclewatch.watch(devices="cpu"):
-        go_on_until_the_deadline("reader")
-
-
-class Closing(Owner):
-    finished = 0
-
-    def __del__(self):
-        for _ in range(100):
-            pass
-        Closing.finished += 1
-
-
-def reader_that_ends_the_program():
-    def read(_owner):
-        raise SystemExit(7)
-
-    cyclewatch.register_owner(Closing, read)
-    with cyclewatch.watch(devices="cpu"):
-        make_chain(8, Closing)
-        try:
-            gc.collect()
-            for _ in range(100):
-                pass
-        except SystemExit as exit:
-            print("exit", exit.code, Closing.finished)
 
 
 def read_wrongly(_owner):

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Deadlines, interrupts and exits that are raised while the watch is at work, one act by name."""
+
+import _imp
+import contextlib
+import ctypes
+import functools
+import gc
+import importlib.machinery
+import importlib.util
+import logging
+import operator
+import os
+import signal
+import sys
+
+from hostile_program import Owner, answer, make_chain
+
+import cyclewatch
+
+
+def callback_that_is_interrupted():
+    cyclewatch.register_owner(Owner, answer)
+
+    def callback(report):
+        raise KeyboardInterrupt
+
+    cyclewatch.observe_tensor_cycles(callback, devices="cpu")
+    make_chain(1)
+    try:
+        gc.collect()
+        for _ in range(10):
+            pass
+    except KeyboardInterrupt:
+        print("interrupted")
+
+
+class DeadlineError(Exception):
+    """What a program has raised when an alarm goes off."""
+
+
+def on_alarm(*_arguments):
+    raise DeadlineError
+
+
+def go_on_until_the_deadline(name):
+    try:
+        make_chain(1)
+        gc.collect()
+        for _ in range(1000):
+            pass
+    except DeadlineError:
+        print(name, "met its deadline")
+
+
+def deadline_while_something_is_told():
+    cyclewatch.register_owner(Owner, answer)
+    signal.signal(signal.SIGALRM, on_alarm)
+
+    def wait_for_alarm(_told):
+        signal.raise_signal(signal.SIGALRM)
+
+    with cyclewatch.observe_tensor_cycles(wait_for_alarm, devices="cpu"):
+        go_on_until_the_deadline("callback")
+    handler = logging.Handler()
+    handler.emit = wait_for_alarm
+    logging.getLogger("cyclewatch").addHandler(handler)
+    with cyclewatch.warn_tensor_cycles(devices="cpu", formats="json"):
+        go_on_until_the_deadline("log handler")
+
+
+def deadline_while_the_first_watch_starts():
+    # It comes as soon as the watch runs Python of its own.
+    interrupt = functools.partial(
+        ctypes.pythonapi.PyErr_SetInterruptEx, ctypes.c_int(signal.SIGALRM)
+    )
+    signal.signal(signal.SIGALRM, on_alarm)
+    before = sys.getprofile()
+
+    def trip(frame, event, _argument):
+        if event == "call" and frame.f_code.co_filename == "<string>":
+            sys.setprofile(before)
+            interrupt()
+
+    sys.setprofile(trip)
+    try:
+        cyclewatch.watch(devices="cpu")
+        for _ in range(1000):
+            pass
+    except DeadlineError:
+        print("met its deadline")
+    with cyclewatch.watch(devices="cpu") as watch:
+        cyclewatch.register_owner(Owner, answer)
+        make_chain(1)
+        gc.collect()
+        print(watch.report().findings[0].title)
+
+
+def deadline_while_the_module_is_imported():
+    signal.signal(signal.SIGALRM, on_alarm)
+    suffixes = importlib.machinery.EXTENSION_SUFFIXES
+    folder = os.path.dirname(cyclewatch.__file__)
+    paths = [os.path.join(folder, f"_native{suffix}") for suffix in suffixes]
+    path = next(path for path in paths if os.path.exists(path))
+    spec = importlib.util.spec_from_file_location("cyclewatch._native", path)
+    module = importlib.util.module_from_spec(spec)
+    interrupt = functools.partial(
+        ctypes.pythonapi.PyErr_SetInterruptEx, ctypes.c_int(signal.SIGALRM)
+    )
+    initialise = functools.partial(_imp.exec_dynamic, module)
+    try:
+        # In C from the one to the other: no handler runs in between.
+        list(map(operator.call, [interrupt, initialise]))
+        for _ in range(1000):
+            pass
+    except DeadlineError:
+        print("met its deadline", hasattr(module, "start_watch"))
+
+
+def deadline_while_the_configuration_is_read():
+    def find(path):
+        signal.raise_signal(signal.SIGALRM)
+        return False
+
+    def on_alarm_of_the_system(*_):
+        raise TimeoutError
+
+    cyclewatch.ignore(pattern="self-reference", reason="loads what is loaded late")
+    signal.signal(signal.SIGALRM, on_alarm_of_the_system)
+    os.path.isfile = find
+    try:
+        cyclewatch.watch(devices="cpu")
+    except TimeoutError:
+        print("met its deadline")
+
+
+def callback_that_fails_with_its_frame_in_hand():
+    cyclewatch.register_owner(Owner, answer)
+
+    def explain(depth, level=logging.INFO):
+        caller = sys._getframe(1)
+        raise ValueError(f"{depth} {caller.f_lineno} {level}")
+
+    def tell(depth, caller, more):
+        try:
+            explain(depth)
+        finally:
+            depth += caller.f_lineno + more
+
+    def fail(_report):
+        tell(0, sys._getframe(), 1)
+
+    with cyclewatch.observe_tensor_cycles(fail, devices="cpu"):
+        make_chain(1)
+        gc.collect()
+        for _ in range(1000):
+            pass
+    print("went on")
+
+
+def deadline_while_a_reader_runs():
+    def wait_for_alarm(owner):
+        signal.raise_signal(signal.SIGALRM)
+        return answer(owner)
+
+    cyclewatch.register_owner(Owner, wait_for_alarm)
+    signal.signal(signal.SIGALRM, on_alarm)
+    with cyclewatch.watch(devices="cpu"):
+        go_on_until_the_deadline("reader")
+
+
+class Closing(Owner):
+    finished = 0
+
+    def __del__(self):
+        for _ in range(100):
+            pass
+        Closing.finished += 1
+
+
+def reader_that_ends_the_program():
+    def read(_owner):
+        raise SystemExit(7)
+
+    cyclewatch.register_owner(Closing, read)
+    with cyclewatch.watch(devices="cpu"):
+        make_chain(8, Closing)
+        try:
+            gc.collect()
+            for _ in range(100):
+                pass
+        except SystemExit as exit:
+            print("exit", exit.code, Closing.finished)
+
+
+def some_bytecodes():
+    for _ in range(1000):
+        pass
+
+
+def callback_after_ours_and_reader():
+    def wait_for_alarm(owner):
+        signal.raise_signal(signal.SIGALRM)
+        return answer(owner)
+
+    cyclewatch.register_owner(Owner, wait_for_alarm)
+    signal.signal(signal.SIGALRM, on_alarm)
+    with cyclewatch.watch(devices="cpu"), another_gc_callback():
+        go_on_until_the_deadline("reader")
+
+
+def callback_after_ours_and_callback():
+    cyclewatch.register_owner(Owner, answer)
+
+    def end(_report):
+        sys.exit(5)
+
+    with cyclewatch.observe_tensor_cycles(end, devices="cpu"), another_gc_callback():
+        make_chain(1)
+        gc.collect()
+        some_bytecodes()
+
+
+def callback_after_ours_that_appends_more():
+    """Nobody is called more or less often for it that our entry comes and goes."""
+    cyclewatch.register_owner(Owner, answer)
+    calls = []
+
+    def third(phase, info):
+        calls.append(("third", phase))
+
+    def second(phase, info):
+        calls.append(("second", phase))
+        some_bytecodes()
+        if phase == "stop" and third not in gc.callbacks:
+            gc.callbacks.append(third)
+
+    before = list(gc.callbacks)
+    with cyclewatch.observe_tensor_cycles(lambda report: calls.append("told"), devices="cpu"):
+        gc.callbacks.append(second)
+        for _ in range(2):
+            make_chain(1)
+            gc.collect()
+            some_bytecodes()
+    gc.callbacks.remove(second)
+    gc.callbacks.remove(third)
+    print(calls, gc.callbacks == before)
+
+
+@contextlib.contextmanager
+def another_gc_callback():
+    def run_some_bytecodes(phase, info):
+        some_bytecodes()
+
+    gc.callbacks.append(run_some_bytecodes)
+    places = list(gc.callbacks)
+    try:
+        yield
+    finally:
+        print("same places", gc.callbacks == places)
+        gc.callbacks.remove(run_some_bytecodes)
+
+
+class LastHolder(Owner):
+    """Stops the watch when it is finalized."""
+
+    watch = None
+
+    def __del__(self):
+        if self.watch is not None:
+            self.watch.stop()
+            some_bytecodes()
+
+
+def finalizer_that_stops_the_last_watch():
+    def wait_for_alarm(owner):
+        signal.raise_signal(signal.SIGALRM)
+        return answer(owner)
+
+    cyclewatch.register_owner(LastHolder, wait_for_alarm)
+    signal.signal(signal.SIGALRM, on_alarm)
+    LastHolder.watch = cyclewatch.watch(devices="cpu")
+    with another_gc_callback():
+        try:
+            make_chain(1, LastHolder)
+            gc.collect()
+            some_bytecodes()
+        except DeadlineError:
+            print("finalizer met its deadline")
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()
