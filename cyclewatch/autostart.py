@@ -7,7 +7,6 @@ program must start.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 
@@ -26,22 +25,48 @@ def start() -> None:
         return
     _tried = True
     try:
-        from cyclewatch import whole_program
-
-        settings = _settings()
-        if settings is not None:
-            whole_program.start(settings, script)
+        _start_watch(script)
     except Exception as error:
         if isinstance(error, ImportError) and "subinterpreters" in str(error):
             return  # the main interpreter's watch is not for this one, and that is no news
         _complain(f"cyclewatch: the watch is off: {error}")
 
 
+def _start_watch(script: str) -> None:
+    # First where the standard modules are: the program may have some that are called like those
+    # which we import, in a folder of PYTHONPATH.
+    path = list(sys.path)
+    sys.path.insert(0, os.path.dirname(os.__file__))
+    try:
+        from cyclewatch.cli.shadowing import let_go_of_shadowed
+
+        settings = _settings()
+        if settings is not None:
+            from cyclewatch import whole_program
+
+            whole_program.start(settings, script)
+    finally:
+        sys.path[:] = path
+    let_go_of_shadowed([*_program_folders(), *path])
+
+
+def _program_folders() -> list[str]:
+    """What the interpreter will put before the rest of the search path: one of these."""
+    first = sys.argv[0] if sys.argv else ""
+    if sys.flags.safe_path:
+        return []
+    if first in ("", "-", "-c", "-m"):
+        return [""]
+    return [first, os.path.dirname(os.path.realpath(first))]
+
+
 def _complain(sentence: str) -> None:
     # With no stderr print() would take stdout; and one that cannot be written is no reason either.
     if sys.stderr is not None:
-        with contextlib.suppress(OSError, ValueError):
+        try:
             print(sentence, file=sys.stderr, flush=True)
+        except (OSError, ValueError):
+            return
 
 
 def _settings() -> dict[str, object] | None:

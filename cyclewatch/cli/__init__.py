@@ -14,9 +14,7 @@ from cyclewatch.cli import startup as startup
 import importlib
 import sys
 
-from cyclewatch.cli import terminal
 from cyclewatch.cli.failures import Failure
-from cyclewatch.cli.parser import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +28,9 @@ def main(words: list[str] | None = None) -> int | None:
 
     None where the interpreter's prompt is to follow the program that was run.
     """
+    # Not before it is needed: CYCLEWATCH=1 has this package imported for its table in any program.
+    from cyclewatch.cli import terminal
+
     try:
         command, arguments = _understand(sys.argv[1:] if words is None else words)
         module = importlib.import_module(f"cyclewatch.cli.{command.module}")
@@ -47,6 +48,9 @@ def main(words: list[str] | None = None) -> int | None:
 
 
 def _understand(words: list[str]) -> tuple[Command, argparse.Namespace]:
+    from cyclewatch.cli import terminal
+    from cyclewatch.cli.parser import parse
+
     try:
         return parse(words)
     except SystemExit:  # --help and --version have printed

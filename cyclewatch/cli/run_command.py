@@ -94,10 +94,12 @@ def _prepare_interpreter(program: Program) -> None:
 
 def _open_search_path(program: Program) -> None:
     """Have modules found where python would find them; no import of ours comes after this."""
-    if not sys.flags.safe_path:
-        # What stands there was put there for us: the folder of our script, or the current one.
+    # What stands there was put there for us (__main__.py).
+    if sys.flags.safe_path:
+        del sys.path[0]
+    else:
         sys.path[0] = _search_folder(program)
-        let_go_of_shadowed(sys.path[0])
+    let_go_of_shadowed(sys.path)
 
 
 def _search_folder(program: Program) -> str:

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs with a module of their own that is called like one of the standard library.
 
-Python looks in the program's folder first, so ``import typing`` in a program that has a typing.py
-beside it gives that one. Under ``cyclewatch run`` the command has imported the standard one by
-then, and would hand it on.
+Python looks in the program's folder first, then in those of PYTHONPATH, so ``import typing`` in a
+program that has a typing.py there gives that one. Where we were first, as under ``cyclewatch run``,
+the standard one has been imported by then, and would be handed on.
 """
 
 from __future__ import annotations
 
+import itertools
+import os
 import sys
 from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder, SourceFileLoader
 
@@ -17,13 +19,16 @@ from cyclewatch.cli.startup import MODULES_AT_START
 _KEPT = frozenset({"encodings"})
 
 
-def let_go_of_shadowed(folder: str) -> None:
-    """Forget what this command imported of the standard library, if `folder` has the like.
+def let_go_of_shadowed(path: list[str]) -> None:
+    """Forget what we imported of the standard library, if a folder before it has the like.
 
-    All of it, as the modules refer to each other: what they find is up to the program now.
+    All of it, as the modules refer to each other: what they find is up to the program now. `path`
+    is where the program looks for its modules.
     """
+    library = os.path.dirname(os.__file__)
+    folders = list(itertools.takewhile(lambda folder: folder != library, path))
     brought = {name for name in sys.modules if _was_brought(name)}
-    if any(_is_in(folder, name) for name in brought):
+    if len(folders) < len(path) and any(_are_in(folders, name) for name in brought):
         for name in list(sys.modules):
             if name.partition(".")[0] in brought:
                 del sys.modules[name]
@@ -38,6 +43,6 @@ def _was_brought(name: str) -> bool:
     return isinstance(getattr(spec, "loader", None), SourceFileLoader)
 
 
-def _is_in(folder: str, name: str) -> bool:
-    spec = PathFinder.find_spec(name, [folder])
+def _are_in(folders: list[str], name: str) -> bool:
+    spec = PathFinder.find_spec(name, folders)
     return spec is not None and spec.origin is not None  # a folder alone hides nothing

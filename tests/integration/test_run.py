@@ -158,9 +158,10 @@ def python(tmp_path):
                 env={**environment, **more},
             )
 
-        def both(self, *words, options=(), stdin=None, without=rb"$^"):
-            plain = self.start(*words, stdin=stdin)
-            watched = self.start("-m", "cyclewatch", "run", *options, *words, stdin=stdin)
+        def both(self, *words, options=(), stdin=None, without=rb"$^", **more):
+            plain = self.start(*words, stdin=stdin, **more)
+            run = ("-m", "cyclewatch", "run", *options)
+            watched = self.start(*run, *words, stdin=stdin, **more)
             assert watched.stdout == plain.stdout
             assert re.sub(without, b"", watched.stderr) == re.sub(without, b"", plain.stderr)
             assert watched.returncode == plain.returncode
@@ -208,6 +209,35 @@ def test_a_module_that_is_called_like_a_standard_one_is_the_programs(
         program("of_the_program = True", f"{place}/{name}.py")
     path = program(IMPORTS, f"{place}/program.py")
     assert b"typing True" in python.both(path.relative_to(path.parents[place != "."])).stdout
+
+
+def test_a_module_of_pythonpath_that_is_called_like_a_standard_one_is_the_programs(
+    python, program, interpreter, tmp_path
+):
+    python.executable = interpreter.path
+    for name in SHADOWED:
+        program("of_the_program = True", f"vendored/{name}.py")
+    program(IMPORTS)
+    paths = os.pathsep.join([str(tmp_path / "vendored"), str(ROOT)])
+    assert b"typing True" in python.both("program.py", PYTHONPATH=paths).stdout
+    assert b"typing True" in python.both("program.py", PYTHONPATH=paths, PYTHONSAFEPATH="1").stdout
+
+
+@pytest.mark.parametrize("words", [["program.py"], ["-m", "program"], ["-c", "import program"]])
+@pytest.mark.parametrize("place", [".", "vendored"])
+def test_such_a_module_is_the_programs_where_the_environment_switches_the_watch_on(
+    python, program, interpreter, tmp_path, place, words
+):
+    python.executable = interpreter.path
+    for name in SHADOWED:
+        program("of_the_program = True", f"{place}/{name}.py")
+    program(IMPORTS)
+    (tmp_path / "site").mkdir()
+    paths = f"{tmp_path / 'vendored'}:{as_if_installed(tmp_path / 'site')}"
+    plain = python.start(*words, PYTHONPATH=paths)
+    watched = python.start(*words, PYTHONPATH=paths, CYCLEWATCH="1")
+    assert (watched.stdout, watched.stderr) == (plain.stdout, plain.stderr)
+    assert b"typing True" in watched.stdout
 
 
 @pytest.mark.parametrize(
