@@ -6,7 +6,7 @@ from __future__ import annotations
 import gc
 
 # Bound when this module is imported: a program may replace gc's functions, and tests do.
-_collect = gc.collect
+GC_COLLECT = gc.collect
 _get_debug = gc.get_debug
 _set_debug = gc.set_debug
 
@@ -19,10 +19,10 @@ def collect() -> None:
     """
     flags = _get_debug()
     if flags == 0:
-        _collect()
+        GC_COLLECT()
         return
     _set_debug(0)
     try:
-        _collect()
+        GC_COLLECT()
     finally:
         _set_debug(flags)

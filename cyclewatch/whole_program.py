@@ -12,7 +12,7 @@ import os
 import re
 import sys
 
-from cyclewatch import _native, watches
+from cyclewatch import _native, collecting, watches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class WholeProgram:
         if settings["fail"]:
             _native.offer_failure()
         if settings["collect_every"]:
-            _native.collect_every(settings["collect_every"])
+            self._collect_every()
         os.register_at_fork(after_in_child=_native.unseen(self._in_child))
         # Handlers run last in, first out: the program's own are all before this one.
         atexit.register(_native.unseen(self._finish))
@@ -61,15 +61,16 @@ class WholeProgram:
         if not self._settings["follow_fork"]:
             self._watch.stop()
         elif self._settings["collect_every"]:
-            _native.collect_every(self._settings["collect_every"])
+            self._collect_every()
+
+    def _collect_every(self) -> None:
+        _native.collect_every(self._settings["collect_every"], collecting.GC_COLLECT)
 
     def _finish(self) -> None:
         """The program has ended, and its exit handlers too."""
         _native.stop_collecting()
         if self._settings["collect_at_exit"] and self._watch.active:
-            import gc
-
-            gc.collect()
+            collecting.collect()
         self._watch.stop()
         self._leave_empty_report()
         self._tell_failures()

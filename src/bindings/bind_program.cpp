@@ -160,9 +160,12 @@ void bind_program(py::module_& module) {
                "Finalises the interpreter and ends the process by SIGINT. Does not return.");
     module.def(
         "collect_every",
-        [](double seconds) { watch::collect_every(std::chrono::duration<double>(seconds)); },
+        [](double seconds, const py::object& collect) {
+            watch::collect_every(std::chrono::duration<double>(seconds), collect.ptr());
+        },
         Locked(),
-        py::arg("seconds"));
+        py::arg("seconds"),
+        py::arg("collect"));
     module.def("stop_collecting", &watch::stop_collecting, Locked());
     module.def(
         "offer_failure",

@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "bindings/defaults.h"
 #include "bindings/errors.h"
+#include "bindings/static_function.h"
 #include "model/report.h"
 #include "render/labels.h"
 #include "render/renderer.h"
@@ -146,12 +147,13 @@ void bind_render(py::module_& module, ReportClass& report_class) {
                      "Writes the report in the format that the suffix of `path` says: .txt, "
                      ".json, .dot, .svg or .html. An existing file is replaced in one step. "
                      "ValueError for another suffix, OSError if it cannot be written.");
-    report_class.def_static("load",
-                            &load,
-                            py::arg("path"),
-                            "Reads a report from a .json file, or the JSON inside an .html "
-                            "report. ReportFormatError says what is wrong with the file and "
-                            "where; OSError if it cannot be read.");
+    define_static(report_class,
+                  "load",
+                  &load,
+                  py::arg("path"),
+                  "Reads a report from a .json file, or the JSON inside an .html report. "
+                  "ReportFormatError says what is wrong with the file and where; OSError if it "
+                  "cannot be read.");
     module.def(
         "load_report",
         [](const py::bytes& contents, const std::string& name) {

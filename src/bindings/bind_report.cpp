@@ -16,6 +16,7 @@
 #include "base/byte_size.h"
 #include "bindings/bind_finding.h"
 #include "bindings/bind_render.h"
+#include "bindings/static_function.h"
 #include "bindings/values.h"
 #include "render/labels.h"
 #include "report/merge_reports.h"
@@ -292,13 +293,6 @@ void bind_report(py::module_& module) {
             "stats",
             [](const Self& self) { return std::shared_ptr<model::Stats>(self, &self->stats); },
             "Counts and seconds of the watch when the report was made.")
-        .def_static("merge",
-                    &merged,
-                    py::arg("reports"),
-                    "One report of several: findings of equal signature become one, with a "
-                    "sighting for each process. A process that is in several of them is counted "
-                    "once, in its latest state. ValueError if there is no report, or if merged "
-                    "reports overlap so that this cannot be done.")
         .def("with_standings",
              &with_opinions<Standing>,
              py::arg("standings"),
@@ -317,6 +311,14 @@ void bind_report(py::module_& module) {
                    ": " + std::to_string(self.findings.size()) + " findings, " +
                    base::format_bytes(self.held_bytes) + ">";
         });
+    define_static(added,
+                  "merge",
+                  &merged,
+                  py::arg("reports"),
+                  "One report of several: findings of equal signature become one, with a sighting "
+                  "for each process. A process that is in several of them is counted once, in its "
+                  "latest state. ValueError if there is no report, or if merged reports overlap so "
+                  "that this cannot be done.");
     bind_render(module, added);
 }
 

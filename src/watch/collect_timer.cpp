@@ -20,21 +20,17 @@ namespace {
 // True while a collection is asked for and has not begun.
 std::atomic<bool> due{false};
 
-// Main thread, GIL held. By name and not PyGC_Collect(), which does nothing where automatic
-// collection is off.
-int collect(void* /*unused*/) {
+// Main thread, GIL held. Not PyGC_Collect(), which does nothing where automatic collection is off.
+int collect(void* function) {
     due = false;
-    const python::OwnedRef module = python::steal(PyImport_ImportModule("gc"));
-    if (module && python::steal(PyObject_CallMethod(module.get(), "collect", nullptr))) {
-        return 0;
-    }
-    return -1;  // what a finalizer cannot hold back, such as KeyboardInterrupt, is the program's
+    // What a finalizer cannot hold back, such as KeyboardInterrupt, is the program's.
+    return python::steal(PyObject_CallNoArgs(static_cast<PyObject*>(function))) ? 0 : -1;
 }
 
 class Timer {
   public:
-    explicit Timer(std::chrono::duration<double> period)
-        : period_(period), thread_([this] { run(); }) {}
+    Timer(std::chrono::duration<double> period, PyObject* function)
+        : period_(period), function_(function), thread_([this] { run(); }) {}
 
     // REQUIRES: GIL not held (the thread may be waiting for it), same process.
     void stop() {
@@ -56,7 +52,7 @@ class Timer {
             // With the GIL: a busy main thread of CPython 3.11 only looks for pending calls of
             // other threads when it has to take the GIL again.
             const PyGILState_STATE state = PyGILState_Ensure();
-            if (Py_AddPendingCall(&collect, nullptr) != 0) {
+            if (Py_AddPendingCall(&collect, function_) != 0) {
                 due = false;  // the queue is full: next time
             }
             PyGILState_Release(state);
@@ -64,6 +60,7 @@ class Timer {
     }
 
     const std::chrono::duration<double> period_;
+    PyObject* const function_;
     std::mutex mutex_;
     std::condition_variable wake_;
     bool stopped_ = false;
@@ -79,10 +76,11 @@ Running running;
 
 }  // namespace
 
-void collect_every(std::chrono::duration<double> period) {
+void collect_every(std::chrono::duration<double> period, PyObject* collect) {
     stop_collecting();
+    PyObject* const function = python::borrow(collect).release();
     const base::SignalsBlocked blocked;
-    running = {new Timer(period), ::getpid()};
+    running = {new Timer(period, function), ::getpid()};
 }
 
 void stop_collecting() {

@@ -40,9 +40,6 @@ def test_deadline_that_comes_while_the_first_watch_starts_reaches_the_program(in
 
 
 def test_deadline_that_comes_while_the_module_is_imported_leaves_it_whole(interpreter):
-    late = interpreter.run("import sys; print(sys.version_info >= (3, 15))").stdout
-    if late.strip() == "True":
-        pytest.skip("from 3.15 on staticmethod() itself runs signal handlers: a known fault")
     outcome = interpreter.run(PROGRAM, "deadline_while_the_module_is_imported")
     assert outcome.stdout.splitlines() == ["met its deadline True"]
 

@@ -468,32 +468,45 @@ def test_program_runs_all_the_same_where_a_variable_names_no_place(python, progr
     assert cyclewatch.Report.load(path).findings[0].occurrences == 3
 
 
-def test_garbage_left_at_the_end_is_found_on_request(python, program, tmp_path):
-    program(LEAK.replace("gc.collect()", "gc.disable()"))
+# Trainers do this to keep libraries from collecting in the middle of a step.
+NO_COLLECT = """
+    import gc
+
+    gc.collect = lambda generation=2: 1 / 0
+"""
+
+WAITS_FOR_A_COLLECTION = """
+    import gc, weakref
+
+    class Node:
+        pass
+
+    gc.disable()
+    node = Node()
+    node.me = node
+    reference = weakref.ref(node)
+    del node
+    while reference() is not None:
+        pass
+    print("collected")
+"""
+
+
+@pytest.mark.parametrize("before", ["", NO_COLLECT])
+def test_garbage_left_at_the_end_is_found_on_request(python, program, tmp_path, before):
+    program(before + LEAK.replace("gc.collect()", "gc.disable()"))
     python.both("program.py", options=["-o", "without.json"])
     assert cyclewatch.Report.load(tmp_path / "without.json").findings == []
     python.both("program.py", options=["-o", "with.json", "--collect-at-exit"])
     assert cyclewatch.Report.load(tmp_path / "with.json").findings[0].occurrences == 3
 
 
-def test_garbage_is_collected_while_the_program_runs(python, program):
-    program("""
-        import gc, weakref
-
-        class Node:
-            pass
-
-        gc.disable()
-        node = Node()
-        node.me = node
-        reference = weakref.ref(node)
-        del node
-        while reference() is not None:
-            pass
-        print("collected")
-    """)
+@pytest.mark.parametrize("before", ["", NO_COLLECT])
+def test_garbage_is_collected_while_the_program_runs(python, program, before):
+    program(before + WAITS_FOR_A_COLLECTION)
     run = ("-m", "cyclewatch", "run", "--collect-every", "0.01")
-    assert python.start(*run, "program.py").stdout == b"collected\n"
+    outcome = python.start(*run, "program.py")
+    assert (outcome.stdout, outcome.stderr) == (b"collected\n", b"")
 
 
 def test_an_existing_report_is_kept(python, program, tmp_path):

@@ -59,6 +59,8 @@ def test_collector_answers_the_same_under_a_watch_that_warns(interpreter, automa
     with_watch, seen = outcome_of(interpreter, *flags, "--watch", "--warn")
     for answers in (without, with_watch):
         forget_counts(answers)
+        for generation in answers["stats"]:
+            generation.pop("candidates", None)  # from 3.15 on, those objects among them
     assert_same(with_watch, without)
     assert seen > 0
 
