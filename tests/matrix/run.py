@@ -34,7 +34,7 @@ REFUSED = ("3.14t",)  # rows whose extension says no at import
 TESTS_WHERE_REFUSED = ["tests/integration/test_free_threaded.py"]
 TESTS_OF_TORCH = [
     "tests/integration/test_exactness.py",
-    "tests/integration/test_run.py",
+    "tests/integration/run",
     "tests/unit/test_torch_machinery.py",
     "tests/unit/test_torch_reader.py",
 ]

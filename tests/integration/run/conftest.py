@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures: programs, run by python and by ``cyclewatch run``."""
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+
+LEAK = """
+    import gc
+    import torch
+
+    class Node:
+        def __init__(self):
+            self.me = self
+            self.data = torch.ones(1000)
+
+    for _ in range(3):
+        Node()
+    gc.collect()
+    print("done")
+"""
+
+
+@pytest.fixture
+def python(tmp_path):
+    """Run the interpreter with and without the watch; both outcomes have to be equal."""
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("CYCLEWATCH", "RANK")) and name != "PYTHONDEVMODE"
+    }
+    environment["PYTHONPATH"] = str(ROOT)
+
+    class Python:
+        executable = sys.executable
+
+        def start(self, *words, stdin=None, folder=tmp_path, **more):
+            return subprocess.run(
+                [self.executable, *map(os.fspath, words)],
+                capture_output=True,
+                timeout=300,
+                cwd=folder,
+                input=stdin,
+                env={**environment, **more},
+            )
+
+        def both(self, *words, options=(), stdin=None, without=rb"$^", **more):
+            plain = self.start(*words, stdin=stdin, **more)
+            run = ("-m", "cyclewatch", "run", *options)
+            watched = self.start(*run, *words, stdin=stdin, **more)
+            assert watched.stdout == plain.stdout
+            assert re.sub(without, b"", watched.stderr) == re.sub(without, b"", plain.stderr)
+            assert watched.returncode == plain.returncode
+            return watched
+
+    return Python()
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Write a program under a name and return its path."""
+
+    def write(source, name="program.py"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(source))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def leak():
+    """A program that leaves three loops, of one finding."""
+    return LEAK
+
+
+@pytest.fixture
+def as_if_installed():
+    """Make a PYTHONPATH on which the line that an installation leaves for every start is run."""
+
+    def path_of(folder):
+        site = (ROOT / "cyclewatch" / "cyclewatch-autostart.pth").read_text()
+        (folder / "sitecustomize.py").write_text(site)
+        return os.pathsep.join([str(folder), str(ROOT)])
+
+    return path_of
