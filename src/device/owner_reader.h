@@ -35,6 +35,7 @@ struct OwnerReading {
                                 // go with the storage
     std::string part;           // of a part: how its owner holds it (".grad"); "" otherwise
     std::unique_ptr<StorageWitness> witness;  // null: the storage goes when its owners go
+    bool goes_with_storage = false;   // nobody else holds the storage: the owner went if it did
     std::vector<OwnerReading> parts;  // further storages that die with the owner and that only
                                       // its library knows of
 };
@@ -52,7 +53,8 @@ class OwnerReader {
     [[nodiscard]] virtual bool recognises(PyTypeObject* type) const noexcept = 0;
     [[nodiscard]] virtual ReadOutcome read(PyObject* object, OwnerReading& reading) noexcept = 0;
     // How many references to `object` its own library holds where the collector cannot see it.
-    // An owner whose other references are all dying may die too: its weakref tells afterwards.
+    // An owner whose other references are all dying may die too: its weakref or storage tells
+    // afterwards.
     [[nodiscard]] virtual Py_ssize_t hidden_references(PyObject* /*object*/) noexcept { return 0; }
     // True if reading runs the user's own code: then nothing borrowed may be used afterwards.
     [[nodiscard]] virtual bool runs_user_code() const noexcept { return false; }

@@ -76,7 +76,10 @@ class OwnerReadings {
         }
         const std::size_t whole = caught_.owners.size();
         const std::string type = capture::type_name(Py_TYPE(object));
-        push(type, std::move(reading), position).weakref = weakref_to(object);
+        PendingOwner& owner = push(type, std::move(reading), position);
+        if (!owner.reading.goes_with_storage) {
+            owner.weakref = weakref_to(object);
+        }
         for (device::OwnerReading& part : parts) {
             caught_.objects_made += part.left_objects;
             const std::string part_type = type + " (" + part.part + ")";
@@ -172,18 +175,23 @@ void Pipeline::settle(Catch& caught) noexcept {
     for (model::Storage& storage : caught.storages) {
         storage.released = true;
     }
+    for (PendingOwner& owner : caught.owners) {
+        owner.storage_went = !owner.reading.witness || owner.reading.witness->released();
+        owner.reading.witness.reset();
+    }
     python::with_others_stopped([&caught] {
         for (PendingOwner& owner : caught.owners) {
-            // A whole stands before its parts.
-            owner.died = owner.is_part ? caught.owners[owner.whole].died : is_dead(owner.weakref);
+            if (owner.is_part) {
+                owner.died = caught.owners[owner.whole].died;  // which stands before it
+            } else {
+                owner.died =
+                    owner.reading.goes_with_storage ? owner.storage_went : is_dead(owner.weakref);
+            }
         }
     });
     for (PendingOwner& owner : caught.owners) {
         owner.weakref.reset();
-        const bool released =
-            owner.died && (!owner.reading.witness || owner.reading.witness->released());
-        owner.reading.witness.reset();
-        if (!released) {
+        if (!owner.died || !owner.storage_went) {
             caught.storages[owner.storage].released = false;
         } else {
             caught.objects_left -= owner.reading.left_objects;

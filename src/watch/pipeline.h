@@ -41,6 +41,7 @@ struct PendingOwner {
     bool is_part = false;
     std::size_t storage = 0;  // index into the storages of the collection
     bool died = true;
+    bool storage_went = true;
 };
 
 // Everything known of one collection that condemned an owner.

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "compat/gc_list.h"
-#include "device/imported_module.h"
+#include "device/readers/torch_functions.h"
+#include "device/readers/torch_lens.h"
 #include "python/references.h"
 
 namespace cyclewatch::device {
@@ -15,160 +16,18 @@ namespace {
 
 using python::OwnedRef;
 using python::steal;
+using torch_api::call;
+using torch_api::get;
+using torch_api::is_true;
+using torch_api::number_of;
+using torch_api::WithoutTorchFunction;
 
 constexpr std::size_t kMostDevices = 64;  // whose names are remembered
-
-// C functions of torch, by where they stand in torch._C.
-struct TorchFunctions {
-    PyTypeObject* tensor_base = nullptr;   // torch._C.TensorBase
-    PyTypeObject* storage_base = nullptr;  // torch._C.StorageBase
-    PyTypeObject* tensor = nullptr;        // torch.Tensor
-    PyTypeObject* device = nullptr;        // torch.device
-    OwnedRef disable_torch_function;       // torch._C.DisableTorchFunction
-    OwnedRef mode_enabled;                 // torch._C._is_torch_function_mode_enabled
-    OwnedRef untyped_storage;              // TensorBase.untyped_storage
-    OwnedRef data_address;                 // torch._C._data_address
-    OwnedRef layout;                       // TensorBase.layout (getset)
-    OwnedRef strided;                      // torch.strided
-    OwnedRef is_view;                      // TensorBase._is_view
-    OwnedRef is_inference;                 // TensorBase.is_inference
-    OwnedRef version;                      // TensorBase._version (getset)
-    OwnedRef is_leaf;                      // TensorBase.is_leaf (getset)
-    OwnedRef grad;                         // TensorBase.grad (getset)
-    OwnedRef use_count;                    // TensorBase._use_count; missing in old versions
-    OwnedRef shape;                        // TensorBase.shape (getset)
-    OwnedRef dtype;                        // TensorBase.dtype (getset)
-    OwnedRef is_tracing;                   // torch._C._is_tracing
-    OwnedRef storage_device;               // StorageBase.device (getset)
-    OwnedRef storage_bytes;                // StorageBase.nbytes
-    OwnedRef storage_data_ptr;             // StorageBase.data_ptr
-    OwnedRef storage_weak_ref;             // StorageBase._weak_ref
-    OwnedRef storage_expired;              // StorageBase._expired
-    OwnedRef storage_free_weak_ref;        // StorageBase._free_weak_ref
-    OwnedRef device_type;                  // torch.device.type (getset)
-    OwnedRef device_index;                 // torch.device.index (getset)
-};
-
-// What a C descriptor answers for `object`.
-OwnedRef get(const OwnedRef& descriptor, PyObject* object) noexcept {
-    const descrgetfunc getter = Py_TYPE(descriptor.get())->tp_descr_get;
-    return steal(
-        getter == nullptr
-            ? nullptr
-            : getter(descriptor.get(), object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
-}
-
-OwnedRef call(const OwnedRef& function, PyObject* argument) noexcept {
-    return steal(PyObject_CallOneArg(function.get(), argument));
-}
-
-// 0 as well for what is no number: a symbol of a size, or an answer that was refused.
-std::uint64_t number_of(const OwnedRef& answer) noexcept {
-    const bool is_number = answer && PyLong_CheckExact(answer.get());
-    const std::uint64_t number = is_number ? PyLong_AsUnsignedLongLong(answer.get()) : 0;
-    if (PyErr_Occurred() != nullptr) {
-        PyErr_Clear();
-        return 0;
-    }
-    return number;
-}
-
-// False as well where this torch has no such question.
-bool is_true(const OwnedRef& question) noexcept {
-    const OwnedRef answer = steal(question ? PyObject_CallNoArgs(question.get()) : nullptr);
-    return answer.get() == Py_True;
-}
-
-OwnedRef from_dict(PyTypeObject* type, const char* name) noexcept {
-    PyObject* const dict = type->tp_dict;
-    return python::borrow(dict == nullptr ? nullptr : PyDict_GetItemString(dict, name));
-}
-
-PyTypeObject* type_in(PyObject* module, const char* name) noexcept {
-    PyObject* const value = PyDict_GetItemString(PyModule_GetDict(module), name);
-    return value != nullptr && PyType_Check(value) ? reinterpret_cast<PyTypeObject*>(value)
-                                                   : nullptr;
-}
-
-bool fetch(TorchFunctions& torch) noexcept {
-    PyObject* const top = imported("torch");
-    PyObject* const native = imported("torch._C");
-    if (top == nullptr || native == nullptr) {
-        return false;
-    }
-    torch.tensor = type_in(top, "Tensor");
-    torch.tensor_base = type_in(native, "TensorBase");
-    torch.storage_base = type_in(native, "StorageBase");
-    torch.device = type_in(native, "device");
-    // torch.UntypedStorage registers itself as what untyped_storage() returns; before that the
-    // import is not far enough to ask anything.
-    if (torch.tensor == nullptr || torch.tensor_base == nullptr || torch.storage_base == nullptr ||
-        torch.device == nullptr || type_in(top, "UntypedStorage") == nullptr) {
-        return false;
-    }
-    PyObject* const natives = PyModule_GetDict(native);
-    torch.disable_torch_function =
-        python::borrow(PyDict_GetItemString(natives, "DisableTorchFunction"));
-    torch.mode_enabled =
-        python::borrow(PyDict_GetItemString(natives, "_is_torch_function_mode_enabled"));
-    torch.untyped_storage = from_dict(torch.tensor_base, "untyped_storage");
-    torch.data_address = python::borrow(PyDict_GetItemString(natives, "_data_address"));
-    torch.layout = from_dict(torch.tensor_base, "layout");
-    torch.strided = python::borrow(PyDict_GetItemString(PyModule_GetDict(top), "strided"));
-    torch.is_view = from_dict(torch.tensor_base, "_is_view");
-    torch.is_inference = from_dict(torch.tensor_base, "is_inference");
-    torch.version = from_dict(torch.tensor_base, "_version");
-    torch.is_leaf = from_dict(torch.tensor_base, "is_leaf");
-    torch.grad = from_dict(torch.tensor_base, "grad");
-    torch.use_count = from_dict(torch.tensor_base, "_use_count");
-    torch.shape = from_dict(torch.tensor_base, "shape");
-    torch.dtype = from_dict(torch.tensor_base, "dtype");
-    torch.is_tracing = python::borrow(PyDict_GetItemString(natives, "_is_tracing"));
-    torch.storage_device = from_dict(torch.storage_base, "device");
-    torch.storage_bytes = from_dict(torch.storage_base, "nbytes");
-    torch.storage_data_ptr = from_dict(torch.storage_base, "data_ptr");
-    torch.storage_weak_ref = from_dict(torch.storage_base, "_weak_ref");
-    PyObject* const storage_type = reinterpret_cast<PyObject*>(torch.storage_base);
-    torch.storage_expired = steal(PyObject_GetAttrString(storage_type, "_expired"));
-    torch.storage_free_weak_ref = steal(PyObject_GetAttrString(storage_type, "_free_weak_ref"));
-    torch.device_type = from_dict(torch.device, "type");
-    torch.device_index = from_dict(torch.device, "index");
-    return torch.disable_torch_function && torch.mode_enabled && torch.untyped_storage &&
-           torch.data_address && torch.layout && torch.strided && torch.is_view &&
-           torch.is_inference && torch.version && torch.shape && torch.dtype &&
-           torch.storage_device && torch.storage_bytes && torch.storage_data_ptr &&
-           torch.storage_weak_ref && torch.storage_expired && torch.storage_free_weak_ref &&
-           torch.device_type && torch.device_index;
-}
-
-// For the scope: torch's C functions look neither at a subclass's __torch_function__ nor at a
-// TorchFunctionMode, such as torch.set_default_device() leaves behind.
-class WithoutTorchFunction {
-  public:
-    explicit WithoutTorchFunction(const TorchFunctions& torch) noexcept
-        : guard_(steal(PyObject_CallNoArgs(torch.disable_torch_function.get()))) {
-        entered_ = guard_ && steal(PyObject_CallMethod(guard_.get(), "__enter__", nullptr));
-    }
-    WithoutTorchFunction(const WithoutTorchFunction&) = delete;
-    WithoutTorchFunction& operator=(const WithoutTorchFunction&) = delete;
-    ~WithoutTorchFunction() {
-        if (entered_) {
-            const OwnedRef result = steal(
-                PyObject_CallMethod(guard_.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
-            PyErr_Clear();
-        }
-    }
-    [[nodiscard]] bool entered() const noexcept { return entered_; }
-
-  private:
-    OwnedRef guard_;
-    bool entered_ = false;
-};
 
 // A weak hold on a StorageImpl: tells whether its memory went, keeps none of it.
 class WeakStorage final : public StorageWitness {
   public:
-    WeakStorage(const TorchFunctions& torch, OwnedRef handle) noexcept
+    WeakStorage(const torch_api::TorchFunctions& torch, OwnedRef handle) noexcept
         : torch_(torch), handle_(std::move(handle)) {}
     WeakStorage(const WeakStorage&) = delete;
     WeakStorage& operator=(const WeakStorage&) = delete;
@@ -183,8 +42,8 @@ class WeakStorage final : public StorageWitness {
     }
 
   private:
-    const TorchFunctions& torch_;  // of the reader, which lives as long as the process
-    OwnedRef handle_;              // a Python int: the weak StorageImpl pointer
+    const torch_api::TorchFunctions& torch_;  // of the reader, which lives as long as the process
+    OwnedRef handle_;                         // a Python int: the weak StorageImpl pointer
 };
 
 std::string text_of(PyObject* text) {
@@ -195,7 +54,12 @@ std::string text_of(PyObject* text) {
 
 class TorchReader final : public OwnerReader {
   public:
-    bool set_up() noexcept { return fetch(torch_); }
+    bool set_up() noexcept {
+        const bool complete = torch_api::fetch(torch_);
+        has_lens_ =
+            complete && torch_.storage_address && torch_.storage_cdata && lens_.set_up(torch_);
+        return complete;
+    }
 
     [[nodiscard]] bool recognises(PyTypeObject* type) const noexcept override {
         return PyType_IsSubtype(type, torch_.tensor_base) != 0 ||
@@ -251,7 +115,7 @@ class TorchReader final : public OwnerReader {
 
     ReadOutcome read_own_storage(PyObject* tensor, OwnerReading& reading) {
         const bool in_python = dispatches_to_python(Py_TYPE(tensor));
-        if (!in_python && !is_strided(tensor)) {
+        if (!may_tell_storage(tensor, in_python)) {
             return ReadOutcome::owns_nothing;  // sparse and the like: parts of it are owners
         }
         // Before its size, which may be a symbol that an export would have to decide upon; and not
@@ -260,9 +124,7 @@ class TorchReader final : public OwnerReader {
         if (reading.storage == 0) {
             return ReadOutcome::owns_nothing;  // a wrapper, a fake tensor, an empty one
         }
-        const OwnedRef storage = storage_of(tensor, reading);
-        const ReadOutcome outcome =
-            storage ? read_rest_of_storage(storage.get(), reading) : ReadOutcome::owns_nothing;
+        const ReadOutcome outcome = read_storage_of(tensor, reading);
         if (outcome == ReadOutcome::owns) {
             reading.dtype = dtype_of(tensor);
             // While torch.jit.trace() records on this thread, a tensor that is asked for its shape
@@ -272,8 +134,33 @@ class TorchReader final : public OwnerReader {
         return outcome;
     }
 
-    [[nodiscard]] bool is_strided(PyObject* tensor) const noexcept {
-        return get(torch_.layout, tensor).get() == torch_.strided.get();
+    // Torch refuses to speak of the storage of other tensors, by a C++ exception.
+    [[nodiscard]] bool may_tell_storage(PyObject* tensor, bool in_python) const noexcept {
+        if (!in_python && (get(torch_.layout, tensor).get() != torch_.strided.get() ||
+                           get(torch_.is_nested, tensor).get() == Py_True)) {
+            return false;
+        }
+        return call(torch_.has_storage, tensor).get() != Py_False;  // what vmap() wraps has none
+    }
+
+    ReadOutcome read_storage_of(PyObject* tensor, OwnerReading& reading) {
+        if (!has_lens_) {
+            const OwnedRef storage = storage_object_of(tensor, reading);
+            return storage ? read_rest_of_storage(storage.get(), reading)
+                           : ReadOutcome::owns_nothing;
+        }
+        const OwnedRef address = call(torch_.storage_address, tensor);
+        const std::uint64_t storage = number_of(address);
+        if (storage == 0) {
+            return ReadOutcome::owns_nothing;
+        }
+        const TorchLens::View view(lens_, storage);
+        const ReadOutcome outcome = read_rest_of_storage(view.object(), reading);
+        // A weak reference would be seen by the tensor's finalizers; torch refuses to swap tensors
+        // that have one.
+        reading.goes_with_storage = reading.witness && torch_.storage_use_count &&
+                                    number_of(call(torch_.storage_use_count, address.get())) == 1;
+        return outcome;
     }
 
     // True if the tensor may be asked for its gradient. A view whose base was written to since
@@ -303,7 +190,7 @@ class TorchReader final : public OwnerReader {
         }
     }
 
-    // What `make` returns. torch keeps the Python object of a storage or a gradient that was asked
+    // What `make` returns. torch keeps the Python object of a gradient or storage that was asked
     // for as long as the thing itself. If it was made just now, it is counted.
     template <typename Make>
     OwnedRef made_by(Make make, OwnerReading& reading) {
@@ -318,7 +205,7 @@ class TorchReader final : public OwnerReader {
     // Programs seldom ask for a storage: one that was made just now is not to be met in
     // gc.get_objects(). It refers to nothing. A gradient is asked for in each step of a training,
     // and is to be an ordinary object then, which the collector knows.
-    OwnedRef storage_of(PyObject* tensor, OwnerReading& reading) {
+    OwnedRef storage_object_of(PyObject* tensor, OwnerReading& reading) {
         const int left_objects = reading.left_objects;
         OwnedRef storage = made_by([&] { return call(torch_.untyped_storage, tensor); }, reading);
         if (reading.left_objects > left_objects) {
@@ -436,7 +323,9 @@ class TorchReader final : public OwnerReader {
         return true;
     }
 
-    TorchFunctions torch_;
+    torch_api::TorchFunctions torch_;
+    TorchLens lens_;
+    bool has_lens_ = false;
     std::unordered_map<PyObject*, std::string> dtypes_;
     std::vector<std::pair<OwnedRef, std::string>> devices_;
     std::string other_device_;  // beyond those

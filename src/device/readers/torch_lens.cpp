@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/readers/torch_lens.h"
+
+#include <utility>
+
+#include "python/guards.h"
+
+namespace cyclewatch::device {
+namespace {
+
+using python::OwnedRef;
+using torch_api::TorchFunctions;
+
+constexpr std::size_t kHeader = sizeof(PyObject) / sizeof(std::uint64_t);
+
+// Of no bytes, so that no allocator is asked and no profiler told. By tp_new alone: its __init__,
+// which does nothing, is a function in Python, which tracers would see.
+OwnedRef empty_storage(const TorchFunctions& torch) noexcept {
+    const OwnedRef arguments = python::steal(Py_BuildValue("(i)", 0));
+    OwnedRef storage = python::steal(
+        arguments ? torch.storage->tp_new(torch.storage, arguments.get(), nullptr) : nullptr);
+    if (storage && PyObject_IS_GC(storage.get()) != 0) {
+        PyObject_GC_UnTrack(storage.get());
+    }
+    return storage;
+}
+
+std::uint64_t address_of(const TorchFunctions& torch, PyObject* storage) noexcept {
+    return torch_api::number_of(torch_api::get(torch.storage_cdata, storage));
+}
+
+// Where in the object the address of its storage stands; 0 unless that is in one place.
+std::size_t word_of_address(const TorchFunctions& torch, PyObject* storage) noexcept {
+    const auto* const words = reinterpret_cast<const std::uint64_t*>(storage);
+    const std::uint64_t address = address_of(torch, storage);
+    const std::size_t size =
+        static_cast<std::size_t>(torch.storage_base->tp_basicsize) / sizeof *words;
+    std::size_t found = 0;
+    for (std::size_t word = kHeader; address != 0 && word < size; ++word) {
+        if (words[word] == address) {
+            if (found != 0) {
+                return 0;
+            }
+            found = word;
+        }
+    }
+    return found;
+}
+
+}  // namespace
+
+std::uint64_t& TorchLens::pointer() const noexcept {
+    return reinterpret_cast<std::uint64_t*>(object_.get())[word_];
+}
+
+bool TorchLens::shows(const TorchFunctions& torch, PyObject* other) const {
+    const std::uint64_t address = address_of(torch, other);
+    const View view(*this, address);
+    return word_of_address(torch, other) == word_ && address_of(torch, view.object()) == address;
+}
+
+bool TorchLens::set_up(const TorchFunctions& torch) noexcept {
+    const python::GcPause pause;  // an object that was made may be the one that starts a collection
+    const python::YoungCountGuard young_count;
+    object_ = empty_storage(torch);
+    const OwnedRef second = empty_storage(torch);
+    const OwnedRef third = empty_storage(torch);
+    bool proven = false;
+    if (object_ && second && third) {
+        word_ = word_of_address(torch, object_.get());
+        const std::uint64_t own = address_of(torch, object_.get());
+        proven = word_ != 0 && shows(torch, second.get()) && shows(torch, third.get()) &&
+                 address_of(torch, object_.get()) == own;
+    }
+    PyErr_Clear();
+    return proven;
+}
+
+TorchLens::View::View(const TorchLens& lens, std::uint64_t storage) noexcept
+    : lens_(lens), own_(std::exchange(lens.pointer(), storage)) {}
+
+TorchLens::View::~View() {
+    lens_.pointer() = own_;
+}
+
+}  // namespace cyclewatch::device

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A storage that lives on after a collection is as it would be if nobody had asked for it."""
+
+import gc
+
+import pytest
+import torch
+
+import cyclewatch
+
+FLOAT = 4
+
+
+class Node:
+    """What loops are made of."""
+
+
+@pytest.fixture(autouse=True)
+def quiet_collector():
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def in_loop(**held):
+    node = Node()
+    node.self = node
+    vars(node).update(held)
+
+
+@pytest.mark.skipif(
+    not hasattr(torch._C, "_storage_Use_Count"), reason="torch tells it from 2.7 on"
+)
+def test_nobody_holds_a_storage_that_a_collection_asked_for():
+    # Autograd adds to a gradient in place only where it is the one that holds its storage.
+    living = torch.zeros(100)
+    address = torch._C._storage_address(living)
+    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+        in_loop(view=living[10:])
+        gc.collect()
+        assert watch.stats.owners == 1
+    assert torch._C._storage_Use_Count(address) == 1
+
+
+def count_after_the_end_of_tensors_whose_views_died():
+    living = [torch.zeros(4) for _ in range(50)]
+    for tensor in living:
+        in_loop(view=tensor[1:])
+    del tensor
+    gc.collect()
+    made_since = [[] for _ in range(100)]
+    living.clear()
+    return gc.get_count()[0], len(made_since)
+
+
+def test_end_of_a_storage_moves_no_collection():
+    gc.callbacks.append(lambda *_: None)  # any entry makes the collector make objects
+    try:
+        without = count_after_the_end_of_tensors_whose_views_died()
+        with cyclewatch.watch(devices="cpu", budget=1) as watch:
+            assert count_after_the_end_of_tensors_whose_views_died() == without
+        assert watch.stats.owners == 50
+    finally:
+        gc.callbacks.pop()
+
+
+def test_dying_tensor_may_be_swapped():
+    # As Module.half() does with torch.__future__.set_swap_module_params_on_conversion(True).
+    class Offloading(Node):
+        def __del__(self):
+            torch.utils.swap_tensors(self.parameter, torch.nn.Parameter(torch.ones(3)))
+            swapped.append(self.parameter.numel())
+
+    swapped = []
+    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+        node = Offloading()
+        node.self = node
+        node.parameter = torch.nn.Parameter(torch.ones(10))
+        del node
+        gc.collect()
+        assert watch.stats.owners == 1
+    assert swapped == [3]
+
+
+def test_tensor_that_a_finalizer_saves_is_not_reported():
+    saved = []
+
+    class Saving(Node):
+        def __del__(self):
+            saved.append(self.tensor)
+
+    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+        node = Saving()
+        node.self = node
+        node.tensor, node.other = torch.ones(10), torch.ones(20)
+        del node
+        gc.collect()
+        assert (watch.stats.owners, watch.report().held_bytes) == (1, 20 * FLOAT)
+    assert saved[0].sum() == 10
+
+
+REFUSED = {
+    "vmap": "torch.vmap(leave_loops)(torch.ones(3, 4))",
+    "grad": "torch.func.grad(leave_loops)(torch.ones(4))",
+    "jvp": "torch.func.jvp(leave_loops, (torch.ones(4),), (torch.ones(4),))",
+    "nested": "leave_loop(torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]))",
+}
+
+
+@pytest.mark.parametrize("act", REFUSED.values(), ids=REFUSED)
+def test_tensor_that_speaks_of_no_storage_is_not_asked_for_it(main_interpreter, act):
+    # Torch would print a line for each refusal here.
+    program = f"""
+        import gc, warnings
+        import torch
+        import cyclewatch
+
+        class Node:
+            pass
+
+        def leave_loop(tensor):
+            node = Node()
+            node.itself, node.tensor = node, tensor
+
+        def leave_loops(tensor):
+            leave_loop(tensor * 2)
+            gc.collect()
+            return tensor.sum()
+
+        gc.disable()
+        warnings.simplefilter("ignore")
+        with cyclewatch.watch(devices="cpu") as watch:
+            {act}
+            gc.collect()
+            print(watch.stats.condemned > 0)
+    """
+    outcome = main_interpreter.run(program, TORCH_SHOW_CPP_STACKTRACES="1")
+    assert (outcome.stdout, outcome.stderr) == ("True\n", "")
+
+
+def test_storages_are_asked_where_torch_does_not_say_where_they_are(main_interpreter):
+    program = """
+        import gc
+        import torch
+        import cyclewatch
+
+        class Node:
+            def __init__(self, tensor):
+                self.itself, self.tensor = self, tensor
+
+        del torch._C._storage_address
+        living = torch.zeros(100)
+        gc.disable()
+        with cyclewatch.watch(devices="cpu") as watch:
+            Node(living[1:])
+            Node(torch.zeros(20)[1:])
+            gc.collect()
+            print(watch.stats.owners, watch.report().held_bytes)
+    """
+    assert main_interpreter.run(program).stdout == f"2 {20 * FLOAT}\n"
