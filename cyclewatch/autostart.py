@@ -57,7 +57,11 @@ def _program_folders() -> list[str]:
         return []
     if first in ("", "-", "-c", "-m"):
         return [""]
-    return [first, os.path.dirname(os.path.realpath(first))]
+    try:
+        # As python has it: what is looked for is remembered, in sys.path_importer_cache.
+        return [os.path.abspath(first), os.path.dirname(os.path.realpath(first))]
+    except OSError:
+        return []  # the current folder was removed
 
 
 def _complain(sentence: str) -> None:
@@ -100,5 +104,5 @@ def _script_name() -> str | None:
     # sys.argv[0] is still "-m" for a module at this time.
     words = sys.orig_argv
     module = words[words.index("-m") + 1] if sys.argv[:1] == ["-m"] and "-m" in words else ""
-    name = module or os.path.basename(sys.argv[0] if sys.argv else "").removesuffix(".py")
-    return None if name == "cyclewatch" else name or "python"
+    name = module or os.path.basename(sys.argv[0] if sys.argv else "")
+    return None if name == "cyclewatch" else name.removesuffix(".py") or "python"

@@ -94,22 +94,30 @@ def _prepare_interpreter(program: Program) -> None:
 
 def _open_search_path(program: Program) -> None:
     """Have modules found where python would find them; no import of ours comes after this."""
-    # What stands there was put there for us (__main__.py).
-    if sys.flags.safe_path:
-        del sys.path[0]
-    else:
-        sys.path[0] = _search_folder(program)
+    del sys.path[0]  # what was put there for us (__main__.py)
+    folder = _search_folder(program)
+    if folder is not None:
+        sys.path.insert(0, folder)
     let_go_of_shadowed(sys.path)
 
 
-def _search_folder(program: Program) -> str:
-    if program.kind == "module":
+def _search_folder(program: Program) -> str | None:
+    """Where python looks first; None where it goes by the rest of the search path alone."""
+    is_script = program.kind == "script" and program.name != "-"
+    if is_script and _is_importable(program.name):
+        return _absolute(program.name)  # where it is to be run from, safe or not
+    if sys.flags.safe_path:
+        return None
+    if is_script:
+        return os.path.dirname(os.path.realpath(program.name))
+    return _current_folder() if program.kind == "module" else ""
+
+
+def _current_folder() -> str | None:
+    try:
         return os.getcwd()
-    if program.kind == "command" or program.name == "-":
-        return ""
-    if _is_importable(program.name):
-        return _absolute(program.name)
-    return os.path.dirname(os.path.realpath(program.name))
+    except OSError:
+        return None  # it was removed
 
 
 def _run(program: Program) -> None:
@@ -142,7 +150,8 @@ def _is_importable(path: str) -> bool:
 
 def _absolute(path: str) -> str:
     # Not os.path.abspath(): python leaves "a/../b" in tracebacks and in __file__ as it is.
-    return path if os.path.isabs(path) else f"{os.getcwd()}/{path}"
+    folder = None if os.path.isabs(path) else _current_folder()
+    return path if folder is None else f"{folder}/{path}"
 
 
 def _script_name(program: Program) -> str:

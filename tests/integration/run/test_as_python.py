@@ -5,9 +5,12 @@ import os
 import signal
 import threading
 import zipfile
+from pathlib import Path
 
 import pytest
 import torch
+
+ROOT = Path(__file__).resolve().parents[3]
 
 NAMESPACE = """
     import atexit, sys
@@ -187,6 +190,46 @@ def test_modules_folders_archives_and_standard_input(
     python.both("archive.pyz", "a")
     python.both("./program.py")
     python.both("-", "a", stdin=path.read_bytes())
+
+
+def test_folders_and_archives_where_the_search_path_is_safe(python, program, interpreter, tmp_path):
+    python.executable = interpreter.path
+    program("print('the wrong program')", "first/__main__.py")
+    path = program(NAMESPACE, "package/__main__.py")
+    with zipfile.ZipFile(tmp_path / "archive.pyz", "w") as archive:
+        archive.write(path, "__main__.py")
+    safe = {"PYTHONPATH": f"{tmp_path / 'first'}:{ROOT}", "PYTHONSAFEPATH": "1"}
+    for name in ("package", "archive.pyz"):
+        assert b"wrong" not in python.both(name, **safe).stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["SCRIPT"], ["-m", "used"], ["-c", "import used, sys; print(sys.path)"], ["missing.py"]],
+    ids=["script", "module", "command", "no script"],
+)
+def test_a_folder_that_is_gone(python, program, interpreter, tmp_path, words):
+    # The interpreter puts nothing on the search path then, and the first of PYTHONPATH is first.
+    python.executable = interpreter.path
+    program("print('used')", "own/used.py")
+    words = [str(program("import used")) if word == "SCRIPT" else word for word in words]
+    gone = tmp_path / "gone"
+    run = ["-m", "cyclewatch", "run"]
+    outcomes = []
+    for more in ([], run):
+        gone.mkdir()
+        leave = f"import os; os.rmdir(os.getcwd()); os.execv({interpreter.path!r}, os.sys.argv[1:])"
+        outcomes.append(
+            python.start(
+                *("-c", leave, interpreter.path, *more, *words),
+                folder=gone,
+                PYTHONPATH=f"{tmp_path / 'own'}:{ROOT}",
+            )
+        )
+    plain, watched = outcomes
+    assert (watched.stdout, watched.stderr) == (plain.stdout, plain.stderr)
+    assert watched.returncode == plain.returncode
+    assert (b"used" in plain.stdout) == (words != ["missing.py"])
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,39 @@ def test_program_runs_all_the_same_where_a_variable_names_no_place(
     assert cyclewatch.Report.load(path).findings[0].occurrences == 3
 
 
+def test_a_program_that_is_called_like_the_command_is_watched(
+    python, program, tmp_path, leak, as_if_installed
+):
+    program(leak, "own/cyclewatch.py")
+    outcome = python.start(
+        "own/cyclewatch.py",
+        CYCLEWATCH="1",
+        CYCLEWATCH_OUTPUT="report.json",
+        PYTHONPATH=as_if_installed(tmp_path),
+        PYTHONSAFEPATH="1",  # or it would be the package for us
+    )
+    assert (outcome.returncode, outcome.stderr) == (0, b"")
+    assert cyclewatch.Report.load(tmp_path / "report.json").findings
+
+
+def test_folder_that_is_called_like_the_program_can_be_searched(
+    python, program, tmp_path, as_if_installed
+):
+    program("of_the_folder = True", "elsewhere/app/wanted.py")
+    program(
+        """
+        import os, sys
+        os.chdir("elsewhere")
+        sys.path.insert(0, "app")
+        import wanted
+    """,
+        "app",
+    )
+    paths = as_if_installed(tmp_path)
+    outcome = python.start("app", CYCLEWATCH="1", PYTHONPATH=paths)
+    assert (outcome.returncode, outcome.stderr) == (0, b"")
+
+
 @pytest.mark.parametrize("stderr", ["2>/dev/full", "2>&-"])
 def test_a_wrong_setting_that_cannot_be_told_costs_nothing(
     python, program, tmp_path, stderr, as_if_installed

@@ -41,6 +41,33 @@ def test_a_module_of_pythonpath_that_is_called_like_a_standard_one_is_the_progra
     assert b"typing True" in python.both("program.py", PYTHONPATH=paths, PYTHONSAFEPATH="1").stdout
 
 
+def test_what_the_commands_script_imports_is_not_handed_on(python, program, interpreter):
+    # Installers write a script for the command that begins like this.
+    python.executable = interpreter.path
+    command = program(
+        """
+        import re
+        import sys
+        from cyclewatch.__main__ import main
+        if __name__ == "__main__":
+            sys.argv[0] = re.sub(r"(-script[.]pyw|[.]exe)?$", "", sys.argv[0])
+            sys.exit(main())
+    """,
+        "bin/cyclewatch",
+    )
+    for name in ("re", "enum", "types"):
+        program("of_the_program = True", f"own/{name}.py")
+    path = program(
+        """
+        import re, enum, types
+        print(re.of_the_program, enum.of_the_program, types.of_the_program)
+    """,
+        "own/program.py",
+    )
+    outcome = python.start(command, "run", path)
+    assert (outcome.stdout, outcome.stderr) == (b"True True True\n", b"")
+
+
 @pytest.mark.parametrize("words", [["program.py"], ["-m", "program"], ["-c", "import program"]])
 @pytest.mark.parametrize("place", [".", "vendored"])
 def test_such_a_module_is_the_programs_where_the_environment_switches_the_watch_on(
