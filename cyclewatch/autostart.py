@@ -44,7 +44,10 @@ def _start_watch(script: str) -> None:
         if settings is not None:
             from cyclewatch import whole_program
 
-            whole_program.start(settings, script)
+            try:
+                whole_program.start(settings, script)
+            except ValueError as error:
+                raise ValueError(f"{error} ({_variables()})") from None
     finally:
         sys.path[:] = path
     let_go_of_shadowed([*_program_folders(), *path])
@@ -62,6 +65,12 @@ def _program_folders() -> list[str]:
         return [os.path.abspath(first), os.path.dirname(os.path.realpath(first))]
     except OSError:
         return []  # the current folder was removed
+
+
+def _variables() -> str:
+    """What the environment says of the watch, for a message."""
+    names = sorted(name for name in os.environ if name.startswith("CYCLEWATCH_"))
+    return ", ".join(f"{name}={os.environ[name]!r}" for name in names)
 
 
 def _complain(sentence: str) -> None:

@@ -230,10 +230,12 @@ def register_owner(owner_type: type, reader: Callable[[Any], Mapping[str, object
 def unregister_owner(owner_type: type) -> None:
     """Forget what :func:`register_owner` was told of `owner_type`.
 
-    Raises KeyError if it was told nothing.
+    Raises TypeError if it is not a type, KeyError if register_owner() was told nothing of it.
     """
+    if not isinstance(owner_type, type):
+        raise TypeError(f"unregister_owner needs a type, not {owner_type!r}")
     if not _native.unregister_owner(owner_type):
-        raise KeyError(owner_type)
+        raise KeyError(f"register_owner() was told nothing of {owner_type.__name__}")
     _registered_types.discard(owner_type)
 
 
@@ -288,7 +290,7 @@ def start(
 
 
 def _words(value: str | Iterable[str], argument: str) -> list[str]:
-    if not isinstance(value, str) and not hasattr(value, "__iter__"):
+    if isinstance(value, (bytes, bytearray)) or not hasattr(value, "__iter__"):
         raise TypeError(f"{argument} takes a name or several, not {value!r}")
     words = [value] if isinstance(value, str) else list(value)
     for word in words:
@@ -299,7 +301,10 @@ def _words(value: str | Iterable[str], argument: str) -> list[str]:
 
 def _folder(report_dir: str | os.PathLike[str] | None) -> str:
     """`report_dir` in full: the program may change the current directory."""
-    folder = os.fsdecode(report_dir) if report_dir is not None else os.curdir
+    try:
+        folder = os.fsdecode(report_dir) if report_dir is not None else os.curdir
+    except TypeError:
+        raise TypeError(f"report_dir takes a path, not {report_dir!r}") from None
     if "\0" in folder:
         raise ValueError(f"report_dir must not contain a null character, but is {folder!r}")
     try:

@@ -47,8 +47,8 @@ def _pattern(name: str) -> cyclewatch.Pattern:
     known = {pattern.id: pattern for pattern in cyclewatch.patterns()}
     if name not in known:
         near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise Failure(f"no pattern is named {name or repr(name)}{hint}", Status.USAGE)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
+        raise Failure(f"no pattern is named {name or repr(name)}; {hint}", Status.USAGE)
     return known[name]
 
 

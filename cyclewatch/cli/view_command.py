@@ -9,7 +9,7 @@ import webbrowser
 from pathlib import Path
 
 from cyclewatch.cli import inputs, outputs, terminal
-from cyclewatch.cli.failures import Status
+from cyclewatch.cli.failures import Failure, Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +20,12 @@ _PAGES = (".html", ".htm")
 
 def main(arguments: argparse.Namespace) -> int:
     """Make the page, print its path and open it."""
+    if arguments.output and not arguments.output.endswith((*_PAGES, "-")):
+        raise Failure(
+            f"{arguments.output} would be a page by another name: end it in .html, or use "
+            "`cyclewatch convert` for other formats",
+            Status.USAGE,
+        )
     loaded = inputs.load(arguments.files)
     page = loaded[0].name
     if len(loaded) > 1 or arguments.output or not page.endswith(_PAGES):

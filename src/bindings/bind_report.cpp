@@ -188,16 +188,25 @@ void bind_stats(py::module_& module) {
         });
 }
 
-std::shared_ptr<model::Report> merged(
-    const std::vector<std::shared_ptr<const model::Report>>& reports) {
-    std::vector<const model::Report*> given;
-    given.reserve(reports.size());
-    for (const auto& report : reports) {
-        if (report == nullptr) {
-            throw py::type_error("Report.merge() takes reports, not None");
-        }
-        given.push_back(report.get());
+std::string kind_of(const py::handle& object) {
+    return object.is_none() ? "None" : Py_TYPE(object.ptr())->tp_name;
+}
+
+std::shared_ptr<model::Report> merged(const py::object& reports) {
+    if (!py::isinstance<py::iterable>(reports)) {
+        throw py::type_error("Report.merge() takes a list of reports, not " + kind_of(reports));
     }
+    std::vector<std::shared_ptr<const model::Report>> kept;  // while the interpreter is let go
+    for (const py::handle report : reports) {
+        if (!py::isinstance<model::Report>(report)) {
+            throw py::type_error("Report.merge() takes reports, not " + kind_of(report));
+        }
+        kept.push_back(report.cast<std::shared_ptr<model::Report>>());
+    }
+    std::vector<const model::Report*> given;
+    given.reserve(kept.size());
+    std::ranges::transform(
+        kept, std::back_inserter(given), [](const auto& report) { return report.get(); });
     base::Result<model::Report> whole = [&given] {
         const py::gil_scoped_release unlocked;
         return report::merge_reports(given);

@@ -56,20 +56,32 @@ bool Canary::create(Callback callback) {
         return false;
     }
     callback_ = python::steal(PyCFunction_New(&callback_definition, nullptr));
-    auto* canary = callback_ ? PyObject_GC_New(CanaryObject, &canary_type) : nullptr;
+    the_callback = callback;
+    return callback_ && make_object();
+}
+
+bool Canary::make_object() noexcept {
+    auto* const canary = PyObject_GC_New(CanaryObject, &canary_type);
     if (canary == nullptr) {
         return false;
     }
     canary->weakrefs = nullptr;
     object_ = reinterpret_cast<PyObject*>(canary);  // its first reference is the one to itself
-    the_callback = callback;
     the_canary = object_;
     return true;
+}
+
+bool Canary::is_held() const noexcept {
+    return Py_REFCNT(object_) > 1;
 }
 
 bool Canary::arm() noexcept {
     disarm();
     const python::YoungCountGuard young_count;
+    if (is_held() && !make_object()) {  // the held one stays what it is, with its holders
+        PyErr_Clear();
+        return false;
+    }
     weakref_ = python::steal(PyWeakref_NewRef(object_, callback_.get()));
     if (!weakref_) {
         PyErr_Clear();

@@ -21,9 +21,13 @@ class Canary {
     // False with a Python error set if the interpreter refuses.
     bool create(Callback callback);
 
-    // At "start": tracks the canary and makes the weakref. False if the weakref could not be
-    // made; then nothing is tracked and no Python error is left.
+    // At "start": tracks the canary and makes the weakref. Where somebody holds the canary, a new
+    // one takes its place. False if that or the weakref could not be made; then nothing is tracked
+    // and no Python error is left.
     bool arm() noexcept;
+
+    // Whether somebody who met the canary in gc.get_objects() keeps it: it is no garbage then.
+    [[nodiscard]] bool is_held() const noexcept;
 
     // Inside the callback, as its last act: takes the canary out of the condemned list, so that
     // the collector never counts it.
@@ -36,6 +40,9 @@ class Canary {
     [[nodiscard]] PyObject* object() const noexcept { return object_; }
 
   private:
+    // False with a Python error set without memory.
+    bool make_object() noexcept;
+
     PyObject* object_ = nullptr;  // immortal by design: it holds its own only reference
     python::OwnedRef callback_;
     python::OwnedRef weakref_;

@@ -13,6 +13,7 @@ namespace cyclewatch::collector {
 enum class Miss : std::uint8_t {
     none,
     not_armed,      // the weakref could not be made: out of memory
+    canary_held,    // somebody kept the canary, which was no garbage for that
     not_listed,     // the callback ran, but outside a sweep
     broken_list,    // the list's shape was not as it must be; the ride-along is switched off
     out_of_memory,  // the walk could not be stored

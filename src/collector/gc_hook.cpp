@@ -101,6 +101,9 @@ void begin_collection(Hook& h, int generation) noexcept {
 
 void end_collection(Hook& h) noexcept {
     if (h.collecting) {
+        if (h.miss == Miss::none && h.strategy == Strategy::ride_along && h.canary.is_held()) {
+            h.miss = Miss::canary_held;
+        }
         h.canary.disarm();
         h.collecting = false;
         if (h.miss == Miss::broken_list) {

@@ -52,6 +52,8 @@ const char* reason_of(collector::Miss miss) {
             return "";
         case collector::Miss::not_armed:
             return "the canary could not be armed";
+        case collector::Miss::canary_held:
+            return "somebody held the canary";
         case collector::Miss::not_listed:
             return "the collector's list was not there";
         case collector::Miss::broken_list:

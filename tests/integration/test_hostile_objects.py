@@ -58,6 +58,8 @@ OBJECTS = {
     "callback: collect_in_callback": (24, [NODE]),
 }
 TOOLS = {
+    # The first collection is not seen, and the watch says so.
+    "callback_that_keeps_what_it_meets": (16, [NODE]),
     "callbacks_in_another_order": (24, [NODE]),
     "callbacks_that_raise": (8, [NODE]),
     # One before, two that its "start" makes, two that its "stop" makes.

@@ -37,6 +37,7 @@ TESTS_OF_TORCH = [
     "tests/integration/run",
     "tests/unit/test_torch_machinery.py",
     "tests/unit/test_torch_reader.py",
+    "tests/unit/test_torch_storages.py",
 ]
 
 STRATEGY = """

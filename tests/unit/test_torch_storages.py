@@ -10,6 +10,10 @@ import cyclewatch
 
 FLOAT = 4
 
+tells_who_holds_storages = pytest.mark.skipif(
+    not hasattr(torch._C, "_storage_Use_Count"), reason="this torch, as 2.6, does not tell"
+)
+
 
 class Node:
     """What loops are made of."""
@@ -29,9 +33,7 @@ def in_loop(**held):
     vars(node).update(held)
 
 
-@pytest.mark.skipif(
-    not hasattr(torch._C, "_storage_Use_Count"), reason="torch tells it from 2.7 on"
-)
+@tells_who_holds_storages
 def test_nobody_holds_a_storage_that_a_collection_asked_for():
     # Autograd adds to a gradient in place only where it is the one that holds its storage.
     living = torch.zeros(100)
@@ -65,6 +67,7 @@ def test_end_of_a_storage_moves_no_collection():
         gc.callbacks.pop()
 
 
+@tells_who_holds_storages
 def test_dying_tensor_may_be_swapped():
     # As Module.half() does with torch.__future__.set_swap_module_params_on_conversion(True).
     class Offloading(Node):

@@ -89,8 +89,31 @@ def test_owner_reader_must_be_callable_and_its_type_a_type():
 
 
 def test_owner_that_was_not_registered_cannot_be_forgotten():
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="was told nothing of Buffer"):
         cyclewatch.unregister_owner(Buffer)
+    with pytest.raises(TypeError, match="needs a type, not 'Buffer'"):
+        cyclewatch.unregister_owner("Buffer")
+
+
+@pytest.mark.parametrize(
+    ("reports", "said"),
+    [
+        (3, "takes a list of reports, not int"),
+        ([3], "takes reports, not int"),
+        ("abc", "takes reports, not str"),
+        ([None], "takes reports, not None"),
+    ],
+)
+def test_merging_what_is_no_report_is_told_in_one_sentence(reports, said):
+    with pytest.raises(TypeError) as failure:
+        cyclewatch.Report.merge(reports)
+    assert str(failure.value) == f"Report.merge() {said}"
+
+
+@pytest.mark.parametrize("names", [b"cpu", 3, ["cpu", 3]])
+def test_devices_are_names(names):
+    with pytest.raises(TypeError, match=r"devices takes .*not (b'cpu'|3)"):
+        cyclewatch.watch(devices=names)
 
 
 def test_registered_owner_can_be_forgotten_once():

@@ -55,6 +55,19 @@ def callbacks_that_raise():
     gc.callbacks.remove(raising)
 
 
+def callback_that_keeps_what_it_meets():
+    # As tools do that look for what was there before: the canary is in the list, and no garbage.
+    kept = []
+
+    def keep(phase, info):
+        if phase == "start" and not kept:
+            kept.append(gc.get_objects())
+
+    gc.callbacks.append(keep)
+    print([leak() for _ in range(3)])
+    gc.callbacks.remove(keep)
+
+
 def callbacks_that_collect():
     def collecting(phase, info):
         loop()
@@ -265,6 +278,7 @@ ACTS = {
     for act in (
         callbacks_in_another_order,
         callbacks_that_raise,
+        callback_that_keeps_what_it_meets,
         callbacks_that_collect,
         callbacks_that_clear_the_list,
         callback_that_takes_the_watch_out_in_the_middle,

@@ -26,6 +26,10 @@ def test_the_environment_switches_the_watch_on(python, program, tmp_path, leak):
     wrong = python.start("program.py", CYCLEWATCH="1", CYCLEWATCH_BUDGET="9", PYTHONPATH=paths)
     assert (wrong.returncode, wrong.stdout) == (0, b"done\n")
     assert wrong.stderr.count(b"CYCLEWATCH_BUDGET") == 1
+    wrong = python.start("program.py", CYCLEWATCH="1", CYCLEWATCH_DEVICES="foo", PYTHONPATH=paths)
+    assert (wrong.returncode, wrong.stdout) == (0, b"done\n")
+    assert b"CYCLEWATCH_DEVICES='foo'" in wrong.stderr
+    assert wrong.stderr.count(b"\n") == 1
 
 
 def test_program_runs_all_the_same_where_a_variable_names_no_place(

@@ -80,6 +80,8 @@ def test_inputs_are_files_folders_globs_and_standard_input(command, report, tmp_
         (["diff", "-", "-"], 2, "cannot both be standard input"),
         (["verify", "-", "-", "-e", "cw1-0"], 2, "cannot both be standard input"),
         (["explain", ""], 2, "no pattern is named ''"),
+        (["explain", "zzz"], 2, "there are frame-in-own-local, "),
+        (["view", "--no-open", "report.json", "-o", "x.json"], 2, "cyclewatch convert"),
         (["shwo"], 2, "shwo"),
         ([], 2, "no command given"),
         (["show", "--width", "3", "x"], 2, "columns"),
