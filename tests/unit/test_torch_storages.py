@@ -162,3 +162,24 @@ def test_storages_are_asked_where_torch_does_not_say_where_they_are(main_interpr
             print(watch.stats.owners, watch.report().held_bytes)
     """
     assert main_interpreter.run(program).stdout == f"2 {20 * FLOAT}\n"
+
+
+def test_no_module_is_imported_in_a_collection(main_interpreter):
+    # As the first storage made for a lens would do while torch is being imported.
+    program = """
+        import gc, sys
+        import cyclewatch
+
+        before, imported = [], []
+        gc.callbacks.append(lambda *_: before.append(set(sys.modules)))
+        with cyclewatch.watch(devices="cpu") as watch:
+            gc.callbacks.append(lambda *_: imported.extend(set(sys.modules) - before[-1]))
+            import torch
+            looked = len(before)
+            node = torch.nn.Identity()
+            node.itself, node.tensor = node, torch.zeros(10)
+            del node
+            gc.collect()
+            print(looked > 10, imported, watch.stats.owners)
+    """
+    assert main_interpreter.run(program).stdout == "True [] 1\n"

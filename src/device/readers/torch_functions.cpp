@@ -78,12 +78,24 @@ PyTypeObject* type_in(PyObject* module, const char* name) noexcept {
                                                    : nullptr;
 }
 
+// By the flag that importlib keeps in the module's spec.
+bool is_being_imported(PyObject* module) noexcept {
+    PyObject* const spec = PyDict_GetItemString(PyModule_GetDict(module), "__spec__");
+    const OwnedRef name = steal(PyUnicode_InternFromString("_initializing"));
+    const OwnedRef flag =
+        steal(spec != nullptr && name ? PyObject_GenericGetAttr(spec, name.get()) : nullptr);
+    PyErr_Clear();
+    return flag.get() == Py_True;
+}
+
 }  // namespace
 
 bool fetch(TorchFunctions& torch) noexcept {
     PyObject* const top = imported("torch");
     PyObject* const native = imported("torch._C");
-    if (top == nullptr || native == nullptr) {
+    // What is asked of torch while its import is under way sets up what the import would in its
+    // own time.
+    if (top == nullptr || native == nullptr || is_being_imported(top)) {
         return false;
     }
     torch.tensor = type_in(top, "Tensor");
@@ -91,8 +103,6 @@ bool fetch(TorchFunctions& torch) noexcept {
     torch.storage_base = type_in(native, "StorageBase");
     torch.storage = type_in(top, "UntypedStorage");
     torch.device = type_in(native, "device");
-    // torch.UntypedStorage registers itself as what untyped_storage() returns; before that the
-    // import is not far enough to ask anything.
     if (torch.tensor == nullptr || torch.tensor_base == nullptr || torch.storage_base == nullptr ||
         torch.device == nullptr || torch.storage == nullptr) {
         return false;
