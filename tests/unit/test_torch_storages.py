@@ -183,3 +183,26 @@ def test_no_module_is_imported_in_a_collection(main_interpreter):
             print(looked > 10, imported, watch.stats.owners)
     """
     assert main_interpreter.run(program).stdout == "True [] 1\n"
+
+
+def test_storage_class_of_the_program_is_not_called(main_interpreter):
+    program = """
+        import gc
+        import torch
+        import cyclewatch
+
+        def new(cls, *args, **kwargs):
+            made.append(cls)
+            return super(torch.UntypedStorage, cls).__new__(cls, *args, **kwargs)
+
+        made = []
+        torch.UntypedStorage.__new__ = new
+        gc.disable()
+        with cyclewatch.watch(devices="cpu") as watch:
+            node = torch.nn.Identity()
+            node.itself, node.tensor = node, torch.zeros(10)
+            del node
+            gc.collect()
+            print(made, watch.stats.owners)
+    """
+    assert main_interpreter.run(program).stdout == "[] 1\n"

@@ -13,12 +13,15 @@ using torch_api::TorchFunctions;
 
 constexpr std::size_t kHeader = sizeof(PyObject) / sizeof(std::uint64_t);
 
-// Of no bytes, so that no allocator is asked and no profiler told. By tp_new alone: its __init__,
-// which does nothing, is a function in Python, which tracers would see.
+// Of no bytes, so that no allocator is asked and no profiler told. By torch's own C function alone:
+// __new__ and __del__ may be the program's, and __init__, which does nothing, is one in Python.
 OwnedRef empty_storage(const TorchFunctions& torch) noexcept {
-    const OwnedRef arguments = python::steal(Py_BuildValue("(i)", 0));
+    if (torch.storage->tp_finalize != nullptr || torch.storage->tp_del != nullptr) {
+        return {};
+    }
+    const OwnedRef nothing = python::steal(PyTuple_New(0));
     OwnedRef storage = python::steal(
-        arguments ? torch.storage->tp_new(torch.storage, arguments.get(), nullptr) : nullptr);
+        nothing ? torch.storage_base->tp_new(torch.storage, nothing.get(), nullptr) : nullptr);
     if (storage && PyObject_IS_GC(storage.get()) != 0) {
         PyObject_GC_UnTrack(storage.get());
     }
