@@ -140,7 +140,9 @@ class TorchReader final : public OwnerReader {
                            get(torch_.is_nested, tensor).get() == Py_True)) {
             return false;
         }
-        return call(torch_.has_storage, tensor).get() != Py_False;  // what vmap() wraps has none
+        const OwnedRef has_storage = call(torch_.has_storage, tensor);
+        PyErr_Clear();                         // the next questions are not asked with an error set
+        return has_storage.get() != Py_False;  // what vmap() wraps has none
     }
 
     ReadOutcome read_storage_of(PyObject* tensor, OwnerReading& reading) {
