@@ -20,9 +20,10 @@ _PAGES = (".html", ".htm")
 
 def main(arguments: argparse.Namespace) -> int:
     """Make the page, print its path and open it."""
-    if arguments.output and not arguments.output.endswith((*_PAGES, "-")):
+    output = arguments.output
+    if output and output != "-" and not output.lower().endswith(_PAGES):
         raise Failure(
-            f"{arguments.output} would be a page by another name: end it in .html, or use "
+            f"{output} would be a page by another name: end it in .html, or use "
             "`cyclewatch convert` for other formats",
             Status.USAGE,
         )

@@ -56,8 +56,7 @@ class TorchReader final : public OwnerReader {
   public:
     bool set_up() noexcept {
         const bool complete = torch_api::fetch(torch_);
-        has_lens_ =
-            complete && torch_.storage_address && torch_.storage_cdata && lens_.set_up(torch_);
+        has_lens_ = complete && torch_.storage_address && lens_.set_up(torch_);
         return complete;
     }
 
@@ -160,8 +159,8 @@ class TorchReader final : public OwnerReader {
         const ReadOutcome outcome = read_rest_of_storage(view.object(), reading);
         // A weak reference would be seen by the tensor's finalizers; torch refuses to swap tensors
         // that have one.
-        reading.goes_with_storage = reading.witness && torch_.storage_use_count &&
-                                    number_of(call(torch_.storage_use_count, address.get())) == 1;
+        reading.goes_with_storage =
+            reading.witness && number_of(call(torch_.storage_use_count, address.get())) == 1;
         return outcome;
     }
 

@@ -43,12 +43,16 @@ def on_alarm(*_arguments):
     raise DeadlineError
 
 
+def some_bytecodes():
+    for _ in range(1000):
+        pass
+
+
 def go_on_until_the_deadline(name):
     try:
         make_chain(1)
         gc.collect()
-        for _ in range(1000):
-            pass
+        some_bytecodes()
     except DeadlineError:
         print(name, "met its deadline")
 
@@ -85,8 +89,7 @@ def deadline_while_the_first_watch_starts():
     sys.setprofile(trip)
     try:
         cyclewatch.watch(devices="cpu")
-        for _ in range(1000):
-            pass
+        some_bytecodes()
     except DeadlineError:
         print("met its deadline")
     with cyclewatch.watch(devices="cpu") as watch:
@@ -111,8 +114,7 @@ def deadline_while_the_module_is_imported():
     try:
         # In C from the one to the other: no handler runs in between.
         list(map(operator.call, [interrupt, initialise]))
-        for _ in range(1000):
-            pass
+        some_bytecodes()
     except DeadlineError:
         print("met its deadline", hasattr(module, "start_watch"))
 
@@ -153,16 +155,16 @@ def callback_that_fails_with_its_frame_in_hand():
     with cyclewatch.observe_tensor_cycles(fail, devices="cpu"):
         make_chain(1)
         gc.collect()
-        for _ in range(1000):
-            pass
+        some_bytecodes()
     print("went on")
 
 
-def deadline_while_a_reader_runs():
-    def wait_for_alarm(owner):
-        signal.raise_signal(signal.SIGALRM)
-        return answer(owner)
+def wait_for_alarm(owner):
+    signal.raise_signal(signal.SIGALRM)
+    return answer(owner)
 
+
+def deadline_while_a_reader_runs():
     cyclewatch.register_owner(Owner, wait_for_alarm)
     signal.signal(signal.SIGALRM, on_alarm)
     with cyclewatch.watch(devices="cpu"):
@@ -193,16 +195,7 @@ def reader_that_ends_the_program():
             print("exit", exit.code, Closing.finished)
 
 
-def some_bytecodes():
-    for _ in range(1000):
-        pass
-
-
 def callback_after_ours_and_reader():
-    def wait_for_alarm(owner):
-        signal.raise_signal(signal.SIGALRM)
-        return answer(owner)
-
     cyclewatch.register_owner(Owner, wait_for_alarm)
     signal.signal(signal.SIGALRM, on_alarm)
     with cyclewatch.watch(devices="cpu"), another_gc_callback():
@@ -273,10 +266,6 @@ class LastHolder(Owner):
 
 
 def finalizer_that_stops_the_last_watch():
-    def wait_for_alarm(owner):
-        signal.raise_signal(signal.SIGALRM)
-        return answer(owner)
-
     cyclewatch.register_owner(LastHolder, wait_for_alarm)
     signal.signal(signal.SIGALRM, on_alarm)
     LastHolder.watch = cyclewatch.watch(devices="cpu")
