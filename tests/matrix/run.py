@@ -35,9 +35,7 @@ TESTS_WHERE_REFUSED = ["tests/integration/test_free_threaded.py"]
 TESTS_OF_TORCH = [
     "tests/integration/test_exactness.py",
     "tests/integration/run",
-    "tests/unit/test_torch_machinery.py",
-    "tests/unit/test_torch_reader.py",
-    "tests/unit/test_torch_storages.py",
+    "tests/unit/tensors",
 ]
 
 STRATEGY = """

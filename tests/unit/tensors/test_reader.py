@@ -12,18 +12,6 @@ import cyclewatch
 FLOAT = 4
 
 
-class Node:
-    """What loops are made of."""
-
-
-@pytest.fixture(autouse=True)
-def quiet_collector():
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
-
-
 def report_of(make):
     """The report after what `make` leaves behind was collected, and nothing but that."""
     gc.collect()
@@ -35,13 +23,6 @@ def report_of(make):
     del kept
     gc.collect()
     return report
-
-
-def in_loop(**held):
-    node = Node()
-    node.self = node
-    vars(node).update(held)
-    return node
 
 
 CALLS = []
@@ -86,7 +67,7 @@ class Wrapping(torch.Tensor):
     ],
     ids=["tensor", "parameter", "subclass", "storage"],
 )
-def test_owner_is_reported_with_its_bytes_and_no_python_of_it_runs(make_tensor, type_name):
+def test_owner_is_reported_with_its_bytes_and_no_python_of_it_runs(in_loop, make_tensor, type_name):
     CALLS.clear()
     report = report_of(lambda: in_loop(tensor=make_tensor()) and None)
     called = list(CALLS)
@@ -97,13 +78,13 @@ def test_owner_is_reported_with_its_bytes_and_no_python_of_it_runs(make_tensor, 
     assert called == []
 
 
-def test_tensor_tells_shape_and_dtype():
+def test_tensor_tells_shape_and_dtype(in_loop):
     report = report_of(lambda: in_loop(tensor=torch.zeros(2, 3, dtype=torch.float64)) and None)
     (owner,) = report.findings[0].owners
     assert (owner.shape, owner.dtype) == ((2, 3), "float64")
 
 
-def test_wrapper_subclass_owns_nothing_and_what_it_wraps_does():
+def test_wrapper_subclass_owns_nothing_and_what_it_wraps_does(in_loop):
     CALLS.clear()
     report = report_of(lambda: in_loop(tensor=Wrapping(torch.zeros(8))) and None)
     assert CALLS == []
@@ -111,7 +92,7 @@ def test_wrapper_subclass_owns_nothing_and_what_it_wraps_does():
     assert [owner.type for owner in report.findings[0].owners] == ["torch.Tensor"]
 
 
-def test_views_of_one_storage_are_counted_once():
+def test_views_of_one_storage_are_counted_once(in_loop):
     def make():
         base = torch.zeros(100)
         in_loop(base=base, head=base[:10], reshaped=base.view(10, 10), detached=base.detach())
@@ -121,7 +102,7 @@ def test_views_of_one_storage_are_counted_once():
     assert report.held_bytes == 100 * FLOAT
 
 
-def test_living_view_keeps_the_storage_so_that_no_byte_was_released():
+def test_living_view_keeps_the_storage_so_that_no_byte_was_released(in_loop):
     def make():
         base = torch.zeros(100)
         in_loop(tensor=base.detach())
@@ -133,7 +114,7 @@ def test_living_view_keeps_the_storage_so_that_no_byte_was_released():
 
 
 @pytest.mark.parametrize("device", ["meta", "cuda"])
-def test_tensor_without_memory_is_no_owner(device):
+def test_tensor_without_memory_is_no_owner(in_loop, device):
     def make():
         if device == "meta":
             in_loop(tensor=torch.zeros(100, device="meta"))
@@ -149,11 +130,11 @@ def test_tensor_without_memory_is_no_owner(device):
         assert watch.stats.owners == 0
 
 
-def test_empty_tensor_is_no_owner():
+def test_empty_tensor_is_no_owner(in_loop):
     assert report_of(lambda: in_loop(tensor=torch.zeros(0)) and None).stats.owners == 0
 
 
-def test_parts_of_a_sparse_tensor_are_the_owners():
+def test_parts_of_a_sparse_tensor_are_the_owners(in_loop):
     indices, values = torch.tensor([[0, 2]]), torch.zeros(2)
     inside = sum(part.untyped_storage().nbytes() for part in (indices, values))
     del indices, values
@@ -168,7 +149,7 @@ def test_parts_of_a_sparse_tensor_are_the_owners():
     assert report.held_bytes == inside
 
 
-def test_tensor_with_autograd_history_is_an_owner():
+def test_tensor_with_autograd_history_is_an_owner(in_loop):
     def make():
         weight = torch.zeros(4, requires_grad=True)
         in_loop(loss=(weight * 2).sum())
@@ -252,7 +233,7 @@ def test_hooks_of_two_kinds_are_cut_and_not_the_model():
     assert {cut.label for cut in finding.cuts} == {"__self__"}
 
 
-def test_tensor_in_the_gradient_of_a_parameter_is_reported():
+def test_tensor_in_the_gradient_of_a_parameter_is_reported(in_loop):
     def make():
         weight = torch.nn.Parameter(torch.zeros(4))
         weight.grad = torch.zeros(4)
@@ -261,7 +242,7 @@ def test_tensor_in_the_gradient_of_a_parameter_is_reported():
     assert report_of(make).held_bytes >= 4 * FLOAT
 
 
-def test_old_tensor_that_only_a_young_loop_held_dies_with_it_and_is_counted():
+def test_old_tensor_that_only_a_young_loop_held_dies_with_it_and_is_counted(in_loop):
     with cyclewatch.watch(devices="cpu", budget=1) as watch:
         tensor = torch.zeros(77)
         gc.collect()

@@ -21,25 +21,6 @@ FLOAT = 4
 CALLS = []
 
 
-class Node:
-    """What loops are made of."""
-
-
-@pytest.fixture(autouse=True)
-def quiet_collector():
-    gc.collect()
-    gc.disable()
-    CALLS.clear()
-    yield
-    gc.enable()
-
-
-def in_loop(**held):
-    node = Node()
-    node.self = node
-    vars(node).update(held)
-
-
 class Overriding(torch.Tensor):
     """A subclass whose functions are called through Python."""
 
@@ -74,7 +55,7 @@ class NotingFunctions(TorchFunctionMode):
 
 
 @pytest.mark.parametrize("subclass", [torch.Tensor, torch.nn.Parameter, Overriding])
-def test_mode_that_is_active_in_a_collection_sees_nothing_of_it(subclass):
+def test_mode_that_is_active_in_a_collection_sees_nothing_of_it(in_loop, subclass):
     with cyclewatch.watch(devices="cpu", budget=1) as watch:
         in_loop(tensor=torch.zeros(8).as_subclass(subclass))
         with NotingFunctions():
@@ -96,7 +77,7 @@ class NotingOperators(TorchDispatchMode):
 
 
 @pytest.mark.parametrize("dtype", [torch.float, torch.cfloat])
-def test_view_whose_base_was_written_to_is_not_brought_up_to_date(dtype):
+def test_view_whose_base_was_written_to_is_not_brought_up_to_date(in_loop, dtype):
     weight = torch.ones(3, requires_grad=True)
     with cyclewatch.watch(devices="cpu", budget=1) as watch, NotingOperators():
         buffer = torch.zeros(4, 3, dtype=dtype)
@@ -113,7 +94,7 @@ def test_view_whose_base_was_written_to_is_not_brought_up_to_date(dtype):
     assert after.grad_fn._sequence_nr() == before.grad_fn._sequence_nr() + 1
 
 
-def test_gradient_of_a_view_that_is_a_leaf_is_told():
+def test_gradient_of_a_view_that_is_a_leaf_is_told(in_loop):
     with cyclewatch.watch(devices="cpu", budget=1) as watch:
         leaf = torch.zeros(6)[3:].requires_grad_()
         leaf.sum().backward()
@@ -123,7 +104,7 @@ def test_gradient_of_a_view_that_is_a_leaf_is_told():
         assert watch.report().held_bytes == (6 + 3) * FLOAT
 
 
-def test_sizes_that_are_symbols_are_not_decided_upon():
+def test_sizes_that_are_symbols_are_not_decided_upon(in_loop):
     environment = ShapeEnv()
     dynamic = StatelessSymbolicContext(dynamic_sizes=[DimDynamic.DYNAMIC] * 2)
     real = torch.ones(6, 7)
@@ -138,7 +119,7 @@ def test_sizes_that_are_symbols_are_not_decided_upon():
         assert [str(guard.expr) for guard in environment.guards] == guards
 
 
-def test_storage_that_nobody_asked_for_is_met_by_nobody():
+def test_storage_that_nobody_asked_for_is_met_by_nobody(in_loop):
     base = torch.zeros(100)
     storages = [each for each in gc.get_objects() if type(each) is torch.UntypedStorage]
     with cyclewatch.watch(devices="cpu", budget=1) as watch:
@@ -153,7 +134,7 @@ def test_storage_that_nobody_asked_for_is_met_by_nobody():
 def test_gradient_that_lives_on_is_known_to_the_collector():
     saved = []
 
-    class Saving(Node):
+    class Saving:
         def __del__(self):
             saved.append(self.parameter)
 
@@ -168,7 +149,7 @@ def test_gradient_that_lives_on_is_known_to_the_collector():
     assert gc.is_tracked(saved[0].grad)
 
 
-def test_tensor_that_copies_on_its_first_write_is_not_copied():
+def test_tensor_that_copies_on_its_first_write_is_not_copied(in_loop):
     original = torch.zeros(100)
     clone = torch._lazy_clone(original)
     alias = clone[:1]

@@ -15,26 +15,8 @@ tells_who_holds_storages = pytest.mark.skipif(
 )
 
 
-class Node:
-    """What loops are made of."""
-
-
-@pytest.fixture(autouse=True)
-def quiet_collector():
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
-
-
-def in_loop(**held):
-    node = Node()
-    node.self = node
-    vars(node).update(held)
-
-
 @tells_who_holds_storages
-def test_nobody_holds_a_storage_that_a_collection_asked_for():
+def test_nobody_holds_a_storage_that_a_collection_asked_for(in_loop):
     # Autograd adds to a gradient in place only where it is the one that holds its storage.
     living = torch.zeros(100)
     address = torch._C._storage_address(living)
@@ -45,7 +27,7 @@ def test_nobody_holds_a_storage_that_a_collection_asked_for():
     assert torch._C._storage_Use_Count(address) == 1
 
 
-def count_after_the_end_of_tensors_whose_views_died():
+def count_after_the_end_of_tensors_whose_views_died(in_loop):
     living = [torch.zeros(4) for _ in range(50)]
     for tensor in living:
         in_loop(view=tensor[1:])
@@ -56,12 +38,12 @@ def count_after_the_end_of_tensors_whose_views_died():
     return gc.get_count()[0], len(made_since)
 
 
-def test_end_of_a_storage_moves_no_collection():
+def test_end_of_a_storage_moves_no_collection(in_loop):
     gc.callbacks.append(lambda *_: None)  # any entry makes the collector make objects
     try:
-        without = count_after_the_end_of_tensors_whose_views_died()
+        without = count_after_the_end_of_tensors_whose_views_died(in_loop)
         with cyclewatch.watch(devices="cpu", budget=1) as watch:
-            assert count_after_the_end_of_tensors_whose_views_died() == without
+            assert count_after_the_end_of_tensors_whose_views_died(in_loop) == without
         assert watch.stats.owners == 50
     finally:
         gc.callbacks.pop()
@@ -70,7 +52,7 @@ def test_end_of_a_storage_moves_no_collection():
 @tells_who_holds_storages
 def test_dying_tensor_may_be_swapped():
     # As Module.half() does with torch.__future__.set_swap_module_params_on_conversion(True).
-    class Offloading(Node):
+    class Offloading:
         def __del__(self):
             torch.utils.swap_tensors(self.parameter, torch.nn.Parameter(torch.ones(3)))
             swapped.append(self.parameter.numel())
@@ -89,7 +71,7 @@ def test_dying_tensor_may_be_swapped():
 def test_tensor_that_a_finalizer_saves_is_not_reported():
     saved = []
 
-    class Saving(Node):
+    class Saving:
         def __del__(self):
             saved.append(self.tensor)
 
