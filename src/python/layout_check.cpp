@@ -86,13 +86,10 @@ class Samples {
     // Throws std::bad_alloc where there is no memory for them, and Interrupted where something else
     // was raised that is not theirs: that proves nothing.
     Samples() : names_(steal(PyDict_New())) {
-        if (names_) {
-            const auto run = [this] {
-                return PyRun_String(kSamples, Py_file_input, names_.get(), names_.get());
-            };
-            made_ = static_cast<bool>(steal(let_others_run(run))) && find_all();
-        }
-        if (PyErr_Occurred() != nullptr) {
+        const auto run = [this] {
+            return PyRun_String(kSamples, Py_file_input, names_.get(), names_.get());
+        };
+        if (!names_ || !steal(let_others_run(run)) || !find_all()) {
             give_up();
         }
     }
@@ -100,8 +97,6 @@ class Samples {
     Samples& operator=(const Samples&) = delete;
     ~Samples() { let_go(); }
 
-    // If it is false, no sample can be had.
-    [[nodiscard]] bool made() const noexcept { return made_; }
     // Borrowed. `name` is one of kSampleNames.
     [[nodiscard]] PyObject* get(std::string_view name) const {
         return found_[static_cast<std::size_t>(std::ranges::find(kSampleNames, name) -
@@ -124,8 +119,12 @@ class Samples {
         return true;
     }
 
+    // Where memory runs out, CPython's compiler and frames may fail without any error, or with a
+    // SystemError that says so.
     [[noreturn]] void give_up() {
-        const bool out_of_memory = PyErr_ExceptionMatches(PyExc_MemoryError) != 0;
+        const bool out_of_memory = PyErr_Occurred() == nullptr ||
+                                   PyErr_ExceptionMatches(PyExc_MemoryError) != 0 ||
+                                   PyErr_ExceptionMatches(PyExc_SystemError) != 0;
         {
             const ErrorStash stash;
             let_go();
@@ -154,7 +153,6 @@ class Samples {
 
     OwnedRef names_;
     std::array<PyObject*, kSampleNames.size()> found_{};
-    bool made_ = false;
 };
 
 struct Expected {
@@ -288,7 +286,7 @@ LayoutCheck prove() {
     }
     const Samples samples;
     for (const Proof& proof : kProofs) {
-        if (!samples.made() || !proof.works(samples)) {
+        if (!proof.works(samples)) {
             check.unreliable |= proof.layout;
             check.reason += (check.reason.empty() ? "" : ", ") + std::string(proof.name);
         }

@@ -66,7 +66,7 @@ def test_clocks_that_run_backwards_cost_no_finding(main_interpreter, tmp_path, b
         ("cpp", "render", 83),
         ("cpp", "save", 29),
         ("cpp", "load", 7),
-        ("python", "start", 111),
+        ("python", "start", 13),
         ("python", "collect", 13),
         ("python", "write", 1),
         ("python", "stop", 1),

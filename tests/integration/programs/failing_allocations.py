@@ -97,9 +97,9 @@ class Life:
         before = watch.report().held_bytes
         leak()
         gc.collect()
-        found = watch.report().held_bytes - before
+        report = watch.report()
         watch.stop()
-        return found
+        return report.held_bytes - before, report.findings[0].to_text()
 
 
 def stop_failing():
@@ -126,8 +126,11 @@ def live(first, last):
     finally:
         stop_failing()
     gc.collect()  # what a collection left that could not even begin
-    if life.after() != 3 * KIB:
+    found, described = life.after()
+    if found != 3 * KIB:
         raise AssertionError("the next leak was not found")
+    if ".handlers" not in described:
+        raise AssertionError(f"the names went missing: {described}")
 
 
 def in_child(first, last):
