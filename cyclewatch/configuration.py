@@ -60,7 +60,7 @@ def read_configuration() -> None:
     except OSError as error:
         if _native.came_from_signal_handler(error):
             raise  # a TimeoutError of the program's, say
-        _log(f"{error.filename}: {error.strerror}; it is not used")
+        _log(f"{error.filename}: {error.strerror}; cyclewatch does not use it")
         return
     if found == _in_force:
         return
@@ -77,7 +77,7 @@ def read_configuration() -> None:
         if _native.came_from_signal_handler(error):
             raise
         _native.configure("{}")
-        _log(f"{path}: {error}; nothing in it is used")
+        _log(f"{path}: {error}; cyclewatch uses nothing in it")
         return
     for name in table.keys() - lists:
         problems.append(f'there is no key "{name}"; the keys are {", ".join(_LISTS)}')

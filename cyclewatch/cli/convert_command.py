@@ -22,7 +22,7 @@ _OTHER_SUFFIXES = {"gv": "dot", "htm": "html"}
 
 def main(arguments: argparse.Namespace) -> int:
     """Write each report and print where."""
-    to = arguments.to or _format_of(arguments.output)
+    to = arguments.to or _format_of(arguments.output, "say --to, or end")
     loaded = inputs.load(arguments.files)
     targets = [_target(each.name, arguments.output, to) for each in loaded]
     if len(set(targets)) < len(targets):
@@ -61,16 +61,16 @@ def rendered(report: cyclewatch.Report, to: str) -> str | bytes:
 
 def format_or_json(output: str | None) -> str:
     """The format that the name of `output` says; JSON for standard output."""
-    return "json" if output in (None, "-") else _format_of(output)
+    return "json" if output in (None, "-") else _format_of(output, "end")
 
 
-def _format_of(output: str | None) -> str:
+def _format_of(output: str | None, remedy: str) -> str:
     suffix = (output or "").rpartition(".")[2].lower()
     for name, known in _SUFFIXES.items():
         if suffix in (known, *(other for other, to in _OTHER_SUFFIXES.items() if to == name)):
             return name
     raise Failure(
-        f"which format? Say --to, or end the name of --output in one of "
+        f"the format is not known; {remedy} the name of --output in one of "
         f"{', '.join('.' + suffix for suffix in _SUFFIXES.values())}",
         Status.USAGE,
     )

@@ -92,7 +92,7 @@ def seconds(word: str) -> float:
     except ValueError:
         value = 0.0
     if not 0.001 <= value <= 1e9:
-        raise ValueError(f"a number of seconds, not {word!r}")
+        raise ValueError(f"a number of seconds from 0.001 to 1e9, not {word!r}")
     return value
 
 

@@ -64,7 +64,7 @@ def show(text: str, color: str = "auto") -> None:
 def raw(contents: str | bytes) -> None:
     """Print a document whose format takes care of itself: JSON, HTML and so on."""
     if sys.stdout is None:
-        return
+        raise Failure("cannot write to standard output: it is closed")
     data = contents.encode("utf-8") if isinstance(contents, str) else contents
     with _output():
         sys.stdout.flush()

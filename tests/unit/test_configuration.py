@@ -210,9 +210,9 @@ def test_ignore_takes_texts_and_needs_a_reason():
         ("ignore = 3\n", "/cyclewatch.toml: the file.ignore is not a list"),
         ("[[ignore]]\npattern = 'unknown'\n", "/cyclewatch.toml: ignore[0]: a reason is missing"),
         ("[[pattern]]\nid = 1979-05-27\n", "/cyclewatch.toml: pattern[0] needs title"),
-        ("[[pattern]]\nid = nan\n", "nothing in it is used"),
-        ("a = " + "[" * 2000 + "]" * 2000, "nothing in it is used"),
-        ("\udcff", "nothing in it is used"),
+        ("[[pattern]]\nid = nan\n", "cyclewatch uses nothing in it"),
+        ("a = " + "[" * 2000 + "]" * 2000, "cyclewatch uses nothing in it"),
+        ("\udcff", "cyclewatch uses nothing in it"),
     ],
 )
 def test_a_bad_file_costs_one_sentence_and_the_watch_goes_on(project, text, complaint):

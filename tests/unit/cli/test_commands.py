@@ -85,7 +85,8 @@ def test_inputs_are_files_folders_globs_and_standard_input(command, report, tmp_
         (["shwo"], 2, "shwo"),
         ([], 2, "no command given"),
         (["show", "--width", "3", "x"], 2, "columns"),
-        (["convert", "report.json"], 2, "--to"),
+        (["convert", "report.json"], 2, "not known; say --to, or end the name of --output in"),
+        (["merge", "report.json", "-o", "x.doc"], 2, "not known; end the name of --output in"),
         (["convert", "report.json", "-o", "x.doc"], 2, ".heapsnapshot"),
         (["convert", "report.json", "-o", "text.json/x/", "-t", "dot"], 3, "text.json/x/"),
         (["verify", "report.json", "report.json"], 2, "--expect"),
@@ -99,6 +100,7 @@ def test_inputs_are_files_folders_globs_and_standard_input(command, report, tmp_
         (["show", "--frob", "x"], 2, "unknown arguments: --frob; see cyclewatch show --help"),
         (["run", "-m"], 2, "module"),
         (["run", "--budget", "7", "x.py"], 2, "share"),
+        (["run", "--collect-every", "1e300", "x.py"], 2, "seconds from 0.001 to 1e9, not '1e300'"),
     ],
 )
 def test_mistakes_are_named(command, report, tmp_path, words, status, sentence):

@@ -156,7 +156,9 @@ def test_a_pager_that_has_seen_enough_changes_no_status(report, tmp_path, words,
 
 def test_streams_that_are_closed_or_full_are_told_of_or_done_without(report, tmp_path):
     assert in_shell('"$@" >&-', tmp_path, "show", report) == (0, "")
-    assert in_shell('"$@" >&-', tmp_path, "merge", report) == (0, "")
+    nowhere = "cyclewatch: cannot write to standard output: it is closed\n"
+    assert in_shell('"$@" >&-', tmp_path, "merge", report) == (3, nowhere)
+    assert in_shell('"$@" >&-', tmp_path, "show", report, "--json") == (3, nowhere)
     assert in_shell('"$@" 2>&-', tmp_path, "show", "missing.json") == (3, "")
     assert in_shell('"$@" 2>/dev/full', tmp_path, "show", "missing.json") == (3, "")
     closed = "cyclewatch: cannot read standard input: it is closed\n"
