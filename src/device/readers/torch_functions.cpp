@@ -124,6 +124,7 @@ bool fetch(TorchFunctions& torch) noexcept {
     torch.is_inference = from_dict(torch.tensor_base, "is_inference");
     torch.version = from_dict(torch.tensor_base, "_version");
     torch.is_leaf = from_dict(torch.tensor_base, "is_leaf");
+    torch.retains_grad = from_dict(torch.tensor_base, "retains_grad");
     torch.grad = from_dict(torch.tensor_base, "grad");
     torch.use_count = from_dict(torch.tensor_base, "_use_count");
     torch.shape = from_dict(torch.tensor_base, "shape");

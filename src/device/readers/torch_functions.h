@@ -36,6 +36,7 @@ struct TorchFunctions {
     OwnedRef is_inference;                 // TensorBase.is_inference
     OwnedRef version;                      // TensorBase._version (getset)
     OwnedRef is_leaf;                      // TensorBase.is_leaf (getset)
+    OwnedRef retains_grad;                 // TensorBase.retains_grad (getset)
     OwnedRef grad;                         // TensorBase.grad (getset)
     OwnedRef use_count;                    // TensorBase._use_count; missing in old versions
     OwnedRef shape;                        // TensorBase.shape (getset)

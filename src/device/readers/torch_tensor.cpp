@@ -173,8 +173,9 @@ class TorchReader final : public OwnerReader {
              number_of(get(torch_.version, tensor)) != 0)) {
             return false;
         }
-        // Asked of anything but a leaf, torch would issue a warning, in Python.
-        return torch_.is_leaf && torch_.grad && get(torch_.is_leaf, tensor).get() == Py_True;
+        // Asked of a tensor that is to have none, torch would issue a warning, in Python.
+        return get(torch_.is_leaf, tensor).get() == Py_True ||
+               get(torch_.retains_grad, tensor).get() == Py_True;
     }
 
     // A gradient hangs off its tensor in C++, where neither a graph nor the collector sees it.

@@ -288,6 +288,28 @@ def test_gradient_is_counted_with_its_parameter():
     assert count_tensors_known_to_the_collector() == tracked - 1
 
 
+def test_gradient_that_was_asked_to_be_kept_is_counted_with_its_activation():
+    activation = torch.ones(10, requires_grad=True) * 2
+    activation.retain_grad()
+    activation.sum().backward()
+    activation.itself = activation
+    with cyclewatch.watch(devices=("cpu",)) as watch:
+        del activation
+        gc.collect()
+    assert watch.report().held_bytes == 2 * 10 * FLOAT
+
+
+@pytest.mark.filterwarnings("error")
+def test_activation_whose_gradient_went_is_not_asked_for_it():
+    activation = torch.ones(10, requires_grad=True) * 2
+    activation.sum().backward()
+    activation.itself = activation
+    with cyclewatch.watch(devices=("cpu",)) as watch:
+        del activation
+        gc.collect()
+    assert watch.report().held_bytes == 10 * FLOAT
+
+
 def test_gradient_that_lives_on_is_not_counted_as_released():
     parameter = torch.nn.Parameter(torch.ones(10))
     parameter.grad = torch.ones(10)
