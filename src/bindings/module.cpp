@@ -12,6 +12,7 @@
 #include "bindings/bind_watch.h"
 #include "bindings/forks.h"
 #include "compat/features.h"
+#include "python/layout_check.h"
 
 namespace {
 
@@ -106,4 +107,10 @@ PYBIND11_MODULE_EXEC(_native, module) {
     cyclewatch::bindings::bind_watch(module);
     cyclewatch::bindings::bind_program(module);
     refuse_to_pickle(module);
+    if (!cyclewatch::python::prepare_layout_check()) {
+        if (PyErr_ExceptionMatches(PyExc_MemoryError) == 0) {
+            throw pybind11::error_already_set();
+        }
+        PyErr_Clear();  // the first watch tries again
+    }
 }

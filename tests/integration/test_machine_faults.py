@@ -79,9 +79,11 @@ def test_memory_that_runs_out_ends_no_program(
     main_interpreter, tmp_path, failing_allocator, whose, part, stride
 ):
     debug = "d" in sys.abiflags
-    if (main_interpreter.free_threaded or debug) and (whose, part) == ("python", "start"):
-        # 3.13.5t's and 3.14.10d's did.
-        pytest.skip("CPython's compiler, which the check of layouts calls, crashes on some of them")
+    of_3_13 = sys.version_info[:2] == (3, 13)
+    odd = main_interpreter.free_threaded or debug or sys.version_info[2] == 0
+    if of_3_13 and odd and (whose, part) == ("python", "start"):
+        # A `class` does in 3.13.0 and 3.13.5t, a dict that outlives its object in 3.13d.
+        pytest.skip("what the check of layouts makes ends this CPython by itself on some of them")
     if debug and (whose, part) == ("python", "collect"):
         pytest.skip("the interpreter's own assertions end the process, in its module logging")
     every = os.environ.get("CYCLEWATCH_EVERY_ALLOCATION")
