@@ -72,10 +72,16 @@ OwnerDetector::OutsideEntry& OwnerDetector::outside_entry(PyObject* object) {
     }
 }
 
+void OwnerDetector::keep(OutsideEntry& entry, std::vector<PyObject*>& list) {
+    detection_->held.push_back(python::borrow(entry.object));
+    ++entry.references;  // that one is accounted for as well
+    list.push_back(entry.object);
+}
+
 void OwnerDetector::count_reference(OutsideEntry& entry) {
     // Once every reference to it is accounted for, nothing alive holds it: it dies too.
     if (static_cast<Py_ssize_t>(++entry.references) == Py_REFCNT(entry.object)) {
-        dying_.push_back(entry.object);
+        keep(entry, dying_);
     }
 }
 
@@ -93,7 +99,7 @@ void OwnerDetector::look_at(PyObject* target) {
     }
     OutsideEntry& entry = outside_entry(target);
     if (entry.references == 0 && type.verdict == Verdict::owner) {
-        outside_owners_.push_back(target);
+        keep(entry, outside_owners_);
     }
     latest_ = target;
     latest_entry_ = &entry;
@@ -155,6 +161,7 @@ void OwnerDetector::detect(const collector::CondemnedSet& condemned,
                            Detection& detection) {
     condemned_ = &condemned;
     registry_ = &registry;
+    detection_ = &detection;
     ++round_;
     outside_count_ = 0;
     latest_ = nullptr;

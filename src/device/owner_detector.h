@@ -13,6 +13,7 @@
 
 #include "collector/condemned_set.h"
 #include "device/owner_registry.h"
+#include "python/references.h"
 #include "python/type_traversal.h"
 
 namespace cyclewatch::device {
@@ -22,12 +23,15 @@ struct DetectedOwner {
     OwnerReader* reader = nullptr;  // of the registry
 };
 
-// What one pass over the condemned set found; borrowed references throughout.
+// What one pass over the condemned set found; borrowed references, but for `held`.
 struct Detection {
     std::vector<DetectedOwner> owners;  // inside the set first, in the set's order
     std::vector<PyObject*> dependents;  // outside objects whose every reference comes from the
                                         // set or from other dependents: they die with it; and
                                         // owners that may, see OwnerReader::hidden_references()
+    // The outside objects above, and others. A tp_traverse that lies shows what goes once it
+    // returns, or when it is called again. Letting go of one may run Python then.
+    std::vector<python::OwnedRef> held;
 };
 
 class OwnerDetector {
@@ -53,7 +57,7 @@ class OwnerDetector {
         Verdict verdict = Verdict::inert;
     };
 
-    // How many references from the dying objects reach one object outside the set.
+    // How many references from the dying objects, and ours, reach one object outside the set.
     struct OutsideEntry {
         PyObject* object = nullptr;
         std::uint32_t references = 0;
@@ -65,6 +69,8 @@ class OwnerDetector {
     OutsideEntry& outside_entry(PyObject* object);
     void grow_outside();
     void look_at(PyObject* target);
+    // Puts an object outside the set on one of the lists below.
+    void keep(OutsideEntry& entry, std::vector<PyObject*>& list);
     void count_reference(OutsideEntry& entry);
     void visit_references(PyObject* object, const TypeEntry& type);
     static int visit(PyObject* target, void* self) noexcept;
@@ -73,6 +79,7 @@ class OwnerDetector {
 
     const collector::CondemnedSet* condemned_ = nullptr;
     const OwnerRegistry* registry_ = nullptr;
+    Detection* detection_ = nullptr;  // to be filled
     std::uint32_t round_ = 0;
     std::array<TypeEntry, 512> types_{};
     const TypeEntry* latest_type_ = types_.data();  // neighbours are often of one type

@@ -155,6 +155,7 @@ std::unique_ptr<Catch> Pipeline::inspect(const collector::CondemnedSet& condemne
         PyErr_Clear();
     }
     // The user's code last: from here on nothing borrowed is looked at.
+    detection.held.clear();
     std::size_t position = objects.size() - user_read.size();
     for (const UserReadOwner& owner : user_read) {
         readings.add(owner.object.get(), *owner.reader, position++);

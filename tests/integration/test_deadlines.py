@@ -33,6 +33,12 @@ def test_deadline_that_comes_while_a_reader_runs_reaches_the_program(interpreter
     assert outcome.stdout.splitlines() == ["reader met its deadline"]
 
 
+@pytest.mark.parametrize("language", ["c", "python"])
+def test_interrupt_while_an_owner_is_read_costs_no_owner(interpreter, language):
+    outcome = interpreter.run(PROGRAM, f"interrupt_while_a_reader_in_{language}_answers")
+    assert outcome.stdout == "interrupted 24 {}\n"
+
+
 def test_deadline_that_comes_while_the_first_watch_starts_reaches_the_program(interpreter):
     outcome = interpreter.run(PROGRAM, "deadline_while_the_first_watch_starts")
     # And the next watch knows names: the proof of the layouts was not taken for failed.

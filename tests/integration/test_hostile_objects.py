@@ -30,6 +30,8 @@ LYING_TYPES = {
     "Halfway": (8, [NODE]),
     "Collecting": (24, ["Collecting.first -> Node.liar -> Collecting", NODE]),
     "Allocating": (24, ["Allocating.first -> Node.liar -> Allocating", NODE]),
+    "Fleeting": (24, ["Fleeting.first -> Node.liar -> Fleeting", NODE]),
+    "Renewing": (24, [NODE, "Renewing.first -> Node.liar -> Renewing"]),
 }
 OBJECTS = {
     "every_special_method": (8, None),

@@ -28,9 +28,20 @@ void clear_error() {
     PyErr_Clear();
 }
 
+// Signals that have come are handled now, so that what a handler raises does not come up in what is
+// asked next, and cost its answer. Nothing is asked twice: it may be a deadline for what hangs.
+void let_handlers_run() {
+    if (python::let_others_run([] { return PyErr_CheckSignals(); }) != 0) {
+        python::keep_for_later();
+    }
+}
+
 std::string text_of(PyObject* object) {
+    // Of a plain text that is itself, where PyObject_Str() would look for signals.
     const OwnedRef text =
-        python::steal(python::let_others_run([&] { return PyObject_Str(object); }));
+        PyUnicode_CheckExact(object)
+            ? python::borrow(object)
+            : python::steal(python::let_others_run([&] { return PyObject_Str(object); }));
     const bool is_long = text && PyUnicode_GET_LENGTH(text.get()) > kLongestText;
     const OwnedRef beginning =
         is_long ? python::steal(PyUnicode_Substring(text.get(), 0, kLongestText)) : OwnedRef();
@@ -176,6 +187,7 @@ ReadOutcome RegisteredReader::read(PyObject* object, OwnerReading& reading) noex
             return ReadOutcome::owns_nothing;
         }
         const OwnedRef reader = python::borrow(entry->reader.get());
+        let_handlers_run();
         const OwnedRef answer = python::steal(
             python::let_others_run([&] { return PyObject_CallOneArg(reader.get(), object); }));
         if (!answer) {

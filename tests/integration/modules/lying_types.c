@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Types that break the rules of tp_traverse, each in one way. Every one has two references,
- * `first` and `second`; make(kind, first) returns an object of the kind, untracked(kind, first)
- * one that the collector does not know, so that whoever follows references is the only visitor. */
+ * `first` and `second`, and one to what its tp_traverse makes; make(kind, first) returns an object
+ * of the kind, untracked(kind, first) one that the collector does not know, so that whoever follows
+ * references is the only visitor. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 typedef struct {
     PyObject_HEAD PyObject* first;
     PyObject* second;
+    PyObject* made;
 } Liar;
 
 /* How often any of the functions below was called. */
@@ -63,9 +65,27 @@ static int allocating(Liar* self, visitproc visit, void* arg) {
     return honest(self, visit, arg);
 }
 
+/* Shows an object that is gone when this returns. */
+static int fleeting(Liar* self, visitproc visit, void* arg) {
+    PyObject* const set = PySet_New(NULL);
+    const int result = set != NULL ? visit(set, arg) : 0;
+    Py_XDECREF(set);
+    return result != 0 ? result : honest(self, visit, arg);
+}
+
+/* Shows an object that is gone when this is called again. */
+static int renewing(Liar* self, visitproc visit, void* arg) {
+    PyObject* const old = self->made;
+    self->made = PySet_New(NULL);
+    Py_XDECREF(old);
+    Py_VISIT(self->made);
+    return honest(self, visit, arg);
+}
+
 static int clear(Liar* self) {
     Py_CLEAR(self->first);
     Py_CLEAR(self->second);
+    Py_CLEAR(self->made);
     return 0;
 }
 
@@ -97,6 +117,8 @@ static const Kind kinds[] = {
     {"lying_types.Halfway", (traverseproc)halfway},
     {"lying_types.Collecting", (traverseproc)collecting},
     {"lying_types.Allocating", (traverseproc)allocating},
+    {"lying_types.Fleeting", (traverseproc)fleeting},
+    {"lying_types.Renewing", (traverseproc)renewing},
 };
 
 static PyObject* make_type(const Kind* kind) {
@@ -128,6 +150,7 @@ static Liar* new_liar(PyObject* args) {
         Py_INCREF(first);
         self->first = first;
         self->second = NULL;
+        self->made = NULL;
     }
     return self;
 }

@@ -171,6 +171,28 @@ def deadline_while_a_reader_runs():
         go_on_until_the_deadline("reader")
 
 
+def interrupt_while_an_owner_is_read(reader):
+    """The signal has come before the collection, and nothing looks at it until the reader runs."""
+    Owner.described = {"device": "cpu", "nbytes": 8}
+    cyclewatch.register_owner(Owner, reader)
+    interrupt = functools.partial(ctypes.pythonapi.PyErr_SetInterruptEx, signal.SIGINT)
+    with cyclewatch.watch(devices="cpu") as watch:
+        make_chain(3)
+        try:
+            list(map(operator.call, (interrupt, gc.collect)))
+            some_bytecodes()
+        except KeyboardInterrupt:
+            print("interrupted", watch.report().held_bytes, dict(watch.stats.skipped))
+
+
+def interrupt_while_a_reader_in_c_answers():
+    interrupt_while_an_owner_is_read(operator.attrgetter("described"))
+
+
+def interrupt_while_a_reader_in_python_answers():
+    interrupt_while_an_owner_is_read(answer)
+
+
 class Closing(Owner):
     finished = 0
 

@@ -211,11 +211,13 @@ def monitoring():
 
 
 def freezing():
+    gc.collect()
+    before = len(gc.get_objects())
     loop()
     gc.freeze()
-    print(gc.collect(), gc.get_freeze_count() > 0)
+    print(gc.collect(), gc.get_freeze_count() - before)
     gc.unfreeze()
-    print(gc.collect() > 0)
+    print(gc.collect(), gc.get_freeze_count())
 
 
 def switched_off():
@@ -227,12 +229,13 @@ def switched_off():
 
 
 def saving_everything():
+    gc.collect()
     gc.set_debug(gc.DEBUG_SAVEALL)
     loop()
-    print(gc.collect() > 0, len(gc.garbage) > 0)
+    print(gc.collect(), sorted(type(kept).__name__ for kept in gc.garbage))
     gc.set_debug(0)
     gc.garbage.clear()
-    print(gc.collect() > 0, gc.garbage)
+    print(gc.collect(), gc.garbage)
 
 
 def other_watchers():

@@ -59,6 +59,8 @@ for kind in (
     lying_types.Halfway,
     lying_types.Collecting,
     lying_types.Allocating,
+    lying_types.Fleeting,
+    lying_types.Renewing,
 ):
     ACTS[kind.__name__] = act_of(kind, in_a_loop, beside_a_loop)
 
