@@ -13,6 +13,7 @@ from cyclewatch._native import (
     Report,
     Sighting,
     Stats,
+    Variant,
     __version__,
 )
 from cyclewatch.assertions import assert_no_tensor_cycles
@@ -42,6 +43,7 @@ __all__ = [
     "Stats",
     "TensorCycleError",
     "TensorCycleWarning",
+    "Variant",
     "Watch",
     "__version__",
     "assert_no_tensor_cycles",

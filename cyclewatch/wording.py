@@ -29,12 +29,21 @@ def short_title(title: str) -> str:
 def one_line(finding: Finding) -> str:
     """What a list of failures shows of `finding`: ``Engine._handlers[0] -> ... keeps 4.0 MiB``."""
     title = short_title(clean_text(finding.title))
-    return f"{title} keeps {format_bytes(finding.held_bytes)}"
+    return f"{title} keeps {format_bytes(reached_bytes(finding))}"
+
+
+def reached_bytes(finding: Finding) -> int:
+    """Bytes that become free once `finding` and all findings that share its memory are fixed."""
+    return finding.held_bytes + finding.shared_bytes
 
 
 def failure_text(findings: Sequence[Finding], report_path: str | None = None) -> str:
     """Why a test failed: one line that stands alone, then the cards, heaviest first."""
-    heaviest = sorted(findings, key=lambda finding: finding.held_bytes, reverse=True)
+    heaviest = sorted(
+        findings,
+        key=lambda finding: (reached_bytes(finding), finding.held_bytes),
+        reverse=True,
+    )
     first = one_line(heaviest[0])
     if len(heaviest) > 1:
         first += f" (and {len(heaviest) - 1} more)"

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import cyclewatch
+from cyclewatch.wording import reached_bytes
 
 
 class Change(NamedTuple):
@@ -34,11 +35,39 @@ KINDS = ("new", "grown", "shrunk", "gone", "same")
 
 
 def compare(before: cyclewatch.Report, after: cyclewatch.Report) -> list[Change]:
-    """One change per signature, the largest difference in bytes first."""
-    old = {finding.signature: finding for finding in before.findings}
-    new = {finding.signature: finding for finding in after.findings}
-    changes = [_change(old.get(key), new.get(key)) for key in {**new, **old}]
+    """One change per finding, the largest difference in bytes first."""
+    changes = [_change(old, new) for old, new in _pairs(before, after)]
     return sorted(changes, key=lambda each: (-abs(each.bytes_after - each.bytes_before), each))
+
+
+def kinds_by_signature(before: cyclewatch.Report, after: cyclewatch.Report) -> dict[str, str]:
+    """What became of each signature; of several in one finding, some may be gone."""
+    kinds = {}
+    for old, new in _pairs(before, after):
+        kind = _change(old, new).kind
+        earlier = old.signatures if old else []
+        later = new.signatures if new else []
+        kinds.update(dict.fromkeys(earlier, "gone"))
+        kinds.update({each: kind if each in earlier else "new" for each in later})
+    return kinds
+
+
+Pair = tuple["cyclewatch.Finding | None", "cyclewatch.Finding | None"]
+
+
+def _pairs(before: cyclewatch.Report, after: cyclewatch.Report) -> list[Pair]:
+    """Each finding before and after: the same one if the two have a signature in common."""
+    left = list(before.findings)
+    pairs: list[Pair] = []
+    for new in after.findings:
+        old = next((each for each in left if _is_same(each, new)), None)
+        left = [each for each in left if each is not old]
+        pairs.append((old, new))
+    return pairs + [(old, None) for old in left]
+
+
+def _is_same(one: cyclewatch.Finding, other: cyclewatch.Finding) -> bool:
+    return not set(one.signatures).isdisjoint(other.signatures)
 
 
 def _change(old: cyclewatch.Finding | None, new: cyclewatch.Finding | None) -> Change:
@@ -47,13 +76,13 @@ def _change(old: cyclewatch.Finding | None, new: cyclewatch.Finding | None) -> C
     return Change(
         known.signature,
         known.title,
-        old.held_bytes if old else 0,
-        new.held_bytes if new else 0,
+        reached_bytes(old) if old else 0,
+        reached_bytes(new) if new else 0,
         old.occurrences if old else 0,
         new.occurrences if new else 0,
     )
 
 
 def held_in_loops(report: cyclewatch.Report) -> int:
-    """Bytes of all findings together."""
-    return sum(finding.held_bytes for finding in report.findings)
+    """Bytes of all findings together, each storage once."""
+    return sum(finding.attributed_bytes for finding in report.findings)

@@ -32,7 +32,7 @@ def main(arguments: argparse.Namespace) -> int:
         finding
         for each in loaded
         for finding in each.report.findings
-        if finding.signature == subject
+        if subject in finding.signatures
     ]
     if not found:
         raise Failure(

@@ -30,7 +30,7 @@ def main(arguments: argparse.Namespace) -> int:
             terminal.show(_as_text(each.report, arguments, columns), arguments.color)
     wanted = set(arguments.signature or ())
     for each in loaded:
-        wanted -= {finding.signature for finding in each.report.findings}
+        wanted.difference_update(*(finding.signatures for finding in each.report.findings))
     if wanted:
         terminal.complain(f"no finding has the signature {', '.join(sorted(wanted))}")
         return Status.NO
@@ -42,7 +42,7 @@ def _chosen(report: cyclewatch.Report, arguments: argparse.Namespace) -> list[in
     ranks = [
         rank
         for rank, finding in enumerate(report.findings, 1)
-        if not arguments.signature or finding.signature in arguments.signature
+        if not arguments.signature or not set(arguments.signature).isdisjoint(finding.signatures)
     ]
     return ranks[: arguments.top]
 

@@ -19,7 +19,7 @@ def main(arguments: argparse.Namespace) -> int:
     if not arguments.expect:
         raise Failure("--expect SIGNATURE says what has to be gone", Status.USAGE)
     before, after = inputs.load_pair(arguments.before, arguments.after)
-    kinds = {each.signature: each.kind for each in comparison.compare(before, after)}
+    kinds = comparison.kinds_by_signature(before, after)
     gone = {signature: kinds.get(signature, "absent") for signature in arguments.expect}
     held = (comparison.held_in_loops(before), comparison.held_in_loops(after))
     verified = set(gone.values()) == {"gone"} and held[1] < held[0]

@@ -117,14 +117,15 @@ def first_baseline(loops: Iterable[Loop]) -> Baseline:
     """The baseline of a project that has none: all that is new in this run."""
     entries: dict[str, Entry] = {}
     for loop in loops:
-        entry = Entry(loop["occurrences"], loop["nodeid"], loop["title"], FIRST_REASON)
-        earlier = entries.get(loop["signature"])
-        if earlier is not None:
-            # Tests run in any order under xdist: the first by name is the same in every run.
-            entry = replace(
-                entry, count=entry.count + earlier.count, test=min(entry.test, earlier.test)
-            )
-        entries[loop["signature"]] = entry
+        for signature, count in loop["signatures"].items():
+            entry = Entry(count, loop["nodeid"], loop["title"], FIRST_REASON)
+            earlier = entries.get(signature)
+            if earlier is not None:
+                # Tests run in any order under xdist: the first by name is the same in every run.
+                entry = replace(
+                    entry, count=entry.count + earlier.count, test=min(entry.test, earlier.test)
+                )
+            entries[signature] = entry
     return Baseline(entries)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from cyclewatch._native import clean_text
+from cyclewatch.wording import reached_bytes
 
 if TYPE_CHECKING:
     import pytest
@@ -35,8 +36,12 @@ class Loop(TypedDict):
     pattern: str
     headline: str
     card: str
+    # Shared bytes included; of attributed bytes, each storage counts in one loop only.
     held_bytes: int
+    attributed_bytes: int
     occurrences: int
+    # How many of the occurrences have each of the finding's signatures.
+    signatures: dict[str, int]
     verdict: str
     reason: str
     # The test and its phase; an empty nodeid means that it could not be told.
@@ -59,8 +64,10 @@ def loop_of(
         pattern=finding.pattern,
         headline=clean_text(finding.headline),
         card=finding.to_text(),
-        held_bytes=finding.held_bytes,
+        held_bytes=reached_bytes(finding),
+        attributed_bytes=finding.attributed_bytes,
         occurrences=finding.occurrences,
+        signatures=occurrences_by_signature(finding),
         verdict=verdict,
         reason=reason,
         nodeid=item.nodeid if item is not None else "",
@@ -70,11 +77,22 @@ def loop_of(
     )
 
 
+def occurrences_by_signature(finding: Finding) -> dict[str, int]:
+    """How many occurrences of `finding` have each of its signatures."""
+    counts = {variant.signature: variant.occurrences for variant in finding.variants}
+    return counts or {finding.signature: finding.occurrences}
+
+
 def keep_part(loop: Loop, start: int, end: int, whole: int) -> None:
     """Leave `loop` with what lies from `start` to `end` of `whole`; other records have the rest."""
-    held, times = loop["held_bytes"], loop["occurrences"]
+    held, attributed, times = loop["held_bytes"], loop["attributed_bytes"], loop["occurrences"]
     loop["held_bytes"] = held * end // whole - held * start // whole
+    loop["attributed_bytes"] = attributed * end // whole - attributed * start // whole
     loop["occurrences"] = max(1, times * end // whole - times * start // whole)
+    loop["signatures"] = {
+        signature: max(1, count * end // whole - count * start // whole)
+        for signature, count in loop["signatures"].items()
+    }
 
 
 def _place(finding: Finding, item: pytest.Item | None, root: Path) -> tuple[str, int]:

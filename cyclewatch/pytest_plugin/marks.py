@@ -30,7 +30,7 @@ class Allowance:
     def allowed(self, findings: list[Finding]) -> list[Finding]:
         """Those of `findings` that may pass: all that are covered, or none if they are too big."""
         covered = [finding for finding in findings if self.covers(finding)]
-        total = sum(finding.held_bytes for finding in covered)
+        total = sum(finding.attributed_bytes for finding in covered)
         return covered if self.max_bytes is None or total <= self.max_bytes else []
 
 

@@ -44,7 +44,7 @@ class Ratchet:
         counts: Counter[str] = Counter()
         for loop in loops:
             if loop["verdict"] == KNOWN:
-                counts[loop["signature"]] += loop["occurrences"]
+                counts.update(loop["signatures"])
         vanished = [
             signature
             for signature, entry in self._baseline.entries.items()

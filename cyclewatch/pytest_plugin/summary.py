@@ -46,8 +46,13 @@ class Group:
 
     @property
     def held_bytes(self) -> int:
-        """Bytes that all of them kept."""
+        """Bytes that all of them kept, bytes shared with other findings included."""
         return sum(loop["held_bytes"] for loop in self.loops)
+
+    @property
+    def attributed_bytes(self) -> int:
+        """Their part of the total: over all groups, each storage counts once."""
+        return sum(loop["attributed_bytes"] for loop in self.loops)
 
     @property
     def occurrences(self) -> int:
@@ -172,7 +177,7 @@ class Summary:
         findings = len({group.signature for group in groups})
         if findings != loops:
             counted += f" ({findings} findings)" if findings != 1 else " (1 finding)"
-        words = [counted, format_bytes(sum(group.held_bytes for group in groups))]
+        words = [counted, format_bytes(sum(group.attributed_bytes for group in groups))]
         words += [f"{verdicts[KNOWN]} known (baseline)", f"{verdicts[ALLOWED]} allowed"]
         others = sorted(set(verdicts) - {NEW, KNOWN, ALLOWED})
         words += [f"{verdicts[verdict]} {verdict}" for verdict in others]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from cyclewatch import TensorCycleError
 from cyclewatch.assertions import listeners
+from cyclewatch.pytest_plugin.loops import occurrences_by_signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,11 +37,12 @@ class Told:
 
     def covers(self, finding: Finding) -> bool:
         """Whether assertions told of all the loops that are this finding."""
-        return self._loops[finding.signature] >= finding.occurrences
+        counts = occurrences_by_signature(finding)
+        return all(self._loops[signature] >= count for signature, count in counts.items())
 
     def _note(self, findings: Sequence[Finding]) -> None:
         for finding in findings:
-            self._loops[finding.signature] += finding.occurrences
+            self._loops.update(occurrences_by_signature(finding))
 
 
 def is_failed_assertion(error: BaseException | None, item: pytest.Item) -> bool:

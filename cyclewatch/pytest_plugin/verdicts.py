@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cyclewatch import Finding
-    from cyclewatch.pytest_plugin.baseline import Baseline
+    from cyclewatch.pytest_plugin.baseline import Baseline, Entry
     from cyclewatch.pytest_plugin.marks import Allowance
 
 
@@ -40,6 +40,11 @@ class Judge:
         self._baseline = baseline
         self._root = root
 
+    def _entry_of(self, finding: Finding) -> Entry | None:
+        """The first entry of the baseline that has one of the finding's signatures."""
+        entries = self._baseline.entries if self._baseline is not None else {}
+        return next((entries[each] for each in finding.signatures if each in entries), None)
+
     def judge(
         self,
         findings: Sequence[Finding],
@@ -57,8 +62,7 @@ class Judge:
         for finding in findings:
             if finding.standing != NEW:
                 verdicts[finding.signature] = (finding.standing, finding.standing_reason)
-            elif self._baseline is not None and finding.signature in self._baseline.entries:
-                entry = self._baseline.entries[finding.signature]
+            elif entry := self._entry_of(finding):
                 verdicts[finding.signature] = (KNOWN, entry.reason)
             elif is_expected(finding):
                 verdicts[finding.signature] = (EXPECTED, _EXPECTED_REASON)

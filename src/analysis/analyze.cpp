@@ -11,11 +11,13 @@
 #include "analysis/finding_builder.h"
 #include "analysis/held_bytes.h"
 #include "analysis/logical_graph.h"
+#include "analysis/merge_findings.h"
 #include "analysis/ordering.h"
 #include "analysis/origin.h"
 #include "analysis/owner_walk.h"
 #include "analysis/repeats.h"
 #include "analysis/sample.h"
+#include "analysis/shared_storages.h"
 #include "analysis/shortest_loop.h"
 #include "analysis/signature.h"
 #include "analysis/strong_components.h"
@@ -50,7 +52,7 @@ std::vector<std::uint32_t> reported_components(const LogicalGraph& graph,
     std::vector<bool> leads(components.count(), false);
     for (std::uint32_t node = 0; node < graph.nodes(); ++node) {
         color[components.of[node]] += graph.color[node];
-        leads[components.of[node]] = held.leads_to_owner(node);
+        leads[components.of[node]] = held.leads_to_released(node);
     }
     std::vector<std::uint32_t> reported;
     for (std::uint32_t c = 0; c < components.count(); ++c) {
@@ -74,7 +76,8 @@ class Analysis {
           held_(graph_, components_, sample_),
           walk_(graph_, sample_),
           memory_cutter_(graph_, held_),
-          lets_go_(components_.count(), false) {}
+          lets_go_(components_.count(), false),
+          builder_of_component_(components_.count(), kNone) {}
 
     std::vector<model::Finding> run() {
         std::vector<char> owns(graph_.nodes(), 0);
@@ -113,6 +116,7 @@ class Analysis {
         builders_[entry->second].compare(component);
         builders_[entry->second].count(c, held_bytes, walked, walk_, weight);
         lets_go_[c] = !builders_[entry->second].is_cut_of_loop();
+        builder_of_component_[c] = entry->second;
     }
 
     // Returns where it stands in builders_. Loops of classes that keep nothing `alone` and lead to
@@ -160,35 +164,17 @@ class Analysis {
                });
     }
 
-    // What only loops of one finding share, that finding keeps: ending it frees the storage.
-    void settle_shared() {
-        std::unordered_map<std::uint32_t, std::uint32_t> findings;  // that reach a storage
-        for (const FindingBuilder& builder : builders_) {
-            for (const auto& [storage, copies] : builder.shared()) {
-                ++findings[storage];
-            }
-        }
-        for (FindingBuilder& builder : builders_) {
-            for (const auto& [storage, copies] : builder.shared()) {
-                const auto id = static_cast<model::StorageId>(storage);
-                const bool unkept = held_.keeper_of(id) == kNone && !held_.hangs_off_unheld(id);
-                if (unkept && findings[storage] == 1) {
-                    builder.keep(storage);
-                }
-            }
-        }
-    }
-
     std::vector<model::Finding> finish() {
-        settle_shared();
+        const std::vector<std::uint32_t> merged = merge_findings(builders_);
+        for (std::uint32_t& builder : builder_of_component_) {
+            builder = builder == kNone ? kNone : merged[builder];
+        }
+        settle_shared_storages(builders_, builder_of_component_, held_, sample_);
         std::vector<model::Finding> findings;
         for (FindingBuilder& builder : builders_) {
             findings.push_back(builder.finish());
         }
-        std::sort(findings.begin(), findings.end(), [](const auto& a, const auto& b) {
-            return std::tie(b.held_bytes, b.shared_bytes, a.signature) <
-                   std::tie(a.held_bytes, a.shared_bytes, b.signature);
-        });
+        std::sort(findings.begin(), findings.end(), model::ranks_before);
         return findings;
     }
 
@@ -200,6 +186,7 @@ class Analysis {
     OwnerWalk walk_;
     MemoryCutter memory_cutter_;
     std::vector<bool> lets_go_;  // per component: it is told to drop the memory
+    std::vector<std::uint32_t> builder_of_component_;            // or kNone
     std::unordered_map<std::string, std::uint32_t> builder_of_;  // by signature
     std::map<std::vector<std::uint32_t>, std::uint32_t> builder_of_payload_;
     std::vector<FindingBuilder> builders_;

@@ -10,8 +10,9 @@
 namespace cyclewatch::analysis {
 
 // One finding per strongly connected component that an owner hangs off, findings of equal
-// signature merged (occurrences, bytes and owners added up), heaviest held_bytes first.
-// Owners with no loop above them in the graph yield nothing. May throw std::bad_alloc.
+// signature merged (occurrences, bytes and owners added up), in the order of ranks_before().
+// Owners with no loop above them in the graph yield nothing, and neither does a component that
+// leads only to storages that something alive still holds. May throw std::bad_alloc.
 [[nodiscard]] std::vector<model::Finding> analyze(const model::Observation& observation);
 
 }  // namespace cyclewatch::analysis

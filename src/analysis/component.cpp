@@ -133,15 +133,4 @@ bool still_holds(const Component& component, std::span<const char> dead) {
     return false;
 }
 
-std::vector<char> without_harmless(const Component& component, std::span<const char> dead) {
-    const Remainder rest = remainder_of(component, dead);
-    std::vector<char> harmless(dead.begin(), dead.end());
-    for (std::uint32_t n = 0; n < component.size(); ++n) {
-        for (std::uint32_t e = component.first[n]; e < component.first[n + 1]; ++e) {
-            harmless[e] |= rest.holds(rest.parts.of[n]) ? 0 : 1;
-        }
-    }
-    return harmless;
-}
-
 }  // namespace cyclewatch::analysis

@@ -49,9 +49,4 @@ class ComponentCutter {
 // owner is held.
 [[nodiscard]] bool still_holds(const Component& component, std::span<const char> dead);
 
-// `dead` (per edge) with all that starts where no such loop is left: what remains is on loops
-// through which an owner is held, or leads out of them.
-[[nodiscard]] std::vector<char> without_harmless(const Component& component,
-                                                 std::span<const char> dead);
-
 }  // namespace cyclewatch::analysis

@@ -2,12 +2,11 @@
 #include "analysis/cut.h"
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <optional>
-#include <set>
 
 #include "analysis/alike.h"
+#include "analysis/back_references.h"
 #include "analysis/names.h"
 #include "analysis/origin.h"
 #include "analysis/pattern_table.h"
@@ -17,15 +16,7 @@ namespace cyclewatch::analysis {
 namespace {
 
 constexpr std::size_t kMostAlternatives = 3;
-constexpr std::size_t kMostCandidates = 32;     // of one loop
 constexpr std::uint64_t kMostWork = 2'000'000;  // nodes and references looked at, all checks
-constexpr std::uint64_t kChecksForLoop = 4;     // what choosing a loop costs, in checks
-
-// True for labels that somebody chose and that say what the target is to the holder.
-bool is_named(model::EdgeKind kind) {
-    return kind == model::EdgeKind::attribute || kind == model::EdgeKind::slot ||
-           kind == model::EdgeKind::closure || kind == model::EdgeKind::member;
-}
 
 class Search {
   public:
@@ -42,14 +33,18 @@ class Search {
 
     Cut run(const Loop& loop) {
         Cut result;
-        const std::vector<Candidate> ranked = rank(loop);
+        const std::vector<Candidate> ranked = rank_loop(graph_, component_, loop);
         const std::vector<Candidate> enough = those_enough(ranked);
         const Payloads found = find_payloads(graph_, component_, loop, held_);
         const std::vector<Candidate>& payloads = found.single;
-        if (enough.empty()) {
-            result.cut = smallest_set(loop);
-        } else if (result.cut = clearer_set(loop, ranked, enough.front()); !result.cut.empty()) {
-            result.alternatives = enough;
+        if (use_back_references(result, loop, enough)) {
+            // An item of a list is what somebody put there to be found.
+            std::ranges::copy_if(
+                enough, std::back_inserter(result.alternatives), [](const Candidate& candidate) {
+                    return candidate.evidence != &patterns::kItem;
+                });
+        } else if (enough.empty()) {
+            result.cut = best_of(ranked);
         } else {
             result.cut = {enough.front()};
             result.alternatives.assign(enough.begin() + 1, enough.end());
@@ -61,6 +56,7 @@ class Search {
                 result.alternatives.push_back(payload);
             }
         }
+        result.alternatives.resize(std::min(result.alternatives.size(), kMostAlternatives));
         result.of_class = found.of_class;
         if (result.cut.empty() && found.of_class) {
             result.without_cut = &patterns::kClassOnEachCall;
@@ -74,39 +70,12 @@ class Search {
   private:
     [[nodiscard]] static bool is_tie(const Candidate& first, const Candidate& second) {
         return first.payload == second.payload &&
-               !second.one_target &&  // many places are not as good as one
                (first.score - second.score <= patterns::kTieMargin ||
                 patterns::only_names_tell(*first.evidence, *second.evidence));
     }
 
-    // The references of `loop` that a program can leave out, best first.
-    std::vector<Candidate> rank(const Loop& loop) const {
-        std::vector<std::uint32_t> edges;
-        std::vector<std::uint64_t> kept;
-        for (const std::uint32_t e : loop) {
-            edges.push_back(component_.edges[e]);
-            kept.push_back(component_.kept[component_.holder[e]]);
-        }
-        const LoopView view{graph_, edges, kept};
-        std::vector<Candidate> ranked;
-        for (std::size_t i = 0; i < loop.size(); ++i) {
-            Candidate candidate;
-            candidate.edges = {loop[i]};  // positions in the component until it is finished
-            if (is_container(graph_, view.holder(i)) ||
-                graph_.is(view.holder(i), model::NodeKind::partial)) {
-                candidate.keeper = edges[view.previous(i)];
-            }
-            candidate.evidence = &evidence_of(view, i);
-            candidate.score = score_of(view, i);
-            ranked.push_back(std::move(candidate));
-        }
-        std::ranges::stable_sort(ranked, std::greater{}, &Candidate::score);
-        ranked.resize(std::min(ranked.size(), kMostCandidates));
-        return ranked;
-    }
-
     // Those of `ranked` that end all loops, as finished candidates: alone if that is enough, else
-    // with all of their kind, else with all that lead to the same object under the same name.
+    // with all of their kind.
     std::vector<Candidate> those_enough(const std::vector<Candidate>& ranked) {
         std::vector<Candidate> enough;
         for (const Candidate& candidate : ranked) {
@@ -122,10 +91,7 @@ class Search {
                 widened = candidate;
                 all_alike(widened);
                 if (widened.alike == 1 || !ends_all(widened)) {
-                    widened = candidate;
-                    if (!all_to_one_target(widened) || !ends_all(widened)) {
-                        continue;
-                    }
+                    continue;
                 }
             }
             enough.push_back(finish(std::move(widened)));
@@ -168,97 +134,6 @@ class Search {
         }
     }
 
-    // All references of that label to that object, whatever holds them: five kinds of callbacks,
-    // each with the trainer as its `.trainer`, are told so in one place. False for so few kinds
-    // that a set can name them all.
-    bool all_to_one_target(Candidate& candidate) {
-        const std::uint32_t example = candidate.edges.front();
-        if (!is_named(logical(example).label.kind)) {
-            return false;
-        }
-        std::set<std::uint32_t> kinds;  // the first reference of each
-        for (std::uint32_t e = 0; e < component_.edges.size(); ++e) {
-            if (component_.targets[e] != component_.targets[example] ||
-                logical(e).label.kind != logical(example).label.kind ||
-                logical(e).label.name != logical(example).label.name) {
-                continue;
-            }
-            kinds.insert(alike().of_kind(e).front());
-            if (e != example) {
-                candidate.edges.push_back(e);
-            }
-        }
-        candidate.alike = candidate.edges.size();
-        candidate.one_target = true;
-        return kinds.size() > kMostInSet;
-    }
-
-    // Where the one reference that ends all loops is only how the objects are meant to hang
-    // together (`.callbacks`), a set of known mistakes that does the same; where it leads to what
-    // hooks were registered on, those hooks; empty if there is none.
-    std::vector<Candidate> clearer_set(const Loop& loop,
-                                       const std::vector<Candidate>& ranked,
-                                       const Candidate& single) {
-        std::vector<Candidate> set;
-        const bool feature = single.score < patterns::kOneOfSeveral;
-        const int floor = feature ? patterns::kClearMember : patterns::kHook.weight;
-        if (ranked.front().score >= floor && (feature || !is_hook(single))) {
-            fill_set(set, loop, floor);
-        }
-        if (are_of_one_holder(set) || (!feature && !std::ranges::all_of(set, is_hook))) {
-            set.clear();
-        }
-        for (Candidate& candidate : set) {
-            candidate = finish(std::move(candidate));
-        }
-        return set;
-    }
-
-    [[nodiscard]] static bool is_hook(const Candidate& candidate) {
-        return candidate.evidence == &patterns::kHook ||
-               candidate.evidence == &patterns::kHookOnSelf;
-    }
-
-    // Several references of one function or object are no clearer than the one that leads to it,
-    // but for two attributes by which a part points back to its whole.
-    [[nodiscard]] bool are_of_one_holder(const std::vector<Candidate>& set) const {
-        const auto one_holder = [&](const Candidate& candidate) {
-            return candidate.alike == 1 && logical(candidate.edges.front()).holder ==
-                                               logical(set.front().edges.front()).holder;
-        };
-        const auto way_back = [&](const Candidate& candidate) {
-            const std::uint32_t edge = candidate.edges.front();
-            return candidate.evidence->pattern == patterns::kBackPointer.pattern &&
-                   component_.targets[edge] == component_.targets[set.front().edges.front()];
-        };
-        return std::ranges::all_of(set, one_holder) && !std::ranges::all_of(set, way_back);
-    }
-
-    // The smallest set of candidates that score at least `floor`, or nothing.
-    void fill_set(std::vector<Candidate>& set, const Loop& first, int floor) {
-        for (std::size_t size = 1; size <= kMostInSet && set.empty(); ++size) {
-            complete(set, first, size, floor);
-        }
-        drop_needless(set);
-    }
-
-    // A loop that holds an owner only by way of another loop needs no reference of its own, and
-    // complete() cannot know that before it has come to the other one.
-    void drop_needless(std::vector<Candidate>& set) {
-        for (std::size_t left_out = 0; left_out < set.size() && set.size() > 1;) {
-            for (std::size_t i = 0; i < set.size(); ++i) {
-                mark(set[i], i == left_out ? 0 : 1);
-            }
-            const bool needless = !holds_still();
-            std::ranges::fill(dead_, char{0});
-            if (needless) {
-                set.erase(set.begin() + static_cast<std::ptrdiff_t>(left_out));
-            } else {
-                ++left_out;
-            }
-        }
-    }
-
     // Most components need it never: their loop has a reference that is enough.
     const AlikeReferences& alike() {
         if (!alike_) {
@@ -267,76 +142,32 @@ class Search {
         return *alike_;
     }
 
-    // The smallest set; only asked for where no single item is enough.
-    std::vector<Candidate> smallest_set(const Loop& first) {
-        std::vector<Candidate> set;
-        fill_set(set, first, patterns::kWorthCutting);
-        if (set.empty()) {
-            set = rank(first);
-            set.resize(set.front().score < patterns::kWorthCutting ? 0 : 1);
-            for (Candidate& best : set) {
-                all_alike(best);
-                best.enough = false;
-            }
+    // The best reference of the loop, if nothing is known to end all of them.
+    std::vector<Candidate> best_of(const std::vector<Candidate>& ranked) {
+        if (ranked.empty() || ranked.front().score < patterns::kWorthCutting) {
+            return {};
         }
-        for (Candidate& candidate : set) {
-            candidate = finish(std::move(candidate));
-        }
-        return set;
+        Candidate best = ranked.front();
+        all_alike(best);
+        best.enough = false;
+        return {finish(std::move(best))};
     }
 
-    // Adds up to `room` candidates that score `floor` to `set` such that no loop is left; false,
-    // and nothing added, if there are none. A set that ends all loops has a reference of each loop,
-    // or of its way to the memory: so those of one loop are tried in turn, each with the best for
-    // what it leaves.
-    bool complete(std::vector<Candidate>& set, const Loop& loop, std::size_t room, int floor) {
-        std::vector<Candidate> ranked = rank(loop);
-        std::ranges::move(rank_way(way_to_memory(component_, loop, dead_)),
-                          std::back_inserter(ranked));
-        for (Candidate& candidate : ranked) {
-            if (candidate.score < floor) {
-                continue;
-            }
-            const std::vector<char> before = dead_;
-            all_alike(candidate);
-            mark(candidate, 1);
-            set.push_back(std::move(candidate));
-            const bool ended = !holds_still();
-            const bool completed = ended || (room > 1 && checks_left_ > 0 &&
-                                             complete(set, loop_left(), room - 1, floor));
-            dead_ = before;
-            if (completed) {
-                return true;
-            }
-            set.pop_back();
+    // The references that lead back to one owner, if no single reference is as clear.
+    bool use_back_references(Cut& result, const Loop& loop, const std::vector<Candidate>& enough) {
+        if (!enough.empty() && enough.front().score >= patterns::kOneOfSeveral) {
+            return false;
         }
-        return false;
-    }
-
-    // The references of `way`, best first, each judged on the shortest loop that it is on.
-    [[nodiscard]] std::vector<Candidate> rank_way(const std::vector<std::uint32_t>& way) const {
-        std::vector<Candidate> ranked;
-        for (const std::uint32_t e : way) {
-            std::vector<char> others(dead_.size(), 0);
-            const std::uint32_t holder = component_.holder[e];
-            for (std::uint32_t o = component_.first[holder]; o < component_.first[holder + 1];
-                 ++o) {
-                others[o] = o == e ? 0 : 1;
-            }
-            for (Candidate& candidate : rank(shortest_loop(component_, holder, others))) {
-                if (candidate.edges.front() == e) {
-                    ranked.push_back(std::move(candidate));
-                }
-            }
+        BackReferences back = find_back_references(graph_, component_, loop, alike());
+        if (back.kinds.empty() || (!enough.empty() && back.score < enough.front().score)) {
+            return false;
         }
-        std::ranges::stable_sort(ranked, std::greater{}, &Candidate::score);
-        return ranked;
-    }
-
-    // A loop through which an owner is still held.
-    [[nodiscard]] Loop loop_left() {
-        checks_left_ -= std::min(checks_left_, kChecksForLoop);
-        return choose_loop(graph_, component_, without_harmless(component_, dead_));
+        for (Candidate& kind : back.kinds) {
+            result.references += kind.alike;
+            result.cut.push_back(finish(std::move(kind)));
+        }
+        result.owner = back.owner;
+        return true;
     }
 
     // "Cut the class's own __mro__" helps nobody: then the memory is what can be taken away.
@@ -388,6 +219,7 @@ class Search {
         if (result.cut.size() == 1) {
             result.alternatives.insert(result.alternatives.begin(), result.cut.front());
         }
+        result.owner = kNone;
         payload.evidence = &patterns::kPayloadOfCallable;
         result.cut = {std::move(payload)};
     }

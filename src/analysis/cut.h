@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analysis/candidate.h"
 #include "analysis/component.h"
 #include "analysis/memory_cut.h"
 #include "analysis/pattern.h"
@@ -17,26 +18,16 @@ namespace cyclewatch::analysis {
 // A set of more references than this is no advice.
 inline constexpr std::size_t kMostInSet = 3;
 
-struct Candidate {
-    std::vector<std::uint32_t> edges;  // logical references that go together, the best first
-    std::uint32_t keeper = kNone;      // leads to the list or partial that holds the first
-    const Evidence* evidence = nullptr;
-    int score = 0;
-    std::uint64_t alike = 1;   // references of this kind that must all go
-    bool shared_cell = false;  // `edges` go through one variable
-    bool one_target = false;   // `edges` are called alike and lead to one object
-    bool payload = false;      // off the loop: keeps the loop, drops the memory
-    double share = 1;          // of a payload: of what the component holds, what it drops
-    bool enough = true;        // no loop through which an owner is held is left without it
-};
-
 // Notes of a candidate whose first reference is `edge` of the graph whether all its references go
 // through one variable.
 void note_variable(Candidate& candidate, const LogicalGraph& graph, std::uint32_t edge);
 
 struct Cut {
     std::vector<Candidate> cut;  // one candidate, or a set of which all must go
-    bool tie = false;            // either cut[0] or alternatives[0]
+    // If the set is what leads back to one owner: its logical node, and how many references.
+    std::uint32_t owner = kNone;
+    std::uint64_t references = 0;
+    bool tie = false;  // either cut[0] or alternatives[0]
     std::vector<Candidate> alternatives;
     double freed_share = 1;  // of what the component holds, by the cut; 0: not known
     bool of_class = false;   // a class is on the loop

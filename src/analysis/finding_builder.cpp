@@ -9,6 +9,7 @@
 #include "analysis/picture.h"
 #include "analysis/remedy.h"
 #include "model/loop_gap.h"
+#include "model/mistake.h"
 
 namespace cyclewatch::analysis {
 namespace {
@@ -17,26 +18,28 @@ namespace {
 constexpr std::size_t kMostGroups = 4 * model::kMaxOwnersPerFinding;
 // Entries of Finding::loop.
 constexpr std::size_t kMostLoopReferences = 200;
-// References of one shared variable, or to one object, that are spelled out.
+// References of one shared variable that are spelled out.
 constexpr std::size_t kMostSpelledOut = 8;
+// Kinds of references back to one owner that are listed: more would fill the card.
+constexpr std::size_t kMostKindsListed = 5;
 
 bool same_text(const model::Reference& a, const model::Reference& b) {
     return a.holder == b.holder && a.label == b.label && a.target == b.target &&
            a.location == b.location;
 }
 
-// A candidate as references, each text once; of references that share a variable, or lead to
-// one object, all are said.
+// A candidate of `cut` as references, each text once; of references that share a variable all are
+// said.
 void append_references(std::vector<model::Reference>& list,
                        const LogicalGraph& graph,
                        const Candidate& candidate,
-                       std::size_t set_size) {
+                       const Cut& cut) {
     std::vector<model::Reference> references;
-    const bool spelled_out = candidate.shared_cell || candidate.one_target;
-    const std::size_t shown = spelled_out ? std::min(candidate.edges.size(), kMostSpelledOut) : 1;
+    const std::size_t shown =
+        candidate.shared_cell ? std::min(candidate.edges.size(), kMostSpelledOut) : 1;
     for (std::size_t i = 0; i < shown; ++i) {
         model::Reference reference = reference_of(graph, candidate.edges[i]);
-        reference.reason = reason_of(graph, candidate, i, set_size);
+        reference.reason = reason_of(graph, candidate, i, cut);
         reference.payload = candidate.payload;
         if (i == 0) {
             reference.location = location_of(graph, candidate.edges[0], candidate.keeper);
@@ -126,11 +129,15 @@ void FindingBuilder::list_cut(const Cut& cut) {
     const Evidence& evidence = cut.cut.empty() ? *cut.without_cut : *cut.cut.front().evidence;
     finding_.pattern = std::string(evidence.pattern);
     finding_.freed_share = cut.freed_share;
-    for (const Candidate& candidate : cut.cut) {
-        append_references(finding_.cut, graph_, candidate, cut.cut.size());
+    const std::size_t listed =
+        cut.owner == kNone ? cut.cut.size() : std::min(cut.cut.size(), kMostKindsListed);
+    for (std::size_t i = 0; i < listed; ++i) {
+        append_references(finding_.cut, graph_, cut.cut[i], cut);
     }
+    finding_.omitted_cuts = cut.cut.size() - listed;
+    const Cut alone;
     for (const Candidate& candidate : cut.alternatives) {
-        append_references(finding_.alternatives, graph_, candidate, 1);
+        append_references(finding_.alternatives, graph_, candidate, alone);
     }
     finding_.tie = cut.tie;
 }
@@ -166,16 +173,102 @@ void FindingBuilder::count(std::uint32_t component,
         if (storage.released && is_shared && shared_.emplace(index, factor).second) {
             finding_.shared_bytes += storage.bytes * factor;
         }
+        if (is_shared) {
+            shared_copies_.insert(index);
+            for (const model::StorageId copied : sample_.copied_storages[reached.owner]) {
+                shared_copies_.insert(static_cast<std::uint32_t>(index_of(copied)));
+            }
+        }
         if (!is_shared || shared_owners_.insert(reached.owner).second) {
             add_owner(reached, walk, weight);
         }
     }
 }
 
+void FindingBuilder::absorb(FindingBuilder&& other) {
+    const model::Finding& more = other.finding_;
+    model::add_variants(finding_, more);
+    finding_.signature = std::min(finding_.signature, more.signature);
+    // Of all their held bytes, if it is known of both.
+    const auto held = static_cast<double>(finding_.held_bytes);
+    const auto more_held = static_cast<double>(more.held_bytes);
+    if (finding_.freed_share != more.freed_share) {
+        const bool known = finding_.freed_share > 0 && more.freed_share > 0 && held + more_held > 0;
+        finding_.freed_share =
+            known
+                ? (finding_.freed_share * held + more.freed_share * more_held) / (held + more_held)
+                : 0;
+    }
+    finding_.occurrences += more.occurrences;
+    finding_.held_bytes += more.held_bytes;
+    finding_.shared_bytes += more.shared_bytes;
+    finding_.largest_bytes = std::max(finding_.largest_bytes, more.largest_bytes);
+    for (const auto& [storage, copies] : other.shared_) {
+        const auto [entry, fresh] = shared_.emplace(storage, copies);
+        if (!fresh) {
+            finding_.shared_bytes -=
+                sample_.storages[storage].bytes * std::min(entry->second, copies);
+            entry->second = std::max(entry->second, copies);
+        }
+    }
+    absorb_owners(std::move(other));
+}
+
+// Owners of storages that both findings share are listed already.
+void FindingBuilder::absorb_owners(FindingBuilder&& other) {
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> keys;
+    for (const auto& [key, group] : other.group_of_) {
+        keys.emplace_back(group, key);
+    }
+    std::ranges::sort(keys);
+    for (const auto& [index, key] : keys) {
+        OwnerGroup& group = other.groups_[index];
+        std::erase_if(group.summary.storages, [&](const model::StorageShare& share) {
+            const auto storage = static_cast<std::uint32_t>(index_of(share.storage));
+            const bool listed =
+                shared_copies_.contains(storage) && other.shared_copies_.contains(storage);
+            group.summary.count -= listed ? std::min(share.owners, group.summary.count) : 0;
+            return listed;
+        });
+        if (group.summary.count == 0) {
+            continue;
+        }
+        const auto [known, fresh] =
+            group_of_.try_emplace(key, static_cast<std::uint32_t>(groups_.size()));
+        if (!fresh) {
+            OwnerGroup& same = groups_[known->second];
+            same.summary.count += group.summary.count;
+            same.summary.storages.insert(same.summary.storages.end(),
+                                         group.summary.storages.begin(),
+                                         group.summary.storages.end());
+            same.several_ways = same.several_ways || group.several_ways || same.way != group.way;
+        } else if (groups_.size() < kMostGroups) {
+            groups_.push_back(std::move(group));
+        } else {
+            group_of_.erase(known);
+            omitted_groups_.insert(key);
+        }
+    }
+    omitted_groups_.merge(other.omitted_groups_);
+    shared_copies_.merge(other.shared_copies_);
+}
+
 void FindingBuilder::keep(std::uint32_t storage) {
-    const std::uint64_t bytes = sample_.storages[storage].bytes * shared_.at(storage);
-    finding_.held_bytes += bytes;
-    finding_.shared_bytes -= bytes;
+    finding_.held_bytes += sample_.storages[storage].bytes * shared_.at(storage);
+    drop_shared(storage);
+}
+
+void FindingBuilder::drop_shared(std::uint32_t storage) {
+    finding_.shared_bytes -= sample_.storages[storage].bytes * shared_.at(storage);
+    shared_.erase(storage);
+}
+
+void FindingBuilder::attribute(std::uint64_t known, std::uint64_t mine) {
+    const std::uint64_t rest = finding_.shared_bytes - std::min(known, finding_.shared_bytes);
+    const double part = known == 0 ? 1 : static_cast<double>(mine) / static_cast<double>(known);
+    finding_.attributed_bytes =
+        finding_.held_bytes + mine +
+        (part == 1 ? rest : static_cast<std::uint64_t>(static_cast<double>(rest) * part));
 }
 
 void FindingBuilder::add_owner(const ReachedOwner& reached,

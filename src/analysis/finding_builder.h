@@ -70,8 +70,21 @@ class FindingBuilder {
     [[nodiscard]] const std::unordered_map<std::uint32_t, std::uint64_t>& shared() const {
         return shared_;
     }
+    // Adds the numbers and owners of `other`, which is the same mistake. The words stay; the
+    // signature becomes the least of the two. Before storages are kept or dropped.
+    void absorb(FindingBuilder&& other);
+
     // `storage` is shared among loops of this finding only: together they keep it.
     void keep(std::uint32_t storage);
+    // `storage` is held by another loop of this finding, and counted there.
+    void drop_shared(std::uint32_t storage);
+    // The shared storages are shared with so many other findings.
+    void share_with(std::uint64_t findings) { finding_.shared_with = findings; }
+    // Of the `known` bytes in shared(), `mine` are attributed to this finding; of bytes that were
+    // counted without being captured, the same part is.
+    void attribute(std::uint64_t known, std::uint64_t mine);
+    // The finding without its owners.
+    [[nodiscard]] const model::Finding& so_far() const { return finding_; }
 
     [[nodiscard]] model::Finding finish();
 
@@ -88,6 +101,7 @@ class FindingBuilder {
                        std::uint32_t owner,
                        std::uint64_t repeats) const;
     void list_cut(const Cut& cut);
+    void absorb_owners(FindingBuilder&& other);
 
     const LogicalGraph& graph_;
     const Sample& sample_;
@@ -101,6 +115,7 @@ class FindingBuilder {
     std::unordered_set<std::uint64_t> omitted_groups_;
     std::unordered_map<std::uint32_t, std::uint64_t> shared_;
     std::unordered_set<std::uint32_t> shared_owners_;  // that were counted
+    std::unordered_set<std::uint32_t> shared_copies_;  // shared storages, and those of copies
 };
 
 }  // namespace cyclewatch::analysis

@@ -159,13 +159,22 @@ void HeldBytes::mark_ways(const LogicalGraph& graph,
                           std::span<const std::uint32_t> holders_first,
                           const Sample& sample) {
     leads_to_owner_.assign(position_of_component_.size(), false);
+    leads_to_released_.assign(position_of_component_.size(), false);
     for (const model::DeviceOwner& owner : sample.owners) {
-        leads_to_owner_[component_of_[graph.logical_of[index_of(owner.node)]]] = true;
+        const std::uint32_t component = component_of_[graph.logical_of[index_of(owner.node)]];
+        leads_to_owner_[component] = true;
+        if (sample.storages[index_of(owner.storage)].released) {
+            leads_to_released_[component] = true;
+        }
     }
     for (auto node = holders_first.rbegin(); node != holders_first.rend(); ++node) {
+        const std::uint32_t component = component_of_[*node];
         for (const std::uint32_t target : graph.view().of(*node)) {
             if (leads_to_owner_[component_of_[target]]) {
-                leads_to_owner_[component_of_[*node]] = true;
+                leads_to_owner_[component] = true;
+            }
+            if (leads_to_released_[component_of_[target]]) {
+                leads_to_released_[component] = true;
             }
         }
     }

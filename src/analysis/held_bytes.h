@@ -74,6 +74,12 @@ class HeldBytes {
         return leads_to_owner_[component_of_[node]];
     }
 
+    // True if an owner whose storage is freed by the collection is `node`, or can be reached from
+    // it.
+    [[nodiscard]] bool leads_to_released(std::uint32_t node) const {
+        return leads_to_released_[component_of_[node]];
+    }
+
     // What `node` itself owns.
     [[nodiscard]] std::span<const Owned> owned_by(std::uint32_t node) const {
         return owned_.of(node);
@@ -136,6 +142,7 @@ class HeldBytes {
     std::vector<std::uint32_t> loop_above_;  // per component: the one with a loop that leads to it;
                                              // kNone: none does, kSeveral
     std::vector<bool> leads_to_owner_;       // per component
+    std::vector<bool> leads_to_released_;    // per component
     std::vector<bool> one_way_;              // per component
     std::vector<bool> unheld_;               // per component
     Rows<Owned> owned_;                      // per node

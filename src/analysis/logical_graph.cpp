@@ -222,6 +222,15 @@ void mark_class_tuples(LogicalGraph& logical) {
 
 }  // namespace
 
+bool LogicalGraph::is_child_of_module(std::uint32_t edge) const {
+    const LogicalEdge& logical = edges[edge];
+    if (logical.step_count < 2) {
+        return false;
+    }
+    const std::uint32_t into = steps[logical.first_step + logical.step_count - 2];
+    return raw->nodes[index_of(raw->edges[into].target)].role == model::PartRole::nn_children;
+}
+
 LogicalGraph make_logical(const ReferenceGraph& graph,
                           const std::vector<char>& keep,
                           std::span<const std::uint32_t> copies) {

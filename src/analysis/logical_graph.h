@@ -48,6 +48,8 @@ struct LogicalGraph {
         const std::uint32_t cell = edges[edge].cell;
         return cell != kNone && raw->nodes[cell].kind == model::NodeKind::cell;
     }
+    // True for a parameter, buffer or submodule of a torch.nn.Module.
+    [[nodiscard]] bool is_child_of_module(std::uint32_t edge) const;
     [[nodiscard]] bool is(std::uint32_t n, model::NodeKind kind) const {
         return node(n).kind == kind;
     }

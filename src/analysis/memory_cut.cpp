@@ -180,7 +180,8 @@ class MemoryCutSearch {
             return;
         }
         const std::uint32_t to = target->second;
-        if (graph_.edges[e].structural || leads_to_code(graph_, e)) {
+        if (graph_.edges[e].structural || graph_.is_child_of_module(e) ||
+            leads_to_code(graph_, e)) {
             add(from, to, FlowNetwork::kEndless, {});
         } else if (graph_.edges[e].cell == kNone) {
             add(from, to, 1, {e});

@@ -28,7 +28,8 @@ class MemoryCutter {
 
     // The references without which at least half of what `component` keeps is free, though its
     // loops stay; of what it and others keep together, if it keeps nothing alone. None of them is
-    // structural, or leads to a function or class that keeps the memory in turn. No items if it
+    // structural, is a child of a torch.nn.Module, or leads to a function or class that keeps the
+    // memory in turn. No items if it
     // would take more than `most`, or there was too much to look at.
     [[nodiscard]] MemoryCut find(const Component& component, std::size_t most);
 

@@ -11,6 +11,7 @@ using model::EdgeKind;
 using model::NodeKind;
 
 constexpr std::size_t kLongestTitle = 8;  // steps
+constexpr std::string_view kLocals = "locals()";
 
 std::string_view name_of(const LogicalGraph& graph, std::uint32_t node) {
     const std::string_view name = graph.raw->text(graph.node(node).name);
@@ -41,6 +42,8 @@ std::string_view kind_prefix(NodeKind kind) {
             return "function ";
         case NodeKind::bound_method:
             return "bound method ";
+        case NodeKind::builtin_function:
+            return "builtin method ";
         case NodeKind::frame:
             return "frame of ";
         case NodeKind::generator:
@@ -58,15 +61,26 @@ std::string_view kind_prefix(NodeKind kind) {
     }
 }
 
-std::string place(const LogicalGraph& graph, const model::SourceLocation& location) {
+bool is_attribute(const LogicalGraph& graph, std::uint32_t edge) {
+    const EdgeKind kind = graph.edges[edge].label.kind;
+    return kind == EdgeKind::attribute || kind == EdgeKind::slot;
+}
+
+// True for a function and what wraps one: its location is that of code, not of a class.
+bool is_callable(const LogicalGraph& graph, std::uint32_t node) {
+    return graph.is(node, NodeKind::function) || graph.is(node, NodeKind::bound_method) ||
+           graph.is(node, NodeKind::partial);
+}
+
+}  // namespace
+
+std::string place_of(const LogicalGraph& graph, const model::SourceLocation& location) {
     if (location.path == model::kEmptyString) {
         return {};
     }
     std::string text(graph.raw->text(location.path));
     return location.line == 0 ? text : text + ":" + std::to_string(location.line);
 }
-
-}  // namespace
 
 bool is_container(const LogicalGraph& graph, std::uint32_t node) {
     switch (graph.node(node).kind) {
@@ -88,10 +102,16 @@ std::string full_name(const LogicalGraph& graph, std::uint32_t node) {
     if (kind == NodeKind::bound_method && name == "method") {
         return "bound method";  // its function is alive and not part of the graph
     }
+    if (graph.node(node).locals_snapshot) {
+        return std::string(kLocals).append(" of ").append(name);
+    }
     return std::string(kind_prefix(kind)).append(name);
 }
 
 std::string short_name(const LogicalGraph& graph, std::uint32_t node) {
+    if (graph.node(node).locals_snapshot) {
+        return std::string(kLocals);
+    }
     return std::string(base::last_part(name_of(graph, named_node(graph, node))));
 }
 
@@ -141,12 +161,12 @@ std::string loop_text(const LogicalGraph& graph, std::span<const std::uint32_t> 
 }
 
 std::string location_of_node(const LogicalGraph& graph, std::uint32_t node) {
-    return place(graph, graph.node(named_node(graph, node)).location);
+    return place_of(graph, graph.node(named_node(graph, node)).location);
 }
 
 const model::AttributeSite* site_of(const LogicalGraph& graph, std::uint32_t edge) {
     const model::EdgeLabel& label = graph.edges[edge].label;
-    if (label.kind != EdgeKind::attribute && label.kind != EdgeKind::slot) {
+    if (!is_attribute(graph, edge)) {
         return nullptr;
     }
     const std::uint32_t holder = graph.edges[edge].holder;
@@ -161,7 +181,7 @@ const model::AttributeSite* site_of(const LogicalGraph& graph, std::uint32_t edg
 
 std::string location_of(const LogicalGraph& graph, std::uint32_t edge) {
     if (const model::AttributeSite* site = site_of(graph, edge)) {
-        if (std::string text = place(graph, site->location); !text.empty()) {
+        if (std::string text = place_of(graph, site->location); !text.empty()) {
             return text;
         }
     }
@@ -171,24 +191,32 @@ std::string location_of(const LogicalGraph& graph, std::uint32_t edge) {
         return graph.is(hook, NodeKind::object) ? std::string() : location_of_node(graph, hook);
     }
     const std::uint32_t holder = graph.edges[edge].holder;
+    // What is put on an object from outside: where that was written.
+    if (is_attribute(graph, edge) && !is_callable(graph, holder) &&
+        is_callable(graph, graph.targets[edge])) {
+        if (std::string text = location_of_node(graph, graph.targets[edge]); !text.empty()) {
+            return text;
+        }
+    }
     std::string location = location_of_node(graph, holder);
     // A bound method whose function is alive: the class of its instance is where it was written.
     if (location.empty() && graph.is(holder, NodeKind::bound_method)) {
         location = location_of_node(graph, graph.targets[edge]);
     }
-    return location.empty() ? place(graph, graph.node(holder).allocated) : location;
+    return location.empty() ? place_of(graph, graph.node(holder).allocated) : location;
 }
 
 std::string location_of(const LogicalGraph& graph, std::uint32_t edge, std::uint32_t keeper) {
     std::string location = location_of(graph, edge);
-    if (location.empty() && keeper != kNone && may_be_users(graph, graph.edges[keeper].holder)) {
+    if (location.empty() && keeper != kNone &&
+        origin_of(graph, graph.edges[keeper].holder) != Origin::standard_library) {
         location = location_of(graph, keeper);
     }
     return location;
 }
 
 std::string allocation_of(const LogicalGraph& graph, const model::DeviceOwner& owner) {
-    return owner.is_part ? std::string() : place(graph, graph.raw->node(owner.node).allocated);
+    return owner.is_part ? std::string() : place_of(graph, graph.raw->node(owner.node).allocated);
 }
 
 model::Reference reference_of(const LogicalGraph& graph, std::uint32_t edge) {

@@ -12,10 +12,11 @@
 
 namespace cyclewatch::analysis {
 
-// "mymodel.Engine", "function mymodel.Engine.__init__.<lambda>", "frame of mymodel.step".
+// "mymodel.Engine", "function mymodel.Engine.__init__.<lambda>", "frame of mymodel.step", "builtin
+// method list.remove", "locals() of mymodel.Engine.run".
 [[nodiscard]] std::string full_name(const LogicalGraph& graph, std::uint32_t node);
 
-// The last part of the name: "Engine", "<lambda>", "step", "list".
+// The last part of the name: "Engine", "<lambda>", "step", "list", "locals()".
 [[nodiscard]] std::string short_name(const LogicalGraph& graph, std::uint32_t node);
 
 // ".callbacks", "closure:self", "[3]".
@@ -33,13 +34,18 @@ namespace cyclewatch::analysis {
 [[nodiscard]] std::string loop_text(const LogicalGraph& graph, std::span<const std::uint32_t> loop);
 
 // "path:line" of the code in which the reference is made: the line that stores the attribute, the
-// def of the function that captures, the callable that a hook is, the frame whose local it is, else
-// the class of the holder, else where the holder was allocated; "" if not known.
+// def of the function that captures or is the attribute, the callable that a hook is, the frame
+// whose local it is, else the class of the holder, else where the holder was allocated; "" if not
+// known.
 [[nodiscard]] std::string location_of(const LogicalGraph& graph, std::uint32_t edge);
 
 // What is known of the code that stores the attribute; null if nothing is, and for every other kind
 // of reference.
 [[nodiscard]] const model::AttributeSite* site_of(const LogicalGraph& graph, std::uint32_t edge);
+
+// "path:line", "path" if the line is not known, or "".
+[[nodiscard]] std::string place_of(const LogicalGraph& graph,
+                                   const model::SourceLocation& location);
 
 // Where the code or class of `node` stands: "path:line", or "".
 [[nodiscard]] std::string location_of_node(const LogicalGraph& graph, std::uint32_t node);
@@ -48,7 +54,7 @@ namespace cyclewatch::analysis {
 [[nodiscard]] std::string allocation_of(const LogicalGraph& graph, const model::DeviceOwner& owner);
 
 // The same of a reference out of a container that `keeper` leads to: where the container has no
-// place of its own that of `keeper`, if that is in the user's code. `keeper` may be kNone.
+// place of its own that of `keeper`, unless that is in the standard library. `keeper` may be kNone.
 [[nodiscard]] std::string location_of(const LogicalGraph& graph,
                                       std::uint32_t edge,
                                       std::uint32_t keeper);

@@ -87,6 +87,7 @@ class Judge {
                 return local();
             case EdgeKind::attribute:
             case EdgeKind::slot:
+            case EdgeKind::field:
                 return attribute();
             case EdgeKind::member:
                 return member();
@@ -129,7 +130,7 @@ class Judge {
         if (attribute && loop_.is_object(target_) && kept(loop_.next(i_)) > kept(i_)) {
             sum += kLeadsToTheKeeper;
         }
-        if (is_child_of_module()) {
+        if (graph_.is_child_of_module(edge_)) {
             sum += kIsChildOfModule;
         }
         return sum;
@@ -214,6 +215,9 @@ class Judge {
                 return kStoredCallable;
             default:
                 break;
+        }
+        if (graph_.node(target_).locals_snapshot) {
+            return kLocalsKept;
         }
         return is_container(graph_, target_) ? container_attribute() : object_attribute();
     }
@@ -311,14 +315,17 @@ class Judge {
         if (is_group(i_)) {
             return kMachinery;
         }
-        static constexpr std::array<std::string_view, 8> kLinks{"tb_frame",
-                                                                "tb_next",
-                                                                "f_back",
-                                                                "__globals__",
-                                                                "__func__",
-                                                                "__dict__",
-                                                                "__closure__",
-                                                                "__defaults__"};
+        static constexpr std::array<std::string_view, 11> kLinks{"tb_frame",
+                                                                 "fget",
+                                                                 "fset",
+                                                                 "fdel",
+                                                                 "tb_next",
+                                                                 "f_back",
+                                                                 "__globals__",
+                                                                 "__func__",
+                                                                 "__dict__",
+                                                                 "__closure__",
+                                                                 "__defaults__"};
         return contains(kLinks, name_) ? kMachinery : kMember;
     }
 
@@ -330,6 +337,9 @@ class Judge {
         }
         if (graph_.edges[edge_].label.kind == EdgeKind::hook) {
             return kRegisteredHook;
+        }
+        if (graph_.node(holder_).locals_snapshot) {
+            return kItem;
         }
         if (target_ == holder_) {
             return kContainerInItself;
@@ -476,17 +486,6 @@ class Judge {
         const std::uint32_t caller = keeper_behind_containers(k);
         return (loop_.is_object(caller) || graph_.is(caller, NodeKind::function)) &&
                origin_of(graph_, caller) != Origin::user;
-    }
-
-    // True for what torch.nn.Module keeps as a part of the module.
-    [[nodiscard]] bool is_child_of_module() const {
-        const LogicalEdge& edge = graph_.edges[edge_];
-        if (edge.step_count < 2) {
-            return false;
-        }
-        const std::uint32_t into = graph_.steps[edge.first_step + edge.step_count - 2];
-        const std::size_t holder = index_of(graph_.raw->edges[into].target);
-        return graph_.raw->nodes[holder].role == model::PartRole::nn_children;
     }
 
     const LoopView& loop_;

@@ -19,16 +19,19 @@ inline constexpr Evidence kClosureCapturesSelf{"closure-captures-self", "", 100}
 inline constexpr Evidence kRecursiveClosure{"recursive-closure", "", 100};
 inline constexpr Evidence kRecursivePair{"recursive-closure", "pair", 100};
 inline constexpr Evidence kOtherFrameInLocal{"frame-in-own-local", "another-frame", 100};
+inline constexpr Evidence kLocalsKept{"locals-kept", "", 95};
 inline constexpr Evidence kCachedAccessor{"cached-accessor", "", 95};
 inline constexpr Evidence kClosureCapturesOwner{"closure-captures-owner", "", 92};
 inline constexpr Evidence kBoundMethodOnSelf{"bound-method-on-self", "", 90};
 inline constexpr Evidence kHookOnSelf{"bound-method-on-self", "called-by-others", 90};
 inline constexpr Evidence kPartialOfSelf{"partial-of-self", "", 90};
 inline constexpr Evidence kBackPointer{"back-pointer", "", 90};
+inline constexpr Evidence kBackToOwner{"back-pointer", "to-owner", 50};  // of several kinds
+inline constexpr Evidence kBackToOwnerInList{"back-pointer", "to-owner-in-list", 50};
 inline constexpr Evidence kExceptionHolderInFrame{"exception-in-frame", "holder", 90};
 inline constexpr Evidence kLinkBack{"back-pointer", "link", 90};
 inline constexpr Evidence kBackPointerToMaker{"back-pointer", "to-maker", 89};
-inline constexpr Evidence kBackPointerByType{"back-pointer", "by-type", 88};
+inline constexpr Evidence kBackPointerByType{"back-pointer", "by-type", 66};
 inline constexpr Evidence kWrappedMethod{"wrapped-method", "", 96};
 inline constexpr Evidence kListOfHandles{"list-of-handles", "", 88};
 inline constexpr Evidence kRegistryHoldsOwner{"registry-holds-owner", "", 85};
@@ -116,12 +119,14 @@ constexpr bool only_names_tell(const Evidence& first, const Evidence& second) {
 // Goes to the object that keeps more memory. That decides between equals and no more: where the
 // tensors hang says little about which of two objects made the other.
 inline constexpr int kLeadsToTheKeeper = kTieMargin;
-// A single reference that does is named alone, but for one that is only how the objects are meant
-// to hang together (it scores less than kOneOfSeveral): then two or three that have to go together
-// come first if each is as good as kClearMember, and the single one is told after them. So do two
-// or three hooks: whoever registered them removes them, and keeps what they were registered on.
+// A single reference that ends all loops is named alone, but for one that is only how the objects
+// are meant to hang together (it scores less than kOneOfSeveral): then the references that lead
+// back to one owner come first if they score as much, and the single one follows them.
 inline constexpr int kOneOfSeveral = 40;
-inline constexpr int kClearMember = 50;
+// Of back references: each name beyond the first is one more thing to change, and an object that
+// twice as many others refer to is more likely the owner of them.
+inline constexpr int kFurtherRole = -5;
+inline constexpr int kTwiceTheReferences = 5;
 // A reference on the loop that scores less than this is no advice at all.
 inline constexpr int kWorthCutting = 0;
 

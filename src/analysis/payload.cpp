@@ -58,7 +58,9 @@ class Search {
                 return;
             }
         }
-        if (held_.has_one_way(target) && !graph_.edges[edge].structural) {
+        // Nobody drops a layer of their model.
+        if (held_.has_one_way(target) && !graph_.edges[edge].structural &&
+            !graph_.is_child_of_module(edge)) {
             found.push_back({{edge}, bytes});
         }
     }

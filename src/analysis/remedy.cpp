@@ -9,12 +9,20 @@
 namespace cyclewatch::analysis {
 namespace {
 
+// Kinds of references back to one owner that a headline names.
+constexpr std::size_t kMostNamed = 3;
+
 // "Engine.callbacks", "<lambda>.closure:self"
 std::string dotted(const LogicalGraph& graph, std::uint32_t edge) {
     const std::string label = label_of(graph, edge);
     std::string text = short_name(graph, graph.edges[edge].holder);
     text += label.front() == '.' || label.front() == '[' ? "" : ".";
     return text + label;
+}
+
+// "train.py:12" of "/home/me/train.py:12"
+std::string file_of(const std::string& location) {
+    return location.substr(location.find_last_of("/\\") + 1);
 }
 
 // "Engine.callbacks[0]", "<lambda>.closure:self (train.py:12)"
@@ -27,7 +35,7 @@ std::string named(const LogicalGraph& graph, const Candidate& candidate) {
     }
     const std::string location = location_of(graph, edge, candidate.keeper);
     if (!location.empty()) {
-        text += " (" + location.substr(location.find_last_of("/\\") + 1) + ")";
+        text += " (" + file_of(location) + ")";
     }
     return text;
 }
@@ -58,6 +66,31 @@ std::string others_like(const Candidate& candidate) {
     return candidate.shared_cell ? " and what shares its variable" : " and all like it";
 }
 
+// What has to go together, if it is what leads back to one owner.
+std::string all_back(const LogicalGraph& graph, const Cut& cut) {
+    const std::string owner = short_name(graph, cut.owner);
+    if (cut.references == 1) {
+        return "everything else is still reached from " + owner + " without it";
+    }
+    std::string text = std::to_string(cut.references) + " references";
+    if (cut.cut.size() > 1) {
+        text += " of " + std::to_string(cut.cut.size()) + " kinds";
+    }
+    return text + " lead back to " + owner + ", or to what it owns: all of them must go or be weak";
+}
+
+// The one place that could clear all back references to `owner`; empty if its class has none.
+std::string end_of(const LogicalGraph& graph, std::uint32_t owner) {
+    const model::Node& node = graph.node(owner);
+    if (node.end_method == model::kEmptyString) {
+        return "";
+    }
+    const std::string place = place_of(graph, node.end_location);
+    return " Or clear them all in one place: " + short_name(graph, owner) + "." +
+           std::string(graph.raw->text(node.end_method)) + "()" +
+           (place.empty() ? "" : " (" + file_of(place) + ")") + ".";
+}
+
 // Between the first of two that are as good and the second.
 std::string_view or_else(const Evidence& first, const Evidence& second) {
     if (&second == &patterns::kPerhapsListOfHandles) {
@@ -74,11 +107,20 @@ std::string remedy_of(const LogicalGraph& graph, const Cut& cut) {
     }
     const Candidate& first = cut.cut.front();
     std::string text = first.payload ? "drop " : "cut ";
-    text += named(graph, first);
-    text += others_like(first);
-    for (std::size_t i = 1; i < cut.cut.size(); ++i) {
-        text += (i + 1 == cut.cut.size() ? " and " : ", ") + named(graph, cut.cut[i]);
-        text += others_like(cut.cut[i]);
+    const bool summed_up = cut.owner != kNone && cut.cut.size() > kMostNamed;
+    const std::size_t shown = summed_up ? kMostNamed : cut.cut.size();
+    if (summed_up) {
+        text += "the " + std::to_string(cut.references) + " references that lead back to " +
+                short_name(graph, cut.owner) + ": ";
+    }
+    for (std::size_t i = 0; i < shown; ++i) {
+        const bool last = i + 1 == cut.cut.size();
+        text += i == 0 ? "" : last ? " and " : ", ";
+        text += named(graph, cut.cut[i]) + (summed_up ? "" : others_like(cut.cut[i]));
+    }
+    if (summed_up) {
+        const std::size_t more = cut.cut.size() - shown;
+        return text + " and " + std::to_string(more) + (more == 1 ? " more kind" : " more kinds");
     }
     if (first.payload) {
         const bool is_part = cut.freed_share > 0 && cut.freed_share < 1;
@@ -100,26 +142,26 @@ std::string remedy_of(const LogicalGraph& graph, const Cut& cut) {
 std::string reason_of(const LogicalGraph& graph,
                       const Candidate& candidate,
                       std::size_t i,
-                      std::size_t set_size) {
+                      const Cut& cut) {
+    const std::size_t set_size = cut.cut.size();
     std::string text = catalog::fill(words_of(*candidate.evidence).explanation,
                                      slots_of(graph, candidate.edges[i]));
     if (candidate.shared_cell) {
         text += "; " + std::to_string(candidate.alike) +
                 " references share this one variable: cutting one of them is not enough, empty "
                 "the variable or change all of them";
-    } else if (candidate.one_target) {
-        text += "; " + std::to_string(candidate.alike) +
-                " references of this name lead to it, and all of them must go";
+    } else if (cut.owner != kNone) {
+        text += "; " + all_back(graph, cut);
     } else if (candidate.alike > 1) {
         text += "; there are " + std::to_string(candidate.alike) +
                 " references of this kind, and all of them must go";
     }
-    if (candidate.payload && set_size == 1 && candidate.share > 0 && candidate.share < 1) {
+    if (candidate.payload && set_size <= 1 && candidate.share > 0 && candidate.share < 1) {
         text += ", " + percent_of(candidate.share) + " of what it keeps";
     }
     if (set_size > 1 && candidate.payload) {
         text += "; the references listed do so together";
-    } else if (set_size > 1) {
+    } else if (set_size > 1 && cut.owner == kNone) {
         text += "; it takes all " + std::to_string(set_size) +
                 " references listed: without any one of them a loop remains";
     }
@@ -134,7 +176,17 @@ std::string advice_of(const LogicalGraph& graph, const Cut& cut) {
         return words_of(*cut.without_cut).advice;
     }
     const Candidate& first = cut.cut.front();
-    return catalog::fill(words_of(*first.evidence).advice, slots_of(graph, first.edges.front()));
+    std::string text =
+        catalog::fill(words_of(*first.evidence).advice, slots_of(graph, first.edges.front()));
+    if (cut.owner != kNone && cut.references > 1) {
+        if (cut.cut.size() > 1 && first.evidence->pattern == patterns::kBackPointer.pattern) {
+            text =
+                "Make all of them weak references, or keep only the values that are needed from " +
+                short_name(graph, cut.owner) + ".";
+        }
+        text += end_of(graph, cut.owner);
+    }
+    return text;
 }
 
 }  // namespace cyclewatch::analysis

@@ -12,12 +12,12 @@ namespace cyclewatch::analysis {
 // "cut <lambda>.closure:self (train.py:12)": the end of a finding's headline.
 [[nodiscard]] std::string remedy_of(const LogicalGraph& graph, const Cut& cut);
 
-// Why to cut reference number `i` of this candidate: what its pattern says and, where one
-// reference is not enough, that.
+// Why to cut reference number `i` of this candidate, one of `cut` or an alternative to it: what its
+// pattern says and, if one reference is not enough, that. Of an alternative `cut` is empty.
 [[nodiscard]] std::string reason_of(const LogicalGraph& graph,
                                     const Candidate& candidate,
                                     std::size_t i,
-                                    std::size_t set_size);
+                                    const Cut& cut);
 
 // What to write instead, for the reference to cut.
 [[nodiscard]] std::string advice_of(const LogicalGraph& graph, const Cut& cut);

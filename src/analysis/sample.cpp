@@ -173,7 +173,8 @@ class Sampler {
             const model::Node& described = graph_.nodes[node];
             const auto edges = graph_.edges_of(model::NodeId{node});
             add(static_cast<std::size_t>(described.kind) << 16 |
-                static_cast<std::size_t>(described.role) << 8 | (described.condemned ? 1 : 0));
+                static_cast<std::size_t>(described.role) << 8 |
+                (described.locals_snapshot ? 2 : 0) | (described.condemned ? 1 : 0));
             add(index_of(described.name));
             add(index_of(described.module));
             add(index_of(described.location.path));

@@ -14,10 +14,14 @@ namespace {
 // not looked at.
 constexpr std::size_t kMostTies = 4;
 
-std::vector<char> without_structural(const Component& component, std::span<const char> dead) {
+// An attribute by which an object refers to itself is a loop of its own, and seldom the one that
+// keeps the rest of the component.
+std::vector<char> without_self_references(const LogicalGraph& graph, const Component& component) {
     std::vector<char> off = component.structural;
-    for (std::size_t e = 0; e < dead.size(); ++e) {
-        off[e] |= dead[e];
+    for (std::size_t e = 0; e < off.size(); ++e) {
+        const model::EdgeKind kind = graph.edges[component.edges[e]].label.kind;
+        const bool attribute = kind == model::EdgeKind::attribute || kind == model::EdgeKind::slot;
+        off[e] |= attribute && component.targets[e] == component.holder[e] ? 1 : 0;
     }
     return off;
 }
@@ -170,15 +174,17 @@ Loop shortest_loop(const Component& component, std::uint32_t start, std::span<co
     return LoopSearch(component, start, dead).run();
 }
 
-Loop choose_loop(const LogicalGraph& graph,
-                 const Component& component,
-                 std::span<const char> dead) {
-    std::vector<char> off = without_structural(component, dead);
-    std::vector<char> in_loop = nodes_in_loops(component, off);
-    if (std::find(in_loop.begin(), in_loop.end(), 1) == in_loop.end()) {
-        off.assign(component.targets.size(), 0);
-        std::copy(dead.begin(), dead.end(), off.begin());
+Loop choose_loop(const LogicalGraph& graph, const Component& component) {
+    const std::vector<char> none(component.targets.size(), 0);
+    std::vector<char> off;
+    std::vector<char> in_loop;
+    for (const std::vector<char>& left_out :
+         {without_self_references(graph, component), component.structural, none}) {
+        off = left_out;
         in_loop = nodes_in_loops(component, off);
+        if (std::ranges::find(in_loop, 1) != in_loop.end()) {
+            break;
+        }
     }
     const std::vector<std::uint64_t> bytes = credit(component, in_loop, off);
     const std::vector<std::uint32_t> starts = best_starts(graph, component, in_loop, bytes);
@@ -197,38 +203,6 @@ Loop choose_loop(const LogicalGraph& graph,
         }
     }
     return best;
-}
-
-std::vector<std::uint32_t> way_to_memory(const Component& component,
-                                         const Loop& loop,
-                                         std::span<const char> dead) {
-    std::vector<std::uint32_t> came_by(component.size(), kNone);
-    std::vector<char> seen(component.size(), 0);
-    std::vector<std::uint32_t> queue;
-    for (const std::uint32_t e : loop) {
-        queue.push_back(component.holder[e]);
-        seen[queue.back()] = 1;
-    }
-    std::vector<std::uint32_t> way;
-    for (std::size_t i = 0; i < queue.size(); ++i) {
-        std::uint32_t node = queue[i];
-        if (component.leads_out[node] != 0) {
-            for (; came_by[node] != kNone; node = component.holder[way.back()]) {
-                way.push_back(came_by[node]);
-            }
-            std::ranges::reverse(way);
-            break;
-        }
-        for (std::uint32_t e = component.first[node]; e < component.first[node + 1]; ++e) {
-            const std::uint32_t target = component.targets[e];
-            if (dead[e] == 0 && seen[target] == 0) {
-                seen[target] = 1;
-                came_by[target] = e;
-                queue.push_back(target);
-            }
-        }
-    }
-    return way;
 }
 
 }  // namespace cyclewatch::analysis

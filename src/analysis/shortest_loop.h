@@ -19,17 +19,9 @@ using Loop = std::vector<std::uint32_t>;
                                  std::span<const char> dead = {});
 
 // The shortest loop through the node that keeps most device bytes, among the nodes that are in a
-// loop without structural references; among all nodes, where there is no such loop. Starts at
-// that node. Depends on names and references, not on the order of nodes.
-[[nodiscard]] Loop choose_loop(const LogicalGraph& graph,
-                               const Component& component,
-                               std::span<const char> dead = {});
-
-// The shortest way from `loop` to a node that leads out to memory, as positions in
-// Component::edges, without those marked in `dead`; empty if a node of the loop does, or there is
-// none.
-[[nodiscard]] std::vector<std::uint32_t> way_to_memory(const Component& component,
-                                                       const Loop& loop,
-                                                       std::span<const char> dead);
+// loop without structural references; among all nodes, if there is no such loop. An attribute by
+// which an object refers to itself is the loop only if there is no other. Starts at that node.
+// Depends on names and references, not on the order of nodes.
+[[nodiscard]] Loop choose_loop(const LogicalGraph& graph, const Component& component);
 
 }  // namespace cyclewatch::analysis

@@ -13,6 +13,7 @@
 #include "bindings/defaults.h"
 #include "bindings/values.h"
 #include "model/finding.h"
+#include "model/mistake.h"
 #include "render/headline.h"
 #include "render/renderer.h"
 
@@ -138,6 +139,26 @@ void bind_sighting(py::module_& module) {
         });
 }
 
+void bind_variant(py::module_& module) {
+    using model::Variant;
+    py::class_<Variant, std::shared_ptr<Variant>> added(
+        module, "Variant", "The cycles of one signature in a finding merged from several.");
+    of_package(added)
+        .def_readonly("signature", &Variant::signature, "Like a finding's.")
+        .def_readonly(
+            "name", &Variant::name, "Short name of the object that tells it apart: 'F1Score'.")
+        .def_readonly("title", &Variant::title, "The cycle in short.")
+        .def_property_readonly(
+            "location",
+            [](const Variant& self) { return text_or_none(self.location); },
+            "'path:line' of the change that ends it; None if not known.")
+        .def_readonly("occurrences", &Variant::occurrences, "Cycles of that signature.")
+        .def_readonly("bytes", &Variant::bytes, "Device bytes they held, and bytes they shared.")
+        .def("__repr__", [](const Variant& self) {
+            return "<Variant " + self.signature + ": " + quoted(self.title) + ">";
+        });
+}
+
 void bind_finding_opinions(FindingClass& added) {
     using model::Finding;
     added
@@ -157,6 +178,23 @@ void bind_finding_opinions(FindingClass& added) {
             [](const Finding& self) { return model::word_of(self.verdict); },
             "The reader's own: 'bug', 'accepted', 'unclear', or '' if none was given.")
         .def_readonly("note", &Finding::note, "The reader's own words; empty if there are none.");
+}
+
+void bind_finding_times(FindingClass& added) {
+    using model::Finding;
+    added
+        .def_readonly("first_seen",
+                      &Finding::first_seen,
+                      "Seconds since the watch began, of whichever process saw it soonest.")
+        .def_readonly("last_seen", &Finding::last_seen, "Seconds, likewise.")
+        .def_readonly("dead_for_at_most",
+                      &Finding::dead_for_at_most,
+                      "Seconds: the longest the memory can have waited for a collection.")
+        .def_readonly("first_collection",
+                      &Finding::first_collection,
+                      "Number of the collection that first condemned it.")
+        .def_readonly(
+            "collections", &Finding::collections, "Collections that condemned at least one.");
 }
 
 void bind_finding_lists(FindingClass& added) {
@@ -181,6 +219,15 @@ void bind_finding_lists(FindingClass& added) {
             [](const Self& self) { return views(self, self->owners); },
             "What held the memory, heaviest first.")
         .def_property_readonly(
+            "signatures",
+            [](const Self& self) { return model::signatures_of(*self); },
+            "`signature` and those of `variants`, each once: what the finding may be known by.")
+        .def_property_readonly(
+            "variants",
+            [](const Self& self) { return views(self, self->variants); },
+            "Cycles of several signatures that one change in the code ends, largest first, the "
+            "one that is shown included; empty if all have the same signature.")
+        .def_property_readonly(
             "sightings",
             [](const Self& self) { return views(self, self->sightings); },
             "What each process saw of it, in the order of the report's `processes`.");
@@ -192,6 +239,7 @@ void bind_finding(py::module_& module) {
     bind_reference(module);
     bind_owner(module);
     bind_sighting(module);
+    bind_variant(module);
 
     using model::Finding;
     FindingClass added(module,
@@ -216,6 +264,13 @@ void bind_finding(py::module_& module) {
                       "occurrences.")
         .def_readonly(
             "shared_bytes", &Finding::shared_bytes, "Device bytes that other loops kept as well.")
+        .def_readonly("shared_with",
+                      &Finding::shared_with,
+                      "How many other findings share `shared_bytes`: freed once all are fixed.")
+        .def_readonly("attributed_bytes",
+                      &Finding::attributed_bytes,
+                      "held_bytes, and the part of shared_bytes that no other finding is "
+                      "attributed: summed over findings, each storage counts once.")
         .def_readonly(
             "largest_bytes", &Finding::largest_bytes, "held_bytes of the heaviest occurrence.")
         .def_readonly("byte_seconds",
@@ -232,21 +287,13 @@ void bind_finding(py::module_& module) {
                       "What `cuts` frees of held_bytes: 1 is all; 0 means that it is not known, or "
                       "nothing by itself, as where another loop leads to this one. Of the heaviest "
                       "occurrence.")
+        .def_readonly("omitted_cuts",
+                      &Finding::omitted_cuts,
+                      "Kinds of references that must go as well and are not in `cuts`: many lead "
+                      "back to one owner.")
         .def_readonly("omitted_owners",
                       &Finding::omitted_owners,
                       "Owners left out of `owners` to keep it short.")
-        .def_readonly("first_seen",
-                      &Finding::first_seen,
-                      "Seconds since the watch began, of whichever process saw it soonest.")
-        .def_readonly("last_seen", &Finding::last_seen, "Seconds, likewise.")
-        .def_readonly("dead_for_at_most",
-                      &Finding::dead_for_at_most,
-                      "Seconds: the longest the memory can have waited for a collection.")
-        .def_readonly("first_collection",
-                      &Finding::first_collection,
-                      "Number of the collection that first condemned it.")
-        .def_readonly(
-            "collections", &Finding::collections, "Collections that condemned at least one.")
         .def(
             "to_text",
             [](const Finding& self, std::size_t rank, std::size_t width) {
@@ -257,9 +304,10 @@ void bind_finding(py::module_& module) {
             "The card of this finding: at most 25 lines of `width` columns.")
         .def("__repr__", [](const Finding& self) {
             return "<Finding " + self.signature + ": " + quoted(self.title) + ", " +
-                   base::format_bytes(self.held_bytes) + ", seen " +
+                   base::format_bytes(model::reached_bytes(self)) + ", seen " +
                    std::to_string(self.occurrences) + " times>";
         });
+    bind_finding_times(added);
     bind_finding_lists(added);
     bind_finding_opinions(added);
 }

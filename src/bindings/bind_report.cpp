@@ -66,7 +66,10 @@ void bind_finding_part(py::module_& module) {
     of_package(added)
         .def_readonly("signature", &FindingPart::signature, "Of the finding.")
         .def_readonly("occurrences", &FindingPart::occurrences, "Loops of it that were condemned.")
-        .def_readonly("held_bytes", &FindingPart::held_bytes, "Device bytes that only they kept.")
+        .def_readonly(
+            "held_bytes",
+            &FindingPart::held_bytes,
+            "Device bytes attributed to them: summed over the findings, each storage counts once.")
         .def("__repr__", [](const FindingPart& self) {
             return "<FindingPart of " + quoted(self.signature) + ": " +
                    base::format_bytes(self.held_bytes) + ">";
@@ -273,7 +276,7 @@ void bind_report(py::module_& module) {
         .def_property_readonly(
             "findings",
             [](const Self& self) { return views(self, self->findings); },
-            "Heaviest held_bytes first.")
+            "Largest first, by held_bytes + shared_bytes.")
         .def_readonly("held_bytes",
                       &Report::held_bytes,
                       "Device bytes of all owners that died with garbage, each storage once.")

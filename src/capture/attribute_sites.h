@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -25,6 +26,7 @@ struct AttributeSite {
     std::uint32_t line = 0;
     model::ValueOrigin value = model::ValueOrigin::unknown;
     bool in_constructor = false;  // the code that stores it is a constructor's
+    bool by_holder = false;       // a method of the holder stores it on its own object
     model::HolderMade holder_made = model::HolderMade::unknown;
 
     [[nodiscard]] bool is_known() const noexcept {
@@ -43,12 +45,22 @@ class AttributeSites {
                                             PyTypeObject* target,
                                             bool on_class);
 
-    // Where the methods of `type` take the method `name` of an object without calling it: the one
-    // line that makes a bound method, if it is the only one. The result lives until the next call.
+    // Where the methods of `type`, or else the functions of its module, take the method `name` of
+    // an object without calling it: the one line that makes a bound method, if it is the only one.
+    // The result lives until the next call.
     [[nodiscard]] const AttributeSite& find_taken(PyTypeObject* type, std::string_view name);
 
+    // Where code outside the classes of holder and value stores the attribute `name`: the only line
+    // in the function that defines the function that `value` is or calls, or the only one in
+    // `modules` (namespaces). To be asked if find() knows no line. Of values of one type the first
+    // counts. The result lives until the next call.
+    [[nodiscard]] const AttributeSite& find_outside(PyTypeObject* type,
+                                                    std::string_view name,
+                                                    PyObject* value,
+                                                    std::span<PyObject* const> modules);
+
   private:
-    enum class What : bool { stored, taken };
+    enum class What : std::uint8_t { stored, taken, stored_outside };
 
     template <typename Search>
     const AttributeSite& remember(unsigned version,

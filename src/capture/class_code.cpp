@@ -9,6 +9,8 @@ namespace cyclewatch::capture {
 
 namespace {
 
+constexpr Py_ssize_t kMostEntries = 4'000;  // of a module that is searched
+
 Py_ssize_t index_of_text(PyObject* tuple, std::string_view text) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
         PyObject* const candidate = PyTuple_GET_ITEM(tuple, i);
@@ -45,6 +47,21 @@ PyObject* behind_decorators(PyObject* function) noexcept {
         function = wrapped;
     }
     return function;
+}
+
+PyObject* globals_of_module(std::string_view name) {
+    PyObject* const module = find_in_dict(PyImport_GetModuleDict(), name);
+    PyObject* const globals =
+        module != nullptr && PyModule_Check(module) ? PyModule_GetDict(module) : nullptr;
+    return globals != nullptr && PyDict_GET_SIZE(globals) <= kMostEntries ? globals : nullptr;
+}
+
+bool contains_code(PyCodeObject* code, PyCodeObject* inner, int depth) {
+    bool found = code == inner;
+    visit_inner_code(code, depth, [&](PyCodeObject* nested) {
+        found = found || contains_code(nested, inner, depth + 1);
+    });
+    return found;
 }
 
 bool is_name_of(PyObject* name, PyTypeObject* type) noexcept try {

@@ -8,6 +8,7 @@
 
 #include <Python.h>
 
+#include <string>
 #include <string_view>
 
 #include "capture/labelers/labelers.h"
@@ -112,6 +113,55 @@ void visit_methods(PyTypeObject* type, Visit&& visit) {
     while (PyDict_Next(type->tp_dict, &position, &key, &value) != 0) {
         const auto as_method = [&](PyCodeObject* code) { visit(Method{key, value, code}); };
         visit_functions(value, as_method);
+    }
+}
+
+// The namespace of an imported module, borrowed; null if there is none, or one too large to search.
+[[nodiscard]] PyObject* globals_of_module(std::string_view name);
+
+// True if `code` is `inner` or defines it, at any depth.
+[[nodiscard]] bool contains_code(PyCodeObject* code, PyCodeObject* inner, int depth = 0);
+
+// The one line of those that were noted; more than one leave it open.
+struct OnlyLine {
+    PyCodeObject* code = nullptr;
+    int line = 0;
+    bool several = false;
+
+    void note(PyCodeObject* of, int at) noexcept {
+        several = several || (code != nullptr && line != at);
+        code = of;
+        line = at;
+    }
+    [[nodiscard]] bool is_known() const noexcept { return code != nullptr && !several; }
+};
+
+struct ModuleCode {
+    PyCodeObject* code;
+    bool is_method;
+    bool is_constructor;
+};
+
+// visit(ModuleCode) for the functions and the methods of the classes that a module defines.
+// `globals`: its namespace, or null.
+template <typename Visit>
+void visit_module_code(PyObject* globals, Visit&& visit) {
+    const std::string module(Utf8Text(find_in_dict(globals, "__name__")).view());
+    Py_ssize_t position = 0;
+    PyObject* key = nullptr;
+    PyObject* value = nullptr;
+    while (globals != nullptr && PyDict_Next(globals, &position, &key, &value) != 0) {
+        if (PyFunction_Check(value) && PyFunction_GET_GLOBALS(value) == globals) {
+            const auto as_function = [&](PyCodeObject* code) {
+                visit(ModuleCode{code, false, false});
+            };
+            visit_functions(value, as_function);
+        } else if (PyType_Check(value) &&
+                   name_of_type(reinterpret_cast<PyTypeObject*>(value)).module == module) {
+            visit_methods(reinterpret_cast<PyTypeObject*>(value), [&](const Method& method) {
+                visit(ModuleCode{method.code, true, method.is_constructor()});
+            });
+        }
     }
 }
 

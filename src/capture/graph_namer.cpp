@@ -4,11 +4,15 @@
 #include <algorithm>
 #include <new>
 
+#include "base/source_path.h"
 #include "capture/allocation_site.h"
 #include "capture/attribute_sites.h"
 #include "capture/class_code.h"
+#include "capture/end_method.h"
 #include "capture/labelers/text.h"
+#include "capture/locals_snapshot.h"
 #include "capture/object_summary.h"
+#include "capture/stored_callables.h"
 
 namespace cyclewatch::capture {
 namespace {
@@ -19,6 +23,7 @@ bool differs_per_object(model::NodeKind kind) {
         case model::NodeKind::function:
         case model::NodeKind::builtin_function:
         case model::NodeKind::bound_method:
+        case model::NodeKind::partial:
         case model::NodeKind::frame:
         case model::NodeKind::generator:
         case model::NodeKind::coroutine:
@@ -38,6 +43,7 @@ bool differs_per_object(model::NodeKind kind) {
 constexpr std::size_t kMostReferences = 500'000;
 constexpr std::size_t kFewestOfOne = 16;
 constexpr std::uint32_t kMostOfOnePair = 16;
+constexpr std::size_t kMostModules = 6;  // that are searched for the store of one attribute
 
 // Of the process, like the classes. Under the GIL.
 AttributeSites& known_sites() {
@@ -110,7 +116,8 @@ GraphNamer::GraphNamer(std::span<PyObject* const> objects,
       selected_(selected),
       values_(values),
       parts_(selected.size()),
-      unexplained_(selected.size(), 0) {
+      unexplained_(selected.size(), 0),
+      is_placed_(selected.size(), true) {
     named_.reserve(selected.size());
     for (const std::uint32_t position : selected) {
         named_.push_back(objects[position]);
@@ -129,8 +136,10 @@ model::Node GraphNamer::describe(PyObject* object) {
     node.name = builder_.intern(summary.name);
     node.module = builder_.intern(summary.module);
     node.location = {builder_.intern(summary.path), summary.line};
-    if (node.kind == model::NodeKind::bound_method) {
-        place_bound_method(object, node);
+    if (node.kind == model::NodeKind::object) {
+        const EndMethod end = find_end_method(Py_TYPE(object));
+        node.end_method = builder_.intern(end.name);
+        node.end_location = {builder_.intern(end.path), static_cast<std::uint32_t>(end.line)};
     }
     if (!differs_per_object(node.kind)) {
         described_.emplace(Py_TYPE(object), node);
@@ -139,11 +148,11 @@ model::Node GraphNamer::describe(PyObject* object) {
 }
 
 // Where its object's class takes the method; the method's own line if that is not told.
-void GraphNamer::place_bound_method(PyObject* method, model::Node& node) {
+bool GraphNamer::place_bound_method(PyObject* method, model::Node& node) {
     PyObject* const function = PyMethod_GET_FUNCTION(method);
     PyObject* const self = PyMethod_GET_SELF(method);
     if (function == nullptr || self == nullptr || !PyFunction_Check(function)) {
-        return;
+        return false;
     }
     auto* const type = PyType_Check(self) ? reinterpret_cast<PyTypeObject*>(self) : Py_TYPE(self);
     const auto* code =
@@ -152,11 +161,33 @@ void GraphNamer::place_bound_method(PyObject* method, model::Node& node) {
     if (taken.line != 0) {
         node.location = {builder_.intern(taken.path), taken.line};
     }
+    return taken.line != 0;
+}
+
+bool GraphNamer::place_partial(PyObject* partial, model::Node& node) {
+    PyObject* const function = function_behind(partial);
+    if (function == nullptr) {
+        return false;
+    }
+    const auto [entry, fresh] = partials_.try_emplace(PyFunction_GET_CODE(function));
+    if (fresh) {
+        entry->second = site_of_partial(partial);
+    }
+    const CallableSite& site = entry->second;
+    if (site.line != 0) {
+        node.location = {builder_.intern(site.path), site.line};
+    }
+    return site.is_creation;
 }
 
 void GraphNamer::add_node(std::uint32_t node) {
     model::Node described = describe(named_[node]);
     described.condemned = selected_[node] < condemned_;
+    if (described.kind == model::NodeKind::bound_method) {
+        is_placed_[node] = place_bound_method(named_[node], described);
+    } else if (described.kind == model::NodeKind::partial) {
+        is_placed_[node] = place_partial(named_[node], described);
+    }
     const base::CallSite site = allocation_site(named_[node]);
     described.allocated = {builder_.intern(site.path), site.line};
     builder_.add_node(described);
@@ -205,20 +236,75 @@ void GraphNamer::find_site(std::uint32_t from, std::uint32_t to, model::StringId
     const model::StringId name = builder_.node(static_cast<model::NodeId>(holder)).name;
     const std::uint64_t key = (std::uint64_t{on_class} << 63) |
                               (std::uint64_t{index_of(name)} << 32) | index_of(attribute);
-    if (!looked_for_.insert(key).second) {
-        return;
+    const auto [entry, fresh] = sites_.try_emplace(key);
+    if (fresh) {
+        entry->second = add_site(from, to, attribute, on_class);
     }
-    PyTypeObject* const target = Py_TYPE(named_[to]);
-    const AttributeSite& site =
-        known_sites().find(type, builder_.text(attribute), target, on_class);
+    // A bound method or partial that no line is known to make was made for the one that stores it,
+    // unless that was handed it.
+    const Site& site = entry->second;
+    if (!is_placed_[to] && site.is_of_value && site.location.line != 0) {
+        builder_.node(static_cast<model::NodeId>(to)).location = site.location;
+        is_placed_[to] = true;
+    }
+}
+
+GraphNamer::Site GraphNamer::add_site(std::uint32_t from,
+                                      std::uint32_t to,
+                                      model::StringId attribute,
+                                      bool on_class) {
+    PyObject* const whole = parts_[from].whole != nullptr ? parts_[from].whole : named_[from];
+    auto* const type = on_class ? reinterpret_cast<PyTypeObject*>(whole) : Py_TYPE(whole);
+    AttributeSite site =
+        known_sites().find(type, builder_.text(attribute), Py_TYPE(named_[to]), on_class);
+    if (!on_class && site.line == 0 && site.value == model::ValueOrigin::unknown) {
+        const model::HolderMade made = site.holder_made;
+        site = known_sites().find_outside(
+            type, builder_.text(attribute), named_[to], modules_around(from));
+        site.holder_made = made;
+    }
+    const model::SourceLocation location{builder_.intern(site.path), site.line};
     if (site.is_known()) {
-        builder_.add_attribute_site({name,
+        const model::StringId holder =
+            builder_.node(static_cast<model::NodeId>(node_of(whole))).name;
+        builder_.add_attribute_site({holder,
                                      attribute,
                                      on_class,
                                      site.value,
                                      site.in_constructor,
                                      site.holder_made,
-                                     {builder_.intern(site.path), site.line}});
+                                     location});
+    }
+    const bool is_of_value = (!site.by_holder || site.value == model::ValueOrigin::made) &&
+                             base::origin_of_path(site.path) != base::Origin::standard_library;
+    return {location, is_of_value};
+}
+
+// The modules of what `node` refers to: whoever puts one thing on an object puts others there, too.
+std::vector<PyObject*> GraphNamer::modules_around(std::uint32_t node) const {
+    std::vector<PyObject*> modules;
+    for (const std::uint32_t target : graph_.of(selected_[node])) {
+        PyObject* const globals = globals_behind(objects_[target]);
+        if (globals != nullptr && std::ranges::find(modules, globals) == modules.end()) {
+            modules.push_back(globals);
+        }
+        if (modules.size() == kMostModules) {
+            break;
+        }
+    }
+    return modules;
+}
+
+void GraphNamer::note_locals(std::uint32_t node) {
+    if (!PyDict_CheckExact(named_[node]) || parts_[node].role != model::PartRole::none) {
+        return;
+    }
+    if (const std::optional<ObjectSummary> function = function_of_locals(named_[node])) {
+        model::Node& described = builder_.node(static_cast<model::NodeId>(node));
+        described.name = builder_.intern(function->name);
+        described.module = builder_.intern(function->module);
+        described.location = {builder_.intern(function->path), function->line};
+        described.locals_snapshot = true;
     }
 }
 
@@ -251,6 +337,7 @@ model::ReferenceGraph GraphNamer::name_all() {
         find_parts(object, parts);
     }
     for (std::uint32_t node = 0; node < nodes; ++node) {
+        note_locals(node);
         add_edges(node);
     }
     return builder_.finish();

@@ -10,11 +10,11 @@
 #include <cstdint>
 #include <span>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "capture/edge_labeler.h"
 #include "capture/raw_graph.h"
+#include "capture/stored_callables.h"
 #include "collector/condemned_set.h"
 #include "model/reference_graph.h"
 
@@ -51,13 +51,25 @@ class GraphNamer {
         PyObject* whole = nullptr;
     };
 
+    // Where an attribute is stored, and whether that is where its value comes from, too.
+    struct Site {
+        model::SourceLocation location;
+        bool is_of_value = false;
+    };
+
     void add_node(std::uint32_t node);
     void limit_references();
     [[nodiscard]] model::Node describe(PyObject* object);
-    void place_bound_method(PyObject* method, model::Node& node);
+    // Give a callable a location; false if that is no better than its function's definition.
+    bool place_bound_method(PyObject* method, model::Node& node);
+    bool place_partial(PyObject* partial, model::Node& node);
+    // Names a dict that locals() made after its function.
+    void note_locals(std::uint32_t node);
     void add_edges(std::uint32_t node);
     // Finds out where the attribute that was just named is stored, once per class and attribute.
     void find_site(std::uint32_t from, std::uint32_t to, model::StringId attribute);
+    Site add_site(std::uint32_t from, std::uint32_t to, model::StringId attribute, bool on_class);
+    [[nodiscard]] std::vector<PyObject*> modules_around(std::uint32_t node) const;
 
     std::span<PyObject* const> objects_;
     std::size_t condemned_;
@@ -69,7 +81,9 @@ class GraphNamer {
     std::vector<Part> parts_;                 // per node
     std::vector<std::uint32_t> unexplained_;  // per node: references to it not yet named
     std::unordered_map<PyTypeObject*, model::Node> described_;  // types that say all there is
-    std::unordered_set<std::uint64_t> looked_for_;              // class and attribute
+    std::unordered_map<std::uint64_t, Site> sites_;             // by class and attribute
+    std::unordered_map<PyObject*, CallableSite> partials_;      // by function
+    std::vector<bool> is_placed_;                               // per node, of callables
     std::size_t most_of_one_ = SIZE_MAX;   // references of one object that are named
     std::vector<std::uint32_t> named_to_;  // per node, where there are too many: how many
     std::uint64_t omitted_references_ = 0;

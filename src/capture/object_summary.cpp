@@ -13,6 +13,8 @@ namespace {
 
 using model::NodeKind;
 
+constexpr std::size_t kLongestMethodName = 120;
+
 bool has_base_named(PyTypeObject* type, const char* name) noexcept {
     for (; type != nullptr; type = type->tp_base) {
         if (goes_by(type, name)) {
@@ -216,13 +218,20 @@ void summarize_type(PyTypeObject* type, ObjectSummary& summary) {
 }
 
 // A bound method goes by its function, which is usually alive and so not part of the graph; by the
-// one that stands in the class, whatever decorators made of it.
+// one that stands in the class, whatever decorators made of it. What types.MethodType() bound else
+// goes by what it is: a class by its name, any other callable by that of its class.
 bool summarize_bound_method(PyObject* object, ObjectSummary& summary) {
     PyObject* const function = PyMethod_GET_FUNCTION(object);
-    if (function == nullptr || !PyFunction_Check(function)) {
+    if (function == nullptr) {
         return false;
     }
-    summarize_function(behind_decorators(function), summary);
+    if (PyFunction_Check(function)) {
+        summarize_function(behind_decorators(function), summary);
+    } else {
+        summarize_type(
+            PyType_Check(function) ? reinterpret_cast<PyTypeObject*>(function) : Py_TYPE(function),
+            summary);
+    }
     return true;
 }
 
@@ -230,6 +239,25 @@ void summarize_code(PyObject* object, ObjectSummary& summary) {
     auto* code = reinterpret_cast<PyCodeObject*>(object);
     set_code_name(summary, code, {});
     set_place(summary, place_of(code, code->co_firstlineno));
+}
+
+// The method of a builtin type goes by that type and its own name: "list.remove".
+bool summarize_builtin_function(PyObject* object, ObjectSummary& summary) {
+    const auto* function = reinterpret_cast<PyCFunctionObject*>(object);
+    PyObject* const self = function->m_self;
+    const std::string name(std::string_view(function->m_ml->ml_name).substr(0, kLongestMethodName));
+    if (self != nullptr && !PyModule_Check(self)) {
+        auto* const type =
+            PyType_Check(self) ? reinterpret_cast<PyTypeObject*>(self) : Py_TYPE(self);
+        const TypeName owner = name_of_type(type);
+        summary.module = owner.module;
+        summary.name = owner.full() + "." + name;
+        return true;
+    }
+    summary.module = Utf8Text(function->m_module).view();
+    const bool is_builtin = summary.module.empty() || summary.module == "builtins";
+    summary.name = is_builtin ? name : summary.module + "." + name;
+    return true;
 }
 
 // A module goes by its own name, not by "module".
@@ -246,6 +274,8 @@ bool summarize_by_content(PyObject* object, ObjectSummary& summary) {
             return true;
         case NodeKind::bound_method:
             return summarize_bound_method(object, summary);
+        case NodeKind::builtin_function:
+            return summarize_builtin_function(object, summary);
         case NodeKind::code:
             summarize_code(object, summary);
             return true;
@@ -280,6 +310,14 @@ ObjectSummary summarize(PyObject* object) {
             set_place(summary, place_of(position.code, position.line));
         }
     }
+    return summary;
+}
+
+ObjectSummary summarize_code_of(PyCodeObject* code, std::string module) {
+    ObjectSummary summary;
+    summary.kind = NodeKind::code;
+    set_code_name(summary, code, std::move(module));
+    set_place(summary, place_of(code, code->co_firstlineno));
     return summary;
 }
 

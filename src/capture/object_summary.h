@@ -23,6 +23,9 @@ struct ObjectSummary {
 // Never throws except std::bad_alloc.
 [[nodiscard]] ObjectSummary summarize(PyObject* object);
 
+// What is said of a function or frame with that code; `module` may be "".
+[[nodiscard]] ObjectSummary summarize_code_of(PyCodeObject* code, std::string module);
+
 // "module.QualName" of a type, from its own dict, never through its metaclass.
 [[nodiscard]] std::string type_name(PyTypeObject* type);
 

@@ -7,12 +7,14 @@
 #include "catalog/catalog.h"
 #include "catalog/shape.h"
 #include "catalog/words.h"
+#include "model/mistake.h"
 
 namespace cyclewatch::catalog {
 namespace {
 
 bool concerns(const Suppression& suppression, const model::Finding& finding) {
-    return (suppression.signature.empty() || suppression.signature == finding.signature) &&
+    return (suppression.signature.empty() ||
+            model::has_signature(finding, suppression.signature)) &&
            (suppression.pattern.empty() || suppression.pattern == finding.pattern);
 }
 

@@ -27,6 +27,17 @@ typedef int (*cyclewatch_value_visitor)(const struct cyclewatch_operand* value,
 // is left where that begins.
 int cyclewatch_visit_values(PyCodeObject* code, cyclewatch_value_visitor visit, void* arg);
 
+// One call. `name`: what was called goes by in the code, or null. `first`: its first argument;
+// nothing is known of it if there is none. `offset`: in bytes, for cyclewatch_line_at(). A result
+// other than 0 ends the visit.
+typedef int (*cyclewatch_call_visitor)(PyObject* name,
+                                       const struct cyclewatch_operand* first,
+                                       int offset,
+                                       void* arg);
+
+// As above.
+int cyclewatch_visit_calls(PyCodeObject* code, cyclewatch_call_visitor visit, void* arg);
+
 #ifdef __cplusplus
 }
 #endif

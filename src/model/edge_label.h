@@ -30,6 +30,8 @@ enum class EdgeKind : std::uint8_t {
     local,               // local:name       variable of a frame, generator or coroutine
     stack,               // stack[2]         temporary on a frame's value stack
     hook,                // forward hook     what a torch.nn.Module calls; name is the kind of hook
+    field,               // C field at offset 24   field of a C struct without a name; index is the
+                         //                 offset in bytes, from the start of the object
 };
 
 // The index of a key_value that is the program's data and no word of its source: the text counts
@@ -47,7 +49,8 @@ struct EdgeLabel {
     friend bool operator==(const EdgeLabel&, const EdgeLabel&) = default;
 };
 
-// The label as a person reads it. `name` is the text of the label's name.
+// The label as a person reads it. `name` is the text of the label's name. Names of attributes and
+// keys are shown as without_ids() gives them, so that a title is the same on every run.
 [[nodiscard]] std::string label_text(EdgeKind kind, std::string_view name, std::uint32_t index);
 
 // The same with [x] in place of the index: of several references that differ in no more.
@@ -55,7 +58,12 @@ struct EdgeLabel {
                                              std::string_view name,
                                              std::uint32_t index);
 
-// The name of a series for what is numbered: "slot_#" of "slot_17", the name itself of any other.
+// `name` with placeholders for what differs on every run: "<uuid>" for a UUID, "<id>" for an
+// address or another number of eight and more hexadecimal digits. "hook_<id>" of
+// "hook_139872346112".
+[[nodiscard]] std::string without_ids(std::string_view name);
+
+// The name of a series for what is numbered: "slot_#" of "slot_17", without_ids() of any other.
 [[nodiscard]] std::string name_shape(std::string_view name);
 
 // What of a key that is an identifier goes into a signature: the name of a series for what is

@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "model/ids.h"
@@ -109,6 +111,18 @@ struct Sighting {
     friend bool operator==(const Sighting&, const Sighting&) = default;
 };
 
+// The cycles of one signature in a finding that was merged from several.
+struct Variant {
+    std::string signature;
+    std::string name;      // short name of the object that tells it apart: "F1Score"
+    std::string title;     // like Finding::title
+    std::string location;  // of the change that ends it; "" if not known
+    std::uint64_t occurrences = 0;
+    std::uint64_t bytes = 0;  // held and shared
+
+    friend bool operator==(const Variant&, const Variant&) = default;
+};
+
 struct Finding {
     std::string signature;  // "cw1-" and 16 hexadecimal digits
     std::string pattern;    // "closure-captures-self" ...; "unknown" if none fits
@@ -118,19 +132,30 @@ struct Finding {
     Standing standing = Standing::fresh;
     std::string standing_reason;  // why it has that standing, in words; "" for a fresh one
 
-    std::uint64_t held_bytes = 0;     // only this component kept them, each storage once
-    std::uint64_t shared_bytes = 0;   // other components kept them too
+    std::uint64_t held_bytes = 0;    // only this component kept them, each storage once
+    std::uint64_t shared_bytes = 0;  // other components kept them too, each storage once
+    std::uint64_t shared_with = 0;   // findings that the shared bytes are shared with
+    // held_bytes and those of the shared bytes that are attributed to this finding and not to
+    // another one: summed over findings, each storage counts once.
+    std::uint64_t attributed_bytes = 0;
     std::uint64_t occurrences = 0;    // loops with this signature
     std::uint64_t largest_bytes = 0;  // held_bytes of the heaviest occurrence
     double byte_seconds = 0;          // held bytes times the seconds they waited at most, summed
 
-    std::vector<Reference> loop;          // in order; the target of the last is the first holder
-    std::vector<Reference> cut;           // the reference to cut, or the smallest set that works
+    std::vector<Reference> loop;  // in order; the target of the last is the first holder
+    std::vector<Reference> cut;   // the reference to cut, or the smallest set that works
+    // Kinds of references that must go as well and are not in `cut`, if many lead back to one
+    // owner.
+    std::uint64_t omitted_cuts = 0;
     bool tie = false;                     // true: either cut[0] or alternatives[0]
     double freed_share = 1;               // of held_bytes, by the cut alone; 0: not known
     std::vector<Reference> alternatives;  // next best first
     std::vector<OwnerSummary> owners;     // heaviest first, at most kMaxOwnersPerFinding
     std::uint64_t omitted_owners = 0;
+    // Cycles of several signatures that one change in the code ends, most bytes first, at most
+    // kMaxVariants; empty if all have the same signature.
+    std::vector<Variant> variants;
+    std::uint64_t omitted_variants = 0;
     Picture picture;
 
     double first_seen = 0;  // seconds since the watch of the process that saw it began
@@ -148,5 +173,18 @@ struct Finding {
 };
 
 inline constexpr std::size_t kMaxOwnersPerFinding = 32;
+inline constexpr std::size_t kMaxVariants = 100;
+
+// Bytes that become free once this finding and all findings that share them are fixed.
+[[nodiscard]] inline std::uint64_t reached_bytes(const Finding& finding) {
+    return finding.held_bytes + finding.shared_bytes;
+}
+
+// The order of findings in a report: most reached bytes first; of equal ones, most bytes that no
+// other finding shares.
+[[nodiscard]] inline bool ranks_before(const Finding& a, const Finding& b) {
+    return std::tuple(reached_bytes(b), b.held_bytes, std::string_view(a.signature)) <
+           std::tuple(reached_bytes(a), a.held_bytes, std::string_view(b.signature));
+}
 
 }  // namespace cyclewatch::model

@@ -59,7 +59,7 @@ struct DeviceMemory {
 struct FindingPart {
     std::string signature;
     std::uint64_t occurrences = 0;
-    std::uint64_t held_bytes = 0;
+    std::uint64_t held_bytes = 0;  // attributed to it: over all findings, each storage once
 
     friend bool operator==(const FindingPart&, const FindingPart&) = default;
 };

@@ -76,6 +76,13 @@ struct Node {
     SourceLocation location;         // function: its def; frame, traceback, generator: current
                                      // line; type and instance: the class, where it can be told
     SourceLocation allocated;        // where the object itself was, if that was recorded
+    // A dict that locals() made: its keys are the variables of a function, `name` and `location`
+    // are that function's. What keeps such a dict keeps every variable of the call.
+    bool locals_snapshot = false;
+    // Of an object: the method by which its users say that they are done with it ("close"), and
+    // where that is; empty if its class has none.
+    StringId end_method = kEmptyString;
+    SourceLocation end_location;
 };
 
 struct Edge {

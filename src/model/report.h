@@ -46,7 +46,7 @@ struct Stats {
 struct Report {
     std::vector<ProgramInfo> processes;  // one, or those of a merged report by rank, then pid
     std::vector<std::string> devices;    // what was watched: "cuda", "cpu" ...
-    std::vector<Finding> findings;       // heaviest held_bytes first
+    std::vector<Finding> findings;       // by ranks_before()
     std::uint64_t held_bytes = 0;        // of all owners that died with garbage, each storage once
     std::vector<CollectionRecord> collections;  // that condemned an owner, by process, in order
     std::uint64_t omitted_collections = 0;      // records dropped

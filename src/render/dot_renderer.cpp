@@ -78,8 +78,8 @@ void add_arrow(Agraph_t* graph,
 }
 
 std::string cluster_label(const model::Finding& finding, std::size_t rank) {
-    return "#" + std::to_string(rank) + "  " + base::format_bytes(finding.held_bytes) + "  " +
-           label_line(finding.title, 100);
+    return "#" + std::to_string(rank) + "  " + base::format_bytes(model::reached_bytes(finding)) +
+           "  " + label_line(finding.title, 100);
 }
 
 }  // namespace

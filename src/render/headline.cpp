@@ -2,6 +2,7 @@
 #include "render/headline.h"
 
 #include <span>
+#include <string_view>
 
 #include "base/byte_size.h"
 #include "base/dotted_name.h"
@@ -11,6 +12,9 @@
 namespace cyclewatch::render {
 namespace {
 
+// A dict that locals() made: "locals() of pkg.Engine.run".
+constexpr std::string_view kLocals = "locals()";
+
 // "Engine is part of a reference loop that"
 std::string who(const model::Finding& finding) {
     const bool several = finding.occurrences > 1;
@@ -18,7 +22,8 @@ std::string who(const model::Finding& finding) {
     if (finding.loop.empty()) {
         return several ? loops : "A reference loop";
     }
-    const std::string holder(base::last_part(finding.loop.front().holder));
+    const std::string_view name = finding.loop.front().holder;
+    const std::string holder(name.starts_with(kLocals) ? kLocals : base::last_part(name));
     if (several) {
         return loops + " through " + holder;
     }
@@ -35,7 +40,7 @@ std::string does_what(const model::Finding& finding) {
     const bool own = finding.held_bytes > 0;
     return "keep" + verb_end + base::format_bytes(own ? finding.held_bytes : finding.shared_bytes) +
            " of " + memory_kind(std::span(&finding, 1)) + " alive" +
-           (own ? "" : " together with other loops");
+           (own ? "" : ", " + sharing_words(finding));
 }
 
 }  // namespace

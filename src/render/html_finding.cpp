@@ -34,15 +34,19 @@ std::string prose(std::string_view sentence) {
 }
 
 std::string heading(const Finding& finding, std::size_t rank) {
-    std::string facts = element("span", "bytes", format_bytes(finding.held_bytes));
+    const bool own = finding.held_bytes > 0;
+    std::string facts =
+        element("span", "bytes", format_bytes(own ? finding.held_bytes : finding.shared_bytes));
     facts += element("span", "", counted(finding.occurrences, "loop"));
     facts += element("span", "", "in " + counted(finding.collections, "collection"));
     if (finding.dead_for_at_most > 0) {
         facts += element("span", "", "dead for up to " + format_duration(finding.dead_for_at_most));
     }
     if (finding.shared_bytes > 0) {
-        facts += element(
-            "span", "", "+ " + format_bytes(finding.shared_bytes) + " shared with other loops");
+        facts += element("span",
+                         "",
+                         (own ? "+ " + format_bytes(finding.shared_bytes) + " " : "") +
+                             sharing_words(finding) + ": freed once all are fixed");
     }
     if (finding.sightings.size() > 1) {
         facts +=
@@ -116,8 +120,12 @@ std::string cut_section(const Finding& finding) {
         out += choice(finding.alternatives.front(), "choice");
     }
     out += "</div>\n";
-    if (shown < finding.cut.size()) {
-        out += element("p", "more", "and " + counted(finding.cut.size() - shown, "more reference"));
+    if (const std::uint64_t more = finding.cut.size() - shown + finding.omitted_cuts; more > 0) {
+        out += element(
+            "p",
+            "more",
+            "and " + counted(more, finding.omitted_cuts > 0 ? "more kind" : "more reference") +
+                (finding.omitted_cuts > 0 ? " of references" : ""));
     }
     return out + instead(finding) + "</section>\n";
 }
@@ -204,6 +212,29 @@ std::string owner_table(const Finding& finding) {
     return out;
 }
 
+std::string variant_table(const Finding& finding) {
+    if (finding.variants.empty()) {
+        return {};
+    }
+    std::string rows;
+    for (const model::Variant& variant : finding.variants) {
+        rows += "<tr>" + name_cell(variant.name) + name_cell(variant.location) +
+                cell(format_count(variant.occurrences), "number") +
+                cell(format_bytes(variant.bytes), "number") + name_cell(variant.title) +
+                name_cell(variant.signature) + "</tr>\n";
+    }
+    const std::string head =
+        "<th scope=\"col\">Through</th><th scope=\"col\">Cut at</th>"
+        "<th scope=\"col\" class=\"number\">Cycles</th><th scope=\"col\" "
+        "class=\"number\">Bytes</th>"
+        "<th scope=\"col\">Cycle</th><th scope=\"col\">Signature</th>";
+    std::string out = scrolling_table("Cycles that the same change ends", head, rows);
+    if (finding.omitted_variants > 0) {
+        out += element("p", "more", "and " + counted(finding.omitted_variants, "more signature"));
+    }
+    return out;
+}
+
 std::string raw_path(const Reference& reference) {
     std::string out;
     const std::size_t shown = std::min(reference.raw_path.size(), kMostRawReferences);
@@ -276,8 +307,9 @@ std::string finding_card(const Finding& finding,
     const std::string rest =
         "<div class=\"" + columns + "\">\n<div class=\"advice\">\n" + cut_section(finding) +
         alternatives(finding) + "</div>\n" + figure(finding, rank, picture.markup) + "</div>\n" +
-        owner_table(finding) + when_section(finding) + pattern_details(finding) +
-        loop_details(finding) + "<p class=\"signature\">Signature " + code(finding.signature) +
+        variant_table(finding) + owner_table(finding) + when_section(finding) +
+        pattern_details(finding) + loop_details(finding) + "<p class=\"signature\">Signature " +
+        code(finding.signature) +
         " <span class=\"hint\">the same on every run, rank and machine</span></p>\n" +
         opinion(finding);
     return "<article class=\"card\" id=\"finding-" + number + "\" data-finding=\"" +

@@ -54,7 +54,7 @@ std::string bar_entry(const model::Finding& finding, std::size_t index, double l
     out.append("\">").append(element("span", "rank", number));
     out.append(element("span", "label", label));
     out.append(bar(finding.held_bytes, finding.shared_bytes, largest));
-    return out.append(element("span", "bytes", format_bytes(finding.held_bytes)))
+    return out.append(element("span", "bytes", format_bytes(model::reached_bytes(finding))))
         .append("</a></li>\n");
 }
 
@@ -119,7 +119,7 @@ std::string finding_bars(const model::Report& report) {
     const std::size_t total = report.findings.size();
     const std::size_t first = std::min(total, kMostBars);
     std::string out =
-        "<nav aria-label=\"Findings, heaviest first\">\n" + bar_list(report, 0, first, largest);
+        "<nav aria-label=\"Findings, largest first\">\n" + bar_list(report, 0, first, largest);
     if (first < total) {
         const std::size_t last = std::min(total, kMostFoldedBars);
         out += "<details data-foldable=\"\"><summary>and " +

@@ -75,7 +75,9 @@ class Filler {
             const Step step(path_, path_.empty() ? name : std::string(".") + name);
             const JsonValue* const found = value.find(name);
             if (found == nullptr) {
-                fail("this field is missing");
+                if (!may_be_missing(fields, name)) {
+                    fail("this field is missing");
+                }
                 return;
             }
             fill(*found, field);
@@ -130,6 +132,19 @@ class Filler {
                 return;
             }
         }
+    }
+
+    template <typename T>
+    static bool may_be_missing(T& /*fields*/, std::string_view /*name*/) {
+        return false;
+    }
+    // Fields that the first files did not have.
+    static bool may_be_missing(model::Finding& finding, std::string_view name) {
+        if (name == "attributed_bytes") {
+            finding.attributed_bytes = finding.held_bytes;  // which comes before it
+        }
+        return name == "attributed_bytes" || name == "shared_with" || name == "variants" ||
+               name == "omitted_variants" || name == "omitted_cuts";
     }
 
     // Extends the path for as long as it lives.

@@ -57,6 +57,8 @@ CYCLEWATCH_FIELDS(Picture, items, arrows, omitted_items);
 
 CYCLEWATCH_FIELDS(Sighting, process, occurrences, held_bytes, first_seen, first_step);
 
+CYCLEWATCH_FIELDS(Variant, signature, name, title, location, occurrences, bytes);
+
 CYCLEWATCH_FIELDS(Finding,
                   signature,
                   pattern,
@@ -67,16 +69,21 @@ CYCLEWATCH_FIELDS(Finding,
                   standing_reason,
                   held_bytes,
                   shared_bytes,
+                  shared_with,
+                  attributed_bytes,
                   occurrences,
                   largest_bytes,
                   byte_seconds,
                   loop,
                   cut,
+                  omitted_cuts,
                   tie,
                   freed_share,
                   alternatives,
                   owners,
                   omitted_owners,
+                  variants,
+                  omitted_variants,
                   picture,
                   first_seen,
                   last_seen,

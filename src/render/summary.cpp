@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/byte_size.h"
+#include "render/labels.h"
 
 namespace cyclewatch::render {
 namespace {
@@ -83,6 +84,28 @@ std::string first_references(std::size_t count) {
     return count == 1   ? "first reference"
            : count == 2 ? "first two references"
                         : "first " + format_count(count) + " references";
+}
+
+// "freed once this and 4 other findings are fixed".
+std::string freed_when(const model::Finding& finding) {
+    if (finding.shared_with == 0) {
+        return "freed once the other objects that hold it die too";
+    }
+    return "freed once this and " + counted(finding.shared_with, "other finding") + " are fixed";
+}
+
+std::string shared_remedy(const model::Finding& finding, std::string_view name) {
+    return format_bytes(finding.shared_bytes) + " is freed once " + std::string(name) +
+           (finding.shared_with == 0
+                ? " is fixed and the other objects that hold it die."
+                : " and the " +
+                      (finding.shared_with == 1 ? "one" : format_count(finding.shared_with)) +
+                      " that share" + (finding.shared_with == 1 ? "s" : "") + " it are fixed.");
+}
+
+// "/a/b/f1.py:12" -> "f1.py:12".
+std::string file_of(const std::string& location) {
+    return location.substr(location.rfind('/') + 1);
 }
 
 std::string script_of(const model::ProgramInfo& program) {
@@ -208,13 +231,11 @@ std::string remedy_sentence(const model::Report& report) {
         return report.findings.empty() ? "" : "None of it is news; the reasons stand below.";
     }
     const model::Finding& first = *news;
+    if (first.held_bytes == 0) {
+        return first.shared_bytes == 0 ? "" : shared_remedy(first, "the first finding");
+    }
     if (first.cut.empty() || first.freed_share <= 0) {
         return {};
-    }
-    if (first.held_bytes == 0) {
-        return first.shared_bytes == 0
-                   ? ""
-                   : "Several loops share it: only when none of them is made is it freed at once.";
     }
     Remedy remedy;
     remedy.add(first);
@@ -227,13 +248,61 @@ std::string remedy_sentence(const model::Report& report) {
     const std::string gain = format_bytes(remedy.bytes) + " at once (" +
                              format_percent(share_of(remedy.bytes, report.held_bytes)) + ")";
     const std::string verb = remedy.payload ? "Dropping" : "Cutting";
+    const std::string more =
+        first.shared_bytes == 0 ? "" : " Another " + shared_remedy(first, "the first finding");
     if (kinds == 1) {
         return verb + " the reference" + (remedy.references > 1 ? "s" : "") +
-               " named below frees " + gain + ".";
+               " named below frees " + gain + "." + more;
     }
     const bool all_news = kinds == report.findings.size();
     return verb + " the " + first_references(remedy.references) + " named below frees " + gain +
-           "; there are " + counted(kinds, all_news ? "kind" : "new kind") + " of loop.";
+           "; there are " + counted(kinds, all_news ? "kind" : "new kind") + " of loop." + more;
+}
+
+std::string sharing_words(const model::Finding& finding) {
+    return "shared with " + (finding.shared_with == 0
+                                 ? std::string("objects on no cycle")
+                                 : counted(finding.shared_with, "other finding"));
+}
+
+std::string size_words(const model::Finding& finding) {
+    const bool own = finding.held_bytes > 0;
+    std::string text = format_bytes(own ? finding.held_bytes : finding.shared_bytes) + " in " +
+                       counted(finding.occurrences, "loop");
+    if (finding.shared_bytes > 0) {
+        text += own ? ", and " + format_bytes(finding.shared_bytes) + " " : ", ";
+        text += sharing_words(finding);
+    }
+    return text;
+}
+
+std::string variants_words(const model::Finding& finding, std::size_t most) {
+    const auto shown = std::ranges::find(finding.variants, finding.title, &model::Variant::title);
+    const std::string here = shown == finding.variants.end() ? "" : shown->location;
+    std::vector<std::string> names;
+    std::uint64_t cycles = 0;
+    for (const model::Variant& variant : finding.variants) {
+        if (variant.title == finding.title) {
+            continue;
+        }
+        cycles += variant.occurrences;
+        const bool elsewhere = !variant.location.empty() && variant.location != here;
+        const std::string name = shown_name(variant.name) +
+                                 (elsewhere ? " at " + shown_name(file_of(variant.location)) : "");
+        if (std::ranges::find(names, name) == names.end()) {
+            names.push_back(name);
+        }
+    }
+    if (names.empty()) {
+        return {};
+    }
+    const std::uint64_t rest =
+        finding.omitted_variants + names.size() - std::min(names.size(), most);
+    names.resize(std::min(names.size(), most));
+    if (rest > 0) {
+        names.push_back(format_count(rest) + " more");
+    }
+    return "in " + joined(names) + " (" + counted(cycles, "cycle") + ")";
 }
 
 std::string seen_sentence(const model::Finding& finding) {
@@ -246,7 +315,7 @@ std::string seen_sentence(const model::Finding& finding) {
         text += "; dead for up to " + format_duration(finding.dead_for_at_most);
     }
     if (finding.shared_bytes > 0) {
-        text += "; " + format_bytes(finding.shared_bytes) + " more shared with other loops";
+        text += "; " + format_bytes(finding.shared_bytes) + " " + freed_when(finding);
     }
     return text;
 }

@@ -29,6 +29,16 @@ namespace cyclewatch::render {
 // name a reference; that none is news; "" if the first names nothing to be cut.
 [[nodiscard]] std::string remedy_sentence(const model::Report& report);
 
+// "shared with 4 other findings"; "shared with objects on no cycle" if no other finding is known.
+[[nodiscard]] std::string sharing_words(const model::Finding& finding);
+// "256 MiB in 64 loops"; "10.0 KiB in 1 loop, shared with 4 other findings".
+[[nodiscard]] std::string size_words(const model::Finding& finding);
+
+// "in Accuracy, F1Score at f1.py:12 and 3 more (12 cycles)": the variants of the finding that its
+// title does not show, at most so many by name; "" if there are none. A location is named if it is
+// not that of the reference to cut.
+[[nodiscard]] std::string variants_words(const model::Finding& finding, std::size_t most);
+
 // "64 loops, 64.0 KiB each, in 3 collections; ..." of one finding.
 [[nodiscard]] std::string seen_sentence(const model::Finding& finding);
 

@@ -124,8 +124,8 @@ std::string text_element(double y, int size, const std::string& text) {
 }
 
 std::string heading(const model::Finding& finding, std::size_t rank) {
-    return "#" + std::to_string(rank) + ": " + base::format_bytes(finding.held_bytes) + " in " +
-           counted(finding.occurrences, "loop") + ": " +
+    return "#" + std::to_string(rank) + ": " + base::format_bytes(model::reached_bytes(finding)) +
+           " in " + counted(finding.occurrences, "loop") + ": " +
            truncate_middle(shown_name(finding.title), 110);
 }
 

@@ -31,7 +31,9 @@ constexpr std::size_t kReasonLines = 3;  // one less on a tight card
 constexpr std::size_t kAdviceLines = 2;
 constexpr std::size_t kNoteLines = 2;  // instead of alternatives
 constexpr std::size_t kAlternatives = 2;
-constexpr std::size_t kLoopLines = 6;  // one less on a tight card
+constexpr std::size_t kVariants = 6;
+constexpr std::size_t kVariantLines = 2;  // one less on a tight card
+constexpr std::size_t kLoopLines = 6;     // one less on a tight card
 constexpr std::size_t kOwnerLines = 4;
 constexpr std::size_t kLeastPath = 16;  // of a path that leaves room for a place
 
@@ -105,7 +107,7 @@ std::string described(const Reference& reference) {
 void add_heading(Card& card, const Finding& finding, std::size_t rank) {
     std::string heading = "#" + std::to_string(rank);
     heading.resize(std::max(heading.size() + 1, kIndent), ' ');
-    heading += format_bytes(finding.held_bytes) + " in " + counted(finding.occurrences, "loop");
+    heading += size_words(finding);
     if (!finding.pattern.empty() && finding.pattern != "unknown") {
         heading += "   [" + shown_name(finding.pattern) + "]";
     }
@@ -126,8 +128,10 @@ void add_cut(Card& card, const Finding& finding) {
         card.add_columns(
             i == 0 ? "cut" : "and", described(finding.cut[i]), shown_name(finding.cut[i].location));
     }
-    if (finding.cut.size() > shown) {
-        card.add("", "and " + counted(finding.cut.size() - shown, "more reference"));
+    if (const std::uint64_t more = finding.cut.size() - shown + finding.omitted_cuts; more > 0) {
+        card.add("",
+                 "and " + counted(more, finding.omitted_cuts > 0 ? "more kind" : "more reference") +
+                     (finding.omitted_cuts > 0 ? " of references" : ""));
     }
     if (!finding.cut.front().reason.empty()) {
         card.add_wrapped(
@@ -147,9 +151,22 @@ void add_alternatives(Card& card, const Finding& finding) {
     }
 }
 
-void add_loop(Card& card, const Finding& finding) {
+// As many names as there is room for.
+void add_variants(Card& card, const Finding& finding) {
+    const std::size_t lines = card.at_most(kVariantLines);
+    std::size_t names = kVariants;
+    std::string words = variants_words(finding, names);
+    while (names > 1 && wrap_text(words, card.room(), lines + 1).size() > lines) {
+        words = variants_words(finding, --names);
+    }
+    if (!words.empty()) {
+        card.add_wrapped("also", words, lines);
+    }
+}
+
+void add_loop(Card& card, const Finding& finding, std::size_t most_lines) {
     const std::size_t total = finding.loop.size();
-    const std::size_t most = card.at_most(kLoopLines);
+    const std::size_t most = card.at_most(most_lines);
     const std::size_t shown = total > most ? most - 1 : total;
     std::vector<const Reference*> unmarked;
     for (const Reference& reference : finding.cut) {
@@ -274,7 +291,8 @@ std::string render_card(const Finding& finding, std::size_t rank, std::size_t wi
         } else {
             card.add_wrapped("note", clean_text(finding.standing_reason), kNoteLines);
         }
-        add_loop(card, finding);
+        add_variants(card, finding);
+        add_loop(card, finding, finding.variants.empty() ? kLoopLines : kLoopLines - 1);
         add_owners(card, finding);
         card.add_wrapped("seen", seen_sentence(finding), 2);
         card.add("id", truncate_end(clean_text(finding.signature), card.room()));

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/mistake.h"
+
 namespace cyclewatch::report {
 namespace {
 
@@ -74,6 +76,7 @@ void show(model::Finding& stored, model::Finding& heavier) {
     stored.advice = std::move(heavier.advice);
     stored.loop = std::move(heavier.loop);
     stored.cut = std::move(heavier.cut);
+    stored.omitted_cuts = heavier.omitted_cuts;
     stored.tie = heavier.tie;
     stored.freed_share = heavier.freed_share;
     stored.alternatives = std::move(heavier.alternatives);
@@ -128,12 +131,15 @@ void stamp(model::Finding& finding, const model::CollectionRecord& record) {
 }
 
 void merge(model::Finding& stored, model::Finding later) {
+    model::add_variants(stored, later);
     if (later.largest_bytes > stored.largest_bytes) {
         stored.largest_bytes = later.largest_bytes;
         show(stored, later);
     }
     stored.held_bytes += later.held_bytes;
     stored.shared_bytes += later.shared_bytes;
+    stored.shared_with = std::max(stored.shared_with, later.shared_with);
+    stored.attributed_bytes += later.attributed_bytes;
     stored.occurrences += later.occurrences;
     stored.collections += later.collections;
     stored.byte_seconds += later.byte_seconds;
@@ -185,10 +191,7 @@ void place(model::Finding& stored, const PlacedOwners& placed) {
 }
 
 void sort_heaviest_first(std::vector<model::Finding>& findings) {
-    std::sort(findings.begin(), findings.end(), [](const auto& a, const auto& b) {
-        return std::tie(b.held_bytes, b.shared_bytes, a.signature) <
-               std::tie(a.held_bytes, a.shared_bytes, b.signature);
-    });
+    std::sort(findings.begin(), findings.end(), model::ranks_before);
 }
 
 }  // namespace cyclewatch::report

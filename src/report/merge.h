@@ -15,10 +15,11 @@ namespace cyclewatch::report {
 // Says when `finding` was met: in the collection of `record`, for the first and the last time.
 void stamp(model::Finding& finding, const model::CollectionRecord& record);
 
-// Adds `later` to `stored`; both have the same signature. Numbers add up, owners that are equal
-// are counted together (one whose allocation site is not known equals those of any), sightings by
-// the same process are one, and the heavier occurrence is the one that is shown. Where two readers
-// disagree in their verdicts it is unclear; notes are kept below each other.
+// Adds `later` to `stored`; both are the same mistake, and the signature stays. Numbers add up,
+// owners that are equal are counted together (one whose allocation site is not known equals those
+// of any), sightings by the same process are one, and the heavier occurrence is the one that is
+// shown. Where two readers disagree in their verdicts it is unclear; notes are kept below each
+// other.
 void merge(model::Finding& stored, model::Finding later);
 
 // Where equal owners of a finding were allocated, as was learnt after it had been stored.
@@ -30,7 +31,7 @@ struct PlacedOwners {
 // Lists the owners of `stored` by those sites. What equal ones it met meanwhile goes with them.
 void place(model::Finding& stored, const PlacedOwners& placed);
 
-// The order in which a report lists findings.
+// Sorts by model::ranks_before().
 void sort_heaviest_first(std::vector<model::Finding>& findings);
 
 }  // namespace cyclewatch::report

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "report/merge.h"
+#include "report/mistake_index.h"
 #include "report/report_store.h"
 #include "report/timeline.h"
 
@@ -102,6 +104,7 @@ class Merger {
         }
         for (model::CollectionRecord record : report.collections) {
             record.process = place[record.process];
+            rename_parts(record);
             lines_[record.process].add(record);
         }
         for (const std::string& device : report.devices) {
@@ -148,12 +151,23 @@ class Merger {
         for (model::Sighting& sighting : finding.sightings) {
             sighting.process = place[sighting.process];
         }
-        const auto [known, fresh] =
-            by_signature_.try_emplace(finding.signature, merged_.findings.size());
-        if (fresh) {
+        const std::optional<std::size_t> known = index_of_.find(finding);
+        const std::size_t position = known.value_or(merged_.findings.size());
+        index_of_.add(finding, position);
+        signatures_.emplace(finding.signature, position);
+        if (!known) {
             merged_.findings.push_back(std::move(finding));
         } else {
-            merge(merged_.findings[known->second], std::move(finding));
+            merge(merged_.findings[position], std::move(finding));
+        }
+    }
+
+    // A part belongs to the finding that its own one was merged into.
+    void rename_parts(model::CollectionRecord& record) const {
+        for (model::FindingPart& part : record.findings) {
+            if (const auto found = signatures_.find(part.signature); found != signatures_.end()) {
+                part.signature = merged_.findings[found->second].signature;
+            }
         }
     }
 
@@ -172,8 +186,9 @@ class Merger {
 
     Report merged_;
     std::map<Identity, std::uint32_t> index_;
-    std::vector<Timeline> lines_;  // by process
-    std::unordered_map<std::string, std::size_t> by_signature_;
+    std::vector<Timeline> lines_;                              // by process
+    MistakeIndex index_of_;                                    // into findings
+    std::unordered_map<std::string, std::size_t> signatures_;  // of the reports' own findings
 };
 
 }  // namespace

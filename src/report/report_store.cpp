@@ -3,25 +3,30 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "report/merge.h"
+#include "report/mistake_index.h"
 #include "report/timeline.h"
 
 namespace cyclewatch::report {
 
 namespace {
 
+using Parts = std::map<std::string, model::FindingPart>;  // by signature
+
+// Counts `finding` as a part of the stored finding of that signature.
+void add_part(Parts& parts, const std::string& signature, const model::Finding& finding) {
+    model::FindingPart& part = parts[signature];
+    part.signature = signature;
+    part.occurrences += finding.occurrences;
+    part.held_bytes += finding.attributed_bytes;
+}
+
 // What one collection condemned, by finding, heaviest first.
-std::vector<model::FindingPart> parts_of(const std::vector<model::Finding>& findings) {
-    std::map<std::string, model::FindingPart> by_signature;
-    for (const model::Finding& finding : findings) {
-        model::FindingPart& part = by_signature[finding.signature];
-        part.signature = finding.signature;
-        part.occurrences += finding.occurrences;
-        part.held_bytes += finding.held_bytes;
-    }
+std::vector<model::FindingPart> sorted(Parts&& by_signature) {
     std::vector<model::FindingPart> parts;
     parts.reserve(by_signature.size());
     for (auto& [signature, part] : by_signature) {
@@ -41,27 +46,29 @@ struct ReportStore::Impl {
     model::ProgramInfo program;
     std::vector<std::string> devices;
 
-    std::vector<model::Finding> findings;                       // in order of appearance
-    std::unordered_map<std::string, std::size_t> by_signature;  // index into findings
-    std::set<std::string> not_kept;                             // signatures beyond the limit
-    bool more_not_kept = false;  // even that list is full: the number is a lower bound
+    std::vector<model::Finding> findings;  // in order of appearance
+    MistakeIndex index;                    // into findings
+    std::set<std::string> not_kept;        // signatures beyond the limit
+    bool more_not_kept = false;            // even that list is full: the number is a lower bound
     std::uint64_t held_bytes = 0;
     Timeline collections;
     std::vector<std::string> notes;
 
-    void keep_record(model::CollectionRecord record, const std::vector<model::Finding>& found) {
-        held_bytes += record.released_bytes;
+    void keep_record(model::CollectionRecord record, Parts parts) {
         if (record.owners > 0) {
-            record.findings = parts_of(found);
+            record.findings = sorted(std::move(parts));
             collections.add(record);
         }
     }
 
-    // The stored finding of that signature, or null if there is no room for a new one.
-    model::Finding* slot_for(const std::string& signature, bool& fresh) {
+    // The stored finding that `finding` is the same mistake as, or null if there is no room for a
+    // new one.
+    model::Finding* slot_for(const model::Finding& finding, bool& fresh) {
         fresh = false;
-        if (const auto known = by_signature.find(signature); known != by_signature.end()) {
-            return &findings[known->second];
+        const std::string& signature = finding.signature;
+        if (const std::optional<std::size_t> known = index.find(finding)) {
+            index.add(finding, *known);
+            return &findings[*known];
         }
         if (findings.size() >= kMaxFindings) {
             if (not_kept.size() < kMaxFindings) {
@@ -74,9 +81,10 @@ struct ReportStore::Impl {
         fresh = true;
         model::Finding& stored = findings.emplace_back();
         try {
-            by_signature.emplace(signature, findings.size() - 1);
+            index.add(finding, findings.size() - 1);
         } catch (...) {
             findings.pop_back();  // out of memory: neither is there
+            index.remove(findings.size());
             throw;
         }
         return &stored;
@@ -97,12 +105,15 @@ ReportStore::ReportStore(model::ProgramInfo program, std::vector<std::string> de
 Added ReportStore::add(const model::CollectionRecord& record,
                        std::vector<model::Finding> findings) {
     const std::lock_guard lock(impl_->mutex);
-    impl_->keep_record(record, findings);
+    impl_->held_bytes += record.released_bytes;
     Added added;
+    Parts parts;
     for (model::Finding& finding : findings) {
         stamp(finding, record);
         bool fresh = false;
-        model::Finding* stored = impl_->slot_for(finding.signature, fresh);
+        model::Finding* stored = impl_->slot_for(finding, fresh);
+        add_part(
+            parts, stored == nullptr || fresh ? finding.signature : stored->signature, finding);
         if (stored == nullptr) {
             continue;
         }
@@ -114,6 +125,7 @@ Added ReportStore::add(const model::CollectionRecord& record,
             added.seen.push_back(*stored);
         }
     }
+    impl_->keep_record(record, std::move(parts));
     return added;
 }
 

@@ -33,7 +33,8 @@ class ReportStore {
   public:
     ReportStore(model::ProgramInfo program, std::vector<std::string> devices);
 
-    // Merges the findings of one collection and keeps its record. `findings` may be empty.
+    // Merges the findings of one collection and keeps its record. `findings` may be empty. What is
+    // the same mistake as a stored finding joins it and goes by its signature.
     Added add(const model::CollectionRecord& record, std::vector<model::Finding> findings);
 
     // Lets `change` have every finding, when what is thought or known of them has changed. It must

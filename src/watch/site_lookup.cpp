@@ -8,6 +8,7 @@
 
 #include "device/device_selection.h"
 #include "device/torch_history.h"
+#include "model/mistake.h"
 #include "python/guards.h"
 #include "report/merge.h"
 #include "watch/budget.h"
@@ -70,7 +71,7 @@ void spread(Watch& watch,
             const std::string& signature,
             const std::vector<report::PlacedOwners>& groups) {
     const auto place = [&](model::Finding& finding) {
-        if (finding.signature == signature) {
+        if (model::has_signature(finding, signature)) {
             for (const report::PlacedOwners& group : groups) {
                 report::place(finding, group);
             }

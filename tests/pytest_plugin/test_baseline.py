@@ -77,6 +77,29 @@ def test_new_loop_fails_and_is_not_added(run, baseline):
     assert baseline.read_text() == before
 
 
+def test_baseline_knows_each_class_of_a_merged_finding(run, project):
+    both = """
+import loops
+
+class Other(loops.Trainer): pass
+class Third(loops.Trainer): pass
+
+def test_both():
+    loops.Trainer(2000)
+    Other(1000)
+"""
+    run(*UPDATE, test_it=both).assert_outcomes(failed=1)
+    path = project.path / "known.json"
+    assert sorted(entry["count"] for entry in entries(path).values()) == [1, 1]
+    run(*STRICT, test_it=both).assert_outcomes(passed=1)
+    alone = both.replace("loops.Trainer(2000)", "pass")
+    result = run(*STRICT, test_it=alone)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["vanished: *Trainer.loss*"])
+    third = both.replace("    loops.Trainer(2000)\n    Other", "    Third")
+    run(*OPTIONS, test_it=third).assert_outcomes(failed=1)
+
+
 def test_vanished_loop_fails_a_strict_run_only(run, baseline):
     mended = OLD.replace("loops.Trainer(2000)", "pass")
     result = run(*OPTIONS, test_it=mended)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "capture/labelers/labelers.h"
 #include "capture/labelers/text.h"
 #include "compat/object_layout.h"
@@ -54,11 +56,30 @@ bool stands_in_source(PyObject* key) noexcept {
     return PyUnicode_CHECK_INTERNED(key) != 0;
 }
 
+// The shape of a str with a UUID, an address or the like in it ("fsdp_state:<uuid>"), if the rest
+// of it looks like words of the source; else "".
+std::string shape_with_ids(PyObject* key) {
+    if (!PyUnicode_CheckExact(key) || PyUnicode_GET_LENGTH(key) > kLongestName) {
+        return {};
+    }
+    const std::string_view text = Utf8Text(key).view();
+    const auto is_of_word = [](char c) {
+        return Py_ISALNUM(c) != 0 || std::string_view("_:.-").find(c) != std::string_view::npos;
+    };
+    if (!PyUnicode_IS_COMPACT_ASCII(key) || !std::ranges::all_of(text, is_of_word)) {
+        return {};
+    }
+    std::string shape = model::name_shape(text);
+    return shape.find('<') == std::string::npos ? std::string() : shape;
+}
+
 // An identifier as a key of an ordinary dict. Whether it was interned differs between versions and
 // within a run, so that decides what is shown and nothing else.
 void add_key(PyObject* key, PyObject* value, ReferenceSink& sink) {
     const Utf8Text text(key);
-    if (stands_in_source(key) || sink.wants_values()) {
+    if (const std::string shape = shape_with_ids(key); !shape.empty()) {
+        sink.add(value, EdgeKind::key_value, shape, 0);
+    } else if (stands_in_source(key) || sink.wants_values()) {
         sink.add(value, EdgeKind::key_value, text.view(), 0);
     } else if (const std::string shape = model::key_shape(text.view()); !shape.empty()) {
         sink.add(value, EdgeKind::key_value, shape, model::kHiddenKey);
@@ -76,6 +97,8 @@ void add_value(PyObject* key, PyObject* value, PartRole role, ReferenceSink& sin
         sink.add(value, kind, Utf8Text(key).view(), 0);
     } else if (sink.wants_values() && add_captured(key, value, sink)) {
         return;
+    } else if (const std::string shape = shape_with_ids(key); !shape.empty()) {
+        sink.add(value, EdgeKind::key_value, shape, 0);
     } else if (PyUnicode_CheckExact(key)) {
         sink.add(value, EdgeKind::opaque_key_value, "str", 0);
     } else {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <vector>
 
 #include "capture/labelers/labelers.h"
 #include "capture/labelers/visit.h"
+#include "compat/getter_fields.h"
 #include "compat/native_members.h"
 #include "compat/object_layout.h"
 
@@ -26,35 +29,44 @@ struct Candidate {
 // is borrowed, or a word that means something else in this version, is never visited.
 class Candidates {
   public:
-    void add(PyObject* target, const char* name, Py_ssize_t offset) noexcept {
-        // One word, one name: __wrapped__ of a staticmethod is its __func__ again.
+    // True if a name is known for the word at that offset.
+    [[nodiscard]] bool has(Py_ssize_t offset) const noexcept {
         for (std::size_t i = 0; i < size_; ++i) {
             if (items_[i].offset == offset) {
-                return;
+                return true;
             }
         }
-        if (size_ < items_.size()) {
+        return false;
+    }
+
+    void add(PyObject* target, const char* name, Py_ssize_t offset) noexcept {
+        // One word, one name: __wrapped__ of a staticmethod is its __func__ again.
+        if (!has(offset) && size_ < items_.size()) {
             items_[size_++] = {target, name, offset, false};
         }
     }
 
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
-    // The name of the next unused word that holds `target`; of the last one where all are used
-    // (an object in C++ may visit one referent on behalf of several holders); null for none.
+    // The name of the next unused word that holds `target`; null for none.
     const char* take(const PyObject* target) noexcept {
-        const char* last = nullptr;
         for (std::size_t i = 0; i < size_; ++i) {
-            if (items_[i].target != target) {
-                continue;
-            }
-            last = items_[i].name;
-            if (!items_[i].used) {
+            if (items_[i].target == target && !items_[i].used) {
                 items_[i].used = true;
-                break;
+                return items_[i].name;
             }
         }
-        return last;
+        return nullptr;
+    }
+
+    // The name of the last word that holds `target`, used or not: an object in C++ may visit one
+    // referent on behalf of several holders. Null for none.
+    [[nodiscard]] const char* last(const PyObject* target) const noexcept {
+        const char* name = nullptr;
+        for (std::size_t i = 0; i < size_; ++i) {
+            name = items_[i].target == target ? items_[i].name : name;
+        }
+        return name;
     }
 
   private:
@@ -112,6 +124,96 @@ void gather(Candidates& candidates, PyObject* object) {
     }
 }
 
+// True for objects with a labeler for what a builtin type keeps in its struct (a set's first
+// items).
+bool has_items(PyObject* object) noexcept {
+    if (PyDict_Check(object) || PyList_Check(object) || PyAnySet_Check(object) ||
+        PyExceptionInstance_Check(object)) {
+        return true;
+    }
+    const PyTypeObject* type = Py_TYPE(object);
+    while (type != nullptr && !is_ordered_container(type)) {
+        type = type->tp_base;
+    }
+    return type != nullptr;
+}
+
+// The words of an object that types in C added to their bases' structs and nothing gives a name.
+// They are the object's own memory, and only compared with what tp_traverse visits.
+class UnnamedFields {
+  public:
+    UnnamedFields(const Candidates& named, PyObject* object) : named_(named), object_(object) {
+        if (has_items(object)) {
+            return;
+        }
+        for (PyTypeObject* type = Py_TYPE(object); type != nullptr && type != &PyBaseObject_Type;
+             type = type->tp_base) {
+            if (adds_fields(type)) {
+                begin_ = type->tp_base->tp_basicsize;
+                end_ = std::max(end_, type->tp_basicsize);
+            }
+        }
+        begin_ = (begin_ + kWord - 1) / kWord * kWord;
+    }
+
+    [[nodiscard]] bool empty() const noexcept { return end_ < begin_ + kWord; }
+
+    // A field that a getter gives out goes by its name there, as an attribute. False if no field is
+    // left that holds `target`.
+    bool label(PyObject* target, ReferenceSink& sink) {
+        const Py_ssize_t offset = take(target);
+        if (offset == 0) {
+            return false;
+        }
+        if (const char* name = cyclewatch_name_of_field(Py_TYPE(object_), offset)) {
+            sink.add(target, EdgeKind::attribute, name, 0);
+        } else {
+            sink.add(target, EdgeKind::field, {}, static_cast<std::uint32_t>(offset));
+        }
+        return true;
+    }
+
+  private:
+    static constexpr auto kWord = static_cast<Py_ssize_t>(sizeof(PyObject*));
+
+    // False for a class statement's struct: everything in it has a name.
+    static bool adds_fields(PyTypeObject* type) noexcept {
+        if (type->tp_base == nullptr || cyclewatch_type_has_slots(type) != 0) {
+            return false;
+        }
+        const Py_ssize_t begin = type->tp_base->tp_basicsize;
+        Py_ssize_t known = 0;  // bytes of __dict__ and __weakref__
+        for (const Py_ssize_t offset : {type->tp_dictoffset, type->tp_weaklistoffset}) {
+            known += offset >= begin && offset < type->tp_basicsize ? kWord : 0;
+        }
+        return type->tp_basicsize - begin - known >= kWord;
+    }
+
+    // The offset of the next word that holds `target`; 0 if there is none.
+    Py_ssize_t take(const PyObject* target) {
+        for (Py_ssize_t offset = begin_; offset + kWord <= end_; offset += kWord) {
+            if (word_at(offset) == target && !named_.has(offset) && !is_used(offset)) {
+                used_.push_back(offset);
+                return offset;
+            }
+        }
+        return 0;
+    }
+
+    [[nodiscard]] const PyObject* word_at(Py_ssize_t offset) const noexcept {
+        return *reinterpret_cast<PyObject* const*>(reinterpret_cast<const char*>(object_) + offset);
+    }
+    [[nodiscard]] bool is_used(Py_ssize_t offset) const {
+        return std::find(used_.begin(), used_.end(), offset) != used_.end();
+    }
+
+    const Candidates& named_;
+    PyObject* object_;
+    Py_ssize_t begin_ = 0;
+    Py_ssize_t end_ = 0;
+    std::vector<Py_ssize_t> used_;
+};
+
 // functools.lru_cache visits, per cached call, the key, the result and the link's type.
 void label_cached_results(PyTypeObject* type,
                           PyObject* object,
@@ -129,6 +231,7 @@ void label_cached_results(PyTypeObject* type,
             return;
         }
         const char* name = candidates.take(referent);
+        name = name == nullptr ? candidates.last(referent) : name;
         if (name != nullptr) {
             add_member(sink, referent, name);
             return;
@@ -165,13 +268,18 @@ void label_members(PyObject* object, ReferenceSink& sink) {
         traverse_as(type, object, [&](PyObject* referent) { add_member(sink, referent, "hooks"); });
         return;
     }
-    if (candidates.empty()) {
+    UnnamedFields unnamed(candidates, object);
+    if (candidates.empty() && unnamed.empty()) {
         return;
     }
+    const PyObject* const dict = cyclewatch_existing_dict(object);  // label_instance() names it
     traverse_as(type, object, [&](PyObject* referent) {
-        const char* name = candidates.take(referent);
-        if (name != nullptr) {
+        if (const char* name = candidates.take(referent)) {
             add_member(sink, referent, name);
+        } else if (referent == dict || unnamed.label(referent, sink)) {
+            return;
+        } else if (const char* last = candidates.last(referent)) {
+            add_member(sink, referent, last);
         }
     });
 }

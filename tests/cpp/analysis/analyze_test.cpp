@@ -57,8 +57,44 @@ TEST(Bytes, OfTwoLoopsAreSharedWhereBothReach) {
     ASSERT_EQ(findings.size(), 2U);
     EXPECT_EQ(findings[0].held_bytes, 8U);
     EXPECT_EQ(findings[0].shared_bytes, 64U);
+    EXPECT_EQ(findings[0].shared_with, 1U);
+    EXPECT_EQ(findings[0].attributed_bytes, 72U);
     EXPECT_EQ(findings[1].held_bytes, 0U);
     EXPECT_EQ(findings[1].shared_bytes, 64U);
+    EXPECT_EQ(findings[1].shared_with, 1U);
+    EXPECT_EQ(findings[1].attributed_bytes, 0U);
+}
+
+TEST(Bytes, RankWhatIsSharedWithWhatIsHeldAlone) {
+    const auto findings = find(
+        "A.me->A A.w->t:owner(64) B.me->B B.x->t C.me->C C.x->t D.me->D D.w->u:owner(64) "
+        "E.me->E E.w->v:owner(63)");
+    ASSERT_EQ(findings.size(), 5U);
+    EXPECT_EQ(findings[0].held_bytes, 64U);  // of equal ones, what no other finding shares
+    std::uint64_t attributed = 0;
+    for (const model::Finding& finding : findings) {
+        attributed += finding.attributed_bytes;
+        EXPECT_EQ(finding.shared_with, finding.shared_bytes > 0 ? 2U : 0U);
+    }
+    EXPECT_EQ(findings[4].held_bytes, 63U);
+    EXPECT_EQ(attributed, 64U + 64U + 63U);
+}
+
+TEST(Bytes, HeldByOneFindingAreNotAttributedToAnotherThatLeadsToIt) {
+    const auto findings = find("A.b->B B.a->A A.c->C C.d->D D.c->C D.x->t:owner(64)");
+    ASSERT_EQ(findings.size(), 2U);
+    EXPECT_EQ(findings[0].attributed_bytes, 64U);
+    EXPECT_EQ(findings[0].shared_with, 0U);
+    EXPECT_EQ(findings[1].attributed_bytes, 0U);
+    EXPECT_EQ(findings[1].shared_with, 1U);
+}
+
+TEST(Bytes, OfALoopFurtherDownInTheSameFindingCountOnce) {
+    const model::Finding finding =
+        only("A=m.Node A.me->A A.next->B B=m.Node B.me->B B.w->t:owner(64)");
+    EXPECT_EQ(finding.occurrences, 2U);
+    EXPECT_EQ(finding.held_bytes, 64U);
+    EXPECT_EQ(finding.shared_bytes, 0U);
 }
 
 TEST(Bytes, OfAViewInAnotherLoopAreNotExclusive) {
@@ -108,14 +144,24 @@ TEST(Bytes, ThatAnObjectOfUnseenHoldersKeepsTooAreShared) {
     const model::Finding finding = only("A.b->B B.a->A A.x->t:owner(64) X.x->t");
     EXPECT_EQ(finding.held_bytes, 0U);
     EXPECT_EQ(finding.shared_bytes, 64U);
+    EXPECT_EQ(finding.shared_with, 0U);
+    EXPECT_EQ(finding.attributed_bytes, 64U);
 }
 
 TEST(Bytes, StillHeldBySomethingAliveAreNotCountedButListed) {
-    const model::Finding finding = only("A.b->B B.a->A A.x->t:owner(64,s,held)");
-    EXPECT_EQ(finding.held_bytes, 0U);
+    const model::Finding finding = only("A.b->B B.a->A A.x->t:owner(64,s,held) B.y->u:owner(8)");
+    EXPECT_EQ(finding.held_bytes, 8U);
     EXPECT_EQ(finding.shared_bytes, 0U);
-    ASSERT_EQ(finding.owners.size(), 1U);
+    ASSERT_EQ(finding.owners.size(), 2U);
     EXPECT_EQ(finding.owners[0].bytes, 64U);
+}
+
+TEST(Bytes, StillHeldBySomethingAliveAreNoFindingOfTheirOwn) {
+    EXPECT_TRUE(find("A.b->B B.a->A A.x->t:owner(64,s,held)").empty());
+    EXPECT_TRUE(find("A.b->B B.a->A A.c->C C.me->C C.x->t:owner(64,s,held)").empty());
+    const model::Finding finding =
+        only("A.b->B B.a->A A.x->t:owner(64,s,held) C.me->C C.x->t C.y->u:owner(8)");
+    EXPECT_EQ(finding.title, "C.me -> C");
 }
 
 TEST(Bytes, OfAnOwnerInTheLoopItself) {

@@ -20,6 +20,14 @@ model::Finding only(std::string_view text) {
     return findings.empty() ? model::Finding{} : findings[0];
 }
 
+std::set<std::string> labels_of(const std::vector<model::Reference>& references) {
+    std::set<std::string> labels;
+    for (const model::Reference& reference : references) {
+        labels.insert(reference.label);
+    }
+    return labels;
+}
+
 TEST(Cut, SaysSoWhenTwoAreEquallyGood) {
     const model::Finding finding =
         only("a=m.Node b=m.Node a.other->b b.other->a a.w->t:owner(8) b.w->u:owner(8)");
@@ -74,7 +82,7 @@ TEST(Cut, PrefersTwoWaysFromAPartBackToItsWholeToTheWayThere) {
     ASSERT_EQ(finding.cut.size(), 2U);
     EXPECT_EQ(finding.cut[0].holder, "m.Saver");
     EXPECT_EQ(finding.cut[1].holder, "m.Saver");
-    EXPECT_EQ(finding.alternatives.at(0).holder, "list");
+    EXPECT_EQ(finding.alternatives.at(0).label, ".cbs");
     // But not two ways from a function: what leads to that is one place.
     const model::Finding method =
         only("E.cbs->l:list l[0]->f:function f/closure:self->E f/closure:owner->E E.w->t:owner(8)");
@@ -88,26 +96,12 @@ TEST(Cut, SaysOfEachMemberOfASetThatAllLikeItMustGo) {
     EXPECT_EQ(finding.remedy, "cut Saver.owner and all like it and Saver.parent and all like it");
 }
 
-TEST(Cut, NamesTheSmallestSetAlthoughABetterReferenceIsInNone) {
+TEST(Cut, ShowsNoSelfReferenceAsTheLoopIfThereIsAnother) {
     // The loop that is looked at has three ways back; its way there ends all of them.
     const model::Finding finding =
         only("A.me->A A.w->t:owner(8) A.first->B B.one->A B.two->A B.three->A");
-    ASSERT_EQ(finding.cut.size(), 2U);
-    EXPECT_EQ(finding.cut[0].label, ".me");
-    EXPECT_EQ(finding.cut[1].label, ".first");
-}
-
-TEST(Cut, NamesAReferenceByWhichALoopOnlyLeadsToTheMemory) {
-    // C's own two loops may stay, once what leads from them to the memory is cut.
-    const model::Finding finding = only(
-        "A=m.A B=m.B C=m.C D=m.D A.w->t:owner(8) A.b->B B.me->B B.d->D D.one->A D.two->A D.c->C "
-        "C.a->A C.me->C C.too->C C.b->B");
-    ASSERT_EQ(finding.cut.size(), 2U);
-    EXPECT_EQ(finding.cut[0].label, ".d");
-    EXPECT_EQ(finding.cut[1].holder, "m.C");
-    EXPECT_EQ(finding.cut[1].label, ".a");
-    EXPECT_NE(finding.cut[1].reason.find("all 2 references listed: without any one of them"),
-              std::string::npos);
+    EXPECT_EQ(finding.loop.size(), 2U);
+    EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{".me", ".first"}));
 }
 
 TEST(Cut, CountsAKindOfReferenceThatOneLineMakesAgainAndAgain) {
@@ -131,14 +125,67 @@ TEST(Cut, PrefersAFewWaysBackToTheListThatIsTheFeature) {
     EXPECT_EQ(finding.alternatives[0].label, ".callbacks");
 }
 
-TEST(Cut, TellsManyWaysBackToOneObjectAsOne) {
+TEST(Cut, NamesWhatLeadsBackToOneOwnerHoweverManyClassesHaveIt) {
     const model::Finding finding = only(std::string(kTrainer) +
                                         "a=m.A b=m.B c=m.C d=m.D l[0]->a l[1]->b l[2]->c l[3]->d "
                                         "a.trainer->T b.trainer->T c.trainer->T d.trainer->T");
     ASSERT_EQ(finding.cut.size(), 4U);
     EXPECT_EQ(finding.cut[0].label, ".trainer");
-    EXPECT_NE(finding.cut[0].reason.find("4 references of this name"), std::string::npos);
+    EXPECT_NE(finding.cut[0].reason.find("4 references of 4 kinds lead back to Trainer"),
+              std::string::npos);
     EXPECT_FALSE(finding.tie);
+}
+
+// Parts that are tied together by names of their own, and back to a whole by one.
+TEST(Cut, ListsTheMostTellingOfManyKindsAndCountsTheRest) {
+    std::string text = "T=m.Trainer T.w->t:owner(8)";
+    for (const char part : std::string("ABCDEFG")) {
+        const std::string name(1, part);
+        text += " " + name + "=m." + name + " T.p" + name + "->" + name + " " + name +
+                (part == 'C' ? "._trainer->T" : ".trainer->T");
+    }
+    const model::Finding finding = only(text);
+    ASSERT_EQ(finding.cut.size(), 5U);
+    for (const model::Reference& reference : finding.cut) {
+        EXPECT_EQ(reference.target, "m.Trainer");
+    }
+    EXPECT_NE(finding.remedy.find("the 7 references that lead back to Trainer"), std::string::npos);
+    EXPECT_NE(finding.remedy.find("4 more kinds"), std::string::npos);
+}
+
+TEST(Cut, NamesTheMethodThatCouldClearAllBackReferences) {
+    const std::string text =
+        "T.a->A T.b->B A.trainer->T B.trainer->T T.c->C C.trainer->T T.w->t:owner(8) T=m.Trainer";
+    EXPECT_NE(only(text + "!teardown").advice.find("in one place: Trainer.teardown()."),
+              std::string::npos);
+    EXPECT_EQ(only(text).advice.find("in one place"), std::string::npos);
+}
+
+TEST(Cut, FollowsANameToTheTopOfATree) {
+    const model::Finding finding = only(
+        "S=m.Scene G=m.Group H=m.Group M=m.Mesh N=m.Mesh S.kids->l:list l[0]->G G.kids->k:list "
+        "k[0]->H k[1]->M H.kids->j:list j[0]->N G.parent->S H.parent->G M.parent->G N.parent->H "
+        "N.w->t:owner(8)");
+    EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{".parent"}));
+    EXPECT_EQ(finding.pattern, "back-pointer");
+}
+
+// x is shared by both operations, so neither dominates it; the sets of all tensors are one mistake.
+TEST(Cut, TakesAllReferencesOfOneNameIfPartsAreShared) {
+    const model::Finding finding = only(
+        "x=m.Tensor y=m.Tensor M=m.Mul A=m.Add A.variables->a:tuple a[0]->y a[1]->x "
+        "M.variables->b:tuple b[0]->x y.creator->M x._ops->s:set s/element->M s/element->A "
+        "y._ops->r:set r/element->A x.data->t:owner(8)");
+    EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{"._ops"}));
+}
+
+TEST(Cut, NeverDropsAChildOfAModule) {
+    const model::Finding finding = only(
+        "M=app.Net H=lib.Hook M.hook->H H.module->M M/_parameters->p:nn_children "
+        "p.weight->t:owner(90) M.cache->u:owner(10)");
+    for (const model::Reference& other : finding.alternatives) {
+        EXPECT_NE(other.label, ".weight");
+    }
 }
 
 TEST(Cut, KeepsTheSingleReferenceWhereASetIsNoClearer) {
@@ -282,9 +329,10 @@ TEST(Cut, TakesNoHelperForARecursiveFunction) {
 }
 
 TEST(Cut, AdmitsWhenNoSmallSetIsEnough) {
-    std::string text = "A.w->t:owner(8)";
+    std::string text;
     const std::string names = "ABCDEFGH";
     for (const char from : names) {
+        text += std::string(" ") + from + ".w->t" + from + ":owner(8)";
         for (const char to : names) {
             if (from != to) {
                 text += std::string(" ") + from + "." + from + to + "->" + to;
@@ -342,16 +390,15 @@ TEST(Cut, EndsEveryLoopOfItsComponentOnRandomGraphs) {
     for (int round = 0; round < 600; ++round) {
         const Labelled random_graph = random_case(random);
         const auto findings = analyze(observe(random_graph.text));
-        // With one component the cut must free the tensor; several need one cut each.
+        // With one component the cut must free the tensor; several need one cut each. A long set
+        // is listed in part only.
         if (findings.size() != 1 || findings[0].cut.empty() || findings[0].cut[0].payload ||
-            findings[0].cut[0].reason.find("no small set") != std::string::npos) {
+            findings[0].cut[0].reason.find("no small set") != std::string::npos ||
+            findings[0].remedy.find("more kind") != std::string::npos) {
             continue;
         }
         ++checked;
-        std::set<std::string> cut;
-        for (const model::Reference& reference : findings[0].cut) {
-            cut.insert(reference.label);
-        }
+        const std::set<std::string> cut = labels_of(findings[0].cut);
         EXPECT_FALSE(held_without(random_graph.graph, cut)) << random_graph.text;
         for (const model::Reference& other : findings[0].alternatives) {
             if (other.label != ".w") {

@@ -489,6 +489,20 @@ TEST(Dicts, AreOneToASignatureHoweverAKeyWasMade) {
     EXPECT_EQ(labels_between(script["made"], script["held"]).find("ann"), std::string::npos);
 }
 
+TEST(Dicts, NameKeysThatAreMadeOfAnIdByTheirShape) {
+    PythonScript script(
+        "import uuid\n"
+        "held = []\n"
+        "table = {f'hook_{id(held) | 1 << 40}': held, f'fsdp_state:{uuid.uuid4()}': held,\n"
+        "         f'state_{uuid.uuid4().hex}': held, f'two words {uuid.uuid4()}': held}\n"
+        "class Model: pass\n"
+        "model = Model()\n"
+        "setattr(model, f'state_{uuid.uuid4().hex}', held)\n");
+    EXPECT_EQ(labels_between(script["table"], script["held"]),
+              "['hook_<id>'] ['fsdp_state:<uuid>'] ['state_<uuid>'] [<str>]");
+    EXPECT_EQ(labels_between(script["model"], script["held"]), ".state_<uuid>");
+}
+
 // The compiler interns no key that is not ASCII, so that one cannot be told from data.
 TEST(Dicts, TellNoKeyThatIsNotAscii) {
     PythonScript script("held = []\ntable = {'na\\u00efve': held, '\\u5909\\u6570': held}\n");

@@ -135,5 +135,17 @@ TEST(Rules, ForgetsTheConfigurationBefore) {
     EXPECT_THAT(rules.configure(R"({"ignore": [{}]})"), ElementsAre(HasSubstr("ignore[0]: ")));
 }
 
+TEST(Rules, IgnoreAFindingByTheSignatureOfAnyOfItsVariants) {
+    Rules rules;
+    EXPECT_EQ(rules.ignore({"cw1-00000000000000aa", "", "known"}), "");
+    model::Finding finding = wrap_frame();
+    rules.judge(finding, version(""));
+    EXPECT_EQ(finding.standing, model::Standing::fresh);
+    finding.variants.resize(1);
+    finding.variants[0].signature = "cw1-00000000000000aa";
+    rules.judge(finding, version(""));
+    EXPECT_EQ(finding.standing, model::Standing::ignored);
+}
+
 }  // namespace
 }  // namespace cyclewatch::catalog

@@ -73,6 +73,7 @@ TEST(EdgeLabel, ReadsAsTheGrammarSays) {
                              "default:x",
                              "local:err",
                              "stack[2]",
+                             "C field at offset 24",
                              "?"}) {
         StringTable strings;
         const EdgeLabel label = test_support::parse_label(text, strings);
@@ -84,6 +85,24 @@ TEST(EdgeLabel, LosesItsIndexWhereOnlyTheKindCounts) {
     EXPECT_EQ(generic_label_text(EdgeKind::index, "", 7), "[x]");
     EXPECT_EQ(generic_label_text(EdgeKind::partial_argument, "", 7), "args[x]");
     EXPECT_EQ(generic_label_text(EdgeKind::attribute, "a", 0), ".a");
+}
+
+TEST(EdgeLabel, ShowsNeitherAddressesNorUuids) {
+    EXPECT_EQ(without_ids("fsdp_state:6f9619ff-8b86-d011-b42d-00cf4fc964ff"), "fsdp_state:<uuid>");
+    EXPECT_EQ(without_ids("state_6f9619ff_8b86_d011_b42d_00cf4fc964ff"), "state_<uuid>");
+    EXPECT_EQ(without_ids("6f9619ff8b86d011b42d00cf4fc964ff"), "<uuid>");
+    EXPECT_EQ(without_ids("hook_139872346112"), "hook_<id>");
+    EXPECT_EQ(without_ids("hook139872346112x"), "hook<id>x");
+    EXPECT_EQ(without_ids("at_0x7f3a2b9c1d40_"), "at_<id>_");
+    EXPECT_EQ(without_ids("part_9f3b07aa"), "part_<id>");
+    for (const char* name : {"", "defaced_facade", "conv2d_12", "year_2026", "0x12", "a-b-c"}) {
+        EXPECT_EQ(without_ids(name), name);
+    }
+    EXPECT_EQ(label_text(EdgeKind::attribute, "hook_139872346112", 0), ".hook_<id>");
+    EXPECT_EQ(label_text_of_many(EdgeKind::key_value, "hook_139872346112", 0), "['hook_<id>']");
+    EXPECT_EQ(generic_label_text(EdgeKind::key_value, "hook_139872346112", 0),
+              generic_label_text(EdgeKind::key_value, "hook_<id>", 0));
+    EXPECT_EQ(generic_label_text(EdgeKind::field, "", 24), "C field at offset x");
 }
 
 TEST(EdgeLabel, KeepsOfAKeyWhatNamesItsKind) {

@@ -32,6 +32,14 @@ TEST(Headline, SaysWhatOneLoopKeepsAndWhatToCut) {
               "inner.closure:inner (train.py:12).");
 }
 
+TEST(Headline, CallsADictThatLocalsMadeSo) {
+    model::Finding finding = finding_of(2, 1);
+    finding.remedy.clear();
+    finding.loop.front().holder = "locals() of pkg.Engine.go";
+    EXPECT_EQ(headline(finding),
+              "locals() is part of a reference loop that keeps 4.0 MiB of cuda:0 memory alive.");
+}
+
 TEST(Headline, CountsWhatAllLoopsOfAKindKeep) {
     EXPECT_EQ(headline(finding_of(1, 1200)),
               "1,200 reference loops through inner keep 4.7 GiB of cuda:0 memory alive: cut "
@@ -56,8 +64,12 @@ TEST(Headline, ClaimsNoBytesThatOthersHoldToo) {
     finding.held_bytes = 0;
     finding.shared_bytes = kMiB;
     EXPECT_EQ(headline(finding),
-              "2 reference loops through inner keep 1.0 MiB of cuda:0 memory alive together with "
-              "other loops.");
+              "2 reference loops through inner keep 1.0 MiB of cuda:0 memory alive, shared with "
+              "objects on no cycle.");
+    finding.shared_with = 1;
+    EXPECT_EQ(headline(finding),
+              "2 reference loops through inner keep 1.0 MiB of cuda:0 memory alive, shared with "
+              "1 other finding.");
     finding.shared_bytes = 0;
     EXPECT_EQ(headline(finding),
               "2 reference loops through inner lead to device memory that something else holds "

@@ -17,6 +17,7 @@ namespace cyclewatch::render {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::vector<std::string> lines_of(const std::string& text) {
     std::vector<std::string> lines;
@@ -72,6 +73,8 @@ model::Finding overfull_finding() {
     finding.alternatives.assign(9, finding.alternatives.front());
     finding.loop.assign(50, finding.loop.front());
     finding.owners.assign(32, finding.owners.front());
+    finding.variants.assign(50, testing::make_sample_report().findings[1].variants[1]);
+    finding.variants.back().name = std::string(300, 'v');
     finding.omitted_owners = 1000;
     return finding;
 }
@@ -144,9 +147,45 @@ TEST(Text, PromisesNothingOfMemoryThatLoopsShare) {
     report.findings.resize(1);
     report.findings[0].held_bytes = 0;
     report.findings[0].shared_bytes = 4096;
-    EXPECT_THAT(render_text(report, 200), HasSubstr("Several loops share it"));
+    report.findings[0].shared_with = 2;
+    EXPECT_THAT(render_text(report, 200),
+                HasSubstr("4.0 KiB is freed once the first finding and the 2 that share it are "
+                          "fixed."));
+    report.findings[0].shared_with = 1;
+    const std::string text = render_text(report, 200);
+    EXPECT_THAT(text, HasSubstr("the first finding and the one that shares it are fixed."));
+    EXPECT_THAT(text, HasSubstr("#1  4.0 KiB in 64 loops, shared with 1 other finding   ["));
+    EXPECT_THAT(text, HasSubstr("; 4.0 KiB freed once this and 1 other finding are fixed"));
+    report.findings[0].shared_with = 0;
+    EXPECT_THAT(render_text(report, 200), HasSubstr("and the other objects that hold it die."));
     report.findings[0].shared_bytes = 0;
     EXPECT_EQ(render_text(report).find("frees"), std::string::npos);
+}
+
+TEST(Text, NamesWhatTheSameChangeEnds) {
+    model::Finding finding = testing::make_sample_report().findings[1];
+    EXPECT_THAT(render_card(finding, 1, 100),
+                HasSubstr("    also  in Leaf and Root at simple.py:31 (20 cycles)\n"));
+    for (int i = 0; i < 9; ++i) {
+        finding.variants.push_back({"", "C" + std::to_string(i), "other", "", 1, 1});
+    }
+    finding.omitted_variants = 2;
+    EXPECT_THAT(render_card(finding, 1, 100), HasSubstr("C0, C1, C2, C3 and 7 more (29 cycles)\n"));
+    finding.variants.clear();
+    EXPECT_THAT(render_card(finding, 1, 100), Not(HasSubstr("also")));
+}
+
+TEST(Text, SaysWhatASharedStorageNeedsBesidesTheFirstFinding) {
+    model::Report report = testing::make_sample_report();
+    report.findings.resize(1);
+    report.findings[0].shared_bytes = 4096;
+    report.findings[0].shared_with = 3;
+    const std::string text = render_text(report, 300);
+    EXPECT_THAT(text,
+                HasSubstr("#1  256 MiB in 64 loops, and 4.0 KiB shared with 3 other findings"));
+    EXPECT_THAT(text,
+                HasSubstr("Another 4.0 KiB is freed once the first finding and the 3 that share it "
+                          "are fixed."));
 }
 
 TEST(Text, SaysWhatWasWatchedWhenNothingWasFound) {

@@ -195,5 +195,28 @@ TEST(MergeReports, WeighsStandingsAndKeepsWhatReadersWrote) {
     EXPECT_EQ(y.note, "ask Ada\nask Bob");
 }
 
+TEST(MergeReports, JoinsFindingsOfOneMistakeAndTheirParts) {
+    std::vector<Report> reports{of_rank(0, {"b"}), of_rank(1, {"a"})};
+    for (Report& report : reports) {
+        model::Finding& finding = report.findings[0];
+        finding.pattern = "back-pointer";
+        model::Reference cut;
+        cut.holder = finding.signature;
+        cut.label = ".parent";
+        cut.location = "m.py:1";
+        finding.loop = finding.cut = {cut};
+    }
+    const base::Result<Report> result = merged(reports);
+    ASSERT_TRUE(result);
+    ASSERT_EQ(result.value().findings.size(), 1U);
+    const model::Finding& finding = result.value().findings[0];
+    EXPECT_EQ(finding.signature, "b");
+    EXPECT_EQ(finding.variants.size(), 2U);
+    EXPECT_EQ(finding.sightings.size(), 2U);
+    for (const model::CollectionRecord& record : result.value().collections) {
+        EXPECT_EQ(record.findings.at(0).signature, "b");
+    }
+}
+
 }  // namespace
 }  // namespace cyclewatch::report

@@ -25,7 +25,7 @@ model::Finding finding(const std::string& signature, std::uint64_t bytes) {
     model::Finding result;
     result.signature = signature;
     result.remedy = "keeps " + std::to_string(bytes);
-    result.held_bytes = result.largest_bytes = bytes;
+    result.held_bytes = result.largest_bytes = result.attributed_bytes = bytes;
     result.occurrences = 1;
     return result;
 }
@@ -234,6 +234,48 @@ TEST(ReportStore, SaysOfEachRecordWhichFindingsItReleased) {
     EXPECT_EQ(parts[0], (model::FindingPart{"b", 2, 12}));
     EXPECT_EQ(parts[1], (model::FindingPart{"a", 1, 9}));
     EXPECT_EQ(parts[2].held_bytes, 1U);
+}
+
+// A finding whose reference to cut is at that location.
+model::Finding cut_at(const std::string& signature, const std::string& location) {
+    model::Finding result = finding(signature, 10);
+    result.title = "title of " + signature;
+    result.pattern = "back-pointer";
+    model::Reference cut;
+    cut.holder = "m." + signature;
+    cut.label = ".parent";
+    cut.location = location;
+    result.loop = result.cut = {cut};
+    return result;
+}
+
+TEST(ReportStore, JoinsFindingsOfOneMistakeUnderTheSignatureThatCameFirst) {
+    ReportStore store = make_store();
+    store.add(record(1), {cut_at("b", "m.py:1")});
+    const Added second = store.add(record(2), {cut_at("a", "m.py:1"), cut_at("c", "m.py:2")});
+    ASSERT_EQ(second.fresh.size(), 1U);
+    EXPECT_EQ(second.fresh[0].signature, "c");
+    store.add(record(3), {cut_at("a", "m.py:1")});
+    const model::Report report = store.snapshot({});
+    ASSERT_EQ(report.findings.size(), 2U);
+    const model::Finding& joined = report.findings[0];
+    EXPECT_EQ(joined.signature, "b");
+    EXPECT_EQ(joined.occurrences, 3U);
+    ASSERT_EQ(joined.variants.size(), 2U);
+    EXPECT_EQ(joined.variants[0].signature, "a");
+    EXPECT_EQ(joined.variants[0].occurrences, 2U);
+    for (const model::CollectionRecord& each : report.collections) {
+        EXPECT_EQ(each.findings[0].signature, "b") << "parts belong to the stored finding";
+    }
+}
+
+TEST(ReportStore, KeepsWhatIsIgnoredApartFromWhatIsNew) {
+    ReportStore store = make_store();
+    model::Finding ignored = cut_at("a", "m.py:1");
+    ignored.standing = model::Standing::ignored;
+    store.add(record(1), {ignored});
+    EXPECT_EQ(store.add(record(2), {cut_at("b", "m.py:1")}).fresh.size(), 1U);
+    EXPECT_EQ(store.add(record(3), {cut_at("a", "m.py:1")}).seen.size(), 1U);
 }
 
 TEST(ReportStore, KeepsRecordsOfTheWholeRunOfCollectionsWithOwners) {

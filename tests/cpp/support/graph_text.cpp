@@ -73,6 +73,8 @@ std::string take(std::string_view& text, Accept accept) {
 
 struct NodeText {
     std::string kind;  // as written; "" if not said
+    bool locals_snapshot = false;
+    std::string end_method;
     std::string full_name;
     std::string place;
     std::string owner;                                            // inside the brackets; "" if none
@@ -154,6 +156,9 @@ class Reader {
                 }
                 node.owner = text.substr(1, end - 1);
                 text.remove_prefix(end + 1);
+            } else if (kind == "locals") {
+                node.kind = "dict";
+                node.locals_snapshot = true;
             } else if (kKinds.contains(kind) || kRoles.contains(kind)) {
                 node.kind = kind;
             } else {
@@ -162,7 +167,11 @@ class Reader {
         }
         if (text.starts_with('=')) {
             text.remove_prefix(1);
-            node.full_name = take(text, [](char c) { return c != '@'; });
+            node.full_name = take(text, [](char c) { return c != '@' && c != '!'; });
+        }
+        if (text.starts_with('!')) {
+            text.remove_prefix(1);
+            node.end_method = take(text, is_name_character);
         }
         if (text.starts_with('@')) {
             node.place = text.substr(1);
@@ -192,6 +201,8 @@ class Reader {
         } else if (!text.kind.empty()) {
             node.kind = kKinds.at(text.kind);
         }
+        node.locals_snapshot = text.locals_snapshot;
+        node.end_method = builder.intern(text.end_method);
         std::string name = text.full_name.empty() ? default_name(node.kind, index) : text.full_name;
         const std::size_t dot = name.find('.');
         node.module = builder.intern(dot == std::string::npos ? "" : name.substr(0, dot));
@@ -304,6 +315,9 @@ model::EdgeLabel parse_label(std::string_view text, model::StringTable& strings)
         if (text.starts_with(prefix)) {
             return {kind, model::kEmptyString, number(between(text, prefix.size(), 1))};
         }
+    }
+    if (constexpr std::string_view kField = "C field at offset "; text.starts_with(kField)) {
+        return {EdgeKind::field, model::kEmptyString, number(text.substr(kField.size()))};
     }
     if (text == "key") {
         return {EdgeKind::dict_key, model::kEmptyString, 0};

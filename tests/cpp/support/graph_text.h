@@ -6,10 +6,12 @@
 // A word is a reference HOLDER LABEL -> NODE, or a NODE alone. Labels are those of reports; one
 // that starts with a letter is set off by a slash: f/closure:self->A, m/__self__->A, p/args[0]->A.
 // NODE is NAME, then in this order and each optional:
-//   :kind           a NodeKind ("function", "list") or a PartRole ("instance_dict", "closure")
+//   :kind           a NodeKind ("function", "list") or a PartRole ("instance_dict", "closure");
+//                   "locals": a dict that locals() made, of the function =full.name
 //   :owner(BYTES)   an owner of its own storage; owner(BYTES,s1): of the storage s1, which
 //                   others may share; owner(BYTES,s1,held): something alive holds it still
 //   =full.name      else "m.NAME", or the kind for a container
+//   !close          the method by which its users say that they are done with it
 //   @path:12        where it stands
 // What a node is needs to be said once, anywhere.
 #pragma once

@@ -25,6 +25,7 @@ Finding awaitable_finding() {
     finding.remedy = "cut <lambda>.closure:self (awaitable.py:44)";
     finding.held_bytes = 256 * kMiB;
     finding.shared_bytes = 0;
+    finding.attributed_bytes = finding.held_bytes;
     finding.occurrences = 64;
     finding.largest_bytes = 4 * kMiB;
     finding.byte_seconds = 576.0 * kMiB;
@@ -106,6 +107,8 @@ Finding tie_finding() {
     finding.remedy = "cut Node.other (simple.py:18) or, just as well, Node.other (simple.py:19)";
     finding.held_bytes = 50 * kMiB;
     finding.shared_bytes = 12 * kMiB;
+    finding.shared_with = 1;
+    finding.attributed_bytes = 62 * kMiB;
     finding.occurrences = 100;
     finding.largest_bytes = 512 * kKiB;
     finding.byte_seconds = 37.5 * kMiB;
@@ -139,6 +142,21 @@ Finding tie_finding() {
          ""},
     };
     finding.omitted_owners = 7;
+    finding.variants = {
+        {finding.signature, "Node", finding.title, "examples/simple.py:18", 80, 40 * kMiB},
+        {"cw1-7d0a5b29e1f3c846",
+         "Leaf",
+         "Leaf.other -> Node.other -> Leaf",
+         "examples/simple.py:18",
+         15,
+         16 * kMiB},
+        {"cw1-b6e21c08d4975fa3",
+         "Root",
+         "Node.other -> Root.other -> Node",
+         "examples/simple.py:31",
+         5,
+         6 * kMiB},
+    };
     finding.picture.items = {
         {"Node", "examples.simple.Node", true, false, 0},
         {"Node", "examples.simple.Node", true, false, 0},
@@ -171,6 +189,7 @@ Finding traceback_finding() {
         "ShardError";
     finding.remedy = "cut load_shard.local:err (io.py:88) and load_shard.local:first (io.py:91)";
     finding.held_bytes = 24 * kMiB;
+    finding.attributed_bytes = finding.held_bytes;
     finding.occurrences = 1;
     finding.largest_bytes = 24 * kMiB;
     finding.byte_seconds = 732.0 * kMiB;
@@ -358,6 +377,9 @@ model::Report make_hostile_report(const std::string& text) {
         for (OwnerSummary& owner : finding.owners) {
             owner.type = owner.device = owner.shape = owner.dtype = text;
             owner.path = owner.allocated_at = text;
+        }
+        for (model::Variant& variant : finding.variants) {
+            variant.signature = variant.name = variant.title = variant.location = text;
         }
         for (Picture::Item& item : finding.picture.items) {
             item.text = item.detail = text;

@@ -226,6 +226,25 @@ def by_computed_name():
     return one
 
 
+class Handed:
+    def finish_later(self):
+        """Taken by code of the module, not of the class."""
+
+
+def handed():
+    one = Handed()
+    one.taken = [one.finish_later]  # <- handed/__self__
+    return one
+
+
+def partially(one):
+    setattr(one, "_".join(["by", "partial"]), functools.partial(prepare, one))  # <- args[0]
+
+
+def prepare(one):
+    """What the partial calls."""
+
+
 def record():
     one = Record()
     one.__dict__["record"] = one
@@ -261,6 +280,8 @@ MAKERS = {
     "__self__": TakesOwnMethod,
     "decorated/__self__": lambda: HandsOutDecorated([]),
     "taken/__self__": TakesDecorated,
+    "handed/__self__": handed,
+    "args[0]": lambda: done_by(partially),
     "unregistered": Unregistered,
     "by_dict": InDict,
     "by_function": lambda: done_by(patch),

@@ -97,6 +97,7 @@ export function searchText(finding: Finding): string {
         finding.pattern,
         finding.note,
         ...references.flatMap((step) => [step.holder, step.label, step.target, step.location]),
+        ...finding.variants.flatMap((variant) => [variant.signature, variant.title, variant.location]),
         ...finding.owners.flatMap((owner) => [owner.type, owner.device, owner.path, owner.allocated_at]),
     ]
         .join("\n")
@@ -104,7 +105,7 @@ export function searchText(finding: Finding): string {
 }
 
 const ORDER: Record<Sort, (a: Finding, b: Finding) => number> = {
-    bytes: (a, b) => b.held_bytes - a.held_bytes,
+    bytes: (a, b) => b.held_bytes + b.shared_bytes - a.held_bytes - a.shared_bytes || b.held_bytes - a.held_bytes,
     occurrences: (a, b) => b.occurrences - a.occurrences,
     byte_seconds: (a, b) => b.byte_seconds - a.byte_seconds,
     first_seen: (a, b) => a.first_seen - b.first_seen,

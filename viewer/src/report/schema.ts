@@ -44,6 +44,12 @@ export type Standing = (typeof STANDINGS)[number];
 export const VERDICTS = ["", "bug", "accepted", "unclear"] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
+export interface Variant {
+    signature: string;
+    title: string;
+    location: string;
+}
+
 export interface Finding {
     signature: string;
     pattern: string;
@@ -57,6 +63,7 @@ export interface Finding {
     cut: Reference[];
     alternatives: Reference[];
     owners: Owner[];
+    variants: Variant[];
     first_seen: number;
     last_seen: number;
     first_collection: number;

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/candidate.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "analysis/names.h"
+
+namespace cyclewatch::analysis {
+namespace {
+
+constexpr std::size_t kMostCandidates = 32;  // of one loop
+
+}  // namespace
+
+std::vector<Candidate> rank_loop(const LogicalGraph& graph,
+                                 const Component& component,
+                                 const Loop& loop) {
+    std::vector<std::uint32_t> edges;
+    std::vector<std::uint64_t> kept;
+    for (const std::uint32_t e : loop) {
+        edges.push_back(component.edges[e]);
+        kept.push_back(component.kept[component.holder[e]]);
+    }
+    const LoopView view{graph, edges, kept};
+    std::vector<Candidate> ranked;
+    for (std::size_t i = 0; i < loop.size(); ++i) {
+        Candidate candidate;
+        candidate.edges = {loop[i]};
+        if (is_container(graph, view.holder(i)) ||
+            graph.is(view.holder(i), model::NodeKind::partial)) {
+            candidate.keeper = edges[view.previous(i)];
+        }
+        candidate.evidence = &evidence_of(view, i);
+        candidate.score = score_of(view, i);
+        ranked.push_back(std::move(candidate));
+    }
+    std::ranges::stable_sort(ranked, std::greater{}, &Candidate::score);
+    ranked.resize(std::min(ranked.size(), kMostCandidates));
+    return ranked;
+}
+
+Candidate judge_reference(const LogicalGraph& graph, const Component& component, std::uint32_t e) {
+    std::vector<char> others(component.targets.size(), 0);
+    const std::uint32_t holder = component.holder[e];
+    for (std::uint32_t o = component.first[holder]; o < component.first[holder + 1]; ++o) {
+        others[o] = o == e ? 0 : 1;
+    }
+    for (Candidate& candidate :
+         rank_loop(graph, component, shortest_loop(component, holder, others))) {
+        if (candidate.edges.front() == e) {
+            return std::move(candidate);
+        }
+    }
+    return {};
+}
+
+}  // namespace cyclewatch::analysis

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/roles.h"
+
+#include <algorithm>
+
+#include "analysis/names.h"
+
+namespace cyclewatch::analysis {
+
+using model::EdgeKind;
+
+bool is_attribute(EdgeKind kind) {
+    return kind == EdgeKind::attribute || kind == EdgeKind::slot;
+}
+
+bool is_anonymous_item(const LogicalGraph& graph, std::uint32_t edge) {
+    return is_container(graph, graph.edges[edge].holder) &&
+           graph.edges[edge].label.kind != EdgeKind::key_value;
+}
+
+std::string_view Roles::plain_name(std::uint32_t e) const {
+    const std::string_view name = graph_.label_name(component_.edges[e]);
+    const std::size_t start = std::min(name.find_first_not_of('_'), name.size());
+    const std::size_t mangled = name.find("__", start);
+    const bool is_mangled =
+        start == 1 && mangled != std::string_view::npos && mangled + 2 < name.size();
+    return name.substr(is_mangled ? mangled + 2 : start);
+}
+
+std::string_view Roles::attribute_behind(std::uint32_t e) const {
+    for (int steps = 0; steps < kDeepestContainer; ++steps) {
+        const auto keepers = holders_.of(component_.holder[e]);
+        if (!is_anonymous_item(graph_, component_.edges[e]) || keepers.size() != 1) {
+            break;
+        }
+        e = keepers.front();
+    }
+    return is_attribute(logical(e).label.kind) ? plain_name(e) : std::string_view{};
+}
+
+std::string Roles::kind(std::uint32_t e) const {
+    std::string text = label_of_many(graph_, component_.edges[e]);
+    for (int steps = 0; steps < kDeepestContainer; ++steps) {
+        const auto keepers = holders_.of(component_.holder[e]);
+        if (!is_container(graph_, logical(e).holder) || keepers.size() != 1) {
+            break;
+        }
+        e = keepers.front();
+        text += " " + label_of_many(graph_, component_.edges[e]);
+    }
+    return text + " " + full_name(graph_, logical(e).holder);
+}
+
+std::string Roles::role(std::uint32_t e) const {
+    return is_attribute(logical(e).label.kind) ? std::string(plain_name(e))
+                                               : label_of_many(graph_, component_.edges[e]);
+}
+
+}  // namespace cyclewatch::analysis

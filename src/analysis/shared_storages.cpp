@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/shared_storages.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <unordered_map>
+#include <vector>
+
+namespace cyclewatch::analysis {
+namespace {
+
+// Pairs of findings that are looked at; beyond it, the number of others is a lower bound.
+constexpr std::uint64_t kMostPairs = 4'000'000;
+
+class SharedStorages {
+  public:
+    SharedStorages(std::span<FindingBuilder> builders,
+                   std::span<const std::uint32_t> builder_of,
+                   const HeldBytes& held,
+                   const Sample& sample)
+        : builders_(builders), builder_of_(builder_of), held_(held), sample_(sample) {}
+
+    void settle() {
+        list_sharers();
+        settle_unshared();
+        group();
+        count_others();
+        attribute();
+    }
+
+  private:
+    // The index of the finding that holds `storage`, or kNone.
+    [[nodiscard]] std::uint32_t holder_of(std::uint32_t storage) const {
+        const std::uint32_t keeper = held_.keeper_of(static_cast<model::StorageId>(storage));
+        return keeper == kNone ? kNone : builder_of_[keeper];
+    }
+
+    void list_sharers() {
+        for (std::uint32_t b = 0; b < builders_.size(); ++b) {
+            for (const auto& [storage, copies] : builders_[b].shared()) {
+                sharers_[storage].push_back(b);
+            }
+        }
+    }
+
+    // What only cycles of one finding lead to is freed when that finding is fixed.
+    void settle_unshared() {
+        for (auto& [storage, sharers] : sharers_) {
+            const auto id = static_cast<model::StorageId>(storage);
+            const std::uint32_t holder = holder_of(storage);
+            if (holder != kNone && std::erase(sharers, holder) > 0) {
+                builders_[holder].drop_shared(storage);
+            }
+            if (sharers.size() == 1 && held_.keeper_of(id) == kNone &&
+                !held_.hangs_off_unheld(id)) {
+                builders_[sharers.front()].keep(storage);
+            }
+        }
+    }
+
+    // Many storages have the same sharers: each set is looked at once.
+    void group() {
+        for (auto& [storage, sharers] : sharers_) {
+            const std::uint32_t holder = holder_of(storage);
+            if (holder != kNone) {
+                sharers.insert(std::ranges::lower_bound(sharers, holder), holder);
+            }
+            if (sharers.size() > 1) {
+                ++sets_[std::move(sharers)];
+            }
+        }
+    }
+
+    void count_others() {
+        std::vector<std::vector<const std::vector<std::uint32_t>*>> sets_of(builders_.size());
+        std::uint64_t pairs = 0;
+        for (const auto& [sharers, storages] : sets_) {
+            pairs += sharers.size() * sharers.size();
+            for (const std::uint32_t b : sharers) {
+                sets_of[b].push_back(&sharers);
+            }
+        }
+        std::vector<std::uint32_t> counted_for(builders_.size(), kNone);
+        for (std::uint32_t b = 0; b < builders_.size(); ++b) {
+            std::uint64_t others = 0;
+            for (const auto* const sharers : sets_of[b]) {
+                if (pairs > kMostPairs) {
+                    others = std::max<std::uint64_t>(others, sharers->size() - 1);
+                    continue;
+                }
+                for (const std::uint32_t other : *sharers) {
+                    others += other != b && counted_for[other] != b ? 1 : 0;
+                    counted_for[other] = b;
+                }
+            }
+            if (!builders_[b].shared().empty()) {
+                builders_[b].share_with(others);
+            }
+        }
+    }
+
+    void attribute() {
+        std::vector<std::uint32_t> order(builders_.size());
+        std::iota(order.begin(), order.end(), 0U);
+        std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
+            return model::ranks_before(builders_[a].so_far(), builders_[b].so_far());
+        });
+        std::vector<bool> attributed(sample_.storages.size(), false);
+        for (const std::uint32_t b : order) {
+            std::uint64_t known = 0;
+            std::uint64_t mine = 0;
+            for (const auto& [storage, copies] : builders_[b].shared()) {
+                const std::uint64_t bytes = sample_.storages[storage].bytes * copies;
+                known += bytes;
+                if (!attributed[storage] && holder_of(storage) == kNone) {
+                    attributed[storage] = true;
+                    mine += bytes;
+                }
+            }
+            builders_[b].attribute(known, mine);
+        }
+    }
+
+    std::span<FindingBuilder> builders_;
+    std::span<const std::uint32_t> builder_of_;
+    const HeldBytes& held_;
+    const Sample& sample_;
+    // Per shared storage: the findings that lead to it and do not hold it, ascending.
+    std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> sharers_;
+    std::map<std::vector<std::uint32_t>, std::uint64_t> sets_;  // -> storages
+};
+
+}  // namespace
+
+void settle_shared_storages(std::span<FindingBuilder> builders,
+                            std::span<const std::uint32_t> builder_of,
+                            const HeldBytes& held,
+                            const Sample& sample) {
+    SharedStorages(builders, builder_of, held, sample).settle();
+}
+
+}  // namespace cyclewatch::analysis

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/stored_callables.h"
+
+#include "capture/class_code.h"
+#include "capture/labelers/labelers.h"
+#include "capture/labelers/text.h"
+#include "compat/code_names.h"
+#include "compat/code_values.h"
+
+namespace cyclewatch::capture {
+namespace {
+
+PyCodeObject* code_of(PyObject* function) noexcept {
+    return reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
+}
+
+// The calls of `partial` with one function.
+class PartialCalls {
+  public:
+    explicit PartialCalls(PyObject* function) : function_(code_of(function)) {}
+
+    // `code` is a function or method of the function's module.
+    void look_into(PyCodeObject* code) {
+        const bool defines = code != function_ && contains_code(code, function_);
+        look_into(code, defines, 0);
+    }
+
+    [[nodiscard]] const OnlyLine& result() const noexcept {
+        return of_that_name_.is_known() ? of_that_name_ : in_definer_;
+    }
+
+  private:
+    struct Visit {
+        PartialCalls& calls;
+        PyCodeObject* code;
+        bool defines;
+
+        static int call(PyObject* name,
+                        const cyclewatch_operand* first,
+                        int offset,
+                        void* arg) noexcept {
+            const auto& visit = *static_cast<const Visit*>(arg);
+            if (name == nullptr || !equals_ascii(name, "partial")) {
+                return 0;
+            }
+            const int line = cyclewatch_line_at(visit.code, offset);
+            PyObject* const given = first->variable < 0
+                                        ? first->name
+                                        : cyclewatch_variable_name(visit.code, first->variable);
+            if (given != nullptr && is_same_name(given, visit.calls.function_->co_name)) {
+                visit.calls.of_that_name_.note(visit.code, line);
+            }
+            if (visit.defines) {
+                visit.calls.in_definer_.note(visit.code, line);
+            }
+            return 0;
+        }
+    };
+
+    // Names in code are interned.
+    static bool is_same_name(PyObject* name, PyObject* other) noexcept {
+        return name == other ||
+               (PyUnicode_CheckExact(name) && PyUnicode_CheckExact(other) &&
+                PyUnicode_IS_COMPACT_ASCII(other) && equals_ascii(name, Utf8Text(other).view()));
+    }
+
+    void look_into(PyCodeObject* code, bool defines, int depth) {
+        if (!has_file(code)) {
+            return;
+        }
+        if (index_of_name(code, "partial") >= 0) {
+            Visit visit{*this, code, defines};
+            cyclewatch_visit_calls(code, Visit::call, &visit);
+        }
+        visit_inner_code(
+            code, depth, [&](PyCodeObject* inner) { look_into(inner, defines, depth + 1); });
+    }
+
+    PyCodeObject* function_;
+    OnlyLine of_that_name_;
+    OnlyLine in_definer_;
+};
+
+CallableSite at(PyCodeObject* code, int line, bool is_creation) {
+    CallableSite site;
+    if (has_file(code) && line > 0) {
+        site.path = Utf8Text(code->co_filename).view();
+        site.line = static_cast<std::uint32_t>(line);
+        site.is_creation = is_creation;
+    }
+    return site;
+}
+
+}  // namespace
+
+PyObject* function_behind(PyObject* callable) noexcept {
+    for (int depth = 0; callable != nullptr && depth < kMostNested; ++depth) {
+        if (PyFunction_Check(callable)) {
+            return callable;
+        }
+        callable = PyMethod_Check(callable) ? PyMethod_GET_FUNCTION(callable)
+                                            : find_member(callable, "func");
+    }
+    return nullptr;
+}
+
+PyObject* globals_behind(PyObject* object) {
+    if (PyObject* const function = function_behind(object)) {
+        PyObject* const globals = PyFunction_GET_GLOBALS(function);
+        return PyDict_CheckExact(globals) ? globals : nullptr;
+    }
+    PyTypeObject* const type = Py_TYPE(object);
+    return PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)
+               ? globals_of_module(name_of_type(type).module)
+               : nullptr;
+}
+
+CallableSite site_of_partial(PyObject* partial) {
+    PyObject* const function = function_behind(partial);
+    if (function == nullptr) {
+        return {};
+    }
+    PartialCalls calls(function);
+    visit_module_code(globals_behind(function),
+                      [&](const ModuleCode& found) { calls.look_into(found.code); });
+    if (const OnlyLine& line = calls.result(); line.is_known()) {
+        return at(line.code, line.line, true);
+    }
+    return at(code_of(function), code_of(function)->co_firstlineno, false);
+}
+
+}  // namespace cyclewatch::capture

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/mistake_index.h"
+
+#include <vector>
+
+#include "model/mistake.h"
+
+namespace cyclewatch::report {
+namespace {
+
+constexpr std::size_t kMostNames = 50'000;
+
+// Signatures first: they are what a finding is known by.
+std::vector<std::string> names_of(const model::Finding& finding) {
+    std::vector<std::string> names = model::signatures_of(finding);
+    for (const std::string& key : model::mistake_keys(finding)) {
+        names.push_back(std::string(model::word_of(finding.standing)) + '\n' + key);
+    }
+    return names;
+}
+
+}  // namespace
+
+std::optional<std::size_t> MistakeIndex::find(const model::Finding& finding) const {
+    for (const std::string& name : names_of(finding)) {
+        if (const auto known = positions_.find(name); known != positions_.end()) {
+            return known->second;
+        }
+    }
+    return std::nullopt;
+}
+
+void MistakeIndex::add(const model::Finding& finding, std::size_t position) {
+    for (std::string& name : names_of(finding)) {
+        if (positions_.size() < kMostNames) {
+            positions_.try_emplace(std::move(name), position);
+        }
+    }
+}
+
+void MistakeIndex::remove(std::size_t position) {
+    std::erase_if(positions_, [position](const auto& entry) { return entry.second == position; });
+}
+
+}  // namespace cyclewatch::report

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dicts that locals() made, and those that only look like it.
+#include "capture/locals_snapshot.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "support/embedded_python.h"
+
+namespace cyclewatch::test {
+namespace {
+
+constexpr const char* kSource = R"(
+class Base:
+    def learn(self, steps, callback=None, *rest, **options):
+        iteration = 0
+        captured = lambda: (self, iteration)
+        return locals()
+
+class Learner(Base):
+    def learn(self, steps, callback=None, *rest, **options):
+        return super().learn(steps, callback, *rest, **options)
+
+    def rollout(self, env):
+        buffer, values = [], {}
+        return locals()
+
+    @classmethod
+    def make(cls, first, second):
+        return locals()
+
+class Trainer:
+    def fit(self, loader):
+        epoch = 1
+        return locals()
+
+learner = Learner()
+learned = learner.learn(1)
+updated = {**learned, **learner.rollout(2)}
+made = Learner.make(1, 2)
+extended = {**Trainer().fit([]), 'extra': 1, 'more': 2}
+reordered = {'loader': [], 'self': Trainer(), 'epoch': 1}
+incomplete = {'self': Trainer(), 'epoch': 1, 'unknown': 2}
+keyed = {'self': Trainer(), 'loader': [], 'two words': 2}
+plain = {'self': learner}
+)";
+
+std::string name_of(PyObject* dict) {
+    const auto found = capture::function_of_locals(dict);
+    return found ? found->name : "none";
+}
+
+TEST(LocalsSnapshot, GoesByTheFunctionWhoseVariablesItHolds) {
+    PythonScript script(kSource);
+    EXPECT_EQ(name_of(script["learned"]), "sample.Base.learn") << "it has `iteration`";
+    EXPECT_EQ(name_of(script["made"]), "sample.Learner.make");
+    const auto found = capture::function_of_locals(script["learned"]);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->path, "/samples/sample.py");
+    EXPECT_EQ(found->line, 6U) << "the only call of locals()";
+}
+
+TEST(LocalsSnapshot, MayHaveBeenUpdatedByAnotherMethods) {
+    PythonScript script(kSource);
+    EXPECT_EQ(name_of(script["updated"]), "sample.Base.learn");
+}
+
+TEST(LocalsSnapshot, IsNoOtherDict) {
+    PythonScript script(kSource);
+    for (const char* other : {"extended", "reordered", "incomplete", "keyed", "plain"}) {
+        EXPECT_EQ(name_of(script[other]), "none") << other;
+    }
+    EXPECT_EQ(name_of(script.eval("{}")), "none");
+    EXPECT_EQ(name_of(script.eval("{'self': 1, 'a': 2, 'b': 3}")), "none");
+}
+
+}  // namespace
+}  // namespace cyclewatch::test

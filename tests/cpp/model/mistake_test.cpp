@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/mistake.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cyclewatch::model {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+Reference reference(std::string holder, std::string label, std::string location = {}) {
+    Reference result;
+    result.holder = std::move(holder);
+    result.label = std::move(label);
+    result.location = std::move(location);
+    return result;
+}
+
+// A class that stores a bound method of its own.
+Finding method_of(const std::string& name, const std::string& location) {
+    Finding finding;
+    finding.signature = "cw1-" + name;
+    finding.title = name + ".call -> " + name;
+    finding.pattern = "bound-method-on-self";
+    finding.occurrences = 2;
+    finding.held_bytes = 8;
+    finding.shared_bytes = 1;
+    finding.loop = {reference("m." + name, ".call", location),
+                    reference("bound method m." + name + ".run", "__self__", "m.py:" + name)};
+    finding.cut = {finding.loop[1]};
+    return finding;
+}
+
+bool same_mistake(const Finding& a, const Finding& b) {
+    for (const std::string& key : mistake_keys(a)) {
+        for (const std::string& other : mistake_keys(b)) {
+            if (key == other) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+TEST(Mistake, OfABoundMethodIsTheLineThatStoresIt) {
+    EXPECT_TRUE(same_mistake(method_of("A", "base.py:3"), method_of("B", "base.py:3")));
+    EXPECT_FALSE(same_mistake(method_of("A", "base.py:3"), method_of("B", "base.py:4")));
+    EXPECT_FALSE(same_mistake(method_of("A", ""), method_of("B", "")));
+    Finding several = method_of("B", "base.py:3");
+    several.cut.insert(several.cut.begin(), reference("bound method m.B.x", "__self__", "m.py:9"));
+    EXPECT_TRUE(same_mistake(method_of("A", "base.py:3"), several));
+}
+
+TEST(Mistake, GoesByLabelsAndLocationsOfAllThatIsToBeCut) {
+    Finding a;
+    a.pattern = "back-pointer";
+    a.cut = {reference("m.A", "[0]", "m.py:1"), reference("m.A", ".x", "m.py:2")};
+    Finding b = a;
+    b.cut = {reference("m.B", ".x", "m.py:2"), reference("m.B", "[7]", "m.py:1")};
+    EXPECT_TRUE(same_mistake(a, b));
+    b.pattern = "other";
+    EXPECT_FALSE(same_mistake(a, b));
+    b = a;
+    b.cut[1].label = ".y";
+    EXPECT_FALSE(same_mistake(a, b));
+    b = a;
+    b.cut.front().payload = true;
+    EXPECT_FALSE(same_mistake(a, b));
+    a.cut.front().location.clear();
+    EXPECT_THAT(mistake_keys(a), IsEmpty());
+}
+
+TEST(Mistake, OfEqualCyclesNeedsAClassThatBothGoThrough) {
+    Finding a;
+    a.loop = {reference("m.A", ".items"), reference("list", "[0]")};
+    EXPECT_THAT(mistake_keys(a), IsEmpty());
+    a.loop.push_back(reference("m.B", ".parent"));
+    Finding b = a;
+    b.loop = {reference("m.C", ".parent"), reference("m.A", ".items"), reference("list", "[5]")};
+    EXPECT_TRUE(same_mistake(a, b));
+    b.loop[1].holder = "m.D";
+    EXPECT_FALSE(same_mistake(a, b));
+}
+
+TEST(Variants, ListEachSignatureOnceMostBytesFirst) {
+    Finding shown = method_of("A", "base.py:3");
+    Finding other = method_of("B", "base.py:3");
+    other.held_bytes = 99;
+    add_variants(shown, shown);
+    EXPECT_THAT(shown.variants, IsEmpty());
+    add_variants(shown, other);
+    add_variants(shown, other);
+    ASSERT_EQ(shown.variants.size(), 2U);
+    EXPECT_EQ(shown.variants[0], (Variant{"cw1-B", "B", "B.call -> B", "base.py:3", 4, 200}));
+    EXPECT_EQ(shown.variants[1], (Variant{"cw1-A", "A", "A.call -> A", "base.py:3", 2, 9}));
+    EXPECT_THAT(signatures_of(shown), ElementsAre("cw1-A", "cw1-B"));
+    EXPECT_TRUE(has_signature(shown, "cw1-B"));
+    EXPECT_FALSE(has_signature(shown, "cw1-C"));
+    // A finding that consists of several already.
+    Finding third = method_of("C", "base.py:3");
+    add_variants(third, shown);
+    EXPECT_EQ(third.variants.size(), 3U);
+}
+
+TEST(Variants, AreBounded) {
+    Finding shown = method_of("A", "base.py:3");
+    for (std::size_t i = 0; i < kMaxVariants + 9; ++i) {
+        add_variants(shown, method_of("C" + std::to_string(i), "base.py:3"));
+    }
+    EXPECT_EQ(shown.variants.size(), kMaxVariants);
+    EXPECT_EQ(shown.omitted_variants, 10U);
+}
+
+TEST(Variants, OfTheSameClassesAreToldApartByTheReference) {
+    Finding shown = method_of("A", "base.py:3");
+    Finding other = shown;
+    other.signature = "cw1-other";
+    other.loop[0].label = ".second";
+    add_variants(shown, other);
+    EXPECT_EQ(shown.variants[1].name, "A.second");
+}
+
+}  // namespace
+}  // namespace cyclewatch::model
