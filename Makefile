@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Each target sets up what it needs by itself and repeats nothing that is already done.
 .DEFAULT_GOAL := help
-.PHONY: help build demo test gpu-test bench soak regrtest matrix fuzz sanitize lint format clean
+.PHONY: help build demo test gpu-test bench soak regrtest matrix real fuzz sanitize lint format clean
 
 export JOBS ?= 2
 
@@ -46,6 +46,11 @@ regrtest: ## Run CPython's own tests with and without a watch in every process; 
 matrix: ## Build and test on every interpreter that can be had, debug builds too; one table
 	@scripts/bootstrap
 	@.venv/bin/python tests/matrix/run.py $(INTERPRETERS)
+
+real: ## Score the suggestions on leaks of published libraries; installs these into ~/.cache
+	@scripts/bootstrap
+	@scripts/build dev _native
+	@.venv/bin/python tests/real/run.py $(CASES)
 
 fuzz: ## Run the fuzz targets, each for SECONDS (default 60); needs clang
 	@scripts/bootstrap fuzz

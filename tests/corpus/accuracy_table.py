@@ -5,6 +5,7 @@ CYCLEWATCH_UPDATE_ACCURACY=1 in the environment writes the file anew; otherwise 
 """
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -24,6 +25,21 @@ together. Python {versions} agree where a cell says nothing else. *Rank* is the 
 accepted answer among the suggestions.
 
 """
+
+REAL = Path(__file__).parents[1] / "real"
+LIBRARIES = """\
+
+## Published libraries
+
+Leaks in published versions of libraries (`make real`; `tests/real/README.md` says what the
+verdicts mean). The rules for references that lead back to one owner were made with these {seen}
+cases at hand: {seen_counts}.
+
+{seen_table}
+No rule was derived from these {unseen}, and the answers were written down before the first run:
+{unseen_counts}.
+
+{unseen_table}"""
 
 TAIL = """\
 
@@ -106,6 +122,19 @@ def score_lines(outcomes):
         )
 
 
+def libraries():
+    """What tests/real/run.py --write wrote, with the number of each verdict."""
+    fields = {}
+    for name, folder in (("seen", REAL), ("unseen", REAL / "unseen")):
+        table = (folder / "table.md").read_text()
+        verdicts = [line.rsplit("|", 2)[1].strip() for line in table.splitlines()[2:]]
+        counts = [f"{verdicts.count(one)} {one}" for one in sorted(set(verdicts))]
+        fields[name] = len(verdicts)
+        fields[f"{name}_counts"] = ", ".join(counts)
+        fields[f"{name}_table"] = table
+    return LIBRARIES.format(**fields)
+
+
 def text_of(outcomes):
     versions = [outcome["version"] for outcome in outcomes]
     plain = [outcome["cases"]["plain"] for outcome in outcomes]
@@ -124,6 +153,7 @@ def text_of(outcomes):
         HEAD.format(switch=SWITCH, versions=", ".join(versions))
         + "\n".join(lines)
         + "\n"
+        + libraries()
         + TAIL.format(either=", ".join(either), controls="\n".join(controls))
     )
 

@@ -29,6 +29,14 @@ Below stand the loop in full, what it kept alive, and the signature by which the
 on every run.
 """
 
+LIBRARIES = """
+# Five cards of published libraries
+
+Written by `tests/real/run.py --write`. In each of these, many parts refer back to one owner:
+*cut* lists the most telling of these references, and *why* counts all.
+
+"""
+
 SHOWN = {
     "r1_recursive_inner_function": (
         "Look at *cut*: the function captures itself. The state hangs off the same function, so "
@@ -77,6 +85,7 @@ def test_page_of_cards_is_current(main_interpreter):
     for name, remark in SHOWN.items():
         card = TIME.sub("dead for up to 0.1 ms", said[name])
         text += f"\n## {name}\n\n{remark}\n\n```\n{card}\n```\n"
+    text += LIBRARIES + (ROOT / "tests" / "real" / "cards.md").read_text()
     if os.environ.get(SWITCH):
         PAGE.write_text(text)
     assert PAGE.read_text() == text, f"run this test again with {SWITCH}=1"

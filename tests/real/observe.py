@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs one case in this process and prints its findings as JSON after the word RESULT.
+
+Usage: observe.py CASE_FILE            watch leaky() and print the findings
+       observe.py --count CASE_FILE    without a watch: print how many tensors leaky() leaks
+
+A case defines leaky(). It may define OWNERS, which maps a class to a function that returns the
+bytes of one instance: its instances are tensor owners in addition to torch tensors.
+"""
+
+import gc
+import json
+import sys
+import types
+from pathlib import Path
+
+
+def load(path):
+    """Return the case at `path` as the module `__main__`, as if it had been run by itself."""
+    module = types.ModuleType("__main__")
+    module.__file__ = str(path)
+    sys.modules["__main__"] = module
+    exec(compile(path.read_text(), str(path), "exec"), module.__dict__)
+    return module
+
+
+def memory_reader(size):
+    """Return a reader for register_owner(); arrays that share memory are counted once."""
+
+    def read(owner):
+        interface = getattr(owner, "__array_interface__", None)
+        address = interface["data"][0] if interface else id(owner)
+        memory = {"device": "cpu", "nbytes": size(owner), "data_ptr": address}
+        if interface:
+            memory.update(shape=owner.shape, dtype=str(owner.dtype))
+        return memory
+
+    return read
+
+
+def reference_text(reference):
+    """Return a reference as the patterns of cases.toml expect it."""
+    return f"{reference.label} of {reference.holder}"
+
+
+def cut_of(finding):
+    """Return the references to cut; empty if none is suggested."""
+    return list(finding.cuts) or [finding.cut] * (finding.cut is not None)
+
+
+def describe(finding):
+    """Return what verdicts.py and later analysis need of one finding."""
+    return {
+        "cut": [reference_text(reference) for reference in cut_of(finding)],
+        "alternatives": [reference_text(reference) for reference in finding.alternatives],
+        "status": finding.standing,
+        "bytes": finding.held_bytes,
+        "remedy": finding.remedy,
+        "card": finding.to_text(),
+        "pattern": finding.pattern,
+        "signature": finding.signature,
+        "tie": finding.tie,
+    }
+
+
+def warm_up(leaky):
+    """Run `leaky` once, so that caches it fills are not counted."""
+    leaky()
+    gc.collect()
+    gc.disable()
+
+
+def find(module):
+    """Return the findings of one call of leaky(), largest first."""
+    import cyclewatch
+
+    for owner, size in getattr(module, "OWNERS", {}).items():
+        cyclewatch.register_owner(owner, memory_reader(size))
+    warm_up(module.leaky)
+    with cyclewatch.watch(devices=("cpu",)) as watch:
+        module.leaky()
+        gc.collect()
+    return [describe(finding) for finding in watch.report().findings]
+
+
+def count_tensors():
+    """Return the number of live tensors. Calls no code of the program, not even __class__."""
+    import torch
+
+    return sum(issubclass(type(item), torch.Tensor) for item in gc.get_objects())
+
+
+def count(module):
+    """Return how many tensors survive leaky(), and how many of them survive a collection."""
+    warm_up(module.leaky)
+    before = count_tensors()
+    module.leaky()
+    uncollected = count_tensors() - before
+    gc.collect()
+    return {"uncollected": uncollected, "immortal": count_tensors() - before}
+
+
+if __name__ == "__main__":
+    main_module = sys.modules["__main__"]  # load() replaces it; our globals must live on
+    run = count if sys.argv[1] == "--count" else find
+    print("\nRESULT " + json.dumps(run(load(Path(sys.argv[-1]).resolve()))))

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares the findings of a case with the answers that cases.toml accepts."""
+
+import re
+
+VERDICTS = ("first", "next", "wrong", "alarming", "failed")
+
+
+def matches(pattern, references):
+    """Return, for each "label of holder", whether `pattern` matches at its start."""
+    return [re.match(pattern, reference) is not None for reference in references]
+
+
+def verdict(case, findings):
+    """Return one of VERDICTS for the first new finding, or for the first if none is new.
+
+    first: every reference of its cut is accepted. alarming: the cut is not accepted and has a
+    reference that breaks the library or discards the user's data. next: an alternative is accepted,
+    or a part of the cut. failed: nothing was found.
+    """
+    finding = next((one for one in findings if one["status"] == "new"), (findings or [None])[0])
+    if finding is None:
+        return "failed"
+    accepted = matches(case["first"], finding["cut"])
+    if accepted and all(accepted):
+        return "first"
+    if "alarming" in case and any(matches(case["alarming"], finding["cut"])):
+        return "alarming"
+    if any(accepted) or any(matches(case["first"], finding["alternatives"])):
+        return "next"
+    return "wrong"
