@@ -20,7 +20,6 @@
 namespace cyclewatch::analysis {
 namespace {
 
-using model::EdgeKind;
 using model::NodeKind;
 
 constexpr std::size_t kMostRoots = 24;

@@ -153,13 +153,22 @@ class Search {
         return {finish(std::move(best))};
     }
 
+    // True for a reference that only its counterpart could stand in for.
+    static bool is_mutual(const Candidate& single) { return single.evidence == &patterns::kMutual; }
+    static bool is_clear(const Candidate& single) {
+        return !is_mutual(single) && single.score >= patterns::kOneOfSeveral;
+    }
+    static bool is_better(const BackReferences& back, const Candidate& single) {
+        return back.score >= single.score + (is_mutual(single) ? patterns::kClearer : 0);
+    }
+
     // The references that lead back to one owner, if no single reference is as clear.
     bool use_back_references(Cut& result, const Loop& loop, const std::vector<Candidate>& enough) {
-        if (!enough.empty() && enough.front().score >= patterns::kOneOfSeveral) {
+        if (!enough.empty() && is_clear(enough.front())) {
             return false;
         }
         BackReferences back = find_back_references(graph_, component_, loop, alike());
-        if (back.kinds.empty() || (!enough.empty() && back.score < enough.front().score)) {
+        if (back.kinds.empty() || (!enough.empty() && !is_better(back, enough.front()))) {
             return false;
         }
         for (Candidate& kind : back.kinds) {

@@ -119,10 +119,12 @@ constexpr bool only_names_tell(const Evidence& first, const Evidence& second) {
 // Goes to the object that keeps more memory. That decides between equals and no more: where the
 // tensors hang says little about which of two objects made the other.
 inline constexpr int kLeadsToTheKeeper = kTieMargin;
-// A single reference that ends all loops is named alone, but for one that is only how the objects
-// are meant to hang together (it scores less than kOneOfSeveral): then the references that lead
-// back to one owner come first if they score as much, and the single one follows them.
+// A single reference that ends all loops is named alone, with two exceptions: it is only how the
+// objects are meant to hang together (less than kOneOfSeveral), and the references that lead back
+// to one owner score as much; or nothing tells which of two objects is the owner (kMutual), and
+// they score kClearer more. The single one follows them then.
 inline constexpr int kOneOfSeveral = 40;
+inline constexpr int kClearer = 15;
 // Of back references: each name beyond the first is one more thing to change, and an object that
 // twice as many others refer to is more likely the owner of them.
 inline constexpr int kFurtherRole = -5;

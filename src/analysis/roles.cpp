@@ -7,15 +7,13 @@
 
 namespace cyclewatch::analysis {
 
-using model::EdgeKind;
-
-bool is_attribute(EdgeKind kind) {
-    return kind == EdgeKind::attribute || kind == EdgeKind::slot;
+bool is_attribute(model::EdgeKind kind) {
+    return kind == model::EdgeKind::attribute || kind == model::EdgeKind::slot;
 }
 
 bool is_anonymous_item(const LogicalGraph& graph, std::uint32_t edge) {
     return is_container(graph, graph.edges[edge].holder) &&
-           graph.edges[edge].label.kind != EdgeKind::key_value;
+           graph.edges[edge].label.kind != model::EdgeKind::key_value;
 }
 
 std::string_view Roles::plain_name(std::uint32_t e) const {
