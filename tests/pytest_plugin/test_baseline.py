@@ -71,7 +71,14 @@ def test_known_loop_may_move_to_another_test(run, baseline):
 
 def test_new_loop_fails_and_is_not_added(run, baseline):
     before = baseline.read_text()
-    new = OLD + "\ndef test_new():\n    engine = loops.Engine()\n    engine.myself = engine\n"
+    new = (
+        OLD
+        + """
+def test_new():
+    engine = loops.Engine()
+    engine.callback = lambda: engine
+"""
+    )
     result = run(*UPDATE, test_it=new)
     result.assert_outcomes(passed=2, failed=1)
     assert baseline.read_text() == before
