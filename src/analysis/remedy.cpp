@@ -150,7 +150,7 @@ std::string reason_of(const LogicalGraph& graph,
         text += "; " + std::to_string(candidate.alike) +
                 " references share this one variable: cutting one of them is not enough, empty "
                 "the variable or change all of them";
-    } else if (cut.owner != kNone) {
+    } else if (cut.owner != kNone && &candidate == &cut.cut.front()) {
         text += "; " + all_back(graph, cut);
     } else if (candidate.alike > 1) {
         text += "; there are " + std::to_string(candidate.alike) +

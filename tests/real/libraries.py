@@ -19,9 +19,9 @@ def pins_of(case, fixed=False):
 
 
 def is_current(folder, pins):
-    """Return whether `folder` has exactly `pins`. An empty marker predates the pin lists."""
+    """Return whether `folder` has exactly `pins`."""
     marker = folder / ".installed"
-    return marker.exists() and marker.read_text() in ("", "\n".join(pins))
+    return marker.exists() and marker.read_text() == "\n".join(pins)
 
 
 def folder_of(cache, name, pins):

@@ -133,6 +133,13 @@ TEST(Cut, NamesWhatLeadsBackToOneOwnerHoweverManyClassesHaveIt) {
     EXPECT_EQ(finding.cut[0].label, ".trainer");
     EXPECT_NE(finding.cut[0].reason.find("4 references of 4 kinds lead back to Trainer"),
               std::string::npos);
+    // Said once, and not of what would do instead.
+    for (std::size_t i = 1; i < finding.cut.size(); ++i) {
+        EXPECT_EQ(finding.cut[i].reason.find("lead back"), std::string::npos);
+    }
+    for (const model::Reference& alternative : finding.alternatives) {
+        EXPECT_EQ(alternative.reason.find("lead back"), std::string::npos);
+    }
     EXPECT_FALSE(finding.tie);
 }
 
