@@ -19,18 +19,6 @@ using model::EdgeKind;
 using model::NodeKind;
 
 constexpr std::array<std::string_view, 3> kSelfNames{"self", "cls", "this"};
-constexpr std::array<std::string_view, 12> kFeatureNames{"forward",
-                                                         "step",
-                                                         "history",
-                                                         "backward",
-                                                         "update",
-                                                         "run",
-                                                         "call",
-                                                         "fit",
-                                                         "predict",
-                                                         "train",
-                                                         "eval",
-                                                         "state"};
 
 // Lower case, without underscores: `_ILocIndexer` -> "ilocindexer".
 std::string folded(std::string_view name) {
@@ -121,14 +109,6 @@ class Judge {
                     sum += kInStandardLibrary;
                     break;
             }
-        }
-        const EdgeKind label = graph_.edges[edge_].label.kind;
-        const bool attribute = label == EdgeKind::attribute || label == EdgeKind::slot;
-        if (attribute && contains(kFeatureNames, name_)) {
-            sum += kIsTheFeature;
-        }
-        if (attribute && loop_.is_object(target_) && kept(loop_.next(i_)) > kept(i_)) {
-            sum += kLeadsToTheKeeper;
         }
         if (graph_.is_child_of_module(edge_)) {
             sum += kIsChildOfModule;
@@ -374,9 +354,6 @@ class Judge {
                graph_.label_name(edge) == "exceptions";
     }
 
-    [[nodiscard]] std::uint64_t kept(std::size_t i) const {
-        return loop_.kept.empty() ? 0 : loop_.kept[i];
-    }
     [[nodiscard]] bool passes(NodeKind kind) const {
         for (std::size_t k = 0; k < std::min(loop_.size(), kFarthestLook); ++k) {
             if (graph_.is(loop_.holder(k), kind)) {

@@ -98,7 +98,6 @@ inline constexpr Evidence kNoReference{"unknown", "no-reference", 0};
 // Against a reference: added to the weight of its pattern.
 inline constexpr int kInLibrary = -20;
 inline constexpr int kInStandardLibrary = -30;
-inline constexpr int kIsTheFeature = -25;     // `.forward`, `.step`: what the object is for
 inline constexpr int kIsChildOfModule = -15;  // modules are made of modules
 
 // Two references whose scores differ by no more than this are equally good.
@@ -116,9 +115,6 @@ constexpr bool only_names_tell(const Evidence& first, const Evidence& second) {
            (&first == &kLinkBack && (links || set_links)) ||
            ((&first == &kPutsItself || &first == &kSetLate) && links);
 }
-// Goes to the object that keeps more memory. That decides between equals and no more: where the
-// tensors hang says little about which of two objects made the other.
-inline constexpr int kLeadsToTheKeeper = kTieMargin;
 // A single reference that ends all loops is named alone, with two exceptions: it is only how the
 // objects are meant to hang together (less than kOneOfSeveral), and the references that lead back
 // to one owner score as much; or nothing tells which of two objects is the owner (kMutual), and
