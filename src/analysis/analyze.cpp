@@ -66,6 +66,10 @@ std::vector<std::uint32_t> reported_components(const LogicalGraph& graph,
     return reported;
 }
 
+// Many components may lead to the same objects.
+constexpr std::uint64_t kPayloadPasses = 16;
+constexpr std::uint64_t kSpareWork = 1'000'000;
+
 class Analysis {
   public:
     explicit Analysis(const model::Observation& observation)
@@ -75,7 +79,7 @@ class Analysis {
           components_(strong_components(graph_.view())),
           held_(graph_, components_, sample_),
           walk_(graph_, sample_),
-          memory_cutter_(graph_, held_),
+          payload_work_left_(kPayloadPasses * (graph_.nodes() + graph_.edges.size()) + kSpareWork),
           lets_go_(components_.count(), false),
           builder_of_component_(components_.count(), kNone) {}
 
@@ -109,8 +113,13 @@ class Analysis {
             builder_of_.try_emplace(signature, static_cast<std::uint32_t>(builders_.size()));
         if (fresh) {
             FindingBuilder builder(graph_, sample_, held_);
-            builder.describe(
-                component, memory_cutter_, loop, edges, std::move(signature), held_bytes, walk_);
+            builder.describe(component,
+                             payload_work_left_,
+                             loop,
+                             edges,
+                             std::move(signature),
+                             held_bytes,
+                             walk_);
             entry->second = keep(std::move(builder), held_bytes > 0);
         }
         builders_[entry->second].compare(component);
@@ -184,8 +193,8 @@ class Analysis {
     StrongComponents components_;
     HeldBytes held_;
     OwnerWalk walk_;
-    MemoryCutter memory_cutter_;
-    std::vector<bool> lets_go_;  // per component: it is told to drop the memory
+    std::uint64_t payload_work_left_;  // nodes and references
+    std::vector<bool> lets_go_;        // per component: it is told to drop the memory
     std::vector<std::uint32_t> builder_of_component_;            // or kNone
     std::unordered_map<std::string, std::uint32_t> builder_of_;  // by signature
     std::map<std::vector<std::uint32_t>, std::uint32_t> builder_of_payload_;

@@ -349,11 +349,6 @@ class Search {
             judged.evidence = inner.evidence;
         }
         judged.edges = {item};
-        if (judged.evidence != nullptr &&
-            judged.evidence->pattern == patterns::kListOfHandles.pattern) {
-            // That one part is handed out says nothing of an object with several.
-            judged.score = std::min(judged.score, patterns::kMutual.weight);
-        }
         if (is_container(graph_, node_of(component_.targets[item])) && item != e) {
             judged.evidence = &patterns::kBackToOwnerInList;
         }

@@ -23,11 +23,11 @@ class Search {
     Search(const LogicalGraph& graph,
            const Component& component,
            const HeldBytes& held,
-           MemoryCutter& cutter)
+           std::uint64_t& work_left)
         : graph_(graph),
           component_(component),
           held_(held),
-          cutter_(cutter),
+          work_left_(work_left),
           dead_(component.targets.size(), 0),
           checks_left_(4 + kMostWork / (component.size() + component.targets.size())) {}
 
@@ -184,11 +184,12 @@ class Search {
         if (!result.cut.empty() && result.cut.front().enough) {
             return;
         }
-        std::vector<Candidate> instead = payloads.set;
-        if (!payloads.single.empty()) {
+        std::vector<Candidate> instead;
+        if (payloads.single.empty()) {
+            instead =
+                find_last_references(graph_, component_, held_, payloads.of_class, work_left_);
+        } else {
             instead = {payloads.single.front()};
-        } else if (instead.empty()) {
-            instead = find_joint_payload(graph_, component_, cutter_, payloads.of_class);
         }
         if (!instead.empty()) {
             result.cut = std::move(instead);
@@ -271,7 +272,7 @@ class Search {
     const LogicalGraph& graph_;
     const Component& component_;
     const HeldBytes& held_;
-    MemoryCutter& cutter_;
+    std::uint64_t& work_left_;
     std::optional<AlikeReferences> alike_;
     std::vector<char> dead_;  // per reference of the component
     std::uint64_t checks_left_;
@@ -290,8 +291,8 @@ Cut choose_cut(const LogicalGraph& graph,
                const Component& component,
                const Loop& loop,
                const HeldBytes& held,
-               MemoryCutter& cutter) {
-    return Search(graph, component, held, cutter).run(loop);
+               std::uint64_t& work_left) {
+    return Search(graph, component, held, work_left).run(loop);
 }
 
 }  // namespace cyclewatch::analysis

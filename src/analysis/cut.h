@@ -8,7 +8,7 @@
 
 #include "analysis/candidate.h"
 #include "analysis/component.h"
-#include "analysis/memory_cut.h"
+#include "analysis/held_bytes.h"
 #include "analysis/pattern.h"
 #include "analysis/pattern_table.h"
 #include "analysis/shortest_loop.h"
@@ -35,11 +35,12 @@ struct Cut {
     const Evidence* without_cut = &patterns::kNoReference;
 };
 
-// `loop` is a loop of `component`, not empty.
+// `loop` is a loop of `component`, not empty. `work_left`: nodes and references that the search for
+// the last references to the memory may look at, for all components of one observation.
 [[nodiscard]] Cut choose_cut(const LogicalGraph& graph,
                              const Component& component,
                              const Loop& loop,
                              const HeldBytes& held,
-                             MemoryCutter& cutter);
+                             std::uint64_t& work_left);
 
 }  // namespace cyclewatch::analysis

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/dominators.h"
 
+#include <utility>
+
 namespace cyclewatch::analysis {
 namespace {
+
+constexpr int kMostPasses = 8;
+constexpr std::uint32_t kNobody = UINT32_MAX;
 
 std::uint32_t ancestor_at(const DominatorTree& tree, std::uint32_t node, std::uint32_t depth) {
     while (tree.depth[node] > depth) {
@@ -38,21 +43,60 @@ std::uint32_t common_ancestor(const DominatorTree& tree, std::uint32_t a, std::u
     return a;
 }
 
-DominatorTree dominators(const AdjacencyView& predecessors) {
+namespace {
+
+// One tree, its nodes taken in rising order. Where a later node refers to an earlier one, its place
+// in `before`, the tree of an earlier pass, counts; without one such references are passed over.
+DominatorTree one_pass(const AdjacencyView& predecessors, const DominatorTree* before) {
     const std::uint32_t nodes = predecessors.nodes();
     DominatorTree tree;
     tree.parent.assign(nodes, 0);
     tree.depth.assign(nodes, 0);
     tree.jump.assign(nodes, 0);
     for (std::uint32_t node = 1; node < nodes; ++node) {
-        const auto from = predecessors.of(node);
-        std::uint32_t dominator = from.empty() ? 0 : from.front();
-        for (const std::uint32_t other : from) {
-            dominator = common_ancestor(tree, dominator, other);
+        std::uint32_t dominator = kNobody;
+        for (const std::uint32_t other : predecessors.of(node)) {
+            if (other < node) {
+                dominator = dominator == kNobody ? other : common_ancestor(tree, dominator, other);
+            }
+        }
+        dominator = dominator == kNobody ? 0 : dominator;
+        for (const std::uint32_t other : predecessors.of(node)) {
+            if (other > node && before != nullptr) {
+                dominator = common_ancestor(*before, dominator, other);
+            }
         }
         hang(tree, node, dominator);
     }
     return tree;
+}
+
+bool is_acyclic(const AdjacencyView& predecessors) {
+    for (std::uint32_t node = 0; node < predecessors.nodes(); ++node) {
+        for (const std::uint32_t other : predecessors.of(node)) {
+            if (other >= node) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+DominatorTree dominators(const AdjacencyView& predecessors) {
+    DominatorTree tree = one_pass(predecessors, nullptr);
+    if (is_acyclic(predecessors)) {
+        return tree;
+    }
+    for (int pass = 0; pass < kMostPasses; ++pass) {
+        DominatorTree next = one_pass(predecessors, &tree);
+        if (next.parent == tree.parent) {
+            return tree;
+        }
+        tree = std::move(next);
+    }
+    return {};
 }
 
 }  // namespace cyclewatch::analysis

@@ -91,7 +91,7 @@ FindingBuilder::FindingBuilder(const LogicalGraph& graph,
     : graph_(graph), sample_(sample), held_(held) {}
 
 void FindingBuilder::describe(const Component& component,
-                              MemoryCutter& cutter,
+                              std::uint64_t& work_left,
                               const Loop& loop,
                               std::span<const std::uint32_t> loop_edges,
                               std::string signature,
@@ -101,7 +101,7 @@ void FindingBuilder::describe(const Component& component,
     finding_.title = loop_text(graph_, loop_edges);
     finding_.largest_bytes = held_bytes;
     finding_.loop = loop_references(graph_, loop_edges);
-    const Cut cut = choose_cut(graph_, component, loop, held_, cutter);
+    const Cut cut = choose_cut(graph_, component, loop, held_, work_left);
     list_cut(cut);
     described_nodes_ = component.nodes.size();
     described_references_ = component.targets.size();

@@ -36,7 +36,7 @@ class FindingBuilder {
     // Everything that is said once. `walk` has just walked `loop`'s references; `walked` is what
     // it returned.
     void describe(const Component& component,
-                  MemoryCutter& cutter,
+                  std::uint64_t& work_left,
                   const Loop& loop,
                   std::span<const std::uint32_t> loop_edges,
                   std::string signature,

@@ -38,7 +38,7 @@ std::vector<std::uint32_t> holders_first(const std::vector<std::uint32_t>& compo
 HeldBytes::HeldBytes(const LogicalGraph& graph,
                      const StrongComponents& components,
                      const Sample& sample)
-    : component_of_(components.of), owned_(graph.nodes()) {
+    : component_of_(components.of), has_loop_(components.cyclic), owned_(graph.nodes()) {
     list_owned(graph, sample);
     find_variables(graph);
     const std::vector<std::uint32_t> nodes = holders_first(components.of, components.count());

@@ -62,6 +62,7 @@ class HeldBytes {
     [[nodiscard]] std::uint32_t component_of(std::uint32_t node) const {
         return component_of_[node];
     }
+    [[nodiscard]] bool has_loop(std::uint32_t node) const { return has_loop_[component_of_[node]]; }
     // True if no reference from another component leads to the component of `node`.
     [[nodiscard]] bool is_unheld(std::uint32_t node) const { return unheld_[component_of_[node]]; }
 
@@ -145,6 +146,7 @@ class HeldBytes {
     std::vector<bool> leads_to_released_;    // per component
     std::vector<bool> one_way_;              // per component
     std::vector<bool> unheld_;               // per component
+    std::vector<bool> has_loop_;             // per component
     Rows<Owned> owned_;                      // per node
     // Per component with a loop: variables_ whose bytes it keeps.
     std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> variables_kept_;

@@ -5,10 +5,10 @@
 #include <array>
 #include <cctype>
 
+#include "analysis/construction_hints.h"
 #include "analysis/names.h"
 #include "analysis/origin.h"
 #include "analysis/pattern_table.h"
-#include "analysis/who_made_whom.h"
 #include "analysis/words.h"
 
 namespace cyclewatch::analysis {
@@ -58,7 +58,7 @@ class Judge {
           holder_(loop.holder(i)),
           target_(loop.target(i)),
           name_(graph_.label_name(edge_)),
-          who_(loop) {}
+          hints_(loop) {}
 
     const Evidence& evidence() const {
         if (graph_.edges[edge_].structural) {
@@ -141,7 +141,7 @@ class Judge {
 
     const Evidence& local() const {
         if (model::is_suspended(graph_.node(holder_).kind)) {
-            return is_object_of_method() ? kGeneratorLocal : kGeneratorGiven;
+            return kGeneratorLocal;
         }
         if (target_ == holder_) {
             return kFrameInOwnLocal;
@@ -212,33 +212,18 @@ class Judge {
             default:
                 break;
         }
-        if (who_.is_named_as_whole(i_)) {
+        if (hints_.is_named_as_parent(i_)) {
             return kBackPointer;
         }
-        const Evidence* const handle = of_handle();
-        return handle != nullptr ? *handle : kContainerAttribute;
-    }
-
-    // Of a reference between an object and a handle or an observer that it keeps; null for others.
-    const Evidence* of_handle() const {
-        if (who_.is_handle(i_)) {
-            return who_.is_iterator(i_) ? &kNeededByIterator : &kNeededByHandle;
-        }
-        if (who_.keeps_handle(i_)) {
-            return &kListOfHandles;
-        }
-        if (who_.keeps_given_out(i_)) {
-            return &kPerhapsListOfHandles;
-        }
-        return who_.keeps_observer(i_) ? &kListOfObservers : nullptr;
+        return hints_.keeps_handle(i_) ? kListOfHandles : kContainerAttribute;
     }
 
     const Evidence& object_attribute() const {
-        if (who_.is_named_as_helper(i_)) {
+        if (hints_.is_named_as_helper(i_)) {
             return kCachedAccessor;
         }
-        if (who_.is_named_as_whole(i_)) {
-            return who_.is_named_as_link_back(i_) ? kLinkBack : kBackPointer;
+        if (hints_.is_named_as_parent(i_)) {
+            return kBackPointer;
         }
         if (origin_of(graph_, target_) != Origin::user) {
             // What contextlib, asyncio and the like put around a generator or an exception.
@@ -250,27 +235,23 @@ class Judge {
                 return kExceptionStored;
             }
         }
-        if (who_.gives_itself(i_)) {
+        if (hints_.stores_itself(i_)) {
             return kPutsItself;
         }
-        if (const Evidence* const handle = of_handle(); handle != nullptr) {
-            return *handle;
+        if (hints_.is_handle(i_)) {
+            return kNeededByHandle;
         }
-        if (who_.leads_back_to_maker(i_)) {
+        if (hints_.keeps_handle(i_)) {
+            return kListOfHandles;
+        }
+        if (hints_.leads_back_to_creator(i_)) {
             return kBackPointerToMaker;
         }
         if (folded(name_) == folded(short_name(graph_, target_)) && is_stored_on_target(false) &&
-            !who_.is_observer(i_) && !who_.is_clearly_ahead(i_)) {
+            !hints_.is_clearly_forward(i_)) {
             return kBackPointerByType;
         }
-        if (who_.closes_loop_of_constructors(i_)) {
-            return kSetLate;
-        }
-        const bool alike = who_.are_alike(i_);
-        if (is_stored_on_target()) {
-            return alike ? kMutualAlike : kMutual;
-        }
-        return alike ? kRingAlike : kRing;
+        return is_stored_on_target() ? kMutual : kRing;
     }
 
     const Evidence& member() const {
@@ -338,7 +319,7 @@ class Judge {
                 break;
         }
         // `append` of a list that somebody keeps does not make the list theirs.
-        const bool is_own = who_.is_in_own_container(i_) ||
+        const bool is_own = hints_.is_in_own_container(i_) ||
                             (is_stored_on_target() && !passes(NodeKind::builtin_function));
         if (!loop_.is_object(target_) || !is_own) {
             return kItem;
@@ -371,14 +352,6 @@ class Judge {
             }
         }
         return true;
-    }
-
-    // True if the holder runs a method, and the reference is to the object that it is a method of.
-    [[nodiscard]] bool is_object_of_method() const {
-        const std::string_view method = graph_.raw->text(graph_.node(holder_).name);
-        const std::string_view type = graph_.raw->text(graph_.node(target_).name);
-        return contains(kSelfNames, name_) ||
-               (method.starts_with(type) && method.substr(type.size()).starts_with('.'));
     }
 
     // True if the target keeps the holder as items of items (a list, a named tuple).
@@ -472,7 +445,7 @@ class Judge {
     std::uint32_t holder_;
     std::uint32_t target_;
     std::string_view name_;
-    WhoMadeWhom who_;
+    ConstructionHints hints_;
 };
 
 }  // namespace

@@ -29,7 +29,6 @@ inline constexpr Evidence kBackPointer{"back-pointer", "", 90};
 inline constexpr Evidence kBackToOwner{"back-pointer", "to-owner", 50};  // of several kinds
 inline constexpr Evidence kBackToOwnerInList{"back-pointer", "to-owner-in-list", 50};
 inline constexpr Evidence kExceptionHolderInFrame{"exception-in-frame", "holder", 90};
-inline constexpr Evidence kLinkBack{"back-pointer", "link", 90};
 inline constexpr Evidence kBackPointerToMaker{"back-pointer", "to-maker", 89};
 inline constexpr Evidence kBackPointerByType{"back-pointer", "by-type", 66};
 inline constexpr Evidence kWrappedMethod{"wrapped-method", "", 96};
@@ -46,15 +45,12 @@ inline constexpr Evidence kBoundMethod{"bound-method-on-self", "leads-back", 75}
 inline constexpr Evidence kHook{"bound-method-on-self", "called-by-others", 82};
 inline constexpr Evidence kDefaultHoldsOwner{"default-argument", "", 75};
 inline constexpr Evidence kExceptionStored{"exception-stored", "", 72};
-inline constexpr Evidence kGeneratorGiven{"generator-on-owner", "local", 75};
 inline constexpr Evidence kExceptionListInFrame{"exception-in-frame", "container", 70};
 inline constexpr Evidence kClosureCapturesContainer{"closure-captures-container", "", 70};
 inline constexpr Evidence kGeneratorStored{"generator-on-owner", "", 70};
 inline constexpr Evidence kPutsItself{"mutual-references", "puts-itself", 66};
-inline constexpr Evidence kListOfObservers{"list-of-handles", "observers", 66};
 inline constexpr Evidence kPartial{"partial-of-self", "leads-back", 65};
 inline constexpr Evidence kClassKeepsInstance{"class-in-function", "instance", 65};
-inline constexpr Evidence kSetLate{"mutual-references", "set-late", 62};
 inline constexpr Evidence kGeneratorLocal{"generator-on-owner", "local", 60};
 inline constexpr Evidence kFrameLocal{"frame-local", "", 60};
 inline constexpr Evidence kBuiltinMethod{"bound-method-on-self", "builtin", 60};
@@ -62,9 +58,7 @@ inline constexpr Evidence kClosure{"closure", "", 55};
 inline constexpr Evidence kDefault{"default-argument", "", 55};
 inline constexpr Evidence kStoredMethod{"bound-method-on-self", "attribute", 52};
 inline constexpr Evidence kMutual{"mutual-references", "", 50};
-inline constexpr Evidence kMutualAlike{"mutual-references", "alike", 50};
 inline constexpr Evidence kRing{"mutual-references", "ring", 50};
-inline constexpr Evidence kRingAlike{"mutual-references", "ring-alike", 50};
 inline constexpr Evidence kStoredCallable{"callback-stored", "", 45};
 inline constexpr Evidence kExceptionChain{"exception-stored", "chain", 45};
 inline constexpr Evidence kRegisteredCallable{"callback-list", "", 42};
@@ -72,10 +66,8 @@ inline constexpr Evidence kRegisteredHook{"callback-list", "hook", 42};
 inline constexpr Evidence kMember{"unknown", "", 40};
 inline constexpr Evidence kTraceback{"exception-stored", "traceback", 40};
 inline constexpr Evidence kNeededByHandle{"list-of-handles", "handle", 39};
-inline constexpr Evidence kPerhapsListOfHandles{"list-of-handles", "perhaps", 39};
 inline constexpr Evidence kItem{"unknown", "item", 38};
 inline constexpr Evidence kContainerAttribute{"unknown", "", 35};
-inline constexpr Evidence kNeededByIterator{"list-of-handles", "handle", 30};
 inline constexpr Evidence kUnnamed{"unknown", "", 0};
 inline constexpr Evidence kMachinery{"unknown", "machinery", -60};
 inline constexpr Evidence kClassAttribute{"class-in-function", "", -100};
@@ -102,18 +94,9 @@ inline constexpr int kIsChildOfModule = -15;  // modules are made of modules
 
 // Two references whose scores differ by no more than this are equally good.
 inline constexpr int kTieMargin = 4;
-// So are two that only their names tell apart, whatever they score: whether callers keep what they
-// were given, and which way a chain of equals is walked.
-constexpr bool names_say_first(const Evidence& first) {
-    return &first == &kListOfHandles || &first == &kLinkBack;
-}
+// So are a handle and the list that its creator keeps it in: callers may need the one or the other.
 constexpr bool only_names_tell(const Evidence& first, const Evidence& second) {
-    const bool links = &second == &kMutualAlike || &second == &kRingAlike;
-    const bool set_links = &second == &kPutsItself || &second == &kSetLate;
-    return (&first == &kListOfHandles && &second == &kNeededByHandle) ||
-           (&first == &kBackPointerToMaker && &second == &kPerhapsListOfHandles) ||
-           (&first == &kLinkBack && (links || set_links)) ||
-           ((&first == &kPutsItself || &first == &kSetLate) && links);
+    return &first == &kListOfHandles && &second == &kNeededByHandle;
 }
 // A single reference that ends all loops is named alone, with two exceptions: it is only how the
 // objects are meant to hang together (less than kOneOfSeveral), and the references that lead back
@@ -122,7 +105,7 @@ constexpr bool only_names_tell(const Evidence& first, const Evidence& second) {
 inline constexpr int kOneOfSeveral = 40;
 inline constexpr int kClearer = 15;
 // Of back references: each name beyond the first is one more thing to change, and an object that
-// twice as many others refer to is more likely the owner of them.
+// twice as many others refer to is more likely their owner.
 inline constexpr int kFurtherRole = -5;
 inline constexpr int kTwiceTheReferences = 5;
 // A reference on the loop that scores less than this is no advice at all.

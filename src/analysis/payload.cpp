@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "analysis/names.h"
@@ -14,6 +16,7 @@ namespace cyclewatch::analysis {
 namespace {
 
 constexpr std::size_t kMostPayloads = 2;
+constexpr int kDeepestContainer = 3;          // a list of tuples in a dict
 constexpr std::size_t kFarthestDescent = 32;  // functions inside functions inside functions
 
 struct Payload {
@@ -70,6 +73,133 @@ class Search {
     std::unordered_set<std::uint32_t> seen_;  // nodes that were descended into
 };
 
+// The references to the owners of the memory that a component keeps, or leads to if it keeps none.
+class LastReferences {
+  public:
+    LastReferences(const LogicalGraph& graph, const HeldBytes& held, const Component& component)
+        : graph_(graph),
+          held_(held),
+          own_(held.component_of(component.nodes.front())),
+          reached_(component.nodes) {}
+
+    [[nodiscard]] bool is_kept_alone() const { return held_.held_by(own_) > 0; }
+
+    // Each one reference, or all through one variable; none if there are more than kMostInSet, if a
+    // program cannot drop one of them, or if `work_left` does not suffice.
+    std::vector<std::vector<std::uint32_t>> run(std::uint64_t& work_left) {
+        if (!follow(work_left)) {
+            return {};
+        }
+        std::map<std::uint64_t, std::vector<std::uint32_t>> items;
+        for (const std::uint32_t node : reached_) {
+            if (!owns_wanted(node)) {
+                continue;
+            }
+            for (std::uint32_t e : references_to_[node]) {
+                e = out_of_containers(e);
+                if (graph_.edges[e].structural || graph_.is_child_of_module(e)) {
+                    return {};
+                }
+                const std::uint32_t cell = graph_.edges[e].cell;
+                const std::uint64_t variable = std::uint64_t{1} << 32;
+                items[cell == kNone ? e : variable + cell].push_back(e);
+            }
+            if (items.size() > kMostInSet) {
+                return {};
+            }
+        }
+        std::vector<std::vector<std::uint32_t>> result;
+        for (auto& [key, edges] : items) {
+            const std::uint32_t cell = graph_.edges[edges.front()].cell;
+            result.push_back(cell == kNone ? std::vector{edges.front()}
+                                           : through_variable(cell, work_left));
+        }
+        return result;
+    }
+
+  private:
+    // Lists what is reached from the component and leads to owners.
+    bool follow(std::uint64_t& work_left) {
+        std::unordered_set<std::uint32_t> seen(reached_.begin(), reached_.end());
+        for (std::size_t i = 0; i < reached_.size(); ++i) {
+            const std::uint32_t node = reached_[i];
+            if (enters_another_loop(node)) {
+                continue;
+            }
+            const std::uint64_t work = 1 + graph_.first[node + 1] - graph_.first[node];
+            if (work > work_left) {
+                return false;
+            }
+            work_left -= work;
+            for (std::uint32_t e = graph_.first[node]; e < graph_.first[node + 1]; ++e) {
+                const std::uint32_t target = graph_.targets[e];
+                if (held_.leads_to_owner(target)) {
+                    references_to_[target].push_back(e);
+                    if (seen.insert(target).second) {
+                        reached_.push_back(target);
+                    }
+                }
+            }
+        }
+        return true;
+    }
+
+    // All references through one variable, also those of functions that the component does not
+    // lead to.
+    [[nodiscard]] std::vector<std::uint32_t> through_variable(std::uint32_t cell,
+                                                              std::uint64_t& work_left) const {
+        std::vector<std::uint32_t> edges;
+        work_left -= std::min<std::uint64_t>(work_left, graph_.edges.size());
+        for (std::uint32_t e = 0; e < graph_.edges.size(); ++e) {
+            if (graph_.edges[e].cell == cell) {
+                edges.push_back(e);
+            }
+        }
+        return edges;
+    }
+
+    // True if a program's own reference leads into another loop here: what that one leads to is for
+    // its own finding.
+    [[nodiscard]] bool enters_another_loop(std::uint32_t node) const {
+        const auto enters = [&](std::uint32_t e) {
+            const std::uint32_t from = held_.component_of(graph_.edges[e].holder);
+            return from != held_.component_of(node) && !graph_.edges[e].structural;
+        };
+        const auto references = references_to_.find(node);
+        return held_.has_loop(node) && held_.component_of(node) != own_ &&
+               references != references_to_.end() &&
+               std::ranges::any_of(references->second, enters);
+    }
+
+    [[nodiscard]] bool owns_wanted(std::uint32_t node) const {
+        if (enters_another_loop(node)) {
+            return !is_kept_alone();
+        }
+        return std::ranges::any_of(held_.owned_by(node), [this](const Owned& owned) {
+            return owned.bytes > 0 && (!is_kept_alone() || held_.keeper_of(owned.storage) == own_);
+        });
+    }
+
+    // What keeps the list or tuple that `e` is an item of, if one reference does.
+    [[nodiscard]] std::uint32_t out_of_containers(std::uint32_t e) {
+        for (int steps = 0; steps < kDeepestContainer; ++steps) {
+            const std::uint32_t holder = graph_.edges[e].holder;
+            const std::vector<std::uint32_t>& keepers = references_to_[holder];
+            if (!is_container(graph_, holder) || keepers.size() != 1) {
+                break;
+            }
+            e = keepers.front();
+        }
+        return e;
+    }
+
+    const LogicalGraph& graph_;
+    const HeldBytes& held_;
+    std::uint32_t own_;  // component
+    std::vector<std::uint32_t> reached_;
+    std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> references_to_;  // by node
+};
+
 Candidate to_candidate(const LogicalGraph& graph,
                        std::vector<std::uint32_t> edges,
                        double share,
@@ -95,20 +225,6 @@ std::vector<Candidate> to_candidates(const LogicalGraph& graph,
         candidates.push_back(to_candidate(graph, std::move(payload.edges), share, of_class));
     }
     return candidates;
-}
-
-// The fewest that free half of `total` together; empty if more than kMostInSet would be needed.
-std::vector<Payload> fewest(std::vector<Payload> payloads, std::uint64_t total) {
-    std::ranges::stable_sort(payloads, std::greater{}, &Payload::bytes);
-    std::uint64_t bytes = 0;
-    for (std::size_t i = 0; i < std::min(payloads.size(), kMostInSet); ++i) {
-        bytes += payloads[i].bytes;
-        if (bytes >= total - total / 2) {
-            payloads.resize(i + 1);
-            return payloads;
-        }
-    }
-    return {};
 }
 
 }  // namespace
@@ -148,18 +264,15 @@ Payloads find_payloads(const LogicalGraph& graph,
     });
     Search search(graph, held);
     std::vector<Payload> heaviest;  // of each node of the loop
-    std::vector<Payload> all;
     for (const std::uint32_t e : loop) {
         std::vector<Payload> hanging = search.hanging_on(component.nodes[component.holder[e]]);
         if (!hanging.empty()) {
             heaviest.push_back(hanging.front());
         }
-        std::ranges::move(hanging, std::back_inserter(all));
     }
     const std::uint32_t of_loop = component.nodes[component.holder[loop.front()]];
     for (SharedVariable& variable : held.variables_of(of_loop)) {
-        all.push_back({std::move(variable.edges), variable.bytes});
-        heaviest.push_back(all.back());
+        heaviest.push_back({std::move(variable.edges), variable.bytes});
     }
     const std::uint64_t total = held.held_with(of_loop);
     std::erase_if(heaviest, [total](const Payload& p) { return p.bytes < total - total / 2; });
@@ -168,33 +281,31 @@ Payloads find_payloads(const LogicalGraph& graph,
     });
     heaviest.resize(std::min(heaviest.size(), kMostPayloads));
     payloads.single = to_candidates(graph, std::move(heaviest), total, payloads.of_class);
-    if (payloads.single.empty()) {
-        payloads.set =
-            to_candidates(graph, fewest(std::move(all), total), total, payloads.of_class);
-    }
     return payloads;
 }
 
-std::vector<Candidate> find_joint_payload(const LogicalGraph& graph,
-                                          const Component& component,
-                                          MemoryCutter& cutter,
-                                          bool of_class) {
-    MemoryCut cut = cutter.find(component, kMostInSet);
+std::vector<Candidate> find_last_references(const LogicalGraph& graph,
+                                            const Component& component,
+                                            const HeldBytes& held,
+                                            bool of_class,
+                                            std::uint64_t& work_left) {
+    LastReferences search(graph, held, component);
+    std::vector<std::vector<std::uint32_t>> items = search.run(work_left);
     const auto text = [&](std::uint32_t edge) {
         return full_name(graph, graph.edges[edge].holder) + " " + label_of(graph, edge);
     };
-    for (std::vector<std::uint32_t>& edges : cut.items) {
+    for (std::vector<std::uint32_t>& edges : items) {
         std::ranges::stable_sort(edges, {}, text);
     }
     // What somebody wrote comes before what Python made of it, as a dataclass's table of fields.
-    std::ranges::stable_sort(cut.items, {}, [&](const std::vector<std::uint32_t>& edges) {
+    std::ranges::stable_sort(items, {}, [&](const std::vector<std::uint32_t>& edges) {
         return std::tuple(is_container(graph, graph.edges[edges.front()].holder),
                           graph.label_name(edges.front()).starts_with('_'),
                           text(edges.front()));
     });
     std::vector<Candidate> candidates;
-    const double share = cut.share / static_cast<double>(cut.items.size());
-    for (std::vector<std::uint32_t>& edges : cut.items) {
+    const double share = search.is_kept_alone() ? 1.0 / static_cast<double>(items.size()) : 0;
+    for (std::vector<std::uint32_t>& edges : items) {
         candidates.push_back(to_candidate(graph, std::move(edges), share, of_class));
     }
     return candidates;

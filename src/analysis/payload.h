@@ -3,16 +3,15 @@
 // loop, as harmless as any other garbage, and drops the memory.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "analysis/cut.h"
-#include "analysis/memory_cut.h"
 
 namespace cyclewatch::analysis {
 
 struct Payloads {
     std::vector<Candidate> single;  // each frees at least half; best first, at most two
-    std::vector<Candidate> set;     // where none does: the fewest, up to three, that do together
     bool of_class = false;          // a class is on the loop: it is made on each call
 };
 
@@ -21,13 +20,14 @@ struct Payloads {
                                      const Loop& loop,
                                      const HeldBytes& held);
 
-// Where there is none of these: the fewest references that do it only together, or one that several
-// others lead to. Empty if more than kMostInSet would be needed. Costs a search of all that the
-// component leads to.
-[[nodiscard]] std::vector<Candidate> find_joint_payload(const LogicalGraph& graph,
-                                                        const Component& component,
-                                                        MemoryCutter& cutter,
-                                                        bool of_class);
+// If there is none of these: the references to the owners themselves, or to the containers that
+// hold them, as where a field's default is kept in two ways. Empty if there are more than
+// kMostInSet. Takes one pass over what the component leads to off `work_left`.
+[[nodiscard]] std::vector<Candidate> find_last_references(const LogicalGraph& graph,
+                                                          const Component& component,
+                                                          const HeldBytes& held,
+                                                          bool of_class,
+                                                          std::uint64_t& work_left);
 
 // True if what a reference leads to is not what a reader thinks of as data: the data has to be
 // sought further down, and so has the place where it is captured.

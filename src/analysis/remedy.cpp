@@ -91,14 +91,6 @@ std::string end_of(const LogicalGraph& graph, std::uint32_t owner) {
            (place.empty() ? "" : " (" + file_of(place) + ")") + ".";
 }
 
-// Between the first of two that are as good and the second.
-std::string_view or_else(const Evidence& first, const Evidence& second) {
-    if (&second == &patterns::kPerhapsListOfHandles) {
-        return " or, if callers keep what they are given, ";
-    }
-    return patterns::names_say_first(first) ? " or, if the names mislead, " : " or, just as well, ";
-}
-
 }  // namespace
 
 std::string remedy_of(const LogicalGraph& graph, const Cut& cut) {
@@ -133,8 +125,7 @@ std::string remedy_of(const LogicalGraph& graph, const Cut& cut) {
         if (other == named(graph, first)) {
             return text + " on either side";
         }
-        text += or_else(*first.evidence, *second.evidence);
-        return text + other + others_like(second);
+        return text + " or, just as well, " + other + others_like(second);
     }
     return first.enough ? text : text + " first, though other loops remain";
 }

@@ -12,7 +12,6 @@ namespace cyclewatch::analysis {
 // The references u -> v such that every path from `root` to u passes v: positions in the component,
 // rising. Whatever the program reaches through `root` stays reachable without them, so all of them
 // can be weak; what is left is acyclic if the component is reducible as seen from `root`.
-// Dominators by K. Cooper, T. Harvey and K. Kennedy, "A Simple, Fast Dominance Algorithm", 2001.
 // Empty if that takes more than a few passes.
 [[nodiscard]] std::vector<std::uint32_t> ways_back(const Component& component, std::uint32_t root);
 

@@ -2,9 +2,9 @@
 #include "capture/attribute_sites.h"
 
 #include "capture/class_code.h"
+#include "capture/creator_search.h"
 #include "capture/labelers/labelers.h"
 #include "capture/labelers/text.h"
-#include "capture/makers.h"
 #include "capture/store_search.h"
 #include "capture/stored_callables.h"
 #include "compat/attribute_stores.h"
@@ -31,10 +31,10 @@ AttributeStore find_in_class(PyTypeObject* type,
     bool several_others = false;
     visit_bases(type, [&](PyTypeObject* base) {
         visit_methods(base, [&](const Method& method) {
-            const StoreSearch search(name, method.code, target, method.is_constructor());
+            const StoreSearch search(name, method.code, target);
             if (!has_file(method.code)) {
                 if (search.on_self.code != nullptr) {
-                    generated = {nullptr, 0, search.on_self.value, search.on_self.in_constructor};
+                    generated = {nullptr, 0, search.on_self.value};
                 }
                 return;
             }
@@ -71,7 +71,7 @@ AttributeStore find_in_target(PyTypeObject* /*type*/, std::string_view name, PyT
 AttributeStore find_in_module(PyTypeObject* type, std::string_view name, PyTypeObject* target) {
     ForeignStores stores(name, target);
     visit_module_code(globals_of_module(name_of_type(type).module), [&](const ModuleCode& found) {
-        stores.look_into(found.code, found.is_method, found.is_constructor);
+        stores.look_into(found.code, found.is_method);
     });
     AttributeStore store = stores.result();
     // The method may be of any class of the module: whose object it is, is not known.
@@ -88,7 +88,6 @@ AttributeSite found_at(const AttributeStore& store) {
         site.line = store.line;
     }
     site.value = store.value;
-    site.in_constructor = store.in_constructor;
     site.by_holder = store.on_self;
     return site;
 }
@@ -110,7 +109,7 @@ AttributeSite search(PyTypeObject* type,
     }
     AttributeSite site = found_at(store.code == nullptr ? known : store);
     if (!on_class) {
-        site.holder_made = how_made(type, target);
+        site.holder_made_by_target = creates(target, type);
     }
     return site;
 }
@@ -123,7 +122,7 @@ AttributeSite search_outside(std::string_view name,
         auto* const inner = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
         visit_module_code(globals_behind(function), [&](const ModuleCode& found) {
             if (found.code != inner && contains_code(found.code, inner)) {
-                in_definer.look_into(found.code, found.is_method, found.is_constructor);
+                in_definer.look_into(found.code, found.is_method);
             }
         });
     }
@@ -132,7 +131,7 @@ AttributeSite search_outside(std::string_view name,
         ForeignStores anywhere(name, Py_TYPE(value), true);
         for (PyObject* const module : modules) {
             visit_module_code(module, [&](const ModuleCode& found) {
-                anywhere.look_into(found.code, found.is_method, found.is_constructor);
+                anywhere.look_into(found.code, found.is_method);
             });
         }
         store = anywhere.result();

@@ -25,13 +25,11 @@ struct AttributeSite {
     std::string path;  // "": not known
     std::uint32_t line = 0;
     model::ValueOrigin value = model::ValueOrigin::unknown;
-    bool in_constructor = false;  // the code that stores it is a constructor's
-    bool by_holder = false;       // a method of the holder stores it on its own object
-    model::HolderMade holder_made = model::HolderMade::unknown;
+    bool by_holder = false;              // a method of the holder stores it on its own object
+    bool holder_made_by_target = false;  // methods of the target's class create the holder
 
     [[nodiscard]] bool is_known() const noexcept {
-        return line != 0 || value != model::ValueOrigin::unknown ||
-               holder_made != model::HolderMade::unknown;
+        return line != 0 || value != model::ValueOrigin::unknown || holder_made_by_target;
     }
 };
 

@@ -96,9 +96,6 @@ struct Method {
                of_class == (Py_IS_TYPE(entry, &PyClassMethod_Type) ||
                             equals_ascii(name, "__init_subclass__"));
     }
-    [[nodiscard]] bool is_constructor() const noexcept {
-        return equals_ascii(name, "__init__") || equals_ascii(name, "__post_init__");
-    }
 };
 
 // visit(Method) for each that is written in the class itself.
@@ -139,7 +136,6 @@ struct OnlyLine {
 struct ModuleCode {
     PyCodeObject* code;
     bool is_method;
-    bool is_constructor;
 };
 
 // visit(ModuleCode) for the functions and the methods of the classes that a module defines.
@@ -152,14 +148,12 @@ void visit_module_code(PyObject* globals, Visit&& visit) {
     PyObject* value = nullptr;
     while (globals != nullptr && PyDict_Next(globals, &position, &key, &value) != 0) {
         if (PyFunction_Check(value) && PyFunction_GET_GLOBALS(value) == globals) {
-            const auto as_function = [&](PyCodeObject* code) {
-                visit(ModuleCode{code, false, false});
-            };
+            const auto as_function = [&](PyCodeObject* code) { visit(ModuleCode{code, false}); };
             visit_functions(value, as_function);
         } else if (PyType_Check(value) &&
                    name_of_type(reinterpret_cast<PyTypeObject*>(value)).module == module) {
             visit_methods(reinterpret_cast<PyTypeObject*>(value), [&](const Method& method) {
-                visit(ModuleCode{method.code, true, method.is_constructor()});
+                visit(ModuleCode{method.code, true});
             });
         }
     }

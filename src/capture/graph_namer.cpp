@@ -258,22 +258,17 @@ GraphNamer::Site GraphNamer::add_site(std::uint32_t from,
     AttributeSite site =
         known_sites().find(type, builder_.text(attribute), Py_TYPE(named_[to]), on_class);
     if (!on_class && site.line == 0 && site.value == model::ValueOrigin::unknown) {
-        const model::HolderMade made = site.holder_made;
+        const bool made = site.holder_made_by_target;
         site = known_sites().find_outside(
             type, builder_.text(attribute), named_[to], modules_around(from));
-        site.holder_made = made;
+        site.holder_made_by_target = made;
     }
     const model::SourceLocation location{builder_.intern(site.path), site.line};
     if (site.is_known()) {
         const model::StringId holder =
             builder_.node(static_cast<model::NodeId>(node_of(whole))).name;
-        builder_.add_attribute_site({holder,
-                                     attribute,
-                                     on_class,
-                                     site.value,
-                                     site.in_constructor,
-                                     site.holder_made,
-                                     location});
+        builder_.add_attribute_site(
+            {holder, attribute, on_class, site.value, site.holder_made_by_target, location});
     }
     const bool is_of_value = (!site.by_holder || site.value == model::ValueOrigin::made) &&
                              base::origin_of_path(site.path) != base::Origin::standard_library;

@@ -6,8 +6,8 @@
 
 #include "capture/class_code.h"
 #include "capture/labelers/text.h"
+#include "compat/code_calls.h"
 #include "compat/code_names.h"
-#include "compat/code_values.h"
 
 namespace cyclewatch::capture {
 namespace {
@@ -66,12 +66,12 @@ class Snapshot {
     }
 
   private:
-    static int note_locals(PyObject* name,
+    static int note_locals(const cyclewatch_operand* called,
                            const cyclewatch_operand* /*first*/,
                            int offset,
                            void* arg) noexcept {
         auto& call = *static_cast<OnlyLine*>(arg);
-        if (name != nullptr && equals_ascii(name, "locals")) {
+        if (called->name != nullptr && equals_ascii(called->name, "locals")) {
             const int line = cyclewatch_line_at(call.code, offset);
             call.several = call.several || (call.line != 0 && call.line != line);
             call.line = line;

@@ -51,13 +51,9 @@ struct StoreSearch::Visit {
     }
 };
 
-StoreSearch::StoreSearch(std::string_view name,
-                         PyCodeObject* function,
-                         PyTypeObject* target,
-                         bool is_constructor)
+StoreSearch::StoreSearch(std::string_view name, PyCodeObject* function, PyTypeObject* target)
     : name_(name),
       target_(target),
-      is_constructor_(is_constructor),
       self_(function->co_argcount > 0 ? cyclewatch_variable_name(function, 0) : nullptr) {
     look_into(function, 0);
 }
@@ -83,7 +79,7 @@ void StoreSearch::note(PyCodeObject* code, int depth, const cyclewatch_store& st
     const bool is_on_self = variable != nullptr && variable == self_;
     const ValueOrigin value =
         depth > 0 ? ValueOrigin::unknown : origin_of_value(code, store, target_);
-    const AttributeStore found{code, line, value, is_constructor_};
+    const AttributeStore found{code, line, value};
     if (is_on_self) {
         on_self = on_self.code == nullptr ? found : on_self;
         return;
@@ -94,11 +90,11 @@ void StoreSearch::note(PyCodeObject* code, int depth, const cyclewatch_store& st
     }
 }
 
-void ForeignStores::look_into(PyCodeObject* code, bool is_method, bool is_constructor) {
+void ForeignStores::look_into(PyCodeObject* code, bool is_method) {
     if (!has_file(code)) {
         return;
     }
-    const StoreSearch search(name_, code, target_, is_constructor);
+    const StoreSearch search(name_, code, target_);
     if (on_variables_) {
         note(search.on_variable, search.several_variables);
     } else {
@@ -110,15 +106,13 @@ void ForeignStores::look_into(PyCodeObject* code, bool is_method, bool is_constr
 }
 
 void ForeignStores::look_into_methods(PyTypeObject* type) {
-    visit_methods(
-        type, [&](const Method& method) { look_into(method.code, true, method.is_constructor()); });
+    visit_methods(type, [&](const Method& method) { look_into(method.code, true); });
 }
 
 AttributeStore ForeignStores::result() const {
     AttributeStore result = several_ ? AttributeStore{} : found_;
     if (found_.code != nullptr) {
         result.value = by_itself_ ? ValueOrigin::gives_itself : ValueOrigin::taken;
-        result.in_constructor = in_constructor_;
     }
     return result;
 }
@@ -129,10 +123,7 @@ void ForeignStores::note(const AttributeStore& store, bool several) {
     }
     several_ = several_ || several || (found_.code != nullptr && found_.line != store.line);
     found_ = store;
-    if (store.value == ValueOrigin::gives_itself) {
-        by_itself_ = true;
-        in_constructor_ = store.in_constructor;
-    }
+    by_itself_ = by_itself_ || store.value == ValueOrigin::gives_itself;
 }
 
 }  // namespace cyclewatch::capture

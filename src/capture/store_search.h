@@ -20,7 +20,6 @@ struct AttributeStore {
     PyCodeObject* code = nullptr;
     std::uint32_t line = 0;
     model::ValueOrigin value = model::ValueOrigin::unknown;
-    bool in_constructor = false;
     bool on_self = false;  // on the first parameter of a method of the holder
 };
 
@@ -28,10 +27,7 @@ struct AttributeStore {
 class StoreSearch {
   public:
     // `target`: the class of what the attribute refers to.
-    StoreSearch(std::string_view name,
-                PyCodeObject* function,
-                PyTypeObject* target,
-                bool is_constructor);
+    StoreSearch(std::string_view name, PyCodeObject* function, PyTypeObject* target);
 
     AttributeStore on_self;       // the first on the first parameter
     AttributeStore on_other;      // the first on anything else
@@ -47,7 +43,6 @@ class StoreSearch {
 
     std::string_view name_;
     PyTypeObject* target_;
-    bool is_constructor_;
     PyObject* self_;
 };
 
@@ -59,7 +54,7 @@ class ForeignStores {
     ForeignStores(std::string_view name, PyTypeObject* target, bool on_variables = false)
         : name_(name), target_(target), on_variables_(on_variables) {}
 
-    void look_into(PyCodeObject* code, bool is_method, bool is_constructor);
+    void look_into(PyCodeObject* code, bool is_method);
     void look_into_methods(PyTypeObject* type);
     [[nodiscard]] AttributeStore result() const;
 
@@ -72,7 +67,6 @@ class ForeignStores {
     AttributeStore found_;
     bool several_ = false;
     bool by_itself_ = false;  // a method stores its own object
-    bool in_constructor_ = false;
 };
 
 }  // namespace cyclewatch::capture

@@ -4,8 +4,8 @@
 #include "capture/class_code.h"
 #include "capture/labelers/labelers.h"
 #include "capture/labelers/text.h"
+#include "compat/code_calls.h"
 #include "compat/code_names.h"
-#include "compat/code_values.h"
 
 namespace cyclewatch::capture {
 namespace {
@@ -35,12 +35,12 @@ class PartialCalls {
         PyCodeObject* code;
         bool defines;
 
-        static int call(PyObject* name,
+        static int call(const cyclewatch_operand* called,
                         const cyclewatch_operand* first,
                         int offset,
                         void* arg) noexcept {
             const auto& visit = *static_cast<const Visit*>(arg);
-            if (name == nullptr || !equals_ascii(name, "partial")) {
+            if (called->name == nullptr || !equals_ascii(called->name, "partial")) {
                 return 0;
             }
             const int line = cyclewatch_line_at(visit.code, offset);

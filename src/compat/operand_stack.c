@@ -70,7 +70,6 @@ static void assign(struct cyclewatch_operand_stack* stack, int variable) {
     if (bit(variable) == 0 || value.is_constant) {
         return;
     }
-    stack->latest[variable] = value;
     stack->assigned[variable] = (stack->was_assigned & bit(variable)) != 0 ? kNothingKnown : value;
     stack->was_assigned |= bit(variable);
 }
@@ -363,11 +362,6 @@ struct cyclewatch_operand cyclewatch_operand_at(const struct cyclewatch_operand_
                                                             : value;
 }
 
-struct cyclewatch_operand cyclewatch_latest_on_top(const struct cyclewatch_operand_stack* stack) {
-    const struct cyclewatch_operand value = look(&stack->operands, 0);
-    return (stack->was_assigned & bit(value.variable)) != 0 ? stack->latest[value.variable] : value;
-}
-
 int cyclewatch_variable_at(const struct cyclewatch_operand_stack* stack, int depth) {
     return look(&stack->operands, depth).variable;
 }
@@ -402,10 +396,6 @@ struct cyclewatch_operand cyclewatch_operand_at(const struct cyclewatch_operand_
     (void)stack, (void)depth;
     const struct cyclewatch_operand nothing = {-1, -1, 0, NULL, 0, NULL, 0};
     return nothing;
-}
-
-struct cyclewatch_operand cyclewatch_latest_on_top(const struct cyclewatch_operand_stack* stack) {
-    return cyclewatch_operand_at(stack, 0);
 }
 
 int cyclewatch_variable_at(const struct cyclewatch_operand_stack* stack, int depth) {

@@ -41,7 +41,6 @@ struct cyclewatch_operands {
 struct cyclewatch_operand_stack {
     struct cyclewatch_operands operands;
     struct cyclewatch_operand assigned[CYCLEWATCH_ASSIGNED];
-    struct cyclewatch_operand latest[CYCLEWATCH_ASSIGNED];
     uint32_t was_assigned;  // bit v: variable v was, by something that is not a constant
     struct cyclewatch_operands at_target[CYCLEWATCH_TARGETS];
     Py_ssize_t targets[CYCLEWATCH_TARGETS];
@@ -59,10 +58,6 @@ void cyclewatch_arrive(struct cyclewatch_operand_stack* stack, Py_ssize_t index)
 // assigned to before stands for that.
 struct cyclewatch_operand cyclewatch_operand_at(const struct cyclewatch_operand_stack* stack,
                                                 int depth);
-
-// The topmost value; a variable stands for what was assigned to it last, in the order of the
-// instructions: `if x is None: x = Part(self)` leaves a Part.
-struct cyclewatch_operand cyclewatch_latest_on_top(const struct cyclewatch_operand_stack* stack);
 
 // The variable that the value `depth` below the top was loaded from; -1: not known.
 int cyclewatch_variable_at(const struct cyclewatch_operand_stack* stack, int depth);

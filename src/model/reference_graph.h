@@ -101,22 +101,13 @@ enum class ValueOrigin : std::uint8_t {
     gives_itself,  // a method of the value's own class stores it: `child.parent = self`
 };
 
-// Whether the holder of an attribute is made by methods of what the attribute refers to.
-enum class HolderMade : std::uint8_t {
-    unknown,
-    by_target,               // and stays with it, as far as the code tells
-    given_out_by_target,     // the method gives it to its caller
-    iterator_of_the_target,  // as above, and what it gives is an iterator
-};
-
 // Where instances of a class, or the class itself, get an attribute or slot.
 struct AttributeSite {
     StringId holder = kEmptyString;  // name of the class, as its nodes carry it
     StringId attribute = kEmptyString;
     bool on_class = false;  // the class itself holds it
     ValueOrigin value = ValueOrigin::unknown;
-    bool in_constructor = false;  // the code that stores it is a constructor's
-    HolderMade holder_made = HolderMade::unknown;
+    bool holder_made_by_target = false;  // methods of the target's class create the holder
     SourceLocation location;
 };
 

@@ -41,6 +41,20 @@ No rule was derived from these {unseen}, and the answers were written down befor
 
 {unseen_table}"""
 
+TRIALS = """\
+
+## Trial programs
+
+{count} programs in `tests/corpus/trials/`, with the accepted answers, were written by people who had
+not seen cyclewatch. No rule was added or weight changed for one of them; rules that none of them, no
+case above and no published library needs were removed (`docs/design/analysis.md`). *Alarming* is a
+suggestion that would break the program or drop the user's data. {counts}. The others:
+
+| Program | Verdict | First suggestion |
+|---|---|---|
+{rows}
+"""
+
 TAIL = """\
 
 ## Without names
@@ -135,7 +149,21 @@ def libraries():
     return LIBRARIES.format(**fields)
 
 
-def text_of(outcomes):
+def trials_text(trials):
+    verdicts = [trial["verdict"] for trial in trials.values()]
+    counts = [
+        f"{verdicts.count(one)} {one} ({verdicts.count(one) / len(verdicts):.0%})"
+        for one in sorted(set(verdicts), key=verdicts.count, reverse=True)
+    ]
+    rows = [
+        f"| `{name}` | {trial['verdict']} | `{trial['answers'][0]}` |"
+        for name, trial in trials.items()
+        if trial["verdict"] != "first"
+    ]
+    return TRIALS.format(count=len(trials), counts=", ".join(counts), rows="\n".join(rows))
+
+
+def text_of(outcomes, trials):
     versions = [outcome["version"] for outcome in outcomes]
     plain = [outcome["cases"]["plain"] for outcome in outcomes]
     lines = ["| Python | Cases | First | Within three |", "|---|---|---|---|"]
@@ -154,13 +182,14 @@ def text_of(outcomes):
         + "\n".join(lines)
         + "\n"
         + libraries()
+        + trials_text(trials)
         + TAIL.format(either=", ".join(either), controls="\n".join(controls))
     )
 
 
-def check(path, outcomes):
-    """Fail if the file at `path` is not what `outcomes` say, or write it if asked to."""
-    text = text_of(outcomes)
+def check(path, outcomes, trials):
+    """Fail if the file at `path` is not what the outcomes say, or write it if asked to."""
+    text = text_of(outcomes, trials)
     if os.environ.get(SWITCH):
         path.write_text(text)
         return

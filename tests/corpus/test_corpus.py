@@ -117,5 +117,18 @@ def test_ten_thousand_repeats_are_one_finding(interpreter):
     assert said["grown_bytes"] < 4 << 20
 
 
-def test_accuracy_table_is_current(all_interpreters):
-    accuracy_table.check(TABLE, [outcome(one, *VARIANTS) for one in all_interpreters])
+@functools.cache
+def trials(interpreter):
+    """What run_trials.py prints."""
+    return json.loads(interpreter.run(FOLDER / "run_trials.py").stdout)
+
+
+def test_trial_programs_get_the_right_suggestion_nine_times_out_of_ten(main_interpreter):
+    verdicts = [trial["verdict"] for trial in trials(main_interpreter).values()]
+    assert verdicts.count("first") >= 0.9 * len(verdicts)
+    assert verdicts.count("alarming") <= 0.07 * len(verdicts)
+
+
+def test_accuracy_table_is_current(all_interpreters, main_interpreter):
+    outcomes = [outcome(one, *VARIANTS) for one in all_interpreters]
+    accuracy_table.check(TABLE, outcomes, trials(main_interpreter))

@@ -294,20 +294,6 @@ TEST(Classes, AreBlamedOnTheVariableThatTheirMethodsShare) {
     EXPECT_DOUBLE_EQ(finding.freed_share, 1);
 }
 
-TEST(Classes, ThatKeepMuchInManyWaysAreBlamedOnTheFewThatKeepHalf) {
-    std::string text = kClass;
-    for (const std::string name : {"a", "b", "c", "d"}) {
-        text += "T." + name + "->f" + name + ":function f" + name + "/closure:x" + name + "->t" +
-                name + ":owner(64) ";
-    }
-    const model::Finding finding = only(text);
-    EXPECT_EQ(finding.pattern, "class-in-function");
-    ASSERT_EQ(finding.cut.size(), 2U);
-    EXPECT_TRUE(finding.cut[1].payload);
-    EXPECT_DOUBLE_EQ(finding.freed_share, 0.5);
-    EXPECT_NE(finding.remedy.find("through which 50 % of the memory"), std::string::npos);
-}
-
 TEST(Classes, ThatKeepAnObjectTwiceAreBlamedOnBoth) {
     const model::Finding finding = only(kClass + "T.w->t:owner(64) T.f->f:function f/closure:v->t");
     EXPECT_EQ(finding.pattern, "class-in-function");
@@ -344,15 +330,6 @@ TEST(Classes, ThatShareAVariableAreOneFinding) {
                               "g/closure:t->x x/cell_contents->t:owner(64) U.w->u:owner(8)"))
                   .size(),
               2U);
-}
-
-TEST(Classes, ThatKeepAViewEachOfOneStorageAreOneFindingOfBoth) {
-    const model::Finding finding = only(kClass +
-                                        "U:type=app.make.<locals>.Other U/__mro__->n:tuple n[0]->U "
-                                        "T.a->t:owner(64,s1) U.b->u:owner(64,s1)");
-    ASSERT_EQ(finding.cut.size(), 2U);
-    EXPECT_EQ(finding.held_bytes, 64U);
-    EXPECT_DOUBLE_EQ(finding.freed_share, 1);
 }
 
 TEST(Classes, WithoutAFewReferencesToDropAreStillRecognised) {

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/construction_hints.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string>
+#include <vector>
+
+#include "analysis/names.h"
+#include "analysis/words.h"
+
+namespace cyclewatch::analysis {
+namespace {
+
+using model::ValueOrigin;
+
+constexpr std::array<std::string_view, 16> kParentNames{"parent",
+                                                        "owner",
+                                                        "root",
+                                                        "root_tx",
+                                                        "back",
+                                                        "backref",
+                                                        "back_ref",
+                                                        "outer",
+                                                        "host",
+                                                        "container",
+                                                        "parent_ref",
+                                                        "whole",
+                                                        "up",
+                                                        "prev",
+                                                        "previous",
+                                                        "predecessor"};
+
+// Names of objects by which a caller reaches another object.
+constexpr std::array<std::string_view, 21> kHandleWords{
+    "cursor", "lease",  "loan",     "view",        "iter",   "iterator",    "handle",
+    "slice",  "window", "snapshot", "reservation", "permit", "transaction", "session",
+    "reader", "guard",  "readonly", "borrow",      "proxy",  "result",      "results"};
+
+// Names of lists of such objects, besides the plurals: they say where the objects are.
+constexpr std::array<std::string_view, 17> kAwayWords{"open",
+                                                      "opened",
+                                                      "out",
+                                                      "outstanding",
+                                                      "live",
+                                                      "alive",
+                                                      "issued",
+                                                      "lent",
+                                                      "leased",
+                                                      "loaned",
+                                                      "borrowed",
+                                                      "derived",
+                                                      "spawned",
+                                                      "identity",
+                                                      "last",
+                                                      "latest",
+                                                      "recent"};
+
+std::string_view bare(std::string_view name) {
+    return name.substr(std::min(name.find_first_not_of('_'), name.size()));
+}
+
+// "ShardCursor" and "open_cursors" -> "shard", "cursor" and "open", "cursors".
+std::vector<std::string> words_of(std::string_view name) {
+    std::vector<std::string> words;
+    char before = '_';
+    for (const char c : name) {
+        const auto letter = static_cast<unsigned char>(c);
+        const bool begins =
+            before == '_' ||
+            (std::isupper(letter) != 0 && std::islower(static_cast<unsigned char>(before)) != 0);
+        if (c != '_') {
+            if (begins) {
+                words.emplace_back();
+            }
+            words.back().push_back(static_cast<char>(std::tolower(letter)));
+        }
+        before = c;
+    }
+    return words;
+}
+
+bool is_handle_class(std::string_view name) {
+    const std::vector<std::string> words = words_of(name);
+    return !words.empty() && contains(kHandleWords, words.back());
+}
+
+bool is_list_of_handles(std::string_view name) {
+    return std::ranges::any_of(words_of(name), [](const std::string& word) {
+        const bool plural = word.size() > 1 && word.back() == 's';
+        return contains(kAwayWords, word) ||
+               contains(kHandleWords, std::string_view(word).substr(0, word.size() - plural));
+    });
+}
+
+// Of several words only those count that mean nothing else: "up_proj" is not such a name.
+bool is_parent_name(std::string_view name) {
+    static constexpr std::array<std::string_view, 4> kFirst{"parent", "owner", "prev", "previous"};
+    static constexpr std::array<std::string_view, 2> kLast{"parent", "owner"};
+    const std::string_view words = bare(name);
+    const std::size_t first = words.find('_');
+    return contains(kParentNames, words) || (first != std::string_view::npos &&
+                                             (contains(kFirst, words.substr(0, first)) ||
+                                              contains(kLast, words.substr(words.rfind('_') + 1))));
+}
+
+// True if there are references between objects besides number `i`, with nothing but containers
+// beside them, and `test` holds for all of them.
+template <typename Test>
+bool all_others(const LoopView& loop, std::size_t i, Test test) {
+    bool any = false;
+    for (std::size_t k = loop.next(i); k != i && loop.size() <= kFarthestLook; k = loop.next(k)) {
+        if (is_container(loop.graph, loop.holder(k)) || is_container(loop.graph, loop.target(k))) {
+            continue;
+        }
+        any = loop.is_object(loop.holder(k)) && test(k);
+        if (!any) {
+            return false;
+        }
+    }
+    return any;
+}
+
+// The number of the nearest reference in one direction whose holder is not a container.
+std::size_t nearest_of_object(const LoopView& loop,
+                              std::size_t i,
+                              std::size_t (LoopView::*step)(std::size_t) const) {
+    std::size_t k = (loop.*step)(i);
+    for (std::size_t steps = 0; steps < kFarthestLook && is_container(loop.graph, loop.holder(k));
+         ++steps) {
+        k = (loop.*step)(k);
+    }
+    return k;
+}
+
+}  // namespace
+
+const model::AttributeSite* ConstructionHints::site(std::size_t i) const {
+    return site_of(graph_, loop_.edges[i]);
+}
+
+bool ConstructionHints::have_one_type(std::size_t i) const {
+    return full_name(graph_, loop_.holder(i)) == full_name(graph_, loop_.target(i));
+}
+
+bool ConstructionHints::is_named_as_parent(std::size_t i) const {
+    const std::string_view name = graph_.label_name(loop_.edges[i]);
+    if (have_one_type(i)) {
+        // The links of a chain lead both ways. But a scope needs the enclosing one for lookups.
+        return bare(name) != "outer" &&
+               (is_parent_name(name) || bare(name) == "before" || bare(name) == "above");
+    }
+    return is_parent_name(name);
+}
+
+bool ConstructionHints::is_named_as_helper(std::size_t i) const {
+    static constexpr std::array<std::string_view, 3> kLastWords{"accessor", "indexer", "locator"};
+    const std::vector<std::string> words = words_of(short_name(graph_, loop_.target(i)));
+    return (!words.empty() && contains(kLastWords, words.back())) ||
+           graph_.label_name(loop_.edges[i]).starts_with("_cached");
+}
+
+ValueOrigin ConstructionHints::origin_of_value(std::size_t i) const {
+    const model::AttributeSite* const found = site(i);
+    return found == nullptr ? ValueOrigin::unknown : found->value;
+}
+
+// What was read of two classes says nothing about two objects of one class. An object that stored
+// itself elsewhere is not a child that its creator keeps.
+bool ConstructionHints::is_created_by_target(std::size_t i) const {
+    const model::AttributeSite* const found = site(i);
+    return found != nullptr && found->holder_made_by_target && !have_one_type(i) &&
+           !stores_itself(way_into(i));
+}
+
+bool ConstructionHints::leads_back_to_creator(std::size_t i) const {
+    const auto creates = [this](std::size_t k) { return origin_of_value(k) == ValueOrigin::made; };
+    return is_created_by_target(i) || (!creates(i) && all_others(loop_, i, creates));
+}
+
+bool ConstructionHints::stores_itself(std::size_t i) const {
+    return origin_of_value(i) == ValueOrigin::gives_itself;
+}
+
+bool ConstructionHints::is_in_own_container(std::size_t i) const {
+    std::size_t k = loop_.next(i);
+    for (std::size_t steps = 0; steps < kFarthestLook && k != i; ++steps, k = loop_.next(k)) {
+        const bool is_created =
+            loop_.is_object(loop_.holder(k)) && origin_of_value(k) == ValueOrigin::made;
+        if (!is_created && !is_container(graph_, loop_.target(k))) {
+            return false;
+        }
+    }
+    return k == i;
+}
+
+bool ConstructionHints::is_clearly_forward(std::size_t i) const {
+    for (std::size_t k = loop_.next(i); k != i && loop_.size() <= kFarthestLook;
+         k = loop_.next(k)) {
+        if (leads_back_to_creator(k) || stores_itself(k)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// The reference of an object by which it leads, through containers, to the holder of `i`.
+std::size_t ConstructionHints::way_into(std::size_t i) const {
+    return nearest_of_object(loop_, i, &LoopView::previous);
+}
+
+bool ConstructionHints::is_handle(std::size_t i) const {
+    const std::size_t into = way_into(i);
+    return is_created_by_target(i) && loop_.holder(into) == loop_.target(i) &&
+           origin_of_value(into) != ValueOrigin::taken &&
+           (is_handle_class(short_name(graph_, loop_.holder(i))) ||
+            is_list_of_handles(graph_.label_name(loop_.edges[into])));
+}
+
+bool ConstructionHints::keeps_handle(std::size_t i) const {
+    const std::size_t back = nearest_of_object(loop_, i, &LoopView::next);
+    return loop_.target(back) == loop_.holder(i) && is_handle(back);
+}
+
+}  // namespace cyclewatch::analysis

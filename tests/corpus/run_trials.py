@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the programs of trials/ and prints, as JSON, what cyclewatch suggested for each.
+
+Usage: run_trials.py [NAME...]
+"""
+
+import importlib
+import json
+import sys
+from pathlib import Path
+
+from run_cases import INDEX, observe, one_tensor, watch_stand_ins
+
+FOLDER = Path(__file__).parent / "trials"
+MOST_ALTERNATIVES = 3
+
+
+def comparable(answer):
+    """`answer` as answers_of() writes it."""
+    return " + ".join(sorted(INDEX.sub("[x]", part) for part in answer.split(" + ")))
+
+
+def verdict(answers, accepted, alarming):
+    """'first', 'next' (an alternative), 'wrong', or 'alarming' (would break the program)."""
+    if any(part in alarming for part in answers[0].split(" + ")):
+        return "alarming"
+    for place, answer in enumerate(answers[: 1 + MOST_ALTERNATIVES]):
+        if answer in accepted:
+            return "next" if place else "first"
+    return "wrong"
+
+
+def run_trial(function, accepted, alarming):
+    def leaky(payload):
+        function(payload())  # whatever it returns is dropped
+
+    findings = observe(leaky, one_tensor)["findings"]
+    if not findings:
+        return {"verdict": "nothing", "answers": [], "cards": 0}
+    answers = findings[0]["answers"]
+    return {
+        "verdict": verdict(answers, set(map(comparable, accepted)), set(map(comparable, alarming))),
+        "answers": answers,
+        "cards": len(findings),
+        "pattern": findings[0]["pattern"],
+    }
+
+
+def main(names):
+    sys.path.insert(0, str(FOLDER))
+    watch_stand_ins()
+    outcome = {}
+    for path in sorted(FOLDER.glob("*_trials.py")):
+        for name, trial in importlib.import_module(path.stem).TRIALS.items():
+            if not names or name in names:
+                outcome[name] = run_trial(*trial)
+    print(json.dumps(outcome, indent=1))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
