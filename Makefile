@@ -22,16 +22,16 @@ build: ## Leave an importable .venv/bin/python
 	@scripts/bootstrap
 	@scripts/build dev
 
-bench: ## Measure, and print ratios taken in this run
+bench: ## Measure, and print ratios taken in this run; WRITE=1 puts them into docs/performance.md
 	@scripts/bootstrap bench
 	@scripts/build bench _native benchmarks
-	@scripts/bench
+	@scripts/bench $(if $(WRITE),--page docs/performance.md)
 
-soak: ## Train and leak under a watch for half an hour; writes docs/soak.md and its plot
+soak: ## Train and leak under a watch for half an hour; WRITE=1 writes docs/soak.md and its plot
 	@scripts/bootstrap bench
 	@scripts/build bench _native
 	@PYTHONPATH=.build/bench/package .venv/bin/python benchmarks/soak.py \
-		--plot docs/images/soak.svg --page docs/soak.md
+		$(if $(WRITE),--plot docs/images/soak.svg --page docs/soak.md)
 
 gpu-test: ## Run the checks that need a CUDA device; writes docs/gpu.md where there is one
 	@scripts/bootstrap test

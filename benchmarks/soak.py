@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A leaky training loop under a watch for half an hour: does the watch stay small and cheap?
 
-Not part of `make bench`: `make soak` runs it and puts the answer into docs/soak.md, with a plot.
+Not part of `make bench`: `make soak` runs it; with WRITE=1 the answer goes into docs/soak.md.
 The loop trains a small model on the CPU with automatic collection on. It leaves four kinds of loops
 behind again and again, and new kinds, four a second, so that a report is soon as full as it gets.
 """

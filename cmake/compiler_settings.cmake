@@ -22,6 +22,10 @@ if(NOT CYCLEWATCH_BUILD_TESTS)
 endif()
 
 add_compile_options(-Wall -Wextra)
+# GCC takes a span for a reference into the view that made it, which is a temporary.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-dangling-reference>)
+endif()
 
 # What a sanitizer finds ends the program: nobody reads the output of one that goes on.
 if(CYCLEWATCH_SANITIZE)

@@ -15,7 +15,7 @@ function(cyclewatch_find_cuda_headers)
     endif()
     if(NOT found)
         execute_process(
-            COMMAND "${CYCLEWATCH_PYTHON}" "${PROJECT_SOURCE_DIR}/cmake/find_cuda_wheel.py"
+            COMMAND "${Python_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/cmake/find_cuda_wheel.py"
             OUTPUT_VARIABLE found
             OUTPUT_STRIP_TRAILING_WHITESPACE)
     endif()

@@ -92,11 +92,9 @@ class WithoutSpec {
 
 }  // namespace
 
-// PYBIND11_MODULE() in its two halves, because the first of them has room for this question.
-PYBIND11_MODULE_PYINIT(_native, if (const char* reason = reason_to_refuse()) return refuse(reason);
-                       pybind11::detail::get_num_interpreters_seen() += 1,
-                       pybind11::mod_gil_not_used())
-PYBIND11_MODULE_EXEC(_native, module) {
+// Of another name than what the interpreter imports: PyInit__native() asks first. Python takes the
+// module's name from its spec.
+PYBIND11_MODULE(_native_if_supported, module, pybind11::mod_gil_not_used()) {
     const WithoutSpec without_spec(module);
     module.doc() = "The native part of cyclewatch. Use the package cyclewatch instead.";
     module.attr("__version__") = CYCLEWATCH_VERSION;
@@ -113,4 +111,9 @@ PYBIND11_MODULE_EXEC(_native, module) {
         }
         PyErr_Clear();  // the first watch tries again
     }
+}
+
+extern "C" PYBIND11_EXPORT PyObject* PyInit__native() {
+    const char* const reason = reason_to_refuse();
+    return reason == nullptr ? PyInit__native_if_supported() : refuse(reason);
 }

@@ -95,7 +95,7 @@ def install_packages():
 
 def suffix_of(name):
     """How CMake tells the targets of one interpreter from another's."""
-    return "" if name == "3.11" else f"_{name}"
+    return "" if name == f"3.{sys.version_info.minor}" else f"_{name}"
 
 
 def log_of_build(name):
