@@ -95,13 +95,16 @@ class TestHooks:
     def pytest_runtest_setup(self, item: pytest.Item) -> Phase:
         """Begin a run of the test, and check its setup. A plugin may run a test several times."""
         self._run = self._begin(item)
-        result = yield from self._checked("setup")
+        complaint = ""
         if self._run is not None:
             try:
                 self._run.allowances = allowances(item)
             except ValueError as error:
-                # Only now: the setup of other plugins must have run before their teardown does.
-                pytest.fail(str(error), pytrace=False)
+                complaint = str(error)
+        result = yield from self._checked("setup")
+        if complaint:
+            # Only now: the setup of other plugins must have run before their teardown does.
+            pytest.fail(complaint, pytrace=False)
         return result
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -142,7 +142,7 @@ class LeakCheck:
             is_own = tests.pop(run.item, None) is not None and recurs(finding)
             if is_own:
                 own.append(finding)
-            self._report_late(tests, finding, counted=is_own)
+            self._fail_creators(tests, finding, counted=is_own)
         asserted = is_failed_assertion(error, run.item)
         new, run.records = self._classifier.classify(
             own,
@@ -170,8 +170,8 @@ class LeakCheck:
             _, records = self._classifier.classify(findings, run.item, run.allowances)
             self._results.records += records
             return
-        for finding in findings:
-            self._report_late({run.item: "teardown"}, finding)
+        if findings:
+            self._report_late(run.item, "teardown", findings)
 
     def check_everything(self, *, only_if_due: bool = False) -> None:
         """Find the garbage that is older than the last test, in the whole heap."""
@@ -184,7 +184,7 @@ class LeakCheck:
         freed = [each for each in survivors if each.owner() is None]
         for finding in watch.report().findings:
             tests = creators(finding, freed)
-            self._report_late(tests, finding)
+            self._fail_creators(tests, finding)
             if not tests:
                 _, records = self._classifier.classify([finding], None)
                 self._results.records += records
@@ -213,20 +213,25 @@ class LeakCheck:
             except cyclewatch.TensorCycleWarning:
                 raise TensorCycle(text) from None  # warnings are errors in this run
 
-    def _report_late(
+    def _fail_creators(
         self, tests: dict[pytest.Item, str], finding: Finding, *, counted: bool = False
     ) -> None:
         # Equal cycles of several tests are one finding: each test fails, the first is counted.
         for item, when in tests.items():
-            new, records = self._classifier.classify([finding], item, allowances(item))
-            if counted:
-                records = [uncounted(record) for record in records]
+            self._report_late(item, when, [finding], counted=counted)
             counted = True
-            if new and mode_for(item, self._settings.mode) == "fail":
-                ended = f"Found after the test: created in its {when}, garbage later."
-                self._fail_late(item, f"{self._text(new)}\n\n{ended}", records)
-            else:
-                self._results.records += records
+
+    def _report_late(
+        self, item: pytest.Item, when: str, findings: list[Finding], *, counted: bool = False
+    ) -> None:
+        new, records = self._classifier.classify(findings, item, allowances(item))
+        if counted:
+            records = [uncounted(record) for record in records]
+        if new and mode_for(item, self._settings.mode) == "fail":
+            ended = f"Found after the test: created in its {when}, garbage later."
+            self._fail_late(item, f"{self._text(new)}\n\n{ended}", records)
+        else:
+            self._results.records += records
 
     def _fail_late(self, item: pytest.Item, text: str, records: list[CycleRecord]) -> None:
         # Fails a test that has been reported already by one more report, of its teardown.

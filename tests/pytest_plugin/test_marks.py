@@ -13,9 +13,15 @@ def test_unmarked():
 """
 
 ALLOWED = """
+@pytest.fixture
+def careless():
+    leaky.Engine(1)
+    yield
+    leaky.Engine(1)
+
 @pytest.mark.allow_tensor_cycles({arguments})
 class TestAllowed:
-    def test_allowed(self):
+    def test_allowed(self, careless):
         leaky.Engine(1000)
         leaky.Trainer(2000)
 """
@@ -34,7 +40,7 @@ def test_allowed_cycles_pass_and_are_counted(check):
     result.stdout.fnmatch_lines(
         [
             "* 2.0 KiB  Trainer.loss -> ...  *::test_allowed  [[]allowed: by design]",
-            "cyclewatch: 2 cycles, 2.9 KiB, 0 known (baseline), 2 allowed",
+            "cyclewatch: 4 cycles (2 findings), 2.9 KiB, 0 known (baseline), 4 allowed",
         ]
     )
 
@@ -45,11 +51,15 @@ def test_allowed_cycles_pass_and_are_counted(check):
         ("max_bytes='3000'", "passed"),
         ("max_bytes='2999'", "failed"),
         ("pattern='closure-*'", "passed"),
-        ("pattern='exception-*'", "failed"),
     ],
 )
 def test_allowance_is_limited_by_bytes_and_pattern(check, limit, outcome):
     check(ALLOWED.format(arguments=f"reason='by design', {limit}"), **{outcome: 1})
+
+
+def test_allowance_covers_no_other_pattern_in_any_phase(check):
+    other = ALLOWED.format(arguments="reason='by design', pattern='exception-*'")
+    check(other, errors=2)  # at setup and teardown; the test is not called
 
 
 @pytest.mark.parametrize(
@@ -64,7 +74,8 @@ def test_allowance_is_limited_by_bytes_and_pattern(check, limit, outcome):
     ],
 )
 def test_invalid_allowance_fails_its_test(check, arguments, complaint):
-    result = check(ALLOWED.format(arguments=arguments), errors=1)
+    source = f"@pytest.mark.allow_tensor_cycles({arguments})\ndef test_allowed(): pass\n"
+    result = check(source, errors=1)
     result.stdout.fnmatch_lines([f"*allow_tensor_cycles {complaint}"])
 
 
