@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from cyclewatch._native import Finding
     from cyclewatch.watches import Watch
 
-# Told of the findings of each error, in the thread that is about to raise it. A test runner that
-# looks for loops itself need not blame a test again for what the test has been told already.
+# Called with the findings of each error, in the thread that is about to raise it, so that a test
+# runner which checks tests itself does not report the same findings twice.
 listeners: list[Callable[[Sequence[Finding]], None]] = []
 
 

@@ -1,28 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pytest plugin: a test that makes a tensor cycle fails, and says where.
+"""The pytest plugin: fails tests that create a reference cycle with tensors in it.
 
-Loaded by every pytest run in whose environment cyclewatch is installed, so this file does next to
-nothing until ``--cyclewatch``, its ini key or a mark switches the plugin on.
+Every pytest run loads this file if cyclewatch is installed. It imports the rest of the plugin only
+when ``--cyclewatch``, its ini key or a mark asks for a check.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cyclewatch.pytest_plugin.options import add_options, read_settings
+from cyclewatch.pytest_plugin.options import Settings, add_options, read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cyclewatch import Watch
 
+# The attribute of a test report that carries the records of its phase, also between processes.
+REPORT_ATTRIBUTE = "cyclewatch_records"
+
 MARKS = (
-    "no_tensor_cycles: fail this test if it leaves loops that keep tensors alive, also in a run "
+    "no_tensor_cycles: fail this test if it creates reference cycles that keep tensors alive, even "
     "with --cyclewatch=off.",
-    "allow_tensor_cycles(reason, max_bytes=None, pattern=None): let such loops of this test pass, "
-    "those of the pattern ('closure-*') and up to max_bytes ('1 MB') in each phase together.",
+    "allow_tensor_cycles(reason, max_bytes=None, pattern=None): let such cycles of this test pass, "
+    "optionally only those of a pattern ('closure-*') and up to max_bytes ('1 MB') per phase.",
 )
 
 
@@ -32,30 +35,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marks; switch the plugin on if the run asks for it."""
+    """Declare the marks; set the plugin up if the run asks for it."""
     for mark in MARKS:
         config.addinivalue_line("markers", mark)
     settings = read_settings(config)
-    if settings.mode != "off":
-        _switch_on(config)
-    elif _gives_tests_to_workers(config):
-        if settings.devices != ("auto",):
-            from cyclewatch.pytest_plugin.switch import check_devices
-
-            check_devices(settings)  # a worker could only break over them
-        config.pluginmanager.register(_Latecomer(config), "cyclewatch-latecomer")
+    # With --cyclewatch=off, only the workers of xdist know whether a test is marked. A wrong option
+    # must still end the run before they start.
+    if settings.mode != "off" or (is_controller(config) and settings.can_be_wrong):
+        _set_up(config, settings)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Switch the plugin on if a test asks for it."""
+    """Set the plugin up if a test is marked."""
     if any(item.get_closest_marker("no_tensor_cycles") for item in items):
-        _switch_on(config)
+        _set_up(config, read_settings(config))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_report_from_serializable(config: pytest.Config, data: dict[str, Any]) -> None:
+    """Set the summary up in the controller of xdist when a worker reports a checked test."""
+    if REPORT_ATTRIBUTE in data:
+        _set_up(config, read_settings(config))
 
 
 @pytest.fixture
 def tensor_cycles(pytestconfig: pytest.Config) -> Iterator[Watch]:
-    """A :class:`cyclewatch.Watch` that is on during the test; ask it after ``gc.collect()``."""
+    """A :class:`cyclewatch.Watch` that is active during the test; call ``gc.collect()`` first."""
     import cyclewatch
     from cyclewatch.collecting import collect
 
@@ -67,32 +73,12 @@ def tensor_cycles(pytestconfig: pytest.Config) -> Iterator[Watch]:
         yield watch
 
 
-def _gives_tests_to_workers(config: pytest.Config) -> bool:
+def is_controller(config: pytest.Config) -> bool:
+    """Whether this process only distributes tests to the workers of xdist."""
     return config.getoption("dist", "no") != "no" and not hasattr(config, "workeroutput")
 
 
-class _Latecomer:
-    """Switches the plugin on where the tests, and the mark of one of them, are with the workers."""
+def _set_up(config: pytest.Config, settings: Settings) -> None:
+    from cyclewatch.pytest_plugin.setup import set_up
 
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """The first report of a checked test tells."""
-        if not hasattr(report, "cyclewatch_loops"):
-            return
-        plugins = self._config.pluginmanager
-        plugins.unregister(self)
-        try:
-            _switch_on(self._config)
-        except pytest.UsageError as error:
-            pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
-        summary = plugins.get_plugin("cyclewatch-summary")
-        assert summary is not None
-        summary.pytest_runtest_logreport(report)  # the others it hears of by itself
-
-
-def _switch_on(config: pytest.Config) -> None:
-    from cyclewatch.pytest_plugin.switch import switch_on
-
-    switch_on(config, read_settings(config))
+    set_up(config, settings)

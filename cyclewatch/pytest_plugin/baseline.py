@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file of loops that are known. Loops leave it; none is ever added to it behind your back.
+"""The file of known cycles: reading, writing, and removing what has vanished.
 
-One entry stands on one line, sorted by signature, and the last line of the object is its version:
-so every entry ends with a comma, and two branches that change different entries merge line by
-line. A file that kept both sides' lines of a conflict is a valid file.
+Each entry is one line, sorted by signature, and the last line of the object is the version. So
+every entry ends with a comma, and branches that change different entries merge line by line. A file
+that keeps both sides' lines of a conflict is valid.
 """
 
 from __future__ import annotations
@@ -12,26 +12,28 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from cyclewatch._native import write_file
-from cyclewatch.pytest_plugin.files import written
+from cyclewatch.pytest_plugin.records import KNOWN, NEW, CycleRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
     from pathlib import Path
 
-    from cyclewatch.pytest_plugin.loops import Loop
+    from cyclewatch.pytest_plugin.options import Settings
 
 VERSION = 1
-FIRST_REASON = "was there when the baseline was made"
+FIRST_REASON = "present when the baseline was created"
 
 
 class BaselineError(ValueError):
-    """The file is no baseline; the message says where, and what to do."""
+    """The file is not a baseline; the message says where, and what to do."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One known loop: how often the whole run made it, a test that did, and why it may stay."""
+    """One known cycle: how often the first run created it, a test that did, why it is accepted."""
 
     count: int
     test: str
@@ -39,7 +41,7 @@ class Entry:
     reason: str
 
     def line(self, signature: str) -> str:
-        """As it stands in the file, without the comma."""
+        """The line of the file, without the comma."""
         fields: dict[str, object] = {"count": self.count, "test": self.test, "title": self.title}
         fields["reason"] = self.reason
         return ": ".join(json.dumps(part, ensure_ascii=False) for part in (signature, fields))
@@ -54,16 +56,7 @@ class Baseline:
 
     @classmethod
     def read(cls, path: Path) -> Baseline:
-        """What `path` says; empty if there is no such file. Raises BaselineError."""
-        try:
-            text = path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return cls({})
-        except UnicodeError:
-            raise BaselineError(f"the baseline {path} cannot be read: it is no UTF-8") from None
-        except OSError as error:
-            why = error.strerror or error
-            raise BaselineError(f"the baseline {path} cannot be read: {why}") from None
+        """The contents of `path`; empty if there is no such file. Raises BaselineError."""
         entries: dict[str, Entry] = {}
 
         def add(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -72,61 +65,35 @@ class Baseline:
                     _add_entry(entries, signature, fields)
             return dict(pairs)
 
+        text = ""
         try:
+            text = path.read_text(encoding="utf-8")
             whole = json.loads(text, object_pairs_hook=add)
-        except json.JSONDecodeError as error:
+        except FileNotFoundError:
+            return cls({})
+        except OSError as error:
+            why = error.strerror or error
+            raise BaselineError(f"the baseline {path} cannot be read: {why}") from None
+        except (ValueError, RecursionError) as error:
             remedy = (
                 "keep the lines of both sides and remove the markers"
                 if "<<<<<<<" in text
-                else "put the line right, or remove the file and run --cyclewatch-update-baseline"
+                else "correct it, or delete the file and run --cyclewatch-update-baseline"
             )
-            raise BaselineError(
-                f"the baseline {path} is no JSON at line {error.lineno}: {error.msg}; {remedy}"
-            ) from None
-        except RecursionError:
-            raise BaselineError(f"the baseline {path} is nested too deeply") from None
-        except ValueError as error:
-            raise BaselineError(f"the baseline {path} has a broken entry: {error}") from None
+            raise BaselineError(f"the baseline {path} is not valid: {error}; {remedy}") from None
         if not isinstance(whole, dict) or whole.get("version") != VERSION:
             raise BaselineError(
-                f'the baseline {path} does not say "version": {VERSION}; a newer cyclewatch may '
-                "have written it"
+                f'the baseline {path} has no "version": {VERSION}; a newer cyclewatch may have '
+                "written it"
             )
         return cls(entries)
 
     def write(self, path: Path) -> None:
-        """Write the file, whole or not at all. Raises CannotWrite."""
+        """Write the file, completely or not at all. Raises OSError."""
         lines = [entry.line(signature) for signature, entry in sorted(self.entries.items())]
         text = "{\n" + ",\n".join([*lines, f'"version": {VERSION}']) + "\n}\n"
-        with written("the baseline", path):
-            # Half a surrogate pair, which JSON can spell and UTF-8 cannot, stays spelled.
-            write_file(path, text.encode(errors="backslashreplace"), replace=True)
-
-    def without(self, vanished: Iterable[str], counts: dict[str, int]) -> Baseline:
-        """Shrunk: `vanished` are gone, and a count is lowered where fewer loops were seen."""
-        shrunk = dict(self.entries)
-        for signature in vanished:
-            del shrunk[signature]
-        for signature, entry in shrunk.items():
-            seen = counts.get(signature, 0) or entry.count
-            shrunk[signature] = replace(entry, count=min(entry.count, seen))
-        return Baseline(shrunk)
-
-
-def first_baseline(loops: Iterable[Loop]) -> Baseline:
-    """The baseline of a project that has none: all that is new in this run."""
-    entries: dict[str, Entry] = {}
-    for loop in loops:
-        for signature, count in loop["signatures"].items():
-            entry = Entry(count, loop["nodeid"], loop["title"], FIRST_REASON)
-            earlier = entries.get(signature)
-            if earlier is not None:
-                # Tests run in any order under xdist: the first by name is the same in every run.
-                entry = replace(
-                    entry, count=entry.count + earlier.count, test=min(entry.test, earlier.test)
-                )
-            entries[signature] = entry
-    return Baseline(entries)
+        # A lone surrogate, which UTF-8 cannot express, keeps its JSON spelling.
+        write_file(path, text.encode(errors="backslashreplace"), replace=True)
 
 
 def _add_entry(entries: dict[str, Entry], signature: str, fields: dict[str, Any]) -> None:
@@ -135,14 +102,105 @@ def _add_entry(entries: dict[str, Entry], signature: str, fields: dict[str, Any]
         raise ValueError(f"{signature!r} needs a reason")
     count = fields.get("count", 1)
     if type(count) is not int or count < 1:
-        raise ValueError(f"the count of {signature!r} is a whole number from 1, not {count!r}")
-    entry = Entry(
-        count=count,
-        test=str(fields.get("test", "")),
-        title=str(fields.get("title", "")),
-        reason=reason,
-    )
-    earlier = entries.get(signature)
-    if earlier is not None and earlier.count > entry.count:
-        entry = earlier
-    entries[signature] = entry
+        raise ValueError(f"the count of {signature!r} is an integer from 1, not {count!r}")
+    test, title = str(fields.get("test", "")), str(fields.get("title", ""))
+    entry = Entry(count, test, title, reason)
+    earlier = entries.get(signature, entry)
+    entries[signature] = earlier if earlier.count > count else entry
+
+
+def first_baseline(records: Iterable[CycleRecord]) -> Baseline:
+    """The baseline of a project that has none: all that is new in this run."""
+    entries: dict[str, Entry] = {}
+    for record in records:
+        for signature, count in record["signatures"].items():
+            entry = Entry(count, record["nodeid"], record["title"], FIRST_REASON)
+            earlier = entries.get(signature)
+            if earlier is not None:
+                # Under xdist tests run in any order: the first by name is the same in every run.
+                entry = replace(
+                    entry, count=entry.count + earlier.count, test=min(entry.test, earlier.test)
+                )
+            entries[signature] = entry
+    return Baseline(entries)
+
+
+class BaselineUpdate:
+    """Compares a run with the baseline, and creates or shrinks the file if asked."""
+
+    def __init__(self, settings: Settings, baseline: Baseline) -> None:
+        """`baseline` is the contents of the file when the run began."""
+        assert settings.baseline is not None
+        self._path = settings.baseline
+        self._baseline = baseline
+        self._update = settings.update_baseline
+        self._strict = settings.strict_baseline
+        self._is_first = not self._path.exists()
+        # Set by a vanished cycle under --cyclewatch-strict-baseline.
+        self.fails = False
+
+    def apply(
+        self,
+        records: list[CycleRecord],
+        passed: Collection[str],
+        collected: Collection[str],
+        session: pytest.Session,
+    ) -> list[str]:
+        """Compare with the `records` of the run. Returns lines for the summary. Raises OSError.
+
+        `passed` are the tests that were checked and passed: one that failed may not have reached
+        its cycle. `collected` are the baseline's tests that exist, whether or not they ran.
+        """
+        if self._is_first:
+            return self._create(records, session)
+        seen = {
+            each for record in records if record["status"] == KNOWN for each in record["signatures"]
+        }
+        vanished = {
+            signature: entry
+            for signature, entry in self._baseline.entries.items()
+            if signature not in seen and _has_vanished(entry.test, passed, collected, session)
+        }
+        if not vanished:
+            return []
+        if self._update:
+            kept = self._baseline.entries.items() - vanished.items()
+            Baseline(dict(kept)).write(self._path)
+            return [f"removed from the baseline {self._path}, vanished findings: {len(vanished)}"]
+        self.fails = self._strict
+        return [
+            *(f"vanished: {entry.line(signature)}" for signature, entry in vanished.items()),
+            f"{len(vanished)} of the baseline {self._path} have vanished; "
+            "remove them with --cyclewatch-update-baseline",
+        ]
+
+    def _create(self, records: list[CycleRecord], session: pytest.Session) -> list[str]:
+        if not self._update:
+            return [
+                f"there is no baseline {self._path} yet; --cyclewatch-update-baseline creates it"
+            ]
+        if not _is_complete(session):
+            return ["the run was not complete, so no baseline was written"]
+        first = first_baseline(record for record in records if record["status"] == NEW)
+        first.write(self._path)
+        return [f"wrote the baseline {self._path}, findings: {len(first.entries)}"]
+
+
+def _has_vanished(
+    test: str, passed: Collection[str], collected: Collection[str], session: pytest.Session
+) -> bool:
+    # Either the entry's test passed, or tests of its file did and it no longer exists.
+    if test in passed:
+        return True
+    config = session.config
+    narrowed = getattr(config.option, "lf", False) or any("::" in each for each in config.args)
+    if test in collected or narrowed or not _is_complete(session):
+        return False
+    file = test.split("::")[0]
+    return any(node.startswith(f"{file}::") for node in passed)
+
+
+def _is_complete(session: pytest.Session) -> bool:
+    if session.config.getoption("collectonly", False):
+        return False
+    return session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)

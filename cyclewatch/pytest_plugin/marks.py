@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The marks: what they mean, and which findings an ``allow_tensor_cycles`` lets pass."""
+"""The marks, and which findings an ``allow_tensor_cycles`` mark lets pass."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ class Allowance:
     pattern: str | None = None
 
     def covers(self, finding: Finding) -> bool:
-        """Whether the mark speaks of this kind of loop; its size is another question."""
+        """Whether the mark applies to the finding's pattern, whatever its size."""
         return self.pattern is None or fnmatchcase(finding.pattern, self.pattern)
 
     def allowed(self, findings: list[Finding]) -> list[Finding]:
-        """Those of `findings` that may pass: all that are covered, or none if they are too big."""
+        """Those of `findings` that may pass: all that it covers, or none if they are too large."""
         covered = [finding for finding in findings if self.covers(finding)]
         total = sum(finding.attributed_bytes for finding in covered)
         return covered if self.max_bytes is None or total <= self.max_bytes else []
 
 
 def mode_for(item: pytest.Item, mode: str) -> str:
-    """The mode of `item` in a run of `mode`: a marked test is checked whatever the run does."""
+    """The mode of `item` in a run of `mode`: a marked test is always checked."""
     return "fail" if item.get_closest_marker("no_tensor_cycles") is not None else mode
 
 
 def allowances(item: pytest.Item) -> list[Allowance]:
     """The ``allow_tensor_cycles`` marks of `item`, its class and its module, nearest first.
 
-    Raises ValueError for one without a reason, or with an argument that makes no sense.
+    Raises ValueError for a mark without a reason, or with an invalid argument.
     """
     return [_allowance(mark) for mark in item.iter_markers("allow_tensor_cycles")]
 
@@ -54,8 +54,8 @@ def _allowance(mark: pytest.Mark) -> Allowance:
     pattern = given.pop("pattern", None)
     complaint = None
     if mark.args or given:
-        strange = ", ".join([*map(repr, mark.args), *given])
-        complaint = f"does not take {strange}; it takes reason=, max_bytes= and pattern="
+        unknown = ", ".join([*map(repr, mark.args), *given])
+        complaint = f"does not take {unknown}; it takes reason=, max_bytes= and pattern="
     elif not isinstance(reason, str) or not reason.strip():
         complaint = "needs a reason, such as reason='the cache is cleared at exit'"
     elif not (pattern is None or isinstance(pattern, str)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""New loops as SARIF 2.1.0, the format that code scanning services read."""
+"""New cycles as SARIF 2.1.0, the format that code scanning services read."""
 
 from __future__ import annotations
 
@@ -10,32 +10,28 @@ from urllib.parse import quote
 
 from cyclewatch import __version__
 from cyclewatch._native import write_file
-from cyclewatch.pytest_plugin.files import written
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cyclewatch.pytest_plugin.loops import Loop
+    from cyclewatch.pytest_plugin.records import RecordGroup
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
 
 
-def write(loops: list[Loop], path: Path) -> None:
-    """Write `loops` to `path`. Raises CannotWrite."""
-    text = json.dumps(log_of(loops), indent=2, ensure_ascii=False) + "\n"
-    with written("the SARIF file", path):
-        # Half a surrogate pair, from a name that is no UTF-8, stays spelled as JSON spells it.
-        write_file(path, text.encode(errors="backslashreplace"), replace=True)
+def write_sarif(groups: list[RecordGroup], path: Path) -> None:
+    """Write one result for each of `groups` to `path`. Raises OSError."""
+    text = json.dumps(sarif_log(groups), indent=2, ensure_ascii=False) + "\n"
+    # A lone surrogate, from a name that is not UTF-8, keeps its JSON spelling.
+    write_file(path, text.encode(errors="backslashreplace"), replace=True)
 
 
-def log_of(loops: list[Loop]) -> dict[str, Any]:
+def sarif_log(groups: list[RecordGroup]) -> dict[str, Any]:
     """A SARIF log with one rule for each pattern and one result for each signature."""
-    by_signature: dict[str, list[Loop]] = {}
-    for loop in loops:
-        by_signature.setdefault(loop["signature"], []).append(loop)
-    patterns = sorted({loop["pattern"] for loop in loops})
+    by_signature = sorted(groups, key=lambda group: group.largest["signature"])
+    patterns = sorted({group.largest["pattern"] for group in groups})
     driver = {
         "name": "cyclewatch",
         "version": __version__,
@@ -47,30 +43,29 @@ def log_of(loops: list[Loop]) -> dict[str, Any]:
         "originalUriBaseIds": {
             "SRCROOT": {"description": {"text": "The root folder of the tests."}}
         },
-        "results": [_result(group, patterns) for _, group in sorted(by_signature.items())],
+        "results": [_result(group, patterns) for group in by_signature],
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _result(group: list[Loop], patterns: list[str]) -> dict[str, Any]:
-    heaviest = max(group, key=lambda loop: loop["held_bytes"])
+def _result(group: RecordGroup, patterns: list[str]) -> dict[str, Any]:
+    largest = group.largest
     result: dict[str, Any] = {
-        "ruleId": heaviest["pattern"],
-        "ruleIndex": patterns.index(heaviest["pattern"]),
+        "ruleId": largest["pattern"],
+        "ruleIndex": patterns.index(largest["pattern"]),
         "level": "error",
-        "message": {"text": f"{heaviest['headline']}\n\n{heaviest['card']}"},
-        "partialFingerprints": {"cyclewatchSignature/v1": heaviest["signature"]},
-        "occurrenceCount": sum(loop["occurrences"] for loop in group),
-        "properties": {
-            "heldBytes": sum(loop["held_bytes"] for loop in group),
-            "tests": sorted({loop["nodeid"] for loop in group if loop["nodeid"]}),
-        },
+        "message": {"text": f"{largest['headline']}\n\n{largest['card']}"},
+        "partialFingerprints": {"cyclewatchSignature/v1": largest["signature"]},
+        "occurrenceCount": group.occurrences,
+        "properties": {"heldBytes": group.retained_bytes, "tests": group.tests},
     }
-    if heaviest["path"]:
-        uri = quote(os.fsencode(heaviest["path"]))
+    if largest["path"]:
         location = {
-            "artifactLocation": {"uri": uri, "uriBaseId": "SRCROOT"},
-            "region": {"startLine": heaviest["line"]},
+            "artifactLocation": {
+                "uri": quote(os.fsencode(largest["path"])),
+                "uriBaseId": "SRCROOT",
+            },
+            "region": {"startLine": largest["line"]},
         }
         result["locations"] = [{"physicalLocation": location}]
     return result

@@ -1,184 +1,206 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gathers the loops of all tests, from all processes, and tells of them when the run is over."""
+"""Gathers the records of all tests and processes; prints the summary and writes the files."""
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
 
-from cyclewatch._native import format_bytes
-from cyclewatch.pytest_plugin import github, sarif
-from cyclewatch.pytest_plugin.files import CannotWrite
-from cyclewatch.pytest_plugin.loops import ALLOWED, CARRIER, KNOWN, NEW, Loop
-from cyclewatch.pytest_plugin.ratchet import Ratchet
-from cyclewatch.pytest_plugin.reports import write_report
+from cyclewatch import Report
+from cyclewatch._native import format_bytes, load_report
+from cyclewatch.pytest_plugin import REPORT_ATTRIBUTE
+from cyclewatch.pytest_plugin.leak_check import REPORT_NAME
+from cyclewatch.pytest_plugin.records import (
+    ALLOWED,
+    KNOWN,
+    NEW,
+    CycleRecord,
+    ProcessResults,
+    RecordGroup,
+    grouped,
+)
+from cyclewatch.pytest_plugin.sarif import write_sarif
 from cyclewatch.wording import short_title
+from cyclewatch.writing import why_not
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+    from typing import Any
 
-    from cyclewatch.pytest_plugin.ledger import Ledger
+    from cyclewatch.pytest_plugin.baseline import BaselineUpdate
     from cyclewatch.pytest_plugin.options import Settings
 
-# The summary is read in a terminal.
-_SHOWN = 20
-
-
-@dataclass
-class Group:
-    """All loops of one signature and one verdict."""
-
-    loops: list[Loop] = field(default_factory=list)
-
-    @property
-    def signature(self) -> str:
-        """What makes them equal."""
-        return self.loops[0]["signature"]
-
-    @property
-    def verdict(self) -> str:
-        """What was said of each."""
-        return self.loops[0]["verdict"]
-
-    @property
-    def held_bytes(self) -> int:
-        """Bytes that all of them kept, bytes shared with other findings included."""
-        return sum(loop["held_bytes"] for loop in self.loops)
-
-    @property
-    def attributed_bytes(self) -> int:
-        """Their part of the total: over all groups, each storage counts once."""
-        return sum(loop["attributed_bytes"] for loop in self.loops)
-
-    @property
-    def occurrences(self) -> int:
-        """How often the loop was made."""
-        return sum(loop["occurrences"] for loop in self.loops)
-
-    def line(self) -> str:
-        """One line of the summary."""
-        first = self.loops[0]
-        tests = sorted({loop["nodeid"] for loop in self.loops if loop["nodeid"]})
-        where = tests[0] if tests else "no single test"
-        more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
-        times = f" in {self.occurrences} loops" if self.occurrences > 1 else ""
-        reason = f"  [{self.verdict}: {first['reason']}]" if self.verdict != NEW else ""
-        held = format_bytes(self.held_bytes)
-        return f"{held:>9}{times}  {short_title(first['title'])}  {where}{more}{reason}"
+_MAX_LINES = 20
 
 
 class Summary:
-    """Listens to the reports; exists once, also under xdist."""
+    """Exists once per run, also under xdist."""
 
-    def __init__(self, settings: Settings, ledger: Ledger, ratchet: Ratchet | None) -> None:
+    def __init__(
+        self, settings: Settings, results: ProcessResults, baseline_update: BaselineUpdate | None
+    ) -> None:
         """Nothing has run."""
         self._settings = settings
-        self._ledger = ledger
-        self._ratchet = ratchet
-        self._loops: list[Loop] = []
-        self._remarks: list[str] = []
+        self._results = results
+        self._baseline_update = baseline_update
+        self._records: list[CycleRecord] = []
         self._has_checked = False
-        # What was to be written and was not.
-        self._failures: list[str] = []
+        self._passed: set[str] = set()
+        self._remarks: list[str] = []
+        self._failures: list[str] = []  # files that could not be written
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take the loops off the report of a phase."""
-        self._loops += getattr(report, CARRIER, [])
-        is_checked = hasattr(report, CARRIER)
-        self._has_checked |= is_checked
-        if self._ratchet is not None and is_checked and report.when == "call" and report.passed:
-            self._ratchet.passed.add(report.nodeid)
+        """Take the records of a phase."""
+        if not hasattr(report, REPORT_ATTRIBUTE):
+            return
+        self._has_checked = True
+        self._records += getattr(report, REPORT_ATTRIBUTE)
+        if report.when == "call" and report.passed:
+            self._passed.add(report.nodeid)
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: object) -> None:
-        """Take over the ledger of an xdist worker that has finished."""
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take over the results of an xdist worker that has finished."""
         data = getattr(node, "workeroutput", {}).get("cyclewatch")
-        if data is not None:
-            self._ledger.add_data(data)
-        elif self._settings.report is not None:
-            name = getattr(getattr(node, "gateway", None), "id", "a worker")
-            self._ledger.notes.append(f"{name} ended before its time; the report lacks what it saw")
+        if data is None:
+            if self._settings.report is not None:
+                self._results.notes.append(
+                    f"{node.gateway.id} crashed; the report lacks its findings"
+                )
+            return
+        results = ProcessResults(**data)
+        self._results.add(results)
+        hook = node.config.hook
+        for late in results.late_reports:
+            report = hook.pytest_report_from_serializable(config=node.config, data=late)
+            report.node = node  # as xdist does
+            hook.pytest_runtest_logreport(report=report)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the files; fail a run that no test failed for what no test can answer."""
-        self._loops += self._ledger.loops
-        new = [loop for loop in self._loops if loop["verdict"] == NEW]
-        self._write_files(new, session)
-        orphans = [loop for loop in new if not loop["nodeid"]]
-        fails = bool(orphans) and self._settings.mode == "fail"
-        fails |= self._ratchet is not None and self._ratchet.fails
-        if session.exitstatus == pytest.ExitCode.OK:
-            if fails:
-                session.exitstatus = pytest.ExitCode.TESTS_FAILED
-            elif self._failures:
-                # No test is to blame, and whoever asked for the file must not take the run for one.
-                session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+        """Write the files, and set the exit status that no test's failure has set."""
+        self._records += self._results.records
+        self._write_files(session)
+        if session.exitstatus != pytest.ExitCode.OK:
+            return
+        unattributed = any(not record["nodeid"] for record in self._new())
+        vanished = self._baseline_update is not None and self._baseline_update.fails
+        if vanished or (unattributed and self._settings.mode == "fail"):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        elif self._failures:
+            # Not a test's failure; but whoever asked for the file must notice.
+            session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
 
-    def _write_files(self, new: list[Loop], session: pytest.Session) -> None:
-        with self._telling():
-            if self._ratchet is not None:
-                self._remarks += self._ratchet.settle(self._loops, self._ledger.present, session)
-        with self._telling():
-            if self._settings.report is not None:
-                self._remarks += write_report(self._ledger.reports(), self._settings.report)
-        with self._telling():
-            if self._settings.sarif is not None:
-                sarif.write(new, self._settings.sarif)
+    def _new(self) -> list[CycleRecord]:
+        return [record for record in self._records if record["status"] == NEW]
 
-    @contextmanager
-    def _telling(self) -> Iterator[None]:
-        # Each file is tried, whatever became of the others.
+    def _write_files(self, session: pytest.Session) -> None:
+        settings = self._settings
+        update = self._baseline_update
+        if update is not None and settings.baseline is not None:
+            lines: list[str] = []
+            args = (self._records, self._passed, self._results.collected, session)
+            self._write(
+                "the baseline", settings.baseline, lambda _: lines.extend(update.apply(*args))
+            )
+            self._remarks += lines
+        if settings.report is not None and self._results.reports:
+            path = settings.report / REPORT_NAME
+            if self._write("the report", path, self._save_report):
+                self._remarks.append(f"report: {path}")
+        if settings.sarif is not None:
+            groups = grouped(self._new())
+            self._write("the SARIF file", settings.sarif, lambda path: write_sarif(groups, path))
+
+    def _save_report(self, path: Path) -> None:
+        reports = [
+            load_report(text.encode(), "a worker's report") for text in self._results.reports
+        ]
+        whole = Report.merge(reports)
+        whole.save(path)
+        whole.save(path.with_suffix(".json"))
+
+    def _write(self, what: str, path: Path, write: Callable[[Path], None]) -> bool:
+        # Every file is tried, even if another fails.
         try:
-            yield
-        except CannotWrite as failure:
-            self._failures.append(str(failure))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write(path)
+        except OSError as error:
+            # The system says "File exists" of a file that should be a folder.
+            why = why_not(path) or error.strerror or error
+            self._failures.append(f"{what} {path} cannot be written: {why}")
+            return False
+        return True
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Show the loops, heaviest first, and the line that counts them."""
-        groups = self._groups()
-        remarks = [*self._remarks, *self._ledger.notes]
-        if not (self._has_checked or groups or remarks or self._failures):
-            return  # of --collect-only, say: that there are no loops is not known
-        if groups or remarks or self._failures:
-            # Not section(), which would leave an empty line here after --tb=no.
+        """Show the findings, the largest first, and the line that counts them."""
+        groups = grouped(self._records)
+        remarks = [*self._remarks, *dict.fromkeys(self._results.notes)]
+        has_lines = bool(groups or remarks or self._failures)
+        if not (self._has_checked or has_lines):
+            return  # nothing ran, as with --collect-only
+        write_line = terminalreporter.write_line
+        if has_lines:
             terminalreporter.write_sep("=", "cyclewatch")
-        for group in groups[:_SHOWN]:
-            terminalreporter.write_line(group.line())
-        if len(groups) > _SHOWN:
-            terminalreporter.write_line(f"... and {len(groups) - _SHOWN} lighter ones")
-        for loop in self._loops:
-            if loop["verdict"] == NEW and not loop["nodeid"]:
-                terminalreporter.write_line(f"\nfound after the last test:\n{loop['card']}")
+        for group in groups[:_MAX_LINES]:
+            write_line(_line(group))
+        if len(groups) > _MAX_LINES:
+            write_line(f"... and {len(groups) - _MAX_LINES} smaller ones")
+        for record in self._new():
+            if not record["nodeid"]:
+                write_line(f"\nfound after the last test:\n{record['card']}")
         for remark in remarks:
-            terminalreporter.write_line(remark)
+            write_line(remark)
         for failure in self._failures:
-            terminalreporter.write_line(failure, red=True)
-        terminalreporter.write_line(self._count(groups))
-        if github.is_wanted(self._settings.github):
-            for line in github.workflow_commands(self._loops):
-                terminalreporter.write_line(line)
+            write_line(failure, red=True)
+        write_line(self._count())
+        is_github = os.environ.get("GITHUB_ACTIONS") == "true"
+        if self._settings.github == "on" or (self._settings.github == "auto" and is_github):
+            for line in _annotations(grouped(self._new())):
+                write_line(line)
 
-    def _groups(self) -> list[Group]:
-        groups: dict[tuple[str, str], Group] = {}
-        for loop in self._loops:
-            groups.setdefault((loop["signature"], loop["verdict"]), Group()).loops.append(loop)
-        return sorted(groups.values(), key=lambda group: group.held_bytes, reverse=True)
+    def _count(self) -> str:
+        by_status: Counter[str] = Counter()
+        for record in self._records:
+            by_status[record["status"]] += record["occurrences"]
+        cycles = by_status.total()
+        findings = len({record["signature"] for record in self._records})
+        parts = [f"{cycles} cycle" if cycles == 1 else f"{cycles} cycles"]
+        if findings != cycles:
+            parts[0] += f" ({findings} finding{'' if findings == 1 else 's'})"
+        parts.append(format_bytes(sum(record["attributed_bytes"] for record in self._records)))
+        parts += [f"{by_status[KNOWN]} known (baseline)", f"{by_status[ALLOWED]} allowed"]
+        others = sorted(set(by_status) - {NEW, KNOWN, ALLOWED})
+        parts += [f"{by_status[status]} {status}" for status in others]
+        return "cyclewatch: " + ", ".join(parts)
 
-    def _count(self, groups: list[Group]) -> str:
-        verdicts: Counter[str] = Counter()  # of loops, as often as each was made
-        for group in groups:
-            verdicts[group.verdict] += group.occurrences
-        loops = verdicts.total()
-        counted = f"{loops} loops" if loops != 1 else "1 loop"
-        findings = len({group.signature for group in groups})
-        if findings != loops:
-            counted += f" ({findings} findings)" if findings != 1 else " (1 finding)"
-        words = [counted, format_bytes(sum(group.attributed_bytes for group in groups))]
-        words += [f"{verdicts[KNOWN]} known (baseline)", f"{verdicts[ALLOWED]} allowed"]
-        others = sorted(set(verdicts) - {NEW, KNOWN, ALLOWED})
-        words += [f"{verdicts[verdict]} {verdict}" for verdict in others]
-        return "cyclewatch: " + ", ".join(words)
+
+def _line(group: RecordGroup) -> str:
+    first, tests = group.largest, group.tests
+    test = tests[0] if tests else "no single test"
+    more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
+    times = f" in {group.occurrences} cycles" if group.occurrences > 1 else ""
+    reason = f"  [{first['status']}: {first['reason']}]" if first["status"] != NEW else ""
+    size = format_bytes(group.retained_bytes)
+    return f"{size:>9}{times}  {short_title(first['title'])}  {test}{more}{reason}"
+
+
+def _annotations(groups: list[RecordGroup]) -> Iterator[str]:
+    # GitHub shows each beside the line of the pull request.
+    for group in groups:
+        record = group.largest
+        size = format_bytes(record["retained_bytes"])
+        title = _property(f"Tensor cycle: {short_title(record['title'])} keeps {size}")
+        file = f"file={_property(record['path'])},line={record['line']}," if record["path"] else ""
+        yield f"::error {file}title={title}::{_data(record['card'])}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small project with a loop to find, and pytest runs over it."""
+"""A small project with reference cycles to find, and pytest runs over it."""
 
 import pytest
 
 import cyclewatch
 
 # Loaded now: pytester forgets every module that a run in this process was the first to import.
-import cyclewatch.pytest_plugin.switch
+import cyclewatch.pytest_plugin.setup
 
 ENGINES = """
 class Engine:
@@ -50,21 +50,21 @@ def Buffer(size):
 
 
 def pytest_generate_tests(metafunc):
-    """A module that says so runs its projects with each of its `KINDS`."""
+    """Runs the projects of a module with each of its `KINDS`."""
     if "kind" in metafunc.fixturenames and hasattr(metafunc.module, "KINDS"):
         metafunc.parametrize("kind", metafunc.module.KINDS, indirect=True)
 
 
 @pytest.fixture(autouse=True)
 def as_a_person_would(monkeypatch):
-    """pytest says more in its summary where it finds itself in CI; tests of that set it anew."""
-    for name in ("CI", "BUILD_NUMBER"):
+    """pytest prints longer summaries in CI; tests of that set the variable again."""
+    for name in ("CI", "BUILD_NUMBER", "GITHUB_ACTIONS"):
         monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
 def kind(request):
-    """What the loops keep: buffers of a registered type, or tensors where a test asks for them."""
+    """What the cycles keep: buffers of a registered type, or tensors if a test asks for them."""
     kind = getattr(request, "param", "buffers")
     if kind == "tensors":
         pytest.importorskip("torch")
@@ -74,30 +74,49 @@ def kind(request):
 # `kind` comes first: pytester would forget that torch was imported, and nobody can import it twice.
 @pytest.fixture
 def project(kind, pytester, monkeypatch):
-    """A folder with `loops.py`: Engine and Trainer make a loop, Buffer alone makes none."""
-    # A test file that is written anew in the same second, with the same length, must be read anew.
+    """A folder with `leaky.py`: Engine and Trainer create a cycle, Buffer alone does not."""
+    # A test file that is rewritten within a second, with the same length, must be compiled again.
     monkeypatch.setattr("sys.dont_write_bytecode", True)
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     source = OF_TENSORS if kind == "tensors" else OF_BUFFERS
-    pytester.makepyfile(loops=ENGINES + source)
+    pytester.makepyfile(leaky=ENGINES + source)
     pytester.syspathinsert()
     yield pytester
     if kind == "buffers":
-        import loops
+        import leaky
 
-        cyclewatch.unregister_owner(loops.Buffer)
+        cyclewatch.unregister_owner(leaky.Buffer)
+
+
+# Loading hypothesis again would take longer than the run; asyncio's plugin warns.
+WITHOUT = [f"-pno:{name}" for name in ("cacheprovider", "hypothesispytest", "asyncio")]
+
+HEAD = """
+import gc, os, sys, threading, unittest, warnings, weakref
+import cyclewatch, leaky, pytest
+"""
 
 
 @pytest.fixture
 def run(project):
-    """Runs pytest over the given test file, in this process: ``run("--cyclewatch", source)``."""
+    """Runs pytest over the given test files, in this process or `apart` from it."""
 
-    def run_tests(*arguments, **files):
-        if files:
-            project.makepyfile(**files)
-        # Loading hypothesis again would take longer than the run; asyncio's plugin warns.
-        others = ("cacheprovider", "hypothesispytest", "asyncio")
-        without = [f"-pno:{name}" for name in others]
-        return project.runpytest_inprocess(*without, *arguments)
+    def run_tests(*options, apart=False, **files):
+        for name, source in files.items():
+            project.makepyfile(**{name: HEAD + source})
+        runner = project.runpytest_subprocess if apart else project.runpytest_inprocess
+        return runner(*WITHOUT, *options)
 
     return run_tests
+
+
+@pytest.fixture
+def check(run):
+    """Runs ``pytest --cyclewatch`` over `source` and expects the given outcomes."""
+
+    def check_source(source, *options, apart=False, **outcomes):
+        result = run("--cyclewatch", *options, apart=apart, test_it=source)
+        result.assert_outcomes(**outcomes)
+        return result
+
+    return check_source

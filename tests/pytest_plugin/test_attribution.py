@@ -1,99 +1,87 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose a loop is, when it becomes garbage at another time than it was made."""
+"""Which test a cycle belongs to if it becomes garbage later than it was created."""
 
 KINDS = ("buffers", "tensors")
 
-
-def test_garbage_from_before_is_nobodys(run):
-    result = run(
-        "--cyclewatch",
-        test_it="""
-import loops
-
-loops.Engine()  # while the module is imported
-
-def test_innocent():
-    pass
-""",
-    )
-    result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["cyclewatch: 0 loops,*"])
+INNOCENT = "\ndef test_innocent():\n    pass\n"
 
 
-def test_loop_that_grew_old_during_its_test_is_found(run):
-    result = run(
-        "--cyclewatch",
-        test_it="""
-import gc
-import loops
+def test_garbage_from_before_belongs_to_no_test(check):
+    result = check("leaky.Engine()\n" + INNOCENT, passed=1)
+    result.stdout.fnmatch_lines(["cyclewatch: 0 cycles,*"])
 
+
+def test_cycle_of_the_oldest_generation_is_found(check):
+    source = """
 def test_leak():
-    engine = loops.Engine()
+    engine = leaky.Engine()
     for generation in (0, 1, 2):
         gc.collect(generation)
-
-def test_innocent():
-    pass
-""",
-    )
-    result.assert_outcomes(passed=1, failed=1)
+"""
+    check(source + INNOCENT, passed=1, failed=1)
 
 
-def test_loop_that_another_test_lets_go_is_blamed_on_its_maker(run):
-    result = run(
-        "--cyclewatch",
-        test_it="""
-import loops
-
+LATE = """
 CACHE = []
 
 def test_fills():
-    CACHE.append(loops.Engine())
+    CACHE.append(leaky.Engine())
 
 def test_empties():
     CACHE.clear()
+"""
 
-def test_innocent():
-    pass
-""",
-    )
-    result.assert_outcomes(passed=3, errors=1)
+
+def test_cycle_that_another_test_releases_is_an_error_of_its_creator(check):
+    result = check(LATE + INNOCENT, passed=3, errors=1)
     result.stdout.fnmatch_lines(
         [
             "*ERROR at teardown of test_fills*",
-            "Found after the test: made in its call, garbage later.",
+            "Found after the test: created in its call, garbage later.",
             "ERROR test_it.py::test_fills - Engine._handlers*",
         ]
     )
 
 
-def test_equal_loops_of_several_tests_are_counted_once(run):
-    result = run(
-        "--cyclewatch",
-        test_it="""
-import loops, pytest
+def test_late_cycle_is_an_error_of_its_creator_under_xdist_too(check):
+    result = check(LATE + INNOCENT, "-n1", apart=True, passed=3, errors=1)
+    result.stdout.fnmatch_lines(
+        ["ERROR test_it.py::test_fills - Engine._handlers*", "*3 passed, 1 error*"]
+    )
+    result.stdout.fnmatch_lines(
+        ["*4.0 MiB  Engine._handlers*::test_fills", "cyclewatch: 1 cycle, *"]
+    )
 
+
+def test_without_freezing_the_creator_is_found_as_well(check):
+    check(LATE + INNOCENT, "--cyclewatch-freeze=off", passed=3, errors=1)
+
+
+def test_equal_cycles_of_several_tests_fail_each_and_are_counted_once(check):
+    result = check(
+        """
 CACHE = []
 
 @pytest.fixture(scope="module")
 def engine():
-    yield loops.Engine()
+    yield leaky.Engine()
 
 def test_fills_too():
-    CACHE.append(loops.Engine())
+    CACHE.append(leaky.Engine())
 
 def test_fills():
-    CACHE.append(loops.Engine())
+    CACHE.append(leaky.Engine())
 
 def test_empties(engine):
     CACHE.clear()
 """,
+        passed=3,
+        errors=3,
     )
-    result.assert_outcomes(passed=3, errors=3)
     result.stdout.fnmatch_lines(
         [
-            " 12.0 MiB in 3 loops  Engine._handlers* and 2 more",
-            "cyclewatch: 3 loops (1 finding), 12.0 MiB, *",
+            " 12.0 MiB in 3 cycles  Engine._handlers* and 2 more",
+            "cyclewatch: 3 cycles (1 finding), 12.0 MiB, *",
         ]
     )
 
@@ -102,12 +90,9 @@ def test_fixture_of_a_module_counts_for_the_teardown_that_ends_it(run):
     result = run(
         "--cyclewatch",
         test_it="""
-import loops
-import pytest
-
 @pytest.fixture(scope="module")
 def engine():
-    return loops.Engine()
+    return leaky.Engine()
 
 def test_first(engine):
     pass
@@ -115,23 +100,19 @@ def test_first(engine):
 def test_last(engine):
     pass
 """,
-        test_zz="def test_innocent(): pass",
+        test_zz=INNOCENT,
     )
     result.assert_outcomes(passed=3, errors=1)
     result.stdout.fnmatch_lines(["ERROR test_it.py::test_last - Engine._handlers*"])
 
 
-def test_set_up_class_counts_for_the_teardown_that_ends_it(run):
-    result = run(
-        "--cyclewatch",
-        test_it="""
-import loops
-import unittest
-
+def test_set_up_class_counts_for_the_teardown_that_ends_it(check):
+    result = check(
+        """
 class First(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.engine = loops.Engine()
+        cls.engine = leaky.Engine()
 
     @classmethod
     def tearDownClass(cls):
@@ -147,94 +128,98 @@ class Second(unittest.TestCase):
     def test_innocent(self):
         pass
 """,
+        passed=3,
+        errors=1,
     )
-    result.assert_outcomes(passed=3, errors=1)
     result.stdout.fnmatch_lines(["ERROR test_it.py::First::test_two - Engine._handlers*"])
 
 
-PINNED = """
-import loops
+def test_cycle_of_a_thread_counts_where_it_was_created(check):
+    result = check(
+        """
+MADE, END = threading.Event(), threading.Event()
+THREADS = []
 
-def test_wrong():
-    engine = loops.Engine()
-    assert not engine
+def work():
+    engine = leaky.Engine()
+    MADE.set()
+    END.wait()
 
-def test_innocent():
-    pass
-"""
+def test_starts_a_thread():
+    THREADS.append(threading.Thread(target=work))
+    THREADS[0].start()
+    MADE.wait()
+
+def test_ends_it():
+    END.set()
+    THREADS[0].join()
+""",
+        apart=True,
+        passed=2,
+        errors=1,
+    )
+    result.stdout.fnmatch_lines(["ERROR test_it.py::test_starts_a_thread - Engine*"])
 
 
-def test_what_an_exception_keeps_is_not_held_against_anyone(project):
-    project.makepyfile(test_it=PINNED)
-    # In a process of its own, and without reruns: pytester and that plugin keep the exception.
-    result = project.runpytest_subprocess("--cyclewatch", "-pno:rerunfailures")
-    result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["cyclewatch: 0 loops,*"])
+PINNED = "def test_wrong():\n    engine = leaky.Engine()\n    assert not engine\n" + INNOCENT
 
 
-def test_cleared_tracebacks_free_it_and_tell_it(run):
-    result = run("--cyclewatch", "--cyclewatch-clear-tracebacks", test_it=PINNED)
-    result.assert_outcomes(passed=1, failed=1)
+def test_what_an_exception_keeps_alive_is_not_checked(check):
+    # In another process, and without reruns: pytester and that plugin keep the exception.
+    result = check(PINNED, "-pno:rerunfailures", apart=True, passed=1, failed=1)
+    result.stdout.fnmatch_lines(["cyclewatch: 0 cycles,*"])
+
+
+def test_cleared_tracebacks_free_it_and_list_it(check):
+    result = check(PINNED, "--cyclewatch-clear-tracebacks", passed=1, failed=1)
     result.stdout.fnmatch_lines(["*4.0 MiB  Engine._handlers*test_it.py::test_wrong"])
 
 
-def test_cleared_tracebacks_free_causes_contexts_and_groups(run):
-    result = run(
-        "--cyclewatch",
-        "--cyclewatch-clear-tracebacks",
-        test_it="""
-import weakref
-import loops
-
+def test_cleared_tracebacks_include_causes_contexts_and_groups(check):
+    check(
+        """
 ALIVE = []
 
-def holding(error):
-    buffer = loops.Buffer(8)
+def failing(error):
+    buffer = leaky.Buffer(8)
     ALIVE.append(weakref.ref(buffer))
-    raise error
-
-def failing(*errors):
-    for error in errors:
-        try:
-            holding(error)
-        except ValueError:
-            pass
+    try:
+        raise error
+    except ValueError:
+        return error
 
 def test_cause():
-    first, second = ValueError("cause"), ValueError("context")
-    failing(first, second)
+    first, second = failing(ValueError("cause")), failing(ValueError("context"))
     try:
         raise second
     except ValueError:
         raise KeyError from first
 
 def test_group():
-    member = ValueError("member")
-    failing(member)
-    raise ExceptionGroup("group", [member])
+    raise ExceptionGroup("group", [failing(ValueError("member"))])
 
 def test_all_are_gone():
     assert len(ALIVE) == 3
     assert [reference() for reference in ALIVE] == [None, None, None]
 """,
+        "--cyclewatch-clear-tracebacks",
+        passed=1,
+        failed=2,
     )
-    result.assert_outcomes(passed=1, failed=2)
 
 
-def test_loop_of_no_test_fails_the_run(project):
-    project.makepyfile(
-        test_it="""
-import loops
+def test_cycle_of_no_test_fails_the_run(check):
+    # In another process: in this one pytester keeps what its hooks were given.
+    result = check(
+        """
+engine = leaky.Engine()
 
-engine = loops.Engine()
-
-def test_drops_what_the_import_made():
+def test_drops_what_the_import_created():
     global engine
     engine = None
-"""
+""",
+        apart=True,
+        passed=1,
     )
-    # In a process of its own: in this one pytester keeps what its hooks were given.
-    result = project.runpytest_subprocess("--cyclewatch")
-    result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*4.0 MiB  Engine._handlers* no single test", "found after the*"])
     assert result.ret == 1

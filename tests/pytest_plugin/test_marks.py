@@ -1,80 +1,65 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Marks and the fixture."""
+"""The marks, the fixture, and assertions inside tests."""
 
 import pytest
-
-KINDS = ("buffers", "tensors")
 
 MARKED = """
-import loops
-import pytest
-
 @pytest.mark.no_tensor_cycles
 def test_marked():
-    loops.Engine()
+    leaky.Engine()
 
 def test_unmarked():
-    loops.Engine()
+    leaky.Engine()
+"""
+
+ALLOWED = """
+@pytest.fixture
+def careless():
+    leaky.Engine(1)
+    yield
+    leaky.Engine(1)
+
+@pytest.mark.allow_tensor_cycles({arguments})
+class TestAllowed:
+    def test_allowed(self, careless):
+        leaky.Engine(1000)
+        leaky.Trainer(2000)
 """
 
 
-@pytest.mark.parametrize("option", [(), ("--cyclewatch=off",), ("--cyclewatch=warn",)])
-def test_marked_test_fails_whatever_the_run_does(run, option):
-    result = run(*option, test_it=MARKED)
-    result.assert_outcomes(passed=1, failed=1, warnings=1 if "--cyclewatch=warn" in option else 0)
+@pytest.mark.parametrize("option", ["--strict-markers", "--cyclewatch=off", "--cyclewatch=warn"])
+def test_marked_test_fails_in_every_mode(run, option):
+    result = run(option, test_it=MARKED)
+    warnings = 1 if option == "--cyclewatch=warn" else 0
+    result.assert_outcomes(passed=1, failed=1, warnings=warnings)
     result.stdout.fnmatch_lines(["FAILED test_it.py::test_marked - Engine._handlers*"])
 
 
-ALLOWED = """
-import loops
-import pytest
-
-@pytest.mark.allow_tensor_cycles({arguments})
-def test_allowed():
-    loops.Engine(1000)
-    loops.Trainer(2000)
-"""
-
-
-def test_allowed_loops_pass_and_are_counted(run):
-    result = run("--cyclewatch", "-v", test_it=ALLOWED.format(arguments="reason='by design'"))
-    result.assert_outcomes(passed=1)
+def test_allowed_cycles_pass_and_are_counted(check):
+    result = check(ALLOWED.format(arguments="reason='by design'"), "-v", passed=1)
     result.stdout.fnmatch_lines(
         [
-            "* 2.0 KiB  Trainer.loss -> ...  test_it.py::test_allowed  [[]allowed: by design]",
-            "cyclewatch: 2 loops, 2.9 KiB, 0 known (baseline), 2 allowed",
+            "* 2.0 KiB  Trainer.loss -> ...  *::test_allowed  [[]allowed: by design]",
+            "cyclewatch: 4 cycles (2 findings), 2.9 KiB, 0 known (baseline), 4 allowed",
         ]
     )
 
 
-def test_allowance_ends_at_its_bytes_for_all_loops_together(run):
-    for size, failed in (("3000", 0), ("2999", 1)):
-        source = ALLOWED.format(arguments=f"reason='by design', max_bytes='{size}'")
-        result = run("--cyclewatch", test_it=source)
-        result.assert_outcomes(passed=1 - failed, failed=failed)
+@pytest.mark.parametrize(
+    ("limit", "outcome"),
+    [
+        ("max_bytes='3000'", "passed"),
+        ("max_bytes='2999'", "failed"),
+        ("pattern='closure-*'", "passed"),
+    ],
+)
+def test_allowance_is_limited_by_bytes_and_pattern(check, limit, outcome):
+    check(ALLOWED.format(arguments=f"reason='by design', {limit}"), **{outcome: 1})
 
 
-def test_allowance_speaks_of_its_pattern_only(run):
-    matching = ALLOWED.format(arguments="reason='by design', pattern='closure-*'")
-    run("--cyclewatch", test_it=matching).assert_outcomes(passed=1)
-    another = ALLOWED.format(arguments="reason='by design', pattern='exception-*'")
-    run("--cyclewatch", test_it=another).assert_outcomes(failed=1)
-
-
-def test_allowance_of_a_class_holds_for_its_tests(run):
-    result = run(
-        "--cyclewatch",
-        test_it="""
-import loops
-import pytest
-
-@pytest.mark.allow_tensor_cycles(reason="all of them")
-class TestAllowed:
-    def test_one(self):
-        loops.Engine()
-""",
-    )
-    result.assert_outcomes(passed=1)
+def test_allowance_covers_no_other_pattern_in_any_phase(check):
+    other = ALLOWED.format(arguments="reason='by design', pattern='exception-*'")
+    check(other, errors=2)  # at setup and teardown; the test is not called
 
 
 @pytest.mark.parametrize(
@@ -84,34 +69,91 @@ class TestAllowed:
         ("reason=' '", "needs a reason*"),
         ("'a', reason='b'", "does not take 'a'; it takes reason=, max_bytes= and pattern="),
         ("reason='b', size=3", "does not take size*"),
-        ("reason='b', max_bytes='big'", "'big' is no size*"),
+        ("reason='b', max_bytes='big'", "'big' is not a size*"),
         ("reason='b', pattern=3", "takes the id of a pattern*"),
     ],
 )
-def test_broken_allowance_fails_its_test_with_the_remedy(run, arguments, complaint):
-    result = run("--cyclewatch", test_it=ALLOWED.format(arguments=arguments))
-    result.assert_outcomes(errors=1)
+def test_invalid_allowance_fails_its_test(check, arguments, complaint):
+    source = f"@pytest.mark.allow_tensor_cycles({arguments})\ndef test_allowed(): pass\n"
+    result = check(source, errors=1)
     result.stdout.fnmatch_lines([f"*allow_tensor_cycles {complaint}"])
 
 
-def test_fixture_is_a_watch_also_where_the_plugin_is_off(run):
-    result = run(
-        test_it="""
-import gc
-import loops
+def test_marks_are_declared(run):
+    run("--markers").stdout.fnmatch_lines(["*no_tensor_cycles:*", "*allow_tensor_cycles(reason*"])
 
-def test_asks(tensor_cycles):
-    loops.Engine(1000)
+
+LOOKS = """
+{mark}
+def test_looks(tensor_cycles):
+    leaky.Engine(1000)
     gc.collect()
     (finding,) = tensor_cycles.report().findings
     assert finding.held_bytes == 1000
 """
+
+
+def test_fixture_is_a_watch_and_allows_nothing(run):
+    run(test_it=LOOKS.format(mark="")).assert_outcomes(passed=1)
+    run("--cyclewatch", test_it=LOOKS.format(mark="")).assert_outcomes(failed=1)
+    mark = "@pytest.mark.allow_tensor_cycles(reason='created to look at it')"
+    run("--cyclewatch", test_it=LOOKS.format(mark=mark)).assert_outcomes(passed=1)
+
+
+EXPECTS = """
+def test_expects():
+    with pytest.raises(cyclewatch.TensorCycleError):
+        with cyclewatch.assert_no_tensor_cycles(devices="cpu"):
+            leaky.Engine()
+"""
+
+
+def test_expected_error_of_an_assertion_passes(check):
+    case = """
+class Case(unittest.TestCase):
+    def test_expects(self):
+        with self.assertRaises(cyclewatch.TensorCycleError):
+            with cyclewatch.assert_no_tensor_cycles(devices="cpu"):
+                leaky.Engine()
+"""
+    result = check(EXPECTS + case, passed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "*8.0 MiB in 2 cycles  Engine*and 1 more  [[]expected: the test caught the error *]",
+            "cyclewatch: 2 cycles (1 finding), 8.0 MiB, 0 known (baseline), 0 allowed, 2 expected",
+        ]
     )
-    result.assert_outcomes(passed=1)
 
 
-def test_marks_are_declared(run):
-    result = run("--markers")
-    result.stdout.fnmatch_lines(["*no_tensor_cycles:*", "*allow_tensor_cycles(reason*"])
-    source = MARKED.replace("off", "")
-    run("--strict-markers", test_it=source).assert_outcomes(passed=1, failed=1)
+@pytest.mark.parametrize(
+    "more", ["    leaky.Trainer()", "    leaky.Engine()", "def test_other():\n    leaky.Engine()"]
+)
+def test_expectation_covers_neither_other_cycles_nor_other_tests(check, more):
+    check(EXPECTS + more, passed=more.startswith("def"), failed=1)
+
+
+def test_assertion_that_fails_the_test_is_reported_once_as_new(check):
+    result = check(
+        """
+def test_asserts():
+    with cyclewatch.assert_no_tensor_cycles(devices="cpu"):
+        leaky.Engine()
+
+class Case(unittest.TestCase):
+    def test_asserts(self):
+        with cyclewatch.assert_no_tensor_cycles(devices="cpu"):
+            leaky.Engine()
+""",
+        failed=2,
+    )
+    result.stdout.fnmatch_lines(
+        [
+            ">       with cyclewatch.assert_no_tensor_cycles(devices=*",
+            "E * cyclewatch.errors.TensorCycleError: Engine._handlers*",
+            "cyclewatch: 2 cycles (1 finding), 8.0 MiB, 0 known (baseline), 0 allowed",
+            "FAILED test_it.py::test_asserts - Engine._handlers*",
+            "FAILED test_it.py::Case::test_asserts - Engine._handlers*",
+        ]
+    )
+    assert str(result.stdout).count("cut   closure:self of function") == 2
+    assert "def __exit__" not in str(result.stdout)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of the run, JUnit XML, SARIF, GitHub annotations, the summary."""
+"""The summary, the report, JUnit XML, SARIF, GitHub annotations; files that cannot be written."""
 
+import errno
 import json
+import os
 import subprocess
 import xml.etree.ElementTree
 from pathlib import Path
@@ -9,68 +11,64 @@ from pathlib import Path
 import pytest
 
 import cyclewatch
-from cyclewatch.pytest_plugin import sarif
-from cyclewatch.pytest_plugin.loops import NEW, Loop
+from cyclewatch import writing
+from cyclewatch.pytest_plugin.records import NEW, CycleRecord, grouped
+from cyclewatch.pytest_plugin.sarif import write_sarif
 
 HERE = Path(__file__).resolve().parent
 SCHEMA = HERE.parents[1] / "viewer" / "node_modules" / "@microsoft" / "jest-sarif"
 
-KINDS = ("buffers", "tensors")
-
+CLEAN = "def test_clean(): pass\n"
+LEAK = "def test_leak():\n    leaky.Engine(1000)\n"
 LEAKS = """
-import loops
-import pytest
-
 def test_engine():
-    loops.Engine(1000)
+    leaky.Engine(1000)
 
 def test_engine_again():
-    loops.Engine(1000)
+    leaky.Engine(1000)
 
 def test_trainer():
-    loops.Trainer(5000)
+    leaky.Trainer(5000)
 
 @pytest.mark.allow_tensor_cycles(reason="by design")
 def test_allowed():
-    engine = loops.Engine(3)
+    engine = leaky.Engine(3)
     engine.callback = lambda: engine
 """
 
-
-NOWHERE = Loop(
+# Of no test and no known location.
+UNATTRIBUTED = CycleRecord(
     signature="cw1-0000000000000000",
     title="Engine.me -> Engine",
     pattern="self-reference",
     headline="Engine refers to itself.",
-    card="#1  4.0 MiB in 1 loop",
-    held_bytes=2**22,
+    card="#1  4.0 MiB",
+    retained_bytes=2**22,
     attributed_bytes=2**22,
     signatures={"cw1-0000000000000000": 1},
     occurrences=1,
-    verdict=NEW,
+    status=NEW,
     reason="",
     nodeid="",
-    when="",
     path="",
     line=0,
 )
 
 
-def test_summary_lists_the_heaviest_first(run):
-    result = run("--cyclewatch", test_it=LEAKS)
-    result.stdout.fnmatch_lines(
+def test_summary_lists_the_largest_first(run):
+    run("--cyclewatch", test_it=LEAKS).stdout.fnmatch_lines(
         [
             "*= cyclewatch =*",
             "  4.9 KiB  Trainer.loss -> ...  test_it.py::test_trainer",
-            "  2.0 KiB in 2 loops  Engine*  test_it.py::test_engine and 1 more",
+            "  2.0 KiB in 2 cycles  Engine*  test_it.py::test_engine and 1 more",
             "      3 B  Engine*  test_it.py::test_allowed  [[]allowed: by design]",
-            "cyclewatch: 4 loops (3 findings), 6.8 KiB, 0 known (baseline), 1 allowed",
+            "cyclewatch: 4 cycles (3 findings), 6.8 KiB, 0 known (baseline), 1 allowed",
         ],
         consecutive=True,
     )
 
 
-def test_report_holds_the_loops_of_the_whole_run(run, project):
+def test_report_holds_the_findings_of_the_whole_run(run, project):
     result = run("--cyclewatch", "--cyclewatch-report=out", test_it=LEAKS)
     path = project.path / "out" / "cyclewatch.html"
     # In the text of the failure, and at the end.
@@ -80,69 +78,53 @@ def test_report_holds_the_loops_of_the_whole_run(run, project):
         assert [finding.held_bytes for finding in report.findings] == [5000, 2000, 3]
 
 
-def test_junit_xml_carries_properties(run, project):
+def test_junit_xml_has_the_message_and_properties(run, project):
     run("--cyclewatch", "--junitxml=junit.xml", test_it=LEAKS)
     root = xml.etree.ElementTree.parse(project.path / "junit.xml").getroot()
     cases = {case.get("name"): case for case in root.iter("testcase")}
-    properties = {
-        name: [(each.get("name"), each.get("value")) for each in case.iter("property")]
-        for name, case in cases.items()
-    }
-    ((name, value),) = properties["test_trainer"]
-    assert name == "cyclewatch.new"
-    assert value.startswith("cw1-")
-    assert value.endswith("5000 bytes: Trainer.loss -> <lambda>.closure:self -> Trainer")
-    assert [name for name, _ in properties["test_allowed"]] == ["cyclewatch.allowed"]
+    (trainer,) = cases["test_trainer"].iter("property")
+    assert trainer.get("name") == "cyclewatch.new"
+    assert trainer.get("value").startswith("cw1-")
+    title = "Trainer.loss -> <lambda>.closure:self -> Trainer"
+    assert trainer.get("value").endswith(f"5000 bytes: {title}")
+    (allowed,) = cases["test_allowed"].iter("property")
+    assert allowed.get("name") == "cyclewatch.allowed"
     message = cases["test_trainer"].find("failure").get("message")
-    assert message.startswith("Trainer.loss -> ... keeps 4.9 KiB")
+    assert message == "Trainer.loss -> ... keeps 4.9 KiB"
 
 
-def _type(result):
-    """Of the instance whose loop a SARIF result tells of."""
-    return result["message"]["text"].split()[0]
-
-
-def test_sarif_has_a_result_for_each_new_loop_at_the_users_line(run, project):
-    run("--cyclewatch", "--cyclewatch-sarif=out/loops.sarif", test_it=LEAKS)
-    log = json.loads((project.path / "out" / "loops.sarif").read_text())
-    (sarif_run,) = log["runs"]
+def test_sarif_has_a_result_for_each_new_cycle_at_the_users_line(run, project):
+    run("--cyclewatch", "--cyclewatch-sarif=out/new.sarif", test_it=LEAKS)
+    (sarif_run,) = json.loads((project.path / "out" / "new.sarif").read_text())["runs"]
     driver = sarif_run["tool"]["driver"]
     assert driver["name"] == "cyclewatch"
     rules = [rule["id"] for rule in driver["rules"]]
     assert len(set(rules)) == len(rules)
-    by_type = {}
-    for result in sarif_run["results"]:
+    by_type = {result["message"]["text"].split()[0]: result for result in sarif_run["results"]}
+    assert sorted(by_type) == ["Engine", "Trainer"]
+    for name, result in by_type.items():
         assert rules[result["ruleIndex"]] == result["ruleId"]
         assert result["level"] == "error"
         (location,) = result["locations"]
         physical = location["physicalLocation"]
-        assert physical["artifactLocation"]["uri"] == "loops.py"
+        assert physical["artifactLocation"]["uri"] == "leaky.py"
         assert physical["artifactLocation"]["uriBaseId"] in sarif_run["originalUriBaseIds"]
-        assert physical["region"]["startLine"] == {"Engine": 4, "Trainer": 10}[_type(result)]
+        assert physical["region"]["startLine"] == {"Engine": 4, "Trainer": 10}[name]
         assert result["partialFingerprints"]["cyclewatchSignature/v1"].startswith("cw1-")
-        by_type[_type(result)] = result
-    assert set(by_type) == {"Engine", "Trainer"}
     assert by_type["Engine"]["occurrenceCount"] == 2
-    assert by_type["Engine"]["properties"]["tests"] == [
-        "test_it.py::test_engine",
-        "test_it.py::test_engine_again",
-    ]
+    tests = ["test_it.py::test_engine", "test_it.py::test_engine_again"]
+    assert by_type["Engine"]["properties"]["tests"] == tests
 
 
-def test_sarif_of_a_clean_run_has_no_results(run, project):
-    run("--cyclewatch", "--cyclewatch-sarif=loops.sarif", test_it="def test_clean(): pass")
-    (sarif_run,) = json.loads((project.path / "loops.sarif").read_text())["runs"]
-    assert sarif_run["results"] == []
-
-
-def test_sarif_is_what_its_schema_says(run, project):
+def test_sarif_is_valid(run, project):
+    run("--cyclewatch", "--cyclewatch-sarif=leaks.sarif", test_it=LEAKS)
+    run("--cyclewatch", "--cyclewatch-sarif=clean.sarif", test_it=CLEAN)
+    write_sarif(grouped([UNATTRIBUTED]), project.path / "unattributed.sarif")
+    files = [project.path / f"{name}.sarif" for name in ("leaks", "clean", "unattributed")]
+    counts = [len(json.loads(file.read_text())["runs"][0]["results"]) for file in files]
+    assert counts == [2, 0, 1]
     if not SCHEMA.exists():
         pytest.skip("needs the npm packages of viewer/; scripts/bootstrap test installs them")
-    run("--cyclewatch", "--cyclewatch-sarif=loops.sarif", test_it=LEAKS)
-    run("--cyclewatch", "--cyclewatch-sarif=clean.sarif", test_it="def test_clean(): pass")
-    # A loop of no test and no known place.
-    sarif.write([NOWHERE], project.path / "nowhere.sarif")
-    files = [project.path / f"{name}.sarif" for name in ("loops", "clean", "nowhere")]
     done = subprocess.run(
         ["node", HERE / "validate_sarif.cjs", *files],
         capture_output=True,
@@ -153,22 +135,109 @@ def test_sarif_is_what_its_schema_says(run, project):
     assert done.stdout == ""
 
 
-def test_annotations_stand_at_the_users_line_once_each(run, monkeypatch):
-    monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    result = run("--cyclewatch", test_it=LEAKS)
+def test_sarif_names_a_test_file_whose_name_is_not_utf8(run, project):
+    name = os.fsdecode(b"test_\xff.py")
+    (project.path / name).write_text(f"import leaky\n{LEAK}")
+    result = run("--cyclewatch", "--cyclewatch-sarif=new.sarif", name)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert r"test_\udcff.py::test_leak" in (project.path / "new.sarif").read_text()
+
+
+@pytest.mark.parametrize(
+    ("option", "in_actions", "printed"),
+    [("auto", "true", 2), ("auto", "false", 0), ("off", "true", 0), ("on", "false", 2)],
+)
+def test_annotations_are_at_the_users_line_once_each(run, monkeypatch, option, in_actions, printed):
+    monkeypatch.setenv("GITHUB_ACTIONS", in_actions)
+    result = run("--cyclewatch", f"--cyclewatch-github={option}", test_it=LEAKS)
     commands = [line for line in result.outlines if line.startswith("::error")]
-    assert len(commands) == 2
-    engine, trainer = commands
-    assert engine.startswith("::error file=loops.py,line=4,title=Tensor cycle%3A Engine._handlers")
-    assert trainer.startswith("::error file=loops.py,line=10,title=Tensor cycle%3A Trainer.loss ->")
-    assert "%0A    cut   closure:self" in trainer
+    assert len(commands) == printed
+    if printed:
+        trainer, engine = commands
+        title = "title=Tensor cycle%3A"
+        assert engine.startswith(f"::error file=leaky.py,line=4,{title} Engine._handlers")
+        assert trainer.startswith(f"::error file=leaky.py,line=10,{title} Trainer.loss ->")
+        assert "%0A    cut   closure:self" in trainer
 
 
-def test_annotations_can_be_switched_off_and_on(run, monkeypatch):
-    monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    assert "::error" not in str(
-        run("--cyclewatch", "--cyclewatch-github=off", test_it=LEAKS).stdout
+OPTIONS = {
+    "report": ["--cyclewatch-report=out/deep"],
+    "sarif": ["--cyclewatch-sarif=out/new.sarif"],
+    "baseline": ["--cyclewatch-baseline=out/known.json", "--cyclewatch-update-baseline"],
+}
+WHAT = {"report": "the report", "sarif": "the SARIF file", "baseline": "the baseline"}
+# `out` does not exist when the run begins.
+BLOCKS = "import pathlib\ndef test_blocks():\n    pathlib.Path('out').write_text('')\n"
+
+each_file = pytest.mark.parametrize("file", OPTIONS)
+
+
+@each_file
+@pytest.mark.parametrize("obstacle", ["file", "folder", "permission"])
+def test_file_that_cannot_be_written_ends_the_run_before_it_begins(
+    run, project, monkeypatch, file, obstacle
+):
+    if obstacle == "file":
+        (project.path / "out").write_text("")
+    elif obstacle == "folder":
+        for name in ("new.sarif", "deep/cyclewatch.html", "known.json"):
+            (project.path / "out" / name).mkdir(parents=True)
+    else:
+        # Root, who may run these tests, has every permission.
+        allowed, path = os.access, str(project.path)
+        monkeypatch.setattr(writing.os, "access", lambda of, how: of != path and allowed(of, how))
+    result = run("--cyclewatch", *OPTIONS[file], test_it=CLEAN)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    (line,) = [line for line in result.errlines if line]
+    assert line.startswith("ERROR: ")
+    assert str(project.path) in line
+    assert "test session starts" not in str(result.stdout)
+
+
+@each_file
+def test_file_that_cannot_be_written_at_the_end_fails_a_run_that_passed(run, file):
+    result = run("--cyclewatch", *OPTIONS[file], test_it=BLOCKS + CLEAN)
+    result.assert_outcomes(passed=2)
+    assert result.ret == pytest.ExitCode.INTERNAL_ERROR
+    result.stdout.fnmatch_lines(
+        [
+            "*= cyclewatch =*",
+            f"{WHAT[file]} * cannot be written: *out *",
+            "cyclewatch: 0 cycles,*",
+        ]
     )
-    monkeypatch.delenv("GITHUB_ACTIONS")
-    assert "::error" not in str(run("--cyclewatch").stdout)
-    assert "::error" in str(run("--cyclewatch", "--cyclewatch-github=on").stdout)
+    assert "Traceback" not in str(result.stdout) + str(result.stderr)
+
+
+def test_other_files_are_written_and_findings_listed(run, project):
+    options = [*OPTIONS["report"], *OPTIONS["baseline"], "--cyclewatch-sarif=new.sarif"]
+    result = run("--cyclewatch", *options, test_it=BLOCKS + LEAK)
+    result.assert_outcomes(passed=1, failed=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(
+        [
+            "   1000 B  Engine._handlers*",
+            "the baseline * cannot be written: *",
+            "the report * cannot be written: *",
+            "cyclewatch: 1 cycle, 1000 B,*",
+        ]
+    )
+    assert (project.path / "new.sarif").exists()
+
+
+@each_file
+def test_full_disk_fails_a_run_that_passed_and_leaves_the_old_file(
+    run, project, monkeypatch, failing_disk, file
+):
+    run("--cyclewatch", *OPTIONS[file], apart=True, test_it=CLEAN if file != "baseline" else LEAK)
+    old = {path: path.read_bytes() for path in (project.path / "out").rglob("*") if path.is_file()}
+    assert old
+    monkeypatch.setenv("LD_PRELOAD", str(failing_disk))
+    monkeypatch.setenv("FAILING_DISK", f"write {errno.ENOSPC}")
+    result = run("--cyclewatch", *OPTIONS[file], apart=True, test_it=CLEAN)
+    assert result.ret == pytest.ExitCode.INTERNAL_ERROR
+    (line,) = [line for line in result.outlines if "cannot be written" in line]
+    assert line.startswith(f"{WHAT[file]} {project.path}/out/")
+    assert line.endswith(" cannot be written: No space left on device")
+    new = {path: path.read_bytes() for path in (project.path / "out").rglob("*") if path.is_file()}
+    assert new == old

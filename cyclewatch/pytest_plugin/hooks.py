@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The hooks around each test, in the process that runs it."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import os
+import sys
+from collections.abc import Generator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cyclewatch import TensorCycleError
+from cyclewatch.pytest_plugin import REPORT_ATTRIBUTE
+from cyclewatch.pytest_plugin.freezer import Freezer
+from cyclewatch.pytest_plugin.leak_check import LateTensorCycle, LeakCheck, TensorCycle, TestRun
+from cyclewatch.pytest_plugin.marks import allowances, mode_for
+from cyclewatch.pytest_plugin.records import NEW, Classifier, ReportedAssertions
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from cyclewatch import Watch
+    from cyclewatch.pytest_plugin.options import Settings
+    from cyclewatch.pytest_plugin.records import CycleRecord, ProcessResults
+
+# A phase's hook, as pluggy expects a wrapper.
+Phase = Generator[None, Any, Any]
+
+
+class TestHooks:
+    """Begins and ends the leak check of each phase."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        classifier: Classifier,
+        results: ProcessResults,
+        baseline_tests: Collection[str],
+    ) -> None:
+        """Touches nothing before the first test that is to be checked."""
+        self._settings = settings
+        self._results = results
+        self._baseline_tests = baseline_tests
+        self._freezer = Freezer(enabled=settings.freeze == "on")
+        self._check = LeakCheck(settings, classifier, results, self._freezer)
+        self._run: TestRun | None = None
+        self._whole_run: Watch | None = None
+        if self._freezer.frozen_by_program:
+            results.notes.append(
+                "the program had frozen objects before (gc.freeze), so nothing more was frozen; "
+                "each check collected the rest of the heap"
+            )
+
+    def pytest_itemcollected(self, item: pytest.Item) -> None:
+        """Note which tests of the baseline exist, before any is deselected."""
+        if item.nodeid in self._baseline_tests:
+            self._results.collected.append(item.nodeid)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """After the last test: check the whole heap, unfreeze, and send a worker's results."""
+        try:
+            result = yield
+            if self._freezer.is_open:
+                self._check.check_everything()
+            return result
+        finally:
+            self._freezer.close()
+            if self._whole_run is not None:
+                self._whole_run.stop()
+                self._results.reports.append(self._whole_run.report().to_json())
+            if hasattr(session.config, "workeroutput"):
+                session.config.workeroutput["cyclewatch"] = asdict(self._results)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, nextitem: pytest.Item | None) -> Phase:
+        """Check again when pytest has released the test, and before a test that is not checked."""
+        result = yield
+        run, self._run = self._run, None
+        if run is not None:
+            with self._check.start_watch() as watch:
+                clear_frames(run.exceptions)
+                run.exceptions.clear()
+                self._check.check_released(run, watch)
+            if nextitem is not None and mode_for(nextitem, self._settings.mode) == "off":
+                self._check.check_everything()
+                self._freezer.close()
+        return result
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Phase:
+        """Begin a run of the test, and check its setup. A plugin may run a test several times."""
+        self._run = self._begin(item)
+        complaint = ""
+        if self._run is not None:
+            try:
+                self._run.allowances = allowances(item)
+            except ValueError as error:
+                complaint = str(error)
+        result = yield from self._checked("setup")
+        if complaint:
+            # Only now: the setup of other plugins must have run before their teardown does.
+            pytest.fail(complaint, pytrace=False)
+        return result
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self) -> Phase:
+        """Check the test's body."""
+        if self._run is not None and self._settings.scope == "call":
+            self._freezer.begin()
+        return (yield from self._checked("call"))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self, nextitem: pytest.Item | None) -> Phase:
+        """Check the teardown, and that of the class and the module if they end here."""
+        return (yield from self._checked("teardown", nextitem))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Put the records into the report, for this process or another."""
+        run = self._run if self._run is not None and self._run.item is item else None
+        text = ""
+        if call.excinfo is not None and isinstance(call.excinfo.value, LateTensorCycle):
+            records = call.excinfo.value.records
+        elif run is not None:
+            records, run.records = run.records, []
+            text, run.text = run.text, ""
+        else:
+            return (yield)
+        for record in records:
+            value = f"{record['signature']} {record['retained_bytes']} bytes: {record['title']}"
+            item.user_properties.append((f"cyclewatch.{record['status']}", value))
+        report = yield
+        setattr(report, REPORT_ATTRIBUTE, records)
+        # Only now: pytest fetches the error of a unittest.TestCase from the item.
+        error = call.excinfo.value if call.excinfo is not None else None
+        if isinstance(error, (TensorCycle, TensorCycleError)):
+            point_at_cycle(report, records, str(error), item.config)
+        if run is not None and error is not None and not isinstance(error, TensorCycle):
+            run.raised = True
+            if text:
+                report.sections.append(("cyclewatch", text))
+            if self._settings.clear_tracebacks:
+                run.exceptions.append(error)
+        return report
+
+    def _begin(self, item: pytest.Item) -> TestRun | None:
+        mode = mode_for(item, self._settings.mode)
+        if mode == "off":
+            return None
+        forget_last_exception()
+        self._check.check_everything(only_if_due=True)
+        self._freezer.begin()
+        if self._settings.report is not None and self._whole_run is None:
+            self._whole_run = self._check.start_watch()  # older garbage is gone
+        return TestRun(item, fails=mode == "fail")
+
+    def _checked(self, when: str, nextitem: pytest.Item | None = None) -> Phase:
+        run = self._run
+        if run is None or (self._settings.scope == "call" and when != "call"):
+            return (yield)
+        run.assertions = ReportedAssertions()
+        watch = self._check.start_watch()
+        with self._check.repeated(run.item, when) as recurs:
+            try:
+                with run.assertions.listening():
+                    result = yield
+            except BaseException as error:
+                self._check.check_phase(run, when, watch, nextitem, recurs, error)
+                raise
+        self._check.check_phase(run, when, watch, nextitem, recurs, None)
+        return result
+
+
+def point_at_cycle(
+    report: pytest.TestReport, records: Sequence[CycleRecord], text: str, config: pytest.Config
+) -> None:
+    """Make the one line that describes a failure name the cycle, not this plugin."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    new = [record for record in records if record["status"] == NEW]
+    if crash is None or not new:
+        return
+    largest = max(new, key=lambda record: record["retained_bytes"])
+    # In CI, and with -vv, pytest's list of failures shows the whole message.
+    crash.message = text.partition("\n")[0]
+    # Absolute, as pytest itself has it.
+    crash.path = os.path.normpath(config.rootpath / largest["path"])
+    crash.lineno = largest["line"]
+
+
+def forget_last_exception() -> None:
+    """Drop the last failed test's exception, which pytest keeps for a post-mortem."""
+    for name in ("last_exc", "last_type", "last_value", "last_traceback"):
+        if hasattr(sys, name):
+            delattr(sys, name)
+
+
+def clear_frames(exceptions: Iterable[BaseException]) -> None:
+    """Clear the frames of `exceptions`, of their causes and contexts, and of groups' members.
+
+    A running frame is left as it is. The exceptions and the line numbers in their tracebacks stay,
+    so that they are printed as before.
+    """
+    waiting: list[BaseException | None] = list(exceptions)
+    seen: set[int] = set()
+    while waiting:
+        exception = waiting.pop()
+        if exception is None or id(exception) in seen:
+            continue
+        seen.add(id(exception))
+        traceback = exception.__traceback__
+        while traceback is not None:
+            _clear(traceback.tb_frame)
+            traceback = traceback.tb_next
+        waiting += [exception.__cause__, exception.__context__]
+        if isinstance(exception, BaseExceptionGroup):
+            waiting += exception.exceptions
+
+
+def _clear(frame: Any) -> None:
+    with contextlib.suppress(RuntimeError):
+        frame.clear()
+        if frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+            # Before 3.13, reading the locals (as pytest does) leaves a copy in the frame; reading
+            # them again updates it.
+            _ = frame.f_locals

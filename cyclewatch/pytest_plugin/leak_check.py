@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Collects garbage after a phase, after a test and after the last one, and fails tests for it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NoReturn
+
+import pytest
+
+import cyclewatch
+from cyclewatch.pytest_plugin.attribution import Survivor, Survivors, creators, ended_nodes
+from cyclewatch.pytest_plugin.marks import Allowance, allowances, mode_for
+from cyclewatch.pytest_plugin.records import (
+    Classifier,
+    CycleRecord,
+    ProcessResults,
+    ReportedAssertions,
+    uncounted,
+)
+from cyclewatch.watches import issue_warning
+from cyclewatch.wording import failure_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from cyclewatch import Finding, Watch
+    from cyclewatch.pytest_plugin.freezer import Freezer
+    from cyclewatch.pytest_plugin.options import Settings
+
+REPORT_NAME = "cyclewatch.html"  # in the folder of --cyclewatch-report
+
+
+class TensorCycle(pytest.fail.Exception):  # type: ignore[misc, name-defined]
+    """Fails a phase; its text is the cards. Internal: users never catch it."""
+
+    def __init__(self, text: str) -> None:
+        """`text` is all that is shown: a traceback would only lead into the plugin."""
+        super().__init__(text, pytrace=False)
+
+
+class LateTensorCycle(TensorCycle):
+    """Fails a test that has been reported already."""
+
+    def __init__(self, text: str, records: list[CycleRecord]) -> None:
+        """`records` go into the report."""
+        super().__init__(text)
+        self.records = records
+
+
+@dataclass
+class TestRun:
+    """One run of one test, from its setup until pytest has released it."""
+
+    item: pytest.Item
+    # Whether a new cycle fails the test; otherwise it is only a warning.
+    fails: bool
+    allowances: list[Allowance] = field(default_factory=list)
+    # Something else than a cycle failed the test, or skipped it.
+    raised: bool = False
+    # Those whose frames are to be cleared.
+    exceptions: list[BaseException] = field(default_factory=list)
+    # Of the current phase.
+    assertions: ReportedAssertions = field(default_factory=ReportedAssertions)
+    # What was found, until the report of the phase takes it; `text` describes the new cycles.
+    records: list[CycleRecord] = field(default_factory=list)
+    text: str = ""
+
+
+class LeakCheck:
+    """Collects, attributes the findings to tests and reports them."""
+
+    def __init__(
+        self, settings: Settings, classifier: Classifier, results: ProcessResults, freezer: Freezer
+    ) -> None:
+        """`freezer` is begun and closed by the caller."""
+        self._settings = settings
+        self._classifier = classifier
+        self._results = results
+        self._freezer = freezer
+        self._survivors = Survivors()
+
+    def start_watch(self) -> Watch:
+        """A silent watch with the run's options."""
+        # The budget is unlimited: nothing may be left out.
+        return cyclewatch.watch(
+            devices=self._settings.devices, min_bytes=self._settings.min_bytes, budget=1.0
+        )
+
+    @contextmanager
+    def repeated(self, item: pytest.Item, when: str) -> Iterator[Callable[[Finding], bool]]:
+        """Make ``item.runtest()`` run the body as often as --cyclewatch-repeat says.
+
+        Yields a function that returns whether at least two of the runs created a cycle. A doctest
+        runs once, because its names are gone after the first run.
+        """
+        times = self._settings.repeat
+        if when != "call" or times == 1 or isinstance(item, pytest.DoctestItem):
+            yield lambda _: True
+            return
+        runs_with: Counter[str] = Counter()
+        original = item.runtest
+
+        def runtest() -> None:
+            for _ in range(times):
+                with self.start_watch() as watch:
+                    original()
+                    self._freezer.collect()
+                runs_with.update(finding.signature for finding in watch.report().findings)
+
+        # On the object, so that captured output, fixtures and time limits apply as for one run.
+        item.runtest = runtest  # type: ignore[method-assign]
+        try:
+            yield lambda finding: runs_with[finding.signature] > 1
+        finally:
+            del item.runtest
+
+    def check_phase(
+        self,
+        run: TestRun,
+        when: str,
+        watch: Watch,
+        nextitem: pytest.Item | None,
+        recurs: Callable[[Finding], bool],
+        error: BaseException | None,
+    ) -> None:
+        """Find the cycles that the phase left. Raises TensorCycle if they fail the test.
+
+        If the phase itself raised `error`, nothing is raised, and the text goes beside that error.
+        """
+        if when == "teardown" and isinstance(run.item, pytest.Function):
+            # The values of fixtures that were torn down; pytest drops them next.
+            run.item.funcargs.clear()
+        ended = ended_nodes(run.item, nextitem) if when == "teardown" else set()
+        findings, freed = self._collect(watch, run.item, ended)
+        self._survivors.record(run.item, when)
+        own = []
+        for finding in findings:
+            tests = creators(finding, freed) or {run.item: when}
+            is_own = tests.pop(run.item, None) is not None and recurs(finding)
+            if is_own:
+                own.append(finding)
+            self._fail_creators(tests, finding, counted=is_own)
+        asserted = is_failed_assertion(error, run.item)
+        new, run.records = self._classifier.classify(
+            own,
+            run.item,
+            run.allowances,
+            is_expected=lambda finding: not asserted and run.assertions.cover(finding),
+        )
+        unreported = [finding for finding in new if not run.assertions.cover(finding)]
+        if not unreported:
+            return
+        run.text = self._text(unreported)
+        if error is None and run.fails:
+            raise TensorCycle(run.text)
+        if error is None:
+            self._warn(unreported, run.text)
+
+    def check_released(self, run: TestRun, watch: Watch) -> None:
+        """Find what became garbage only when pytest released the test."""
+        findings, _ = self._collect(watch, run.item, set())
+        self._survivors.record(run.item, "teardown")
+        if self._settings.scope == "call":
+            return
+        if run.raised:
+            # The test has failed, or was skipped; its exception kept these alive.
+            _, records = self._classifier.classify(findings, run.item, run.allowances)
+            self._results.records += records
+            return
+        if findings:
+            self._report_late(run.item, "teardown", findings)
+
+    def check_everything(self, *, only_if_due: bool = False) -> None:
+        """Find the garbage that is older than the last test, in the whole heap."""
+        if only_if_due and not self._survivors.should_check_everything:
+            return
+        survivors = self._survivors.alive()
+        with self.start_watch() as watch:
+            self._freezer.collect_everything()
+        self._survivors.reset()
+        freed = [each for each in survivors if each.owner() is None]
+        for finding in watch.report().findings:
+            tests = creators(finding, freed)
+            self._fail_creators(tests, finding)
+            if not tests:
+                _, records = self._classifier.classify([finding], None)
+                self._results.records += records
+
+    def _collect(
+        self, watch: Watch, item: pytest.Item, ended: set[object]
+    ) -> tuple[list[Finding], list[Survivor]]:
+        # The findings of `watch`, and the survivors of earlier tests that were freed with them.
+        _ = watch.stats  # adds our entry to gc.callbacks again if the test removed it
+        fixtures_survive = self._survivors.reassign_fixtures(ended, item)
+        survivors = self._survivors.alive()
+        older = self._freezer.collect()
+        if fixtures_survive and not older:
+            self._freezer.collect_everything()
+            older = True
+        watch.stop()
+        for reason, count in watch.stats.skipped.items():
+            self._results.notes.append(f"{item.nodeid}: {reason} ({count})")
+        freed = [each for each in survivors if each.owner() is None] if older else []
+        return watch.report().findings, freed
+
+    def _warn(self, new: Sequence[Finding], text: str) -> None:
+        for finding in new:
+            try:
+                issue_warning(finding, None)
+            except cyclewatch.TensorCycleWarning:
+                raise TensorCycle(text) from None  # warnings are errors in this run
+
+    def _fail_creators(
+        self, tests: dict[pytest.Item, str], finding: Finding, *, counted: bool = False
+    ) -> None:
+        # Equal cycles of several tests are one finding: each test fails, the first is counted.
+        for item, when in tests.items():
+            self._report_late(item, when, [finding], counted=counted)
+            counted = True
+
+    def _report_late(
+        self, item: pytest.Item, when: str, findings: list[Finding], *, counted: bool = False
+    ) -> None:
+        new, records = self._classifier.classify(findings, item, allowances(item))
+        if counted:
+            records = [uncounted(record) for record in records]
+        if new and mode_for(item, self._settings.mode) == "fail":
+            ended = f"Found after the test: created in its {when}, garbage later."
+            self._fail_late(item, f"{self._text(new)}\n\n{ended}", records)
+        else:
+            self._results.records += records
+
+    def _fail_late(self, item: pytest.Item, text: str, records: list[CycleRecord]) -> None:
+        # Fails a test that has been reported already by one more report, of its teardown.
+        def fail() -> NoReturn:
+            raise LateTensorCycle(text, records)
+
+        call = pytest.CallInfo.from_call(fail, when="teardown")
+        report = item.ihook.pytest_runtest_makereport(item=item, call=call)
+        if not hasattr(item.config, "workeroutput"):
+            item.ihook.pytest_runtest_logreport(report=report)
+            return
+        # A worker of xdist accepts only reports of the test that it runs.
+        data = item.config.hook.pytest_report_to_serializable(config=item.config, report=report)
+        self._results.late_reports.append(data)
+
+    def _text(self, new: Sequence[Finding]) -> str:
+        folder = self._settings.report
+        return failure_text(new, str(folder / REPORT_NAME) if folder is not None else None)
+
+
+def is_failed_assertion(error: BaseException | None, item: pytest.Item) -> bool:
+    """Whether ``assert_no_tensor_cycles()`` is what failed the phase.
+
+    `error` is what the phase raised. A ``unittest.TestCase`` raises nothing: pytest stores its
+    errors on the item until the report is made.
+    """
+    stored = [each.value for each in getattr(item, "_excinfo", None) or ()]
+    return any(isinstance(each, cyclewatch.TensorCycleError) for each in (error, *stored))

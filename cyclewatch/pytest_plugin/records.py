@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings as plain data with their status: new, known, allowed, expected.
+
+The data is plain because xdist sends it between processes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from cyclewatch._native import clean_text
+from cyclewatch.assertions import listeners
+from cyclewatch.wording import reached_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    import pytest
+
+    from cyclewatch import Finding
+    from cyclewatch.pytest_plugin.baseline import Baseline
+    from cyclewatch.pytest_plugin.marks import Allowance
+
+# The status of a record, besides those that a finding itself can have. Only NEW fails a test.
+NEW = "new"
+KNOWN = "known"
+ALLOWED = "allowed"
+EXPECTED = "expected"  # the test caught the error of an assertion that reported the finding
+
+_EXPECTED_REASON = "the test caught the error of assert_no_tensor_cycles()"
+
+
+class CycleRecord(TypedDict):
+    """One finding in one phase of one test."""
+
+    signature: str
+    title: str
+    pattern: str
+    headline: str
+    card: str
+    # With the bytes shared with other findings; attributed bytes count each storage once.
+    retained_bytes: int
+    attributed_bytes: int
+    occurrences: int
+    # The occurrences by signature: a finding that merges several classes has several.
+    signatures: dict[str, int]
+    status: str
+    reason: str
+    # The test; empty if it is unknown.
+    nodeid: str
+    # Where to look: the reference to cut if that is the user's code, else the test.
+    path: str
+    line: int
+
+
+def uncounted(record: CycleRecord) -> CycleRecord:
+    """`record` for one more test that has to answer for it: another record has the numbers."""
+    copy = record.copy()
+    copy["retained_bytes"] = copy["attributed_bytes"] = copy["occurrences"] = 0
+    copy["signatures"] = {}
+    return copy
+
+
+@dataclass
+class RecordGroup:
+    """Equal records: those of one signature and one status."""
+
+    records: list[CycleRecord] = field(default_factory=list)
+
+    @property
+    def largest(self) -> CycleRecord:
+        """The record to show for all of them."""
+        return max(self.records, key=lambda record: record["retained_bytes"])
+
+    @property
+    def tests(self) -> list[str]:
+        """The tests that created the cycle, sorted."""
+        return sorted({record["nodeid"] for record in self.records if record["nodeid"]})
+
+    @property
+    def retained_bytes(self) -> int:
+        """Bytes shared with other findings included."""
+        return sum(record["retained_bytes"] for record in self.records)
+
+    @property
+    def occurrences(self) -> int:
+        """How often the cycle was created."""
+        return sum(record["occurrences"] for record in self.records)
+
+
+def grouped(records: Iterable[CycleRecord]) -> list[RecordGroup]:
+    """`records` in groups, the largest first."""
+    groups: dict[tuple[str, str], RecordGroup] = {}
+    for record in records:
+        key = (record["signature"], record["status"])
+        groups.setdefault(key, RecordGroup()).records.append(record)
+    return sorted(groups.values(), key=lambda group: group.retained_bytes, reverse=True)
+
+
+@dataclass
+class ProcessResults:
+    """What a process has found that none of its test reports carries; workers send it."""
+
+    records: list[CycleRecord] = field(default_factory=list)
+    # Reports of tests that were reported before, as pytest serializes them.
+    late_reports: list[dict[str, Any]] = field(default_factory=list)
+    # Lines for the summary.
+    notes: list[str] = field(default_factory=list)
+    # The tests of the baseline that were collected, whether or not they ran.
+    collected: list[str] = field(default_factory=list)
+    # For --cyclewatch-report, as JSON.
+    reports: list[str] = field(default_factory=list)
+
+    def add(self, other: ProcessResults) -> None:
+        """Append the results of another process."""
+        self.records += other.records
+        self.notes += other.notes
+        self.collected += other.collected
+        self.reports += other.reports
+
+
+class ReportedAssertions:
+    """The cycles for which ``assert_no_tensor_cycles()`` raised in one phase."""
+
+    def __init__(self) -> None:
+        """Nothing yet."""
+        self._occurrences: Counter[str] = Counter()
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Record every error that an assertion raises, on any thread."""
+        listeners.append(self._add)
+        try:
+            yield
+        finally:
+            listeners.remove(self._add)
+
+    def cover(self, finding: Finding) -> bool:
+        """Whether assertions reported all occurrences of `finding`."""
+        counts = _occurrences_by_signature(finding)
+        return all(self._occurrences[signature] >= count for signature, count in counts.items())
+
+    def _add(self, findings: Sequence[Finding]) -> None:
+        for finding in findings:
+            self._occurrences.update(_occurrences_by_signature(finding))
+
+
+class Classifier:
+    """Gives each finding its status, by the baseline, the assertions and the marks."""
+
+    def __init__(self, baseline: Baseline | None, root: Path) -> None:
+        """`root` is the folder that paths are relative to."""
+        self._entries = baseline.entries if baseline is not None else {}
+        self._root = root
+
+    def classify(
+        self,
+        findings: Sequence[Finding],
+        item: pytest.Item | None,
+        allowances: Sequence[Allowance] = (),
+        is_expected: Callable[[Finding], bool] = lambda _: False,
+    ) -> tuple[list[Finding], list[CycleRecord]]:
+        """The new ones among `findings`, and a record of each finding."""
+        statuses: dict[str, tuple[str, str]] = {}
+        unsettled: list[Finding] = []
+        for finding in findings:
+            known = [self._entries[each] for each in finding.signatures if each in self._entries]
+            if finding.standing != NEW:
+                statuses[finding.signature] = (finding.standing, finding.standing_reason)
+            elif known:
+                statuses[finding.signature] = (KNOWN, known[0].reason)
+            elif is_expected(finding):
+                statuses[finding.signature] = (EXPECTED, _EXPECTED_REASON)
+            else:
+                unsettled.append(finding)
+        for allowance in allowances:
+            for finding in allowance.allowed(unsettled):
+                statuses.setdefault(finding.signature, (ALLOWED, allowance.reason))
+        new = [finding for finding in unsettled if finding.signature not in statuses]
+        records = [
+            self._record(finding, *statuses.get(finding.signature, (NEW, "")), item)
+            for finding in findings
+        ]
+        return new, records
+
+    def _record(
+        self, finding: Finding, status: str, reason: str, item: pytest.Item | None
+    ) -> CycleRecord:
+        path, line = self._location(finding, item)
+        return CycleRecord(
+            signature=finding.signature,
+            # A class can have any name, and names are printed on terminals and in annotations.
+            title=clean_text(finding.title),
+            pattern=finding.pattern,
+            headline=clean_text(finding.headline),
+            card=finding.to_text(),
+            retained_bytes=reached_bytes(finding),
+            attributed_bytes=finding.attributed_bytes,
+            occurrences=finding.occurrences,
+            signatures=_occurrences_by_signature(finding),
+            status=status,
+            reason=reason,
+            nodeid=item.nodeid if item is not None else "",
+            path=path,
+            line=line,
+        )
+
+    def _location(self, finding: Finding, item: pytest.Item | None) -> tuple[str, int]:
+        for reference in [*finding.cuts, *finding.alternatives, *finding.loop]:
+            name, _, line = (reference.location or "").rpartition(":")
+            path = Path(name)
+            is_users = path.is_relative_to(self._root) and not (
+                {"site-packages", "dist-packages"} & set(path.parts)
+            )
+            if name and line.isdigit() and is_users:
+                return path.relative_to(self._root).as_posix(), int(line)
+        if item is None:
+            return "", 0
+        file, number, _ = item.location
+        return Path(file).as_posix(), (number or 0) + 1
+
+
+def _occurrences_by_signature(finding: Finding) -> dict[str, int]:
+    counts = {variant.signature: variant.occurrences for variant in finding.variants}
+    return counts or {finding.signature: finding.occurrences}
