@@ -28,9 +28,6 @@ function(cyclewatch_add_python_targets executable suffix)
     set(module _native${suffix})
     add_library(${module} MODULE ${bindings})
     target_link_libraries(${module} PRIVATE ${runtime} cyclewatch_graphviz pybind11::headers)
-    # pybind11 asserts that no error is pending where it throws one for want of memory. Its check of
-    # who holds the GIL stays.
-    target_compile_definitions(${module} PRIVATE NDEBUG)
     if(CYCLEWATCH_BUILD_TESTS)
         target_compile_definitions(${module} PRIVATE PYBIND11_ASSERT_GIL_HELD_INCREF_DECREF)
     endif()

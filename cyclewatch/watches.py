@@ -271,7 +271,6 @@ def start(
         raise ValueError(f"capture_values is True or False, not {capture_values!r}")
     read_configuration()
     return Watch(
-        # By position: for keywords, pybind11 crashes where there is no memory.
         _native.start_watch(
             _words(devices, "devices"),
             _known_formats(formats or []),

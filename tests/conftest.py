@@ -139,13 +139,13 @@ def backwards_clock():
 
 @pytest.fixture(scope="session")
 def failing_allocator():
-    """Path of a library to preload: allocations of C++ can be made to fail then."""
+    """Path of a library to preload: allocations of C++ or CPython can be made to fail then."""
     return built_library("libfailing_allocator.so")
 
 
 @pytest.fixture(scope="session")
 def failing_disk():
-    """Path of a library to preload: a call in writing a report fails as FAILING_DISK says then."""
+    """Path of a library to preload: while FAILING_DISK is set, the disk is full for reports."""
     return built_library("libfailing_disk.so")
 
 

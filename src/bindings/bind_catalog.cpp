@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/bind_catalog.h"
-
 #include <pybind11/stl.h>
 
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "bindings/bind.h"
 #include "bindings/locked.h"
 #include "bindings/values.h"
 #include "catalog/rules.h"

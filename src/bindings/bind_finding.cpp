@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/bind_finding.h"
-
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -10,7 +8,7 @@
 #include <string_view>
 
 #include "base/byte_size.h"
-#include "bindings/defaults.h"
+#include "bindings/bind.h"
 #include "bindings/values.h"
 #include "model/finding.h"
 #include "model/mistake.h"
@@ -299,8 +297,8 @@ void bind_finding(py::module_& module) {
             [](const Finding& self, std::size_t rank, std::size_t width) {
                 return render::render_card(self, rank, width);
             },
-            with_default("rank", 1, "1"),
-            with_default("width", render::kUsualWidth, "100"),
+            py::arg("rank") = 1,
+            py::arg("width") = render::kUsualWidth,
             "The card of this finding: at most 25 lines of `width` columns.")
         .def("__repr__", [](const Finding& self) {
             return "<Finding " + self.signature + ": " + quoted(self.title) + ", " +

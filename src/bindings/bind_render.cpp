@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/bind_render.h"
-
 #include <pybind11/stl.h>
 
 #include <cerrno>
@@ -14,9 +12,7 @@
 
 #include "base/byte_size.h"
 #include "base/result.h"
-#include "bindings/defaults.h"
-#include "bindings/errors.h"
-#include "bindings/static_function.h"
+#include "bindings/bind.h"
 #include "model/report.h"
 #include "render/labels.h"
 #include "render/renderer.h"
@@ -88,6 +84,18 @@ void save(const model::Report& report, const py::object& path) {
     write_or_raise(path, contents, watch::Existing::replace_or_write_into, watch::Readers::umask);
 }
 
+[[noreturn]] void raise_report_format_error(const std::string& message) {
+    const py::object error_class =
+        py::module_::import("cyclewatch.errors").attr("ReportFormatError");
+    // The name of the file need not be valid text.
+    const auto text = py::reinterpret_steal<py::object>(
+        PyUnicode_DecodeUTF8(message.data(), static_cast<Py_ssize_t>(message.size()), "replace"));
+    if (text) {
+        PyErr_SetObject(error_class.ptr(), text.ptr());
+    }
+    throw py::error_already_set();
+}
+
 std::shared_ptr<model::Report> parsed(std::string_view contents, const std::string& name) {
     base::Result<model::Report> report = [&] {
         const py::gil_scoped_release unlocked;
@@ -135,7 +143,7 @@ void bind_render(py::module_& module, ReportClass& report_class) {
         [](const model::Report& self, std::size_t width) {
             return render::render_text(self, width);
         },
-        with_default("width", render::kUsualWidth, "100"),
+        py::arg("width") = render::kUsualWidth,
         "The cards of all findings, for a terminal of `width` columns.");
     add("to_json", Format::json, "The machine format; docs/formats/report_json.md describes it.");
     add("to_dot", Format::dot, "The loops in Graphviz's language. RuntimeError if Graphviz fails.");
@@ -147,13 +155,13 @@ void bind_render(py::module_& module, ReportClass& report_class) {
                      "Writes the report in the format that the suffix of `path` says: .txt, "
                      ".json, .dot, .svg or .html. An existing file is replaced in one step. "
                      "ValueError for another suffix, OSError if it cannot be written.");
-    define_static(report_class,
-                  "load",
-                  &load,
-                  py::arg("path"),
-                  "Reads a report from a .json file, or the JSON inside an .html report. "
-                  "ReportFormatError says what is wrong with the file and where; OSError if it "
-                  "cannot be read.");
+    report_class.def_static(
+        "load",
+        &load,
+        py::arg("path"),
+        "Reads a report from a .json file, or the JSON inside an .html report. "
+        "ReportFormatError says what is wrong with the file and where; OSError if it "
+        "cannot be read.");
     module.def(
         "load_report",
         [](const py::bytes& contents, const std::string& name) {
@@ -174,7 +182,7 @@ void bind_render(py::module_& module, ReportClass& report_class) {
         py::arg("contents"),
         py::kw_only(),
         py::arg("replace"),
-        with_default("owner_only", false, "False"),
+        py::arg("owner_only") = false,
         "Writes the file in one step: a reader sees the old one or the new one, never half. "
         "FileExistsError if something stands there and `replace` is false; any other OSError if "
         "it cannot be written. A symbolic link is replaced, not followed. Who may read it is for "

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/bind_report.h"
-
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -14,9 +12,7 @@
 #include <vector>
 
 #include "base/byte_size.h"
-#include "bindings/bind_finding.h"
-#include "bindings/bind_render.h"
-#include "bindings/static_function.h"
+#include "bindings/bind.h"
 #include "bindings/values.h"
 #include "render/labels.h"
 #include "report/merge_reports.h"
@@ -323,14 +319,14 @@ void bind_report(py::module_& module) {
                    ": " + std::to_string(self.findings.size()) + " findings, " +
                    base::format_bytes(self.held_bytes) + ">";
         });
-    define_static(added,
-                  "merge",
-                  &merged,
-                  py::arg("reports"),
-                  "One report of several: findings of equal signature become one, with a sighting "
-                  "for each process. A process that is in several of them is counted once, in its "
-                  "latest state. ValueError if there is no report, or if merged reports overlap so "
-                  "that this cannot be done.");
+    added.def_static(
+        "merge",
+        &merged,
+        py::arg("reports"),
+        "One report of several: findings of equal signature become one, with a sighting "
+        "for each process. A process that is in several of them is counted once, in its "
+        "latest state. ValueError if there is no report, or if merged reports overlap so "
+        "that this cannot be done.");
     bind_render(module, added);
 }
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/bind_watch.h"
-
 #include <pybind11/stl.h>
 
 #include <memory>
@@ -9,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/defaults.h"
-#include "bindings/instances.h"
+#include "bindings/bind.h"
 #include "bindings/locked.h"
 #include "device/device_selection.h"
 #include "python/dying_threads.h"
@@ -164,8 +161,7 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
 }
 
 void bind_native_watch(py::module_& module) {
-    py::class_<NativeWatch> added(module, "NativeWatch", "One watch; stays readable after stop().");
-    survive_without_memory(added)
+    py::class_<NativeWatch>(module, "NativeWatch", "One watch; stays readable after stop().")
         .def_property_readonly(
             "active",
             py::cpp_function(
@@ -206,7 +202,7 @@ void bind_native_watch(py::module_& module) {
             "flush",
             [](const NativeWatch& self, double seconds) { self.watch->flush(seconds); },
             Locked(),
-            with_default("seconds", 10.0, "10.0"),
+            py::arg("seconds") = 10.0,
             "Waits until the report file is on disk.")
         .def(
             "report_paths",

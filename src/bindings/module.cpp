@@ -2,17 +2,12 @@
 // The extension module's surface; each bind_* adds one topic.
 #include <pybind11/pybind11.h>
 
-#include <exception>
 #include <string>
-#include <utility>
 
-#include "bindings/bind_catalog.h"
+#include "bindings/bind.h"
 #include "bindings/bind_program.h"
-#include "bindings/bind_report.h"
-#include "bindings/bind_watch.h"
 #include "bindings/forks.h"
 #include "compat/features.h"
-#include "python/layout_check.h"
 
 namespace {
 
@@ -21,14 +16,6 @@ namespace {
 // importing thread holds it.
 bool in_subinterpreter() {
     return PyInterpreterState_Get() != PyInterpreterState_Main();
-}
-
-// pybind11 has errors of its own for what the interpreter had no memory for: the MemoryError, which
-// is pending, is the truth. Others are left to it.
-void keep_memory_error(std::exception_ptr error) {
-    if (PyErr_Occurred() == nullptr || PyErr_ExceptionMatches(PyExc_MemoryError) == 0) {
-        std::rethrow_exception(std::move(error));
-    }
 }
 
 // Null if this interpreter may have the module. Where threads run without a GIL and the collector
@@ -69,48 +56,19 @@ void refuse_to_pickle(pybind11::module_& module) {
     }
 }
 
-// While it lives, the module has no __spec__. For the error that an attribute is missing, as those
-// are that pybind11 is about to add, CPython from 3.13 on asks the spec where the module is from.
-// That runs Python, and with it the program's signal handlers, and pybind11 drops what they raise.
-class WithoutSpec {
-  public:
-    explicit WithoutSpec(const pybind11::module_& module)
-        : names_(module.attr("__dict__")), spec_(names_.attr("pop")(kSpec, pybind11::none())) {}
-    WithoutSpec(const WithoutSpec&) = delete;
-    WithoutSpec& operator=(const WithoutSpec&) = delete;
-    ~WithoutSpec() {
-        if (PyDict_SetItemString(names_.ptr(), kSpec, spec_.ptr()) != 0) {
-            PyErr_Clear();  // no memory
-        }
-    }
-
-  private:
-    static constexpr const char* kSpec = "__spec__";
-    const pybind11::dict names_;
-    const pybind11::object spec_;
-};
-
 }  // namespace
 
 // Of another name than what the interpreter imports: PyInit__native() asks first. Python takes the
 // module's name from its spec.
 PYBIND11_MODULE(_native_if_supported, module, pybind11::mod_gil_not_used()) {
-    const WithoutSpec without_spec(module);
     module.doc() = "The native part of cyclewatch. Use the package cyclewatch instead.";
     module.attr("__version__") = CYCLEWATCH_VERSION;
     cyclewatch::bindings::free_locks_in_children();
-    pybind11::register_local_exception_translator(keep_memory_error);
     cyclewatch::bindings::bind_catalog(module);
     cyclewatch::bindings::bind_report(module);
     cyclewatch::bindings::bind_watch(module);
     cyclewatch::bindings::bind_program(module);
     refuse_to_pickle(module);
-    if (!cyclewatch::python::prepare_layout_check()) {
-        if (PyErr_ExceptionMatches(PyExc_MemoryError) == 0) {
-            throw pybind11::error_already_set();
-        }
-        PyErr_Clear();  // the first watch tries again
-    }
 }
 
 extern "C" PYBIND11_EXPORT PyObject* PyInit__native() {

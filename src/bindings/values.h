@@ -11,8 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "bindings/instances.h"
-
 namespace cyclewatch::bindings {
 
 namespace py = pybind11;
@@ -35,11 +33,11 @@ inline py::object step_or_none(std::int64_t step) {
     return step < 0 ? py::object(py::none()) : py::object(py::int_(step));
 }
 
-// The classes belong to the package; that the module is native is nobody's business.
+// Hides `_native` in `__module__`.
 template <typename Class>
 Class& of_package(Class& added) {
     added.attr("__module__") = "cyclewatch";
-    return survive_without_memory(added);
+    return added;
 }
 
 inline std::string quoted(const std::string& text) {

@@ -4,15 +4,15 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/json_value.h"
 #include "catalog/words.h"
 
 namespace cyclewatch::catalog {
 namespace {
 
-using base::JsonValue;
+using nlohmann::json;
 using Keys = std::initializer_list<std::string_view>;
 
 std::string listed(Keys words) {
@@ -31,12 +31,13 @@ struct Problem {
 // One table of the file, and how to name it to the user.
 class Table {
   public:
-    Table(const JsonValue& value, std::string name) : value_(value), name_(std::move(name)) {
-        if (value_.as<JsonValue::Object>() == nullptr) {
+    Table(const json& value, std::string name) : value_(value), name_(std::move(name)) {
+        if (!value_.is_object()) {
             throw Problem{name_ + " is not a table; write it as key = value lines"};
         }
     }
 
+    [[nodiscard]] auto members() const { return value_.items(); }
     void allow_only(Keys keys) const {
         for (const auto& [key, value] : members()) {
             if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
@@ -44,23 +45,22 @@ class Table {
             }
         }
     }
-    [[nodiscard]] const JsonValue::Object& members() const {
-        return *value_.as<JsonValue::Object>();
-    }
     // Null if the table has no such key.
-    [[nodiscard]] const JsonValue* find(const char* key) const { return value_.find(key); }
+    [[nodiscard]] const json* find(const char* key) const {
+        const auto found = value_.find(key);
+        return found != value_.end() ? &*found : nullptr;
+    }
     [[nodiscard]] std::string sub(const std::string& key) const { return name_ + "." + key; }
 
     [[nodiscard]] std::string text(const char* key, std::string missing = {}) const {
-        const JsonValue* const value = find(key);
+        const json* const value = find(key);
         if (value == nullptr) {
             return missing;
         }
-        const auto* const words = value->as<std::string>();
-        if (words == nullptr) {
+        if (!value->is_string()) {
             throw Problem{sub(key) + " is not a text; put it in quotes"};
         }
-        return *words;
+        return value->get<std::string>();
     }
     [[nodiscard]] std::string required(const char* key) const {
         std::string value = text(key);
@@ -69,26 +69,24 @@ class Table {
         }
         return value;
     }
-    [[nodiscard]] const JsonValue::List& list(const char* key) const {
-        static const JsonValue::List none;
-        const JsonValue* const value = find(key);
+    [[nodiscard]] const json& list(const char* key) const {
+        static const json none = json::array();
+        const json* const value = find(key);
         if (value == nullptr) {
             return none;
         }
-        const auto* const items = value->as<JsonValue::List>();
-        if (items == nullptr) {
+        if (!value->is_array()) {
             throw Problem{sub(key) + " is not a list; write it in square brackets"};
         }
-        return *items;
+        return *value;
     }
     [[nodiscard]] std::vector<std::string> texts(const char* key) const {
         std::vector<std::string> values;
-        for (const JsonValue& value : list(key)) {
-            const auto* const text = value.as<std::string>();
-            if (text == nullptr) {
+        for (const json& value : list(key)) {
+            if (!value.is_string()) {
                 throw Problem{sub(key) + " holds what is not a text; put each entry in quotes"};
             }
-            values.push_back(*text);
+            values.push_back(value.get<std::string>());
         }
         return values;
     }
@@ -103,11 +101,11 @@ class Table {
     }
 
   private:
-    const JsonValue& value_;
+    const json& value_;
     std::string name_;
 };
 
-Step read_step(const JsonValue& value, std::string name) {
+Step read_step(const json& value, std::string name) {
     const Table table(value, std::move(name));
     table.allow_only({"holder", "label", "target"});
     Step step;
@@ -117,7 +115,7 @@ Step read_step(const JsonValue& value, std::string name) {
     return step;
 }
 
-Library read_library(const JsonValue& value, std::string name) {
+Library read_library(const json& value, std::string name) {
     const Table table(value, std::move(name));
     table.allow_only({"package", "versions"});
     Library library;
@@ -132,7 +130,7 @@ Library read_library(const JsonValue& value, std::string name) {
     return library;
 }
 
-Pattern read_pattern(const JsonValue& value, std::string name) {
+Pattern read_pattern(const json& value, std::string name) {
     const Table table(value, std::move(name));
     table.allow_only({"id",
                       "title",
@@ -165,18 +163,18 @@ Pattern read_pattern(const JsonValue& value, std::string name) {
         }
         pattern.benign = true;
     }
-    if (const JsonValue* const library = table.find("library")) {
+    if (const json* const library = table.find("library")) {
         pattern.library = read_library(*library, table.sub("library"));
     }
     std::size_t number = 0;
-    for (const JsonValue& step : table.list("steps")) {
+    for (const json& step : table.list("steps")) {
         pattern.steps.push_back(
             read_step(step, table.sub("steps") + "[" + std::to_string(number++) + "]"));
     }
-    if (const JsonValue* const suggests = table.find("suggests")) {
+    if (const json* const suggests = table.find("suggests")) {
         pattern.suggests = read_step(*suggests, table.sub("suggests"));
     }
-    if (const JsonValue* const variants = table.find("variants")) {
+    if (const json* const variants = table.find("variants")) {
         for (const auto& [key, words] : Table(*variants, table.sub("variants")).members()) {
             const Table variant(words, table.sub("variants." + key));
             variant.allow_only({"explanation", "advice"});
@@ -191,7 +189,7 @@ bool contains(const std::vector<std::string>& words, const std::string& word) {
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-Suppression read_suppression(const JsonValue& value, std::string name) {
+Suppression read_suppression(const json& value, std::string name) {
     const Table table(value, std::move(name));
     table.allow_only({"signature", "pattern", "reason"});
     Suppression suppression;
@@ -210,13 +208,13 @@ class Reader {
     }
 
     Contents run(std::string_view text) {
-        const JsonValue document = base::parse_json(text).value;
+        const json document = json::parse(text, nullptr, /*allow_exceptions=*/false);
         try {
             const Table table(document, "the file");
-            each(table, "pattern", [this](const JsonValue& value, const std::string& name) {
+            each(table, "pattern", [this](const json& value, const std::string& name) {
                 add_pattern(value, name);
             });
-            each(table, "ignore", [this](const JsonValue& value, const std::string& name) {
+            each(table, "ignore", [this](const json& value, const std::string& name) {
                 add_suppression(value, name);
             });
         } catch (const Problem& problem) {
@@ -229,7 +227,7 @@ class Reader {
     // A mistake in one table costs that table, not its neighbours.
     void each(const Table& table, const char* key, auto&& add) {
         std::size_t number = 0;
-        for (const JsonValue& value : table.list(key)) {
+        for (const json& value : table.list(key)) {
             try {
                 add(value, std::string(key) + "[" + std::to_string(number++) + "]");
             } catch (const Problem& problem) {
@@ -238,7 +236,7 @@ class Reader {
         }
     }
 
-    void add_pattern(const JsonValue& value, const std::string& name) {
+    void add_pattern(const json& value, const std::string& name) {
         Pattern pattern = read_pattern(value, name);
         if (contains(ids_, pattern.id)) {
             throw Problem{name + ".id = \"" + pattern.id + "\" is taken; choose another"};
@@ -255,7 +253,7 @@ class Reader {
         contents_.patterns.push_back(std::move(pattern));
     }
 
-    void add_suppression(const JsonValue& value, const std::string& name) {
+    void add_suppression(const json& value, const std::string& name) {
         Suppression suppression = read_suppression(value, name);
         if (const std::string problem = problem_of(suppression, ids_); !problem.empty()) {
             throw Problem{name + ": " + problem};

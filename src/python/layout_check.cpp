@@ -80,21 +80,19 @@ constexpr std::array<const char*, 14> kSampleNames = {"Sample",
                                                       "inner",
                                                       "delegating"};
 
-// kSamples, compiled; null until then. Kept for good. Guarded by the GIL.
-PyObject* samples_code = nullptr;
-
 // The samples by name, in a namespace that goes at scope end.
 class Samples {
   public:
     // Throws std::bad_alloc where there is no memory for them, and Interrupted where something else
     // was raised that is not theirs: that proves nothing.
     Samples() : names_(steal(PyDict_New())) {
-        if (!names_ || !prepare_layout_check() ||
+        const OwnedRef code = steal(Py_CompileString(kSamples, "<string>", Py_file_input));
+        if (!names_ || !code ||
             PyDict_SetItemString(names_.get(), "__builtins__", PyEval_GetBuiltins()) != 0) {
             give_up();
         }
-        const auto run = [this, code = samples_code] {
-            return PyEval_EvalCode(code, names_.get(), names_.get());
+        const auto run = [this, &code] {
+            return PyEval_EvalCode(code.get(), names_.get(), names_.get());
         };
         if (!steal(let_others_run(run)) || !find_all()) {
             give_up();
@@ -126,19 +124,12 @@ class Samples {
         return true;
     }
 
-    // Where memory runs out, CPython's frames and compiler may fail without any error, or with a
-    // SystemError that says so.
     [[noreturn]] void give_up() {
-        const bool out_of_memory = PyErr_Occurred() == nullptr ||
-                                   PyErr_ExceptionMatches(PyExc_MemoryError) != 0 ||
-                                   PyErr_ExceptionMatches(PyExc_SystemError) != 0;
+        const bool out_of_memory = PyErr_ExceptionMatches(PyExc_MemoryError) != 0;
         {
             const ErrorStash stash;
             let_go();
         }
-        // Not let go of either: from 3.12 on a `def` that finds no memory drops a reference of the
-        // code's own, to a function's code. The next attempt compiles it anew.
-        samples_code = nullptr;
         if (out_of_memory) {
             PyErr_Clear();
             throw std::bad_alloc();
@@ -309,13 +300,6 @@ LayoutCheck prove() {
 }
 
 }  // namespace
-
-bool prepare_layout_check() noexcept {
-    if (samples_code == nullptr) {
-        samples_code = Py_CompileString(kSamples, "<string>", Py_file_input);
-    }
-    return samples_code != nullptr;
-}
 
 const LayoutCheck& check_layouts() {
     // Guarded by the GIL. The proof runs Python, where another thread may take the GIL and come

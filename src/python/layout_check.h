@@ -18,12 +18,6 @@ struct LayoutCheck {
 // A Python error is pending that a signal handler of the program raised, or the lack of stack did.
 struct Interrupted {};
 
-// Compiles what check_layouts() is going to run, unless that was done. For when the extension is
-// imported: CPython's compiler does not survive each lack of memory, and importing calls it anyway,
-// but starting a watch need not. REQUIRES: GIL held, no Python error set. RUNS PYTHON: no. Sets a
-// Python error if it returns false; then check_layouts() tries again.
-[[nodiscard]] bool prepare_layout_check() noexcept;
-
 // Runs once per process, before the first watch; later calls return the first result. Below a
 // millisecond. REQUIRES: GIL held, no collection running, no Python error set. RUNS PYTHON: a
 // script of its own, in a namespace of its own. Leaves no garbage and no error behind. Throws

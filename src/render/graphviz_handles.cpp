@@ -5,9 +5,7 @@
 #include <pthread.h>
 
 #include <array>
-#include <cstdlib>
 #include <map>
-#include <new>
 #include <string_view>
 #include <vector>
 
@@ -35,26 +33,8 @@ std::string& complaint_text() {
     return *text;
 }
 
-// Set where a function that C calls ran out of memory; the session says so when C is left.
-bool out_of_memory = false;
-
-// Graphviz ends the process where an allocation of its own fails. What we give it to do is bounded,
-// and needs a fraction of this.
-constexpr std::size_t kSpareBytes = std::size_t{32} << 20U;
-
-void throw_without_spare_memory() {
-    void* const spare = std::malloc(kSpareBytes);
-    if (spare == nullptr) {
-        throw std::bad_alloc();
-    }
-    std::free(spare);
-}
-
-void throw_if_out_of_memory() {
-    if (out_of_memory) {
-        throw std::bad_alloc();
-    }
-}
+// Graphviz calls what is extern "C" here, and no exception passes through C: without memory these
+// functions end the process, as Graphviz itself does.
 
 // A child of fork() must find neither the lock taken nor Graphviz half way through a change.
 void keep_whole_across_fork() {
@@ -64,14 +44,10 @@ void keep_whole_across_fork() {
     static_cast<void>(registered);
 }
 
-extern "C" int collect_complaint(char* message) {
+extern "C" int collect_complaint(char* message) noexcept {
     std::string& text = complaint_text();
     if (message != nullptr && text.size() < kMostComplaints) {
-        try {
-            text += message;
-        } catch (const std::bad_alloc&) {
-            // Losing a message is all that can be done: the caller is C.
-        }
+        text += message;
     }
     return 0;
 }
@@ -89,14 +65,9 @@ GVC_t* plugin_context() {
     return context;
 }
 
-extern "C" int append_output(void* channel, const char* text) {
-    try {
-        static_cast<std::string*>(channel)->append(text);
-        return 0;
-    } catch (const std::bad_alloc&) {
-        out_of_memory = true;
-        return -1;
-    }
+extern "C" int append_output(void* channel, const char* text) noexcept {
+    static_cast<std::string*>(channel)->append(text);
+    return 0;
 }
 
 extern "C" int ignore_flush(void* /*channel*/) {
@@ -112,38 +83,30 @@ struct NumberedNames {
     IDTYPE unnamed = 1;        // odd numbers; the names have the even ones
 };
 
-// Of the next graph: cgraph would go on with a null pointer where there is no memory for them.
-std::unique_ptr<NumberedNames> next_names;
-
-extern "C" void* open_names(Agraph_t* graph, Agdisc_t* /*discipline*/) {
-    next_names->graph = graph;
-    return next_names.release();
+extern "C" void* open_names(Agraph_t* graph, Agdisc_t* /*discipline*/) noexcept {
+    return new NumberedNames{.graph = graph, .numbers = {}, .names = {}};
 }
 
-extern "C" long number_of_name(void* state, int /*type*/, char* name, IDTYPE* id, int create) {
+extern "C" long number_of_name(
+    void* state, int /*type*/, char* name, IDTYPE* id, int create) noexcept {
     auto& known = *static_cast<NumberedNames*>(state);
     if (name == nullptr) {
         *id = known.unnamed;
         known.unnamed += create != 0 ? 2 : 0;
         return create;
     }
-    try {
-        const auto found = known.numbers.find(std::string_view(name));
-        if (found != known.numbers.end()) {
-            *id = found->second;
-            return 1;
-        }
-        if (create == 0) {
-            return 0;
-        }
-        known.names.push_back(agstrdup(known.graph, name));
-        *id = 2 * known.names.size();
-        known.numbers.emplace(name, *id);
+    const auto found = known.numbers.find(std::string_view(name));
+    if (found != known.numbers.end()) {
+        *id = found->second;
         return 1;
-    } catch (const std::bad_alloc&) {
-        out_of_memory = true;
+    }
+    if (create == 0) {
         return 0;
     }
+    known.names.push_back(agstrdup(known.graph, name));
+    *id = 2 * known.names.size();
+    known.numbers.emplace(name, *id);
+    return 1;
 }
 
 extern "C" long refuse_number(void* /*state*/, int /*type*/, IDTYPE /*id*/) {
@@ -197,11 +160,9 @@ int render_data(int (*render)(GVC_t*, graph_t*, const char*, char**, Length*),
 }  // namespace
 
 GraphvizSession::GraphvizSession() {
-    throw_without_spare_memory();
     keep_whole_across_fork();
     lock_ = std::unique_lock(graphviz_mutex());
     complaint_text().clear();
-    out_of_memory = false;
     previous_hook_ = agseterrf(collect_complaint);
     previous_level_ = agseterr(AGWARN);
 }
@@ -213,15 +174,12 @@ GraphvizSession::~GraphvizSession() {
 
 GraphHandle GraphvizSession::new_graph(const std::string& name) const {
     std::string mutable_name = name;  // the C API takes char* and copies
-    next_names = std::make_unique<NumberedNames>();
     return GraphHandle(agopen(mutable_name.data(), Agdirected, our_discipline()));
 }
 
 base::Result<std::string> GraphvizSession::write_dot(Agraph_t* graph) const {
     std::string out;
-    throw_if_out_of_memory();
     const int status = agwrite(graph, &out);
-    throw_if_out_of_memory();
     if (status != 0) {
         return base::Error{"Graphviz could not write the DOT text: " + complaints()};
     }
@@ -233,14 +191,12 @@ base::Result<std::string> GraphvizSession::draw_svg(Agraph_t* graph) const {
     if (context == nullptr) {
         return base::Error{"Graphviz could not be started; save the report as .html or .json"};
     }
-    throw_if_out_of_memory();
     if (gvLayout(context, graph, "dot") != 0) {
         return base::Error{"Graphviz could not lay the picture out: " + complaints()};
     }
     std::string out;
     const int status = render_data(gvRenderData, context, graph, out);
     gvFreeLayout(context, graph);
-    throw_if_out_of_memory();
     if (status != 0 || out.empty()) {
         return base::Error{"Graphviz could not draw the picture: " + complaints()};
     }

@@ -21,9 +21,8 @@ using GraphHandle = std::unique_ptr<Agraph_t, CloseGraph>;
 
 // Graphviz for one thread at a time, from construction to destruction; also across fork(),
 // which waits for a session to end. What Graphviz has to say meanwhile is collected here and
-// never reaches the host program's stderr. Throws std::bad_alloc where our part of it runs out of
-// memory, and at once where no 32 MiB can be had: Graphviz does not survive an allocation that
-// fails.
+// never reaches the host program's stderr. An allocation that fails inside Graphviz ends the
+// process.
 class GraphvizSession {
   public:
     GraphvizSession();

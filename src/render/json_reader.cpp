@@ -1,70 +1,107 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/json_reader.h"
 
-#include <cmath>
+#include <algorithm>
 #include <concepts>
-#include <exception>
 #include <limits>
 #include <map>
-#include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
-#include "base/json_value.h"
 #include "render/labels.h"
 #include "render/report_fields.h"
 
 namespace cyclewatch::render {
 namespace {
 
-using base::JsonValue;
+using nlohmann::json;
 
-std::string describe(const base::JsonOutcome& outcome, std::size_t offset, std::size_t size) {
-    using Error = base::JsonOutcome::Error;
-    const std::string place = "byte " + std::to_string(offset + outcome.position);
-    if (outcome.error == Error::too_deep) {
-        return "nested more than " + std::to_string(base::kMaxJsonDepth) + " levels deep at " +
-               place + ": not a cyclewatch report";
+// Deeper than any report is.
+constexpr std::size_t kMaxDepth = 32;
+
+// Where the first bracket over the limit stands. Looked for before parsing, because a parser
+// is the wrong place to find out that a file is hostile.
+std::optional<std::size_t> find_too_deep(std::string_view text) {
+    std::size_t depth = 0;
+    bool in_string = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (in_string) {
+            if (c == '\\') {
+                ++i;
+            } else if (c == '"') {
+                in_string = false;
+            }
+        } else if (c == '"') {
+            in_string = true;
+        } else if (c == '[' || c == '{') {
+            if (++depth > kMaxDepth) {
+                return i;
+            }
+        } else if ((c == ']' || c == '}') && depth > 0) {
+            --depth;
+        }
     }
-    if (outcome.error == Error::number_too_large) {
-        return "the number ending at " + place +
-               " is too large for any computer: the file is damaged";
-    }
-    if (outcome.position > size) {
-        return "the file ends at byte " + std::to_string(offset + size) +
-               ", in the middle of the report: it was cut short";
-    }
-    return "not valid JSON at " + place + ", near \"" +
-           truncate_middle(clean_text(outcome.near), 40) + "\"";
+    return std::nullopt;
 }
 
-struct KindWords {
-    std::string operator()(std::monostate /*nothing*/) const { return "null"; }
-    std::string operator()(bool value) const { return value ? "true" : "false"; }
-    std::string operator()(const std::string& /*text*/) const { return "text"; }
-    std::string operator()(const JsonValue::List& /*items*/) const { return "a list"; }
-    std::string operator()(const JsonValue::Object& /*members*/) const { return "an object"; }
-    // A number, as it would stand in a file.
-    template <typename T>
-    std::string operator()(const T& value) const {
-        return "the number " + nlohmann::json(value).dump();
+// What is wrong with `text`, which is not JSON; it stands `offset` bytes into the file.
+std::string describe(const json::parse_error& error, std::string_view text, std::size_t offset) {
+    if (error.byte > text.size()) {
+        return "the file ends at byte " + std::to_string(offset + text.size()) +
+               ", in the middle of the report: it was cut short";
     }
-};
+    constexpr std::size_t kShown = 40;
+    const std::string_view read = text.substr(0, error.byte);
+    const std::string near(read.substr(read.size() - std::min(read.size(), kShown)));
+    return "not valid JSON at byte " + std::to_string(offset + error.byte) + ", after \"" +
+           truncate_middle(clean_text(near), kShown) + "\"";
+}
 
-std::string kind_of(const JsonValue& value) {
-    return std::visit(KindWords{}, value.data());
+base::Result<json> parse(std::string_view text, std::size_t offset) {
+    if (const auto deep = find_too_deep(text)) {
+        return base::Error{"nested more than " + std::to_string(kMaxDepth) +
+                           " levels deep at byte " + std::to_string(offset + *deep) +
+                           ": not a cyclewatch report"};
+    }
+    try {
+        return json::parse(text);
+    } catch (const json::parse_error& error) {
+        return base::Error{describe(error, text, offset)};
+    } catch (const json::out_of_range&) {
+        return base::Error{"a number is too large for any computer: the file is damaged"};
+    }
+}
+
+// What stands where something else was expected; a number as it would stand in a file.
+std::string kind_of(const json& value) {
+    if (value.is_string()) {
+        return "text";
+    }
+    if (value.is_array()) {
+        return "a list";
+    }
+    if (value.is_object()) {
+        return "an object";
+    }
+    return (value.is_number() ? "the number " : "") + value.dump();
+}
+
+// Null if there is none of that name, or if `value` is not an object.
+const json* find(const json& value, const char* name) {
+    const auto found = value.find(name);
+    return found != value.end() ? &*found : nullptr;
 }
 
 // Fills a report from parsed JSON; keeps the path of the field it is at, and the first error.
 class Filler {
   public:
     template <typename T>
-    void fill_object(const JsonValue& value, T& fields) {
-        if (value.as<JsonValue::Object>() == nullptr) {
+    void fill_object(const json& value, T& fields) {
+        if (!value.is_object()) {
             expected("an object", value);
             return;
         }
@@ -73,7 +110,7 @@ class Filler {
                 return;
             }
             const Step step(path_, path_.empty() ? name : std::string(".") + name);
-            const JsonValue* const found = value.find(name);
+            const json* const found = find(value, name);
             if (found == nullptr) {
                 if (!may_be_missing(fields, name)) {
                     fail("this field is missing");
@@ -167,20 +204,19 @@ class Filler {
             error_ = path_ + ": " + what;
         }
     }
-    void expected(const std::string& what, const JsonValue& value) {
+    void expected(const std::string& what, const json& value) {
         fail("expected " + what + ", found " + truncate_end(kind_of(value), 60));
     }
 
-    void fill(const JsonValue& value, std::string& text) {
-        const auto* const found = value.as<std::string>();
-        if (found == nullptr) {
+    void fill(const json& value, std::string& text) {
+        if (!value.is_string()) {
             expected("text", value);
             return;
         }
-        text = *found;
+        value.get_to(text);
     }
     template <model::Worded E>
-    void fill(const JsonValue& value, E& choice) {
+    void fill(const json& value, E& choice) {
         std::string word;
         fill(value, word);
         const std::optional<E> known = model::from_word<E>(word);
@@ -195,61 +231,55 @@ class Filler {
         }
         choice = *known;
     }
-    void fill(const JsonValue& value, bool& flag) {
-        const auto* const found = value.as<bool>();
-        if (found == nullptr) {
+    void fill(const json& value, bool& flag) {
+        if (!value.is_boolean()) {
             expected("true or false", value);
             return;
         }
-        flag = *found;
+        value.get_to(flag);
     }
-    void fill(const JsonValue& value, double& number) {
-        if (const auto* const real = value.as<double>()) {
-            number = *real;
-        } else if (const auto* const whole = value.as<std::uint64_t>()) {
-            number = static_cast<double>(*whole);
-        } else if (const auto* const negative = value.as<std::int64_t>()) {
-            number = static_cast<double>(*negative);
-        } else {
+    void fill(const json& value, double& number) {
+        if (!value.is_number()) {
             expected("a number", value);
+            return;
         }
+        value.get_to(number);
     }
     template <std::integral T>
-    void fill(const JsonValue& value, T& number) {
-        const auto* const whole = value.as<std::uint64_t>();
-        const auto* const negative = value.as<std::int64_t>();
-        if (whole != nullptr && std::in_range<T>(*whole)) {
-            number = static_cast<T>(*whole);
-        } else if (negative != nullptr && std::in_range<T>(*negative)) {
-            number = static_cast<T>(*negative);
+    void fill(const json& value, T& number) {
+        const bool fits =
+            value.is_number_unsigned()
+                ? std::in_range<T>(value.get<std::uint64_t>())
+                : value.is_number_integer() && std::in_range<T>(value.get<std::int64_t>());
+        if (fits) {
+            value.get_to(number);
         } else {
             expected("a whole number from " + std::to_string(std::numeric_limits<T>::min()) +
                          " to " + std::to_string(std::numeric_limits<T>::max()),
                      value);
         }
     }
-    void fill(const JsonValue& value, std::map<std::string, std::uint64_t>& counts) {
-        const auto* const members = value.as<JsonValue::Object>();
-        if (members == nullptr) {
+    void fill(const json& value, std::map<std::string, std::uint64_t>& counts) {
+        if (!value.is_object()) {
             expected("an object", value);
             return;
         }
-        for (const auto& [name, count] : *members) {
+        for (const auto& [name, count] : value.items()) {
             const Step step(path_, "[\"" + truncate_middle(clean_text(name), 40) + "\"]");
             fill(count, counts[name]);
         }
     }
     // Sightings as a packed page has them: each field once, with the list of its values.
     template <typename T>
-    void fill_columns(const JsonValue& value, std::vector<T>& items) {
-        std::vector<const JsonValue::List*> columns;
+    void fill_columns(const json& value, std::vector<T>& items) {
+        std::vector<const json*> columns;
         auto find_column = [&](const char* name, const auto& /*field*/) {
             const Step step(path_, std::string(".") + name);
-            const JsonValue* const found = value.find(name);
-            columns.push_back(found == nullptr ? nullptr : found->as<JsonValue::List>());
+            const json* const found = find(value, name);
+            columns.push_back(found);
             if (found == nullptr) {
                 fail("this field is missing");
-            } else if (columns.back() == nullptr) {
+            } else if (!found->is_array()) {
                 expected("a list", *found);
             } else if (!error_ && columns.back()->size() != columns.front()->size()) {
                 fail("expected " + std::to_string(columns.front()->size()) +
@@ -275,26 +305,25 @@ class Filler {
         }
     }
     template <typename T>
-    void fill(const JsonValue& value, std::vector<T>& items) {
+    void fill(const json& value, std::vector<T>& items) {
         if constexpr (std::same_as<T, model::Sighting>) {
-            if (value.as<JsonValue::Object>() != nullptr) {
+            if (value.is_object()) {
                 fill_columns(value, items);
                 return;
             }
         }
-        const auto* const list = value.as<JsonValue::List>();
-        if (list == nullptr) {
+        if (!value.is_array()) {
             expected("a list", value);
             return;
         }
-        items.reserve(list->size());
-        for (std::size_t i = 0; i < list->size() && !error_; ++i) {
+        items.reserve(value.size());
+        for (std::size_t i = 0; i < value.size() && !error_; ++i) {
             const Step step(path_, "[" + std::to_string(i) + "]");
-            fill((*list)[i], items.emplace_back());
+            fill(value[i], items.emplace_back());
         }
     }
     template <typename T>
-    void fill(const JsonValue& value, T& fields) {
+    void fill(const json& value, T& fields) {
         fill_object(value, fields);
     }
 
@@ -303,59 +332,48 @@ class Filler {
 };
 
 // Empty if the document says it is a report that this version can read.
-std::string check_header(const JsonValue& document) {
-    if (document.as<JsonValue::Object>() == nullptr) {
+std::string check_header(const json& document) {
+    if (!document.is_object()) {
         return "not a cyclewatch report: the file holds " + truncate_end(kind_of(document), 60) +
                " where a report holds an object";
     }
-    const JsonValue* const schema = document.find("schema");
-    const auto* const name = schema != nullptr ? schema->as<std::string>() : nullptr;
-    if (name == nullptr || *name != kSchemaName) {
+    const json* const schema = find(document, "schema");
+    if (schema == nullptr || *schema != kSchemaName) {
         return "not a cyclewatch report: it has no \"schema\": \"cyclewatch-report\"";
     }
-    const JsonValue* const version = document.find("schema_version");
-    const auto* const number = version != nullptr ? version->as<std::uint64_t>() : nullptr;
-    if (number == nullptr || *number < 1) {
+    const json* const version = find(document, "schema_version");
+    const std::uint64_t number =
+        version != nullptr && version->is_number_unsigned() ? version->get<std::uint64_t>() : 0;
+    if (number < 1) {
         return "schema_version: expected a whole number from 1 upwards, found " +
                (version == nullptr ? "nothing" : truncate_end(kind_of(*version), 60));
     }
-    if (*number > static_cast<std::uint64_t>(model::kReportSchemaVersion)) {
-        return "schema_version: this report is of version " + std::to_string(*number) +
+    if (number > static_cast<std::uint64_t>(model::kReportSchemaVersion)) {
+        return "schema_version: this report is of version " + std::to_string(number) +
                ", this cyclewatch reads up to version " +
                std::to_string(model::kReportSchemaVersion) + ": read it with a newer cyclewatch";
     }
     return {};
 }
 
-base::Result<model::Report> read(std::string_view text, std::size_t offset) {
-    const base::JsonOutcome outcome = base::parse_json(text);
-    if (outcome.error != base::JsonOutcome::Error::none) {
-        return base::Error{describe(outcome, offset, text.size())};
+}  // namespace
+
+base::Result<model::Report> read_json_report(std::string_view text, std::size_t offset) {
+    const base::Result<json> document = parse(text, offset);
+    if (!document.ok()) {
+        return base::Error{document.error()};
     }
-    if (const std::string problem = check_header(outcome.value); !problem.empty()) {
+    if (const std::string problem = check_header(document.value()); !problem.empty()) {
         return base::Error{problem};
     }
     model::Report report;
     Filler filler;
-    filler.fill_object(outcome.value, report);
+    filler.fill_object(document.value(), report);
     filler.check_indexes(report);
     if (filler.error()) {
         return base::Error{*filler.error()};
     }
     return report;
-}
-
-}  // namespace
-
-base::Result<model::Report> read_json_report(std::string_view text, std::size_t offset) {
-    try {
-        return read(text, offset);
-    } catch (const std::bad_alloc&) {
-        throw;
-    } catch (const std::exception& error) {
-        return base::Error{std::string("the report cannot be read: ") +
-                           truncate_end(clean_text(error.what()), 200)};
-    }
 }
 
 }  // namespace cyclewatch::render

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads back what json_renderer wrote. The file may come from anywhere: whatever is in it, the
-// answer is a report or an error that says what is wrong and where; nothing but std::bad_alloc is
-// thrown.
+// answer is a report or an error that says what is wrong and where. Throws only std::bad_alloc.
 #pragma once
 
 #include <cstddef>

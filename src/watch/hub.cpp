@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "analysis/analyze.h"
-#include "base/ready_to_throw.h"
 #include "catalog/catalog.h"
 #include "collector/gc_hook.h"
 #include "compat/features.h"
@@ -214,9 +213,7 @@ void Hub::on_condemned(const collector::CondemnedSet& condemned) noexcept {
         return;
     }
     current_.condemned = condemned.objects().size();
-    if (!base::ready_to_throw()) {
-        current_.dropped = kOutOfMemory;
-    } else if (!pipeline_.registry().empty()) {
+    if (!pipeline_.registry().empty()) {
         try {
             inspect(condemned);
         } catch (...) {
@@ -245,7 +242,7 @@ void Hub::inspect(const collector::CondemnedSet& condemned) {
 
 bool Hub::on_stop(collector::Miss miss) noexcept {
     const Clock::time_point entered = Clock::now();
-    if (is_inherited() || (*current_.dropped != '\0' && !base::ready_to_throw())) {
+    if (is_inherited()) {
         return false;
     }
     try {

@@ -12,7 +12,6 @@
 #include <thread>
 #include <utility>
 
-#include "base/ready_to_throw.h"
 #include "base/signals_blocked.h"
 #include "watch/atomic_file.h"
 
@@ -156,9 +155,8 @@ void ReportWriter::changed(bool soon) noexcept {
 }
 
 void ReportWriter::run() noexcept {
-    const bool ready = base::ready_to_throw();
     std::unique_lock lock(mutex_);
-    while (dirty_ && ready) {
+    while (dirty_) {
         wake_.wait_until(lock, quiet_until_, [this] { return soon_ || flushing_ > 0; });
         write_unlocked(lock);
         quiet_until_ = std::chrono::steady_clock::now() + plan_.quiet_period;

@@ -45,11 +45,6 @@ def test_deadline_that_comes_while_the_first_watch_starts_reaches_the_program(in
     assert outcome.stdout.splitlines() == ["met its deadline", "Owner.me -> Owner"]
 
 
-def test_deadline_that_comes_while_the_module_is_imported_leaves_it_whole(interpreter):
-    outcome = interpreter.run(PROGRAM, "deadline_while_the_module_is_imported")
-    assert outcome.stdout.splitlines() == ["met its deadline True"]
-
-
 def test_deadline_that_comes_while_the_configuration_is_read_reaches_the_program(interpreter):
     outcome = interpreter.run(PROGRAM, "deadline_while_the_configuration_is_read")
     assert outcome.stdout.splitlines() == ["met its deadline"]

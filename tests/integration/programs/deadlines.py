@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Deadlines, interrupts and exits that are raised while the watch is at work, one act by name."""
 
-import _imp
 import contextlib
 import ctypes
 import functools
 import gc
-import importlib.machinery
-import importlib.util
 import logging
 import operator
 import os
@@ -97,26 +94,6 @@ def deadline_while_the_first_watch_starts():
         make_chain(1)
         gc.collect()
         print(watch.report().findings[0].title)
-
-
-def deadline_while_the_module_is_imported():
-    signal.signal(signal.SIGALRM, on_alarm)
-    suffixes = importlib.machinery.EXTENSION_SUFFIXES
-    folder = os.path.dirname(cyclewatch.__file__)
-    paths = [os.path.join(folder, f"_native{suffix}") for suffix in suffixes]
-    path = next(path for path in paths if os.path.exists(path))
-    spec = importlib.util.spec_from_file_location("cyclewatch._native", path)
-    module = importlib.util.module_from_spec(spec)
-    interrupt = functools.partial(
-        ctypes.pythonapi.PyErr_SetInterruptEx, ctypes.c_int(signal.SIGALRM)
-    )
-    initialise = functools.partial(_imp.exec_dynamic, module)
-    try:
-        # In C from the one to the other: no handler runs in between.
-        list(map(operator.call, [interrupt, initialise]))
-        some_bytecodes()
-    except DeadlineError:
-        print("met its deadline", hasattr(module, "start_watch"))
 
 
 def deadline_while_the_configuration_is_read():

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes findings while the machine fails it: machine_fault_program.py ACT FOLDER."""
 
-import contextlib
 import gc
 import json
 import os
-import resource
 import shutil
 import sys
 
@@ -76,55 +74,6 @@ def backwards(folder):
         getattr(again, f"to_{form}")()
     seen = {finding.cut.label for finding in again.findings}
     print(json.dumps([len(seen), watch.stats.collections, again.held_bytes]))
-
-
-def address_space():
-    """Bytes in use of what RLIMIT_AS limits."""
-    with open("/proc/self/status") as status:
-        words = next(line for line in status if line.startswith("VmSize:"))
-    return int(words.split()[1]) << 10
-
-
-def use_up_memory():
-    """What was free of the memory that the process has already."""
-    used = []
-    for size in (1 << 20, 1 << 16, 1 << 12, 1 << 9):
-        with contextlib.suppress(MemoryError):
-            while True:
-                used.append(bytearray(size))
-    return used
-
-
-def limit_memory(size):
-    resource.setrlimit(resource.RLIMIT_AS, (size, resource.RLIM_INFINITY))
-
-
-def findings_in(folder):
-    """How many findings each report there has; it is whole, or cannot be loaded."""
-    paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
-    return [len(cyclewatch.Report.load(path).findings) for path in paths]
-
-
-def out_of_memory(folder, kibibytes):
-    """No more memory than that is to be had while things are found and reported."""
-    watch = watch_in(folder, "json", "html")
-    for number in range(50):
-        make_finding(number)
-    watch._native_watch.flush(30)  # the thread that writes ends with it: the next one begins later
-    size = address_space()
-    limit_memory(size)
-    used = use_up_memory()
-    limit_memory(size + (int(kibibytes) << 10))
-    for number in range(100, 120):
-        with contextlib.suppress(MemoryError):
-            make_finding(number)
-    limit_memory(resource.RLIM_INFINITY)
-    del used
-    watch._native_watch.flush(30)
-    before = findings_in(folder)
-    make_finding("last")
-    watch.stop()
-    print(json.dumps([before, findings_in(folder), len(watch.report().findings)]))
 
 
 class Node:
