@@ -243,10 +243,10 @@ void Hub::inspect(const collector::CondemnedSet& condemned) {
     }
 }
 
-bool Hub::on_stop(collector::Miss miss) noexcept {
+void Hub::on_stop(collector::Miss miss) noexcept {
     const Clock::time_point entered = Clock::now();
     if (is_inherited() || (*current_.dropped != '\0' && !base::ready_to_throw())) {
-        return false;
+        return;
     }
     try {
         conclude(miss);
@@ -262,10 +262,6 @@ bool Hub::on_stop(collector::Miss miss) noexcept {
     } catch (...) {
         // Statistics are the one thing left to lose.
     }
-    return is_anything_waiting();
-}
-
-void Hub::on_over() noexcept {
     remind();
 }
 

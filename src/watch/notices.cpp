@@ -14,7 +14,7 @@
 #include "compat/call_stack.h"
 #include "device/torch_compiler.h"
 #include "python/guards.h"
-#include "python/running_code.h"
+#include "python/logging_frames.h"
 #include "python/state_lock.h"
 
 namespace cyclewatch::watch {
@@ -80,12 +80,8 @@ bool post(std::function<void()> notice) {
     return room;
 }
 
-bool is_anything_waiting() noexcept {
-    return !queue().notices.empty();
-}
-
 void remind() noexcept {
-    if (is_anything_waiting()) {
+    if (!queue().notices.empty()) {
         ask_for_delivery(queue());
     }
 }

@@ -16,8 +16,6 @@ namespace cyclewatch::watch {
 // many wait already: the main thread has not run Python for long; this one is dropped.
 bool post(std::function<void()> notice);
 
-[[nodiscard]] bool is_anything_waiting() noexcept;
-
 // To be called after each collection: asks once more for what waits.
 void remind() noexcept;
 
