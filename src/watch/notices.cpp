@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "collector/gc_hook.h"
-#include "compat/call_stack.h"
 #include "device/torch_compiler.h"
 #include "python/guards.h"
 #include "python/logging_frames.h"
@@ -45,8 +44,7 @@ int on_pending_call(void* /*unused*/) {
         drop_notices();  // the parent's, which tells them itself
         return 0;
     }
-    if (collector::is_under_way_here() || python::is_in_logging() ||
-        cyclewatch_calls_are_nearly_spent() != 0) {
+    if (collector::is_under_way_here() || python::is_in_logging()) {
         return 0;  // until remind() asks again
     }
     return deliver_notices() ? 0 : -1;
