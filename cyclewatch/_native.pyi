@@ -310,7 +310,7 @@ def start_watch(
     budget: float,
     capture_values: bool,
     on_finding: Callable[[Finding, str | None], None] | None,
-    on_report: Callable[[Report], None] | None,
+    on_report: Callable[[Report], object] | None,
     on_log: Callable[[int, str], None] | None,
 ) -> NativeWatch: ...
 def patterns() -> list[Pattern]: ...
