@@ -58,8 +58,6 @@ def read_configuration() -> None:
     try:
         found = next(_files(), None)
     except OSError as error:
-        if _native.came_from_signal_handler(error):
-            raise  # a TimeoutError of the program's, say
         _log(f"{error.filename}: {error.strerror}; cyclewatch does not use it")
         return
     if found == _in_force:
@@ -74,8 +72,6 @@ def read_configuration() -> None:
         lists = {name: value for name, value in table.items() if name in _LISTS}
         problems = _put_in_force(lists)
     except (ValueError, RecursionError) as error:
-        if _native.came_from_signal_handler(error):
-            raise
         _native.configure("{}")
         _log(f"{path}: {error}; cyclewatch uses nothing in it")
         return
@@ -108,9 +104,7 @@ def _files() -> Iterator[tuple[str, bytes]]:
     """Path and contents of each file that may hold a configuration, the nearest first."""
     try:
         folder = os.getcwd()
-    except OSError as error:  # it was removed
-        if _native.came_from_signal_handler(error):
-            raise
+    except OSError:  # it was removed
         return
     while True:
         for name, mark in (("cyclewatch.toml", b""), ("pyproject.toml", b"tool.cyclewatch")):

@@ -163,28 +163,20 @@ def observe_tensor_cycles(
 ) -> Watch:
     """Call ``callback(report)`` after each collection that freed tensors.
 
-    The callback runs on the main thread, outside the collection. If it raises, that is logged by
-    the logger ``cyclewatch`` and the watch goes on; what is no Exception, and what a signal handler
-    raises meanwhile, reaches the program. No file is written; see
+    The callback runs on the main thread, outside the collection. If it raises an Exception,
+    ``sys.unraisablehook`` is called with it and the watch goes on; other exceptions, such as
+    KeyboardInterrupt, propagate to the program. No file is written; see
     :func:`warn_tensor_cycles` for the other arguments and errors.
     """
     if not callable(callback):
         raise TypeError(f"callback must be callable, not {type(callback).__name__}")
-
-    def deliver(report: Report) -> None:
-        try:
-            callback(report)
-        except Exception as error:
-            if _native.came_from_signal_handler(error):
-                raise  # the program's deadline, say, and none of the callback's affair
-            log(_ERROR, "the callback of observe_tensor_cycles raised; the watch goes on", error)
 
     return start(
         devices,
         min_bytes=min_bytes,
         budget=budget,
         capture_values=capture_values,
-        on_report=deliver,
+        on_report=callback,
         on_log=log,
     )
 
@@ -212,9 +204,11 @@ def register_owner(owner_type: type, reader: Callable[[Any], Mapping[str, object
     likes, ``"shape"`` and ``"dtype"``; or None if `obj` owns nothing. Equal ``device`` and
     ``data_ptr`` mean the same memory, which is counted once. The reader runs inside a collection
     on an object about to die: it must be quick, keep no reference to it and make no container
-    that holds it. If it raises, or says more than 2**48 bytes, the object is skipped and counted,
-    and logged once. What is no Exception, and what a signal handler raises meanwhile, reaches the
-    program after the collection. Of a shape 64 dimensions are read, of other texts 1,000 letters.
+    that holds it. If it raises an Exception, the object is skipped and counted, and
+    ``sys.unraisablehook`` is called for the reader's first one; other exceptions, such as
+    KeyboardInterrupt, are raised on the main thread after the collection. An unusable answer, or
+    more than 2**48 bytes, is logged once. Only 64 dimensions of a shape and 1,000 characters of
+    other texts are read.
 
     Registering a type again replaces its reader. Raises TypeError if `owner_type` is not a type
     or `reader` is not callable.
@@ -255,7 +249,7 @@ def start(
     budget: float,
     capture_values: bool = False,
     on_finding: Callable[[Finding, str | None], None] | None = None,
-    on_report: Callable[[Report], None] | None = None,
+    on_report: Callable[[Report], object] | None = None,
     on_log: Callable[[int, str], None] | None,
 ) -> Watch:
     """Check what the public functions have in common, and start the watch."""
@@ -308,9 +302,7 @@ def _folder(report_dir: str | os.PathLike[str] | None) -> str:
         raise ValueError(f"report_dir must not contain a null character, but is {folder!r}")
     try:
         return os.path.abspath(folder)
-    except OSError as error:
-        if _native.came_from_signal_handler(error):
-            raise
+    except OSError:
         return folder  # the current directory has been removed
 
 
@@ -331,8 +323,6 @@ def warn(finding: Finding, report_path: str | None) -> None:
         log(_WARNING, f"{finding.to_text()}{_report_line(report_path)}")
         issue_warning(finding, report_path)
     except Exception as error:
-        if _native.came_from_signal_handler(error):
-            raise  # whatever it interrupted
         log(_ERROR, f"{type(error).__name__}: {error}")
 
 
@@ -368,20 +358,17 @@ def issue_warning(finding: Finding, report_path: str | None) -> None:
     )
 
 
-def log(level: int, message: str, reason: Exception | None = None) -> None:
+def log(level: int, message: str) -> None:
     """Pass on what a watch has to say; to standard error, if at all, where logging fails."""
     try:
-        _logger().log(level, "%s", message, exc_info=reason)
-    except Exception as error:
-        if _native.came_from_signal_handler(error):
-            raise
+        _logger().log(level, "%s", message)
+    except Exception:
         # Out of file descriptors to import logging, or a log handler that fails: the program did
         # not ask for this message, and is not to be told of what becomes of it.
         try:
             print(f"cyclewatch: {message}", file=sys.stderr)
-        except Exception as failure:
-            if _native.came_from_signal_handler(failure):
-                raise
+        except Exception:
+            return
 
 
 def _report_line(report_path: str | None) -> str:

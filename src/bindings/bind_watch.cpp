@@ -12,7 +12,6 @@
 #include "device/device_selection.h"
 #include "python/dying_threads.h"
 #include "python/layout_check.h"
-#include "python/signal_handlers.h"
 #include "python/state_lock.h"
 #include "render/labels.h"
 #include "render/renderer.h"
@@ -51,8 +50,8 @@ class Callback {
     explicit Callback(py::object function)
         : function_(std::make_shared<const py::object>(std::move(function))) {}
 
-    // What it raises goes to sys.unraisablehook: we stand between two instructions of a program
-    // that did not ask for it. What is the program's own stays pending.
+    // An Exception goes to sys.unraisablehook, because the call comes between two instructions of a
+    // program that did not ask for it. KeyboardInterrupt, SystemExit and the like stay pending.
     template <typename... Arguments>
     void call(Arguments&&... arguments) const {
         try {
@@ -65,7 +64,7 @@ class Callback {
             py::reinterpret_steal<py::object>(answer);
         } catch (py::error_already_set& error) {
             error.restore();
-            if (!python::pending_error_is_the_programs()) {
+            if (PyErr_ExceptionMatches(PyExc_Exception) != 0) {
                 const python::StateRelease release;
                 PyErr_WriteUnraisable(function_->ptr());
             }
@@ -230,10 +229,6 @@ void bind_watch(py::module_& module) {
         },
         Locked(),
         "Ends every watch and the timer of collect_every(); the package has it run at exit.");
-    module.def(
-        "came_from_signal_handler",
-        [](const py::handle& error) { return python::came_from_signal_handler(error.ptr()); },
-        "True if `error` is what a signal handler of the program raised.");
     module.def(
         "register_owner",
         [](const py::type& type, const py::object& reader) {

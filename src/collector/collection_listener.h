@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the collector room tells the rest: one collection, in four steps, always in this order
+// What the collector room tells the rest: one collection, in three steps, always in this order
 // and never nested. REQUIRES: GIL held, on whichever thread collects. RUNS PYTHON: never.
 #pragma once
 
@@ -26,12 +26,8 @@ class CollectionListener {
     virtual void on_start(int generation) noexcept = 0;
     // The condemned set, all objects intact. At most once, not at all for an empty sweep.
     virtual void on_condemned(const CondemnedSet& condemned) noexcept = 0;
-    // After the sweep and every finalizer of the program. True if something is to be done as soon
-    // as it is over.
-    [[nodiscard]] virtual bool on_stop(Miss miss) noexcept = 0;
-    // After every entry of gc.callbacks has had its "stop": what is raised from now on comes up in
-    // the program. Waited for only where on_stop() was true or something is to be raised.
-    virtual void on_over() noexcept {}
+    // After the sweep and every finalizer of the program.
+    virtual void on_stop(Miss miss) noexcept = 0;
 };
 
 }  // namespace cyclewatch::collector

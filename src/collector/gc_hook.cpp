@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <new>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -12,9 +13,8 @@
 #include "collector/trial_deletion.h"
 #include "compat/features.h"
 #include "compat/generations.h"
-#include "python/collection_under_way.h"
+#include "python/deferred_exceptions.h"
 #include "python/guards.h"
-#include "python/raised_later.h"
 #include "python/references.h"
 #include "python/state_lock.h"
 
@@ -28,8 +28,7 @@ struct Hook {
     CondemnedSet condemned;
     Miss miss = Miss::none;
     int young_count_change = 0;
-    bool collecting = false;
-    bool is_awaited = false;  // by the listener, the end of this collection
+    std::optional<unsigned long> collecting;  // the thread that collects, while one does
     bool created = false;
     CallbackEntry entry;
     python::OwnedRef generation_key;  // "generation"
@@ -57,7 +56,7 @@ Miss miss_of(cw_walk_result result) {
 void on_canary_condemned(PyObject* canary) noexcept {
     const python::StateLock lock;
     Hook& h = hook();
-    if (h.listener == nullptr || !h.collecting) {
+    if (h.listener == nullptr || !h.collecting.has_value()) {
         return;
     }
     const python::ErrorStash stash;
@@ -81,8 +80,7 @@ void begin_trial_deletion(Hook& h, int generation) noexcept {
 }
 
 void begin_collection(Hook& h, int generation) noexcept {
-    h.collecting = true;
-    python::collection_began();
+    h.collecting = PyThread_get_thread_ident();
     h.miss = Miss::none;
     h.listener->on_start(generation);
     if (h.strategy == Strategy::trial_deletion) {
@@ -100,27 +98,19 @@ void begin_collection(Hook& h, int generation) noexcept {
 }
 
 void end_collection(Hook& h) noexcept {
-    if (h.collecting) {
-        if (h.miss == Miss::none && h.strategy == Strategy::ride_along && h.canary.is_held()) {
-            h.miss = Miss::canary_held;
-        }
-        h.canary.disarm();
-        h.collecting = false;
-        if (h.miss == Miss::broken_list) {
-            h.strategy = Strategy::trial_deletion;
-        }
-        h.is_awaited = h.listener->on_stop(h.miss);
+    if (!h.collecting.has_value()) {
+        return;
     }
-    const bool is_awaited = h.is_awaited || h.listener == nullptr || python::is_anything_kept();
-    if (is_awaited && h.entry.take_another_turn()) {
-        return;  // what is raised or said now would come up in an entry after ours
+    if (h.miss == Miss::none && h.strategy == Strategy::ride_along && h.canary.is_held()) {
+        h.miss = Miss::canary_held;
     }
-    h.entry.give_back_turns(h.listener != nullptr);
-    python::collection_is_over();
-    python::raise_kept();
-    if (std::exchange(h.is_awaited, false) && h.listener != nullptr) {
-        h.listener->on_over();
+    h.canary.disarm();
+    h.collecting.reset();
+    if (h.miss == Miss::broken_list) {
+        h.strategy = Strategy::trial_deletion;
     }
+    h.listener->on_stop(h.miss);
+    python::raise_deferred();
 }
 
 int generation_of(const Hook& h, PyObject* info) noexcept {
@@ -246,13 +236,12 @@ base::Result<Installed> install(CollectionListener& listener) {
 void remove() noexcept {
     Hook& h = hook();
     h.canary.disarm();
-    h.collecting = false;
+    h.collecting.reset();
     h.listener = nullptr;
-    if (h.created && !python::is_collecting_here()) {
+    if (h.created) {
         h.entry.take_out();
-        python::collection_is_over();
-        python::raise_kept();
     }
+    python::raise_deferred();
 }
 
 bool in_place() noexcept {
@@ -266,7 +255,7 @@ void put_back() noexcept {
 }
 
 bool is_under_way_here() noexcept {
-    return python::is_collecting_here() && in_place();
+    return hook().collecting == PyThread_get_thread_ident() && in_place();
 }
 
 void change_young_count(int by) noexcept {

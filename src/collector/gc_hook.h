@@ -28,8 +28,8 @@ struct Installed {
 // RUNS PYTHON: only the collections of the proof.
 [[nodiscard]] base::Result<Installed> install(CollectionListener& listener);
 
-// Takes the hook out of gc.callbacks, wherever it stands by now: inside a collection of this
-// thread when that stops, as what was kept for after it must still reach the program.
+// Takes the hook out of gc.callbacks, wherever it stands by now. A collection that is under way is
+// dropped.
 void remove() noexcept;
 
 // False if the program took our entry out of gc.callbacks (gc.callbacks.clear(), say).

@@ -20,10 +20,7 @@ class Proof final : public CollectionListener {
 
     void on_start(int /*generation*/) noexcept override { seen_.clear(); }
     void on_condemned(const CondemnedSet& condemned) noexcept override;
-    bool on_stop(Miss miss) noexcept override {
-        miss_ = miss;
-        return false;
-    }
+    void on_stop(Miss miss) noexcept override { miss_ = miss; }
 
   private:
     bool collect_known_garbage();

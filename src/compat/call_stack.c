@@ -49,10 +49,3 @@ void cyclewatch_show_callers(cyclewatch_callers callers) {
     REMAINING(thread) -= callers.depth + callers.more;  // the limit may be another one by now
     CURRENT_FRAME(thread) = callers.innermost;
 }
-
-int cyclewatch_calls_are_nearly_spent(void) {
-    enum { kEnoughForAHandler = 100 };
-    const PyThreadState* const thread = PyThreadState_Get();
-    const int half = LIMIT(thread) / 2;
-    return REMAINING(thread) < (half < kEnoughForAHandler ? half : kEnoughForAHandler);
-}

@@ -24,10 +24,6 @@ typedef struct {
 cyclewatch_callers cyclewatch_hide_callers(int more);
 void cyclewatch_show_callers(cyclewatch_callers callers);
 
-// True where what logs something, or a callback, could run out of calls although the program does
-// not: few are left, of the limit that is set.
-int cyclewatch_calls_are_nearly_spent(void);
-
 #ifdef __cplusplus
 }
 #endif

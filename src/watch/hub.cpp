@@ -240,10 +240,10 @@ void Hub::inspect(const collector::CondemnedSet& condemned) {
     }
 }
 
-bool Hub::on_stop(collector::Miss miss) noexcept {
+void Hub::on_stop(collector::Miss miss) noexcept {
     const Clock::time_point entered = Clock::now();
     if (is_inherited()) {
-        return false;
+        return;
     }
     try {
         conclude(miss);
@@ -259,10 +259,6 @@ bool Hub::on_stop(collector::Miss miss) noexcept {
     } catch (...) {
         // Statistics are the one thing left to lose.
     }
-    return is_anything_waiting();
-}
-
-void Hub::on_over() noexcept {
     remind();
 }
 

@@ -44,8 +44,7 @@ class Hub final : public collector::CollectionListener {
 
     void on_start(int generation) noexcept override;
     void on_condemned(const collector::CondemnedSet& condemned) noexcept override;
-    [[nodiscard]] bool on_stop(collector::Miss miss) noexcept override;
-    void on_over() noexcept override;
+    void on_stop(collector::Miss miss) noexcept override;
 
   private:
     // The collection under way.

@@ -11,10 +11,9 @@
 #include <utility>
 
 #include "collector/gc_hook.h"
-#include "compat/call_stack.h"
 #include "device/torch_compiler.h"
 #include "python/guards.h"
-#include "python/running_code.h"
+#include "python/logging_frames.h"
 #include "python/state_lock.h"
 
 namespace cyclewatch::watch {
@@ -45,8 +44,7 @@ int on_pending_call(void* /*unused*/) {
         drop_notices();  // the parent's, which tells them itself
         return 0;
     }
-    if (collector::is_under_way_here() || python::is_in_logging() ||
-        cyclewatch_calls_are_nearly_spent() != 0) {
+    if (collector::is_under_way_here() || python::is_in_logging()) {
         return 0;  // until remind() asks again
     }
     return deliver_notices() ? 0 : -1;
@@ -80,12 +78,8 @@ bool post(std::function<void()> notice) {
     return room;
 }
 
-bool is_anything_waiting() noexcept {
-    return !queue().notices.empty();
-}
-
 void remind() noexcept {
-    if (is_anything_waiting()) {
+    if (!queue().notices.empty()) {
         ask_for_delivery(queue());
     }
 }

@@ -2,8 +2,7 @@
 // What is said to the user waits here until Python may run: never inside a collection, always on
 // the main thread (Py_AddPendingCall), a few bytecodes after the collection. Where that thread is
 // in the midst of the next collection it waits for the end of that; where it is logging something,
-// for a later collection, as a handler's lock need not be reentrant; and so where hardly any calls
-// are left of the recursion limit.
+// for a later collection (python/logging_frames.h).
 //
 // REQUIRES (everything here): GIL held.
 #pragma once
@@ -15,8 +14,6 @@ namespace cyclewatch::watch {
 // Queues `notice` and asks the interpreter to deliver soon. Notices must not throw. False if too
 // many wait already: the main thread has not run Python for long; this one is dropped.
 bool post(std::function<void()> notice);
-
-[[nodiscard]] bool is_anything_waiting() noexcept;
 
 // To be called after each collection: asks once more for what waits.
 void remind() noexcept;

@@ -34,7 +34,6 @@ ENDS = {
     "leave_by_an_error": 1,
     "leave_from_a_thread": 0,
     "thread_that_ends_while_another_one_collects": 0,
-    "thread_that_is_told_to_end_in_the_middle_of_its_collection": 0,
     "exit_handlers_that_leak": 0,
     "collect_while_the_interpreter_ends": 0,
     "signal_that_the_program_takes_itself": 0,
@@ -113,14 +112,6 @@ def test_program_that_leaves_at_once_leaves_no_half_report(interpreter, act, tmp
     assert outcome.returncode == 7, outcome.stderr
     for path in tmp_path.glob("cyclewatch-*"):
         assert cyclewatch.Report.load(path).held_bytes == 8
-
-
-@pytest.mark.parametrize(
-    ("act", "raised"), [("SIGINT", "KeyboardInterrupt "), ("SIGTERM", "SystemExit 7")]
-)
-def test_signal_during_a_reader_reaches_the_program(interpreter, act, raised, tmp_path):
-    outcome = interpreter.run(PROGRAM, f"signal_in_a_reader: {act}", cwd=tmp_path)
-    assert outcome.stdout == f"{raised}\n"
 
 
 @pytest.mark.parametrize(

@@ -35,12 +35,6 @@ def test_log_handler_that_fails_is_no_affair_of_the_programs(interpreter, tmp_pa
     assert outcome.stdout.splitlines() == ["unraisable 0"]
 
 
-def test_message_that_has_no_room_on_the_stack_is_told_later(interpreter):
-    outcome = interpreter.run(PROGRAM, "message_at_a_full_stack")
-    assert outcome.stdout.split() == ["back", "0", "told", "1", "True"]
-    assert outcome.stderr == ""
-
-
 def test_message_is_told_where_logging_cannot_be_imported(interpreter):
     outcome = interpreter.run(PROGRAM, "message_where_logging_cannot_be_imported")
     (line,) = outcome.stderr.splitlines()

@@ -6,9 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "python/deferred_exceptions.h"
 #include "python/dying_threads.h"
-#include "python/raised_later.h"
-#include "python/signal_handlers.h"
 
 namespace cyclewatch::device {
 namespace {
@@ -20,28 +19,16 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 48;
 constexpr Py_ssize_t kMostDimensions = 64;  // of a shape are read
 constexpr Py_ssize_t kLongestText = 1000;   // in letters, of whatever a reader says
 
-// Clears the pending error, if there is one; what is the program's own is raised there later.
+// Takes the pending error, if there is one: an answer need not have a readable text or shape.
 void clear_error() {
-    if (PyErr_Occurred() != nullptr && python::pending_error_is_the_programs()) {
-        python::keep_for_later();
-    }
-    PyErr_Clear();
-}
-
-// Signals that have come are handled now, so that what a handler raises does not come up in what is
-// asked next, and cost its answer. Nothing is asked twice: it may be a deadline for what hangs.
-void let_handlers_run() {
-    if (python::let_others_run([] { return PyErr_CheckSignals(); }) != 0) {
-        python::keep_for_later();
+    if (PyErr_Occurred() != nullptr && !python::defer_exception()) {
+        PyErr_Clear();
     }
 }
 
 std::string text_of(PyObject* object) {
-    // Of a plain text that is itself, where PyObject_Str() would look for signals.
     const OwnedRef text =
-        PyUnicode_CheckExact(object)
-            ? python::borrow(object)
-            : python::steal(python::let_others_run([&] { return PyObject_Str(object); }));
+        python::steal(python::let_others_run([&] { return PyObject_Str(object); }));
     const bool is_long = text && PyUnicode_GET_LENGTH(text.get()) > kLongestText;
     const OwnedRef beginning =
         is_long ? python::steal(PyUnicode_Substring(text.get(), 0, kLongestText)) : OwnedRef();
@@ -49,26 +36,6 @@ std::string text_of(PyObject* object) {
     const char* const data = shown ? PyUnicode_AsUTF8(shown.get()) : nullptr;
     clear_error();
     return data == nullptr ? std::string() : std::string(data) + (is_long ? "..." : "");
-}
-
-// "ValueError: no such buffer" of the pending error, which is cleared.
-std::string take_error() {
-    PyObject* type = nullptr;
-    PyObject* value = nullptr;
-    PyObject* traceback = nullptr;
-    PyErr_Fetch(&type, &value, &traceback);
-    const python::StateRelease release;  // freeing it may run Python
-    const OwnedRef owned_type = python::steal(type);
-    const OwnedRef owned_value = python::steal(value);
-    const OwnedRef owned_traceback = python::steal(traceback);
-    if (type == nullptr) {
-        return "an unknown error";
-    }
-    std::string text = reinterpret_cast<PyTypeObject*>(type)->tp_name;
-    if (value != nullptr) {
-        text += ": " + text_of(value);
-    }
-    return text;
 }
 
 // Held, and not only found: asking it for its text may run Python, which may change the answer.
@@ -187,14 +154,11 @@ ReadOutcome RegisteredReader::read(PyObject* object, OwnerReading& reading) noex
             return ReadOutcome::owns_nothing;
         }
         const OwnedRef reader = python::borrow(entry->reader.get());
-        let_handlers_run();
         const OwnedRef answer = python::steal(
             python::let_others_run([&] { return PyObject_CallOneArg(reader.get(), object); }));
         if (!answer) {
-            if (python::pending_error_is_the_programs()) {
-                python::keep_for_later();
-            } else {
-                fail(Py_TYPE(object), reader.get(), "raised " + take_error());
+            if (!python::defer_exception()) {
+                report_error(reader.get());
             }
             return ReadOutcome::failed;
         }
@@ -202,7 +166,7 @@ ReadOutcome RegisteredReader::read(PyObject* object, OwnerReading& reading) noex
             return ReadOutcome::owns_nothing;
         }
         if (const std::string wrong = take_fields(answer.get(), reading); !wrong.empty()) {
-            fail(Py_TYPE(object), reader.get(), "is not usable: " + wrong);
+            report_answer(Py_TYPE(object), reader.get(), wrong);
             return ReadOutcome::failed;
         }
         if (reading.storage == 0) {
@@ -215,10 +179,20 @@ ReadOutcome RegisteredReader::read(PyObject* object, OwnerReading& reading) noex
     }
 }
 
-void RegisteredReader::fail(PyTypeObject* type, PyObject* reader, const std::string& what) {
+void RegisteredReader::report_error(PyObject* reader) {
+    if (told_.insert(reader).second) {
+        python::let_others_run([reader] { PyErr_WriteUnraisable(reader); });
+    } else {
+        PyErr_Clear();
+    }
+}
+
+void RegisteredReader::report_answer(PyTypeObject* type,
+                                     PyObject* reader,
+                                     const std::string& wrong) {
     if (told_.insert(reader).second) {
         const std::string name(type->tp_name, strnlen(type->tp_name, kLongestText));
-        failures_.push_back("The owner reader registered for " + name + " " + what +
+        failures_.push_back("The owner reader registered for " + name + " is not usable: " + wrong +
                             "; its objects are skipped and counted. Correct the reader given to "
                             "cyclewatch.register_owner().");
     }

@@ -22,12 +22,14 @@ class RegisteredReader final : public OwnerReader {
     [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
 
     [[nodiscard]] bool recognises(PyTypeObject* type) const noexcept override;
-    // RUNS PYTHON: the user's reader.
+    // RUNS PYTHON: the user's reader, and sys.unraisablehook the first time a reader raises an
+    // Exception. Other exceptions are deferred (python/deferred_exceptions.h).
     [[nodiscard]] ReadOutcome read(PyObject* object, OwnerReading& reading) noexcept override;
     [[nodiscard]] bool runs_user_code() const noexcept override { return true; }
     [[nodiscard]] const char* name() const noexcept override { return "registered"; }
 
-    // One sentence per reader that failed since the last call; told once for each registration.
+    // One sentence per reader that gave an unusable answer since the last call, once for each
+    // registration.
     [[nodiscard]] std::vector<std::string> take_failures();
 
   private:
@@ -39,10 +41,11 @@ class RegisteredReader final : public OwnerReader {
     // Takes it out of the table; empty if it is not there.
     [[nodiscard]] Entry take(PyTypeObject* type);
     [[nodiscard]] const Entry* nearest(PyTypeObject* type) const noexcept;
-    void fail(PyTypeObject* type, PyObject* reader, const std::string& what);
+    void report_error(PyObject* reader);
+    void report_answer(PyTypeObject* type, PyObject* reader, const std::string& wrong);
 
     std::vector<Entry> entries_;
-    std::unordered_set<PyObject*> told_;  // readers, as long as they are registered
+    std::unordered_set<PyObject*> told_;  // readers that failed, while they are registered
     std::vector<std::string> failures_;
 };
 

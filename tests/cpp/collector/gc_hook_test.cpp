@@ -25,10 +25,7 @@ class Recorder final : public CollectionListener {
     void on_condemned(const CondemnedSet& condemned) noexcept override {
         seen.assign(condemned.objects().begin(), condemned.objects().end());
     }
-    bool on_stop(Miss miss) noexcept override {
-        misses.push_back(miss);
-        return false;
-    }
+    void on_stop(Miss miss) noexcept override { misses.push_back(miss); }
 
     std::vector<PyObject*> seen;
     std::vector<int> generations;

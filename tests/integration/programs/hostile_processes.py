@@ -6,7 +6,6 @@ what is to stand in them: "PID BYTES" for each process.
 """
 
 import atexit
-import ctypes
 import gc
 import logging
 import multiprocessing
@@ -297,35 +296,6 @@ def thread_that_ends_while_another_one_collects():
     expect(16)
 
 
-def thread_that_is_told_to_end_in_the_middle_of_its_collection():
-    # By another one, while a reader runs there: it goes down after the collection, which ends.
-    told, inside = threading.Event(), threading.Event()
-
-    def read(owner):
-        if threading.current_thread() is not threading.main_thread():
-            inside.set()
-            told.wait()
-        return answer(owner)
-
-    start(read)
-    reached = []
-
-    def work():
-        leak()
-        reached.append("the line after the collection")
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    inside.wait()
-    identifier, leave = ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit)
-    assert ctypes.pythonapi.PyThreadState_SetAsyncExc(identifier, leave) == 1
-    told.set()
-    thread.join()
-    assert not reached
-    leak()
-    expect(8)
-
-
 def thread_that_stops_the_watch_for_ever():
     # Waits for the report file while the interpreter ends.
     start()
@@ -340,27 +310,6 @@ def thread_that_stops_the_watch_for_ever():
 
     threading.Thread(target=work, daemon=True).start()
     time.sleep(0)
-
-
-def signal_in_a_reader(number, handler=None):
-    def act():
-        if handler is not None:
-            signal.signal(number, handler)
-
-        def read(owner):
-            signal.raise_signal(number)
-            return answer(owner)
-
-        start(read)
-        try:
-            leak()
-            for _ in range(100):
-                pass
-            print("lost", flush=True)
-        except BaseException as error:
-            print(type(error).__name__, error, flush=True)
-
-    return act
 
 
 def leave_at_once():
@@ -471,8 +420,6 @@ def signal_that_the_program_takes_itself():
 ACTS = {
     "fork_in_gc_callback: start": fork_in_gc_callback("start"),
     "fork_in_gc_callback: stop": fork_in_gc_callback("stop"),
-    "signal_in_a_reader: SIGINT": signal_in_a_reader(signal.SIGINT),
-    "signal_in_a_reader: SIGTERM": signal_in_a_reader(signal.SIGTERM, leave_politely),
     "run_until_killed": run_until_killed(),
     "run_until_killed: handler": run_until_killed(leave_politely),
     **{f"multiprocessing: {method}": workers_of_multiprocessing(method) for method in METHODS},
@@ -482,11 +429,7 @@ for act in (
     *(fork_in_finalizer, fork_in_weakref_callback, fork_in_reader),
     *(fork_while_the_report_is_written, fork_while_another_thread_collects),
     *(thread_asleep_in_a_reader, thread_asleep_in_a_finalizer),
-    *(
-        thread_that_ends_while_another_one_collects,
-        thread_that_is_told_to_end_in_the_middle_of_its_collection,
-    ),
-    *(thread_that_stops_the_watch_for_ever,),
+    *(thread_that_ends_while_another_one_collects, thread_that_stops_the_watch_for_ever),
     *(leave_at_once, leave_in_a_finalizer, leave_in_a_callback, leave_by_an_error),
     *(leave_from_a_thread, exit_handlers_that_leak, collect_while_the_interpreter_ends),
     *(signal_that_the_program_takes_itself,),

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "python/running_code.h"
+#include "python/logging_frames.h"
 
 #include <Python.h>
 
-#include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "python/guards.h"
@@ -13,21 +11,17 @@
 namespace cyclewatch::python {
 namespace {
 
-// A handler is called from within logging, however deep it goes itself: it is seldom deeper.
-constexpr int kFarthestLook = 100;
-
-constexpr std::array<std::string_view, 4> kFiles{
-    "/logging/__init__.py", "/logging/handlers.py", "/queue.py", "/multiprocessing/queues.py"};
+// Handlers seldom call deeper than this.
+constexpr int kMostFrames = 100;
 
 bool is_of_logging(PyCodeObject* code) noexcept {
     Py_ssize_t size = 0;
-    const char* const text = PyUnicode_AsUTF8AndSize(code->co_filename, &size);
-    if (text == nullptr) {
-        PyErr_Clear();  // a name that is no text, or no memory
+    const char* const path = PyUnicode_AsUTF8AndSize(code->co_filename, &size);
+    if (path == nullptr) {
+        PyErr_Clear();  // not valid text, or out of memory
         return false;
     }
-    const std::string_view path(text, static_cast<std::size_t>(size));
-    return std::ranges::any_of(kFiles, [&](std::string_view file) { return path.ends_with(file); });
+    return std::string_view(path, static_cast<std::size_t>(size)).ends_with("/logging/__init__.py");
 }
 
 }  // namespace
@@ -35,7 +29,7 @@ bool is_of_logging(PyCodeObject* code) noexcept {
 bool is_in_logging() noexcept {
     const ErrorStash stash;
     OwnedRef frame = borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
-    for (int depth = 0; frame && depth < kFarthestLook; ++depth) {
+    for (int depth = 0; frame && depth < kMostFrames; ++depth) {
         auto* const running = reinterpret_cast<PyFrameObject*>(frame.get());
         const OwnedRef code = steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(running)));
         if (is_of_logging(reinterpret_cast<PyCodeObject*>(code.get()))) {
