@@ -2,16 +2,13 @@
 """The command ``cyclewatch``: one module per command, all described in one table (table.py).
 
 A command's module has ``main(arguments) -> int``, which returns the exit status. It is imported
-when it is asked for: ``cyclewatch run`` shares its process with somebody's program and brings
-along as little as it can.
+when it is asked for.
 """
 
 from __future__ import annotations
 
-from cyclewatch.cli import startup as startup
-
-# isort: split
 import importlib
+import signal
 import sys
 
 from cyclewatch.cli.failures import Failure
@@ -23,28 +20,22 @@ if TYPE_CHECKING:
     from cyclewatch.cli.options import Command
 
 
-def main(words: list[str] | None = None) -> int | None:
-    """Do what the command line says and return the exit status.
-
-    None where the interpreter's prompt is to follow the program that was run.
-    """
+def main(words: list[str] | None = None) -> int:
+    """Do what the command line says and return the exit status."""
     # Not before it is needed: CYCLEWATCH=1 has this package imported for its table in any program.
     from cyclewatch.cli import terminal
 
     try:
         command, arguments = _understand(sys.argv[1:] if words is None else words)
         module = importlib.import_module(f"cyclewatch.cli.{command.module}")
-        status: int | None = module.main(arguments)
-        if command.name != "run":  # what that printed is the program's, and the interpreter's
-            terminal.finish()
+        status: int = module.main(arguments)
+        terminal.finish()
         return status
     except Failure as failure:
         terminal.complain(str(failure))
         return failure.status
     except KeyboardInterrupt:
-        from cyclewatch import _native
-
-        _native.end_by_interrupt()
+        return 128 + signal.SIGINT  # as a shell reports it
 
 
 def _understand(words: list[str]) -> tuple[Command, argparse.Namespace]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 from cyclewatch import _native
 from cyclewatch.cli import terminal
@@ -16,14 +16,6 @@ from cyclewatch.cli.table import COMMANDS, DESCRIPTION, PROGRAM, SUMMARY, comman
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-
-class Program(NamedTuple):
-    """What ``run`` is to run."""
-
-    kind: str  # "script", "module" or "command"
-    name: str
-    words: list[str]
 
 
 class _Parser(argparse.ArgumentParser):
@@ -148,8 +140,9 @@ def _parse_run(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Na
     # looked at, however much it looks like an option of ours.
     at = _program_begins_at(words)
     ours, program = words[:at], words[at:]
+    program = program[1:] if program[:1] == ["--"] else program
     asks_for_help = "-h" in ours or "--help" in ours
-    if (not program or program == ["--"]) and not asks_for_help:
+    if program in ([], ["-m"], ["-c"]) and not asks_for_help:
         _understood(parser, ["run", *ours, "--", "program"])  # complains of our options first
         raise Failure(
             "nothing to run: name a script, -m MODULE or -c COMMAND after the options; "
@@ -158,7 +151,7 @@ def _parse_run(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Na
         )
     # With -h this ends here.
     arguments = _understood(parser, ["run", *ours, *(["--", "program"] if program else [])])
-    arguments.program = _split_program(program)
+    arguments.program = program
     return arguments
 
 
@@ -173,17 +166,3 @@ def _program_begins_at(words: list[str]) -> int:
             break
         at += 2 if word in takes_value else 1
     return min(at, len(words))
-
-
-def _split_program(program: list[str]) -> Program:
-    first, rest = program[0], program[1:]
-    if first == "--" and rest:
-        return Program("script", rest[0], rest[1:])
-    if first[:2] not in ("-m", "-c"):
-        return Program("script", first, rest)
-    kind = "module" if first[1] == "m" else "command"
-    if len(first) > 2:
-        return Program(kind, first[2:], rest)
-    if not rest:
-        raise Failure(f"-{first[1]} needs a {kind}; see {PROGRAM} run --help", Status.USAGE)
-    return Program(kind, rest[0], rest[1:])

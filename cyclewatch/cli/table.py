@@ -95,6 +95,12 @@ WATCH_OPTIONS = (
         "otherwise nothing is printed before it ends",
         environment="CYCLEWATCH_WARN",
     ),
+    Option(
+        ("-f", "--force"),
+        "let --output replace a file that is there already",
+        environment="CYCLEWATCH_FORCE",
+    ),
+    Option(("-q", "--quiet"), "print nothing at the end either", environment="CYCLEWATCH_QUIET"),
 )
 
 _FORCE = Option(("-f", "--force"), "replace files that are there already")
@@ -123,15 +129,13 @@ COMMANDS = (
     Command(
         "run",
         "run a program under the watch",
-        "Runs an unmodified program in this process as python would: the same sys.argv, "
-        "sys.path, __main__, tracebacks, signals and exit status. Nothing is printed while it "
-        "runs. A report file is written as soon as there is a finding. Options stand before the "
-        "program; everything after it is the program's. Setting CYCLEWATCH=1 does the same for "
+        "Replaces this process by python with an unmodified program. Nothing is printed while it "
+        "runs; at the end, one sentence on standard error says what was found and where the "
+        "report is. A report file is written as soon as there is a finding. Options stand before "
+        "the program; everything after it is the program's. Setting CYCLEWATCH=1 does the same for "
         "every Python program of this installation, without a change to its command line.",
         (
             *WATCH_OPTIONS,
-            Option(("-f", "--force"), "let --output replace a file that is there already"),
-            Option(("-q", "--quiet"), "print nothing at the end either"),
             Option(("-m",), "run a module, as python -m does", "MODULE", is_last=True),
             Option(("-c",), "run this code, as python -c does", "COMMAND", is_last=True),
         ),

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "bindings/bind_catalog.h"
-#include "bindings/bind_program.h"
 #include "bindings/bind_report.h"
 #include "bindings/bind_watch.h"
 #include "bindings/forks.h"
@@ -105,7 +104,6 @@ PYBIND11_MODULE_EXEC(_native, module) {
     cyclewatch::bindings::bind_catalog(module);
     cyclewatch::bindings::bind_report(module);
     cyclewatch::bindings::bind_watch(module);
-    cyclewatch::bindings::bind_program(module);
     refuse_to_pickle(module);
     if (!cyclewatch::python::prepare_layout_check()) {
         if (PyErr_ExceptionMatches(PyExc_MemoryError) == 0) {

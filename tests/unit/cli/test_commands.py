@@ -98,7 +98,7 @@ def test_inputs_are_files_folders_globs_and_standard_input(command, report, tmp_
         (["run", "--format"], 2, "--format: expected one argument"),
         (["run", "--frob", "x.py"], 2, "unknown arguments: --frob; see cyclewatch run --help"),
         (["show", "--frob", "x"], 2, "unknown arguments: --frob; see cyclewatch show --help"),
-        (["run", "-m"], 2, "module"),
+        (["run", "-m"], 2, "nothing to run"),
         (["run", "--budget", "7", "x.py"], 2, "share"),
         (["run", "--collect-every", "1e300", "x.py"], 2, "seconds from 0.001 to 1e9, not '1e300'"),
     ],
