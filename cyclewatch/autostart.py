@@ -74,20 +74,18 @@ def _complain(sentence: str) -> None:
 
 
 def _settings() -> dict[str, object]:
-    from cyclewatch.cli.table import WATCH_OPTIONS
+    from cyclewatch.cli.options import WATCH_SETTINGS, variable
 
     settings: dict[str, object] = {}
-    for option in WATCH_OPTIONS:
-        word = os.environ.get(option.environment)
-        if not option.metavar:
-            settings[option.name] = _truth(option.environment, word or "")
-        elif not word:
-            settings[option.name] = option.default
-        else:
-            try:
-                settings[option.name] = option.convert(word)
-            except ValueError as error:
-                raise ValueError(f"{option.environment} expects {error}") from None
+    for name, (convert, default) in WATCH_SETTINGS.items():
+        word = os.environ.get(variable(name), "")
+        if convert is None:
+            settings[name] = _truth(variable(name), word)
+            continue
+        try:
+            settings[name] = convert(word) if word else default
+        except ValueError as error:
+            raise ValueError(f"{variable(name)} expects {error}") from None
     return settings
 
 

@@ -30,7 +30,7 @@ class WholeProgram:
         """Watch this process from now to its end.
 
         Args:
-            settings: A value for each of ``cyclewatch.cli.table.WATCH_OPTIONS``, by its name.
+            settings: A value for each of ``cyclewatch.cli.options.WATCH_SETTINGS``.
             script: What to call the program in the name of its report.
 
         Raises:

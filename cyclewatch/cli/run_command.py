@@ -14,7 +14,7 @@ from cyclewatch import whole_program
 from cyclewatch.autostart import RUN_VARIABLE, script_name
 from cyclewatch.cli import outputs
 from cyclewatch.cli.failures import Failure, Status
-from cyclewatch.cli.table import WATCH_OPTIONS
+from cyclewatch.cli.options import WATCH_SETTINGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def main(arguments: argparse.Namespace) -> NoReturn:
     """Become the program. Does not return."""
-    settings = {option.name: getattr(arguments, option.name) for option in WATCH_OPTIONS}
+    settings = {name: getattr(arguments, name) for name in WATCH_SETTINGS}
     words: list[str] = arguments.program
     first = words[0][:2] if words[0].startswith(("-m", "-c")) else words[0]
     script = script_name(first, words).removesuffix(".py")

@@ -53,6 +53,7 @@ def test_scripts_modules_folders_archives_and_standard_input(
     python.both("program.py", "--fail", "-m", "x", "--")
     python.both("-m", "program", "-m", "x")
     python.both("-mpackage")
+    python.both("--", "program.py", "--fail")
     python.both("package", "a")
     python.both("archive.pyz", "a")
     python.both("-c", path.read_text(), "a", "-c")

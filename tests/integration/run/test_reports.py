@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What ``cyclewatch run`` leaves: reports, what it says, and the exit status."""
 
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,13 @@ def test_one_line_says_where_the_report_is(python, program, tmp_path, leak):
     assert place == f"report: {tmp_path}/report.json"
     quiet = python.run("--quiet", "-f", "-o", "report.json", "program.py")
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, b"done\n", b"")
+
+
+@pytest.mark.parametrize("act", ["sys.stderr.close()", "sys.stderr = None"])
+def test_standard_error_that_the_program_closed(python, program, leak, act):
+    program(f"import sys\n{act}\n" + textwrap.dedent(leak))
+    outcome = python.run("program.py")
+    assert (outcome.returncode, outcome.stdout, outcome.stderr) == (0, b"done\n", b"")
 
 
 @pytest.mark.parametrize(
