@@ -62,12 +62,6 @@ class _Parser(argparse.ArgumentParser):
         else:
             self.option(*flags, convert=convert, default=default, metavar=metavar, help=help)
 
-    def files(self, help: str = "reports to read", name: str = "files", **more: Any) -> None:
-        """Add the reports that the command reads: several, if `name` is not another one."""
-        nargs = more.pop("nargs", "+" if name == "files" else None)
-        metavar = "FILE" if name == "files" else name.upper()
-        self.add_argument(name, metavar=metavar, nargs=nargs, help=help, **more)
-
 
 def parse(words: list[str]) -> argparse.Namespace:
     """Understand the command line. Raises Failure, or SystemExit for --help and --version."""
@@ -235,7 +229,7 @@ def _add_readers(command: Callable[..., _Parser]) -> None:
         help="only the finding of this signature; may be given several times",
     )
     _add_layout(show)
-    show.files()
+    _add_files(show)
 
     view = command(
         "view",
@@ -250,7 +244,7 @@ def _add_readers(command: Callable[..., _Parser]) -> None:
     )
     view.switch("--no-open", help="only write the page and print its path")
     _add_json(view)
-    view.files()
+    _add_files(view)
 
     explain = command(
         "explain",
@@ -262,8 +256,13 @@ def _add_readers(command: Callable[..., _Parser]) -> None:
     explain.add_argument(
         "subject", metavar="SIGNATURE|PATTERN", help="such as closure-captures-self"
     )
-    # Without a default argparse would require one.
-    explain.files("reports that have the signature (default: this folder's)", nargs="*", default=[])
+    explain.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="*",
+        default=[],  # without one argparse would require a FILE
+        help="reports that have the signature (default: this folder's)",
+    )
 
 
 def _add_comparisons(command: Callable[..., _Parser]) -> None:
@@ -287,8 +286,8 @@ def _add_comparisons(command: Callable[..., _Parser]) -> None:
     )
     for each in (diff, verify):
         _add_json(each)
-        each.files("reports of the run before", "before")
-        each.files("reports of the run after", "after")
+        each.add_argument("before", metavar="BEFORE", help="reports of the run before")
+        each.add_argument("after", metavar="AFTER", help="reports of the run after")
 
 
 def _add_writers(command: Callable[..., _Parser]) -> None:
@@ -304,7 +303,7 @@ def _add_writers(command: Callable[..., _Parser]) -> None:
     )
     _add_output(convert, "file, or folder for several reports; - is standard output")
     _add_json(convert)
-    convert.files()
+    _add_files(convert)
 
     merge = command(
         "merge",
@@ -313,7 +312,7 @@ def _add_writers(command: Callable[..., _Parser]) -> None:
         "still knows which process saw it.",
     )
     _add_output(merge, "where to write the report (default: standard output, as JSON)")
-    merge.files()
+    _add_files(merge)
 
     strip = command(
         "strip",
@@ -329,7 +328,7 @@ def _add_writers(command: Callable[..., _Parser]) -> None:
         "numpy stay",
     )
     _add_output(strip, "where to write the report (default: standard output, as JSON)")
-    strip.files("the report")
+    _add_files(strip, "the report")
 
     completion = command(
         "completion",
@@ -344,6 +343,10 @@ def _add_writers(command: Callable[..., _Parser]) -> None:
 def _add_output(parser: _Parser, help: str) -> None:
     parser.option("-o", "--output", metavar="PATH", help=help)
     parser.switch("-f", "--force", help="replace files that are there already")
+
+
+def _add_files(parser: _Parser, help: str = "reports to read") -> None:
+    parser.add_argument("files", metavar="FILE", nargs="+", help=help)
 
 
 def _add_json(parser: _Parser) -> None:
