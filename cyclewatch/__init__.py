@@ -12,26 +12,15 @@ if TYPE_CHECKING:
     from cyclewatch.api import __all__ as __all__
     from cyclewatch.api import __version__ as __version__
 else:
-
+    # Importing the package must cost nothing: pytest does in every run, for the plugin.
     def __getattr__(name: str) -> object:
-        # Importing the package must cost nothing: pytest does in every run, for the plugin.
-        if name.startswith("_") and name not in ("__all__", "__version__"):
-            raise AttributeError(f"module 'cyclewatch' has no attribute {name!r}")
-        public = _public_names()
-        globals().update(public)
-        if name not in public:
-            raise AttributeError(f"module 'cyclewatch' has no attribute {name!r}")
-        return public[name]
+        import importlib
+
+        if name in ("__all__", "__version__") or not name.startswith("_"):
+            api = importlib.import_module("cyclewatch.api")
+            if name == "__all__" or name in api.__all__:
+                return getattr(api, name)
+        raise AttributeError(f"module 'cyclewatch' has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *_public_names()})
-
-    def _public_names() -> dict[str, object]:
-        import sys
-
-        # Not `import cyclewatch.api as api`, which asks this module for `api`: where a program took
-        # the package alone out of sys.modules, that is asked here again, and for ever.
-        from cyclewatch.api import __all__ as names
-
-        api = sys.modules["cyclewatch.api"]
-        return {"__all__": names, **{name: getattr(api, name) for name in names}}
+        return sorted({*globals(), *__getattr__("__all__")})

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts the watch in a program that knows nothing of it, when CYCLEWATCH=1 is set.
+"""Starts the process-wide watch while the interpreter starts.
 
-Run by ``cyclewatch-autostart.pth`` while the interpreter starts. Whatever goes wrong here, the
-program must start.
+``cyclewatch-autostart.pth`` calls :func:`start` if CYCLEWATCH=1 is set, or if ``cyclewatch run``
+has replaced its process by this one. Under CYCLEWATCH=1 the program starts whatever goes wrong
+here; ``run`` refuses to start it unwatched.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+
+RUN_VARIABLE = "CYCLEWATCH_RUN"  # the settings of ``cyclewatch run``, as JSON
 
 _YES = ("1", "true", "yes", "on")
 _NO = ("", "0", "false", "no", "off")
@@ -17,64 +20,52 @@ _tried = False
 
 
 def start() -> None:
-    """Watch this process, with CYCLEWATCH_* for options; one line on stderr if that fails."""
+    """Watch this process; one line on stderr if that fails."""
     global _tried
-    script = _script_name()
-    # In a virtual environment the interpreter reads every .pth file twice.
-    if script is None or _tried:
-        return
+    # The settings of `run` are for this process alone: its children do not inherit them.
+    run = os.environ.pop(RUN_VARIABLE, None)
+    if _tried:
+        return  # in a virtual environment the interpreter reads every .pth file twice
     _tried = True
     try:
-        _start_watch(script)
+        _start_watch(run)
     except Exception as error:
         if isinstance(error, ImportError) and "subinterpreters" in str(error):
-            return  # the main interpreter's watch is not for this one, and that is no news
-        _complain(f"cyclewatch: the watch is off: {error}")
+            return  # the watch of the main interpreter covers the process
+        if run is None:
+            _complain(f"cyclewatch: the watch is off: {error}")
+            return
+        _complain(f"cyclewatch: {error}")
+        os._exit(2)
 
 
-def _start_watch(script: str) -> None:
-    # First where the standard modules are: the program may have some that are called like those
-    # which we import, in a folder of PYTHONPATH.
-    path = list(sys.path)
-    sys.path.insert(0, os.path.dirname(os.__file__))
-    try:
-        from cyclewatch.cli.shadowing import let_go_of_shadowed
+def _start_watch(run: str | None) -> None:
+    script = script_name(sys.argv[0] if sys.argv else "", sys.orig_argv)
+    if run is not None:
+        import json
 
+        settings = json.loads(run)
+    elif script == "cyclewatch" or not _truth("CYCLEWATCH", os.environ["CYCLEWATCH"]):
+        return  # our own command has nothing to watch
+    else:
         settings = _settings()
-        if settings is not None:
-            from cyclewatch import whole_program
 
-            try:
-                whole_program.start(settings, script)
-            except ValueError as error:
-                raise ValueError(f"{error} ({_variables()})") from None
-    finally:
-        sys.path[:] = path
-    let_go_of_shadowed([*_program_folders(), *path])
+    from cyclewatch.whole_program import WholeProgram
 
-
-def _program_folders() -> list[str]:
-    """What the interpreter will put before the rest of the search path: one of these."""
-    first = sys.argv[0] if sys.argv else ""
-    if sys.flags.safe_path:
-        return []
-    if first in ("", "-", "-c", "-m"):
-        return [""]
     try:
-        # As python has it: what is looked for is remembered, in sys.path_importer_cache.
-        return [os.path.abspath(first), os.path.dirname(os.path.realpath(first))]
-    except OSError:
-        return []  # the current folder was removed
+        WholeProgram(settings, script.removesuffix(".py"))
+    except ValueError as error:
+        raise ValueError(str(error) if run else f"{error} ({_variables()})") from None
 
 
 def _variables() -> str:
-    """What the environment says of the watch, for a message."""
+    """The variables that configure the watch, for a message."""
     names = sorted(name for name in os.environ if name.startswith("CYCLEWATCH_"))
     return ", ".join(f"{name}={os.environ[name]!r}" for name in names)
 
 
 def _complain(sentence: str) -> None:
-    # With no stderr print() would take stdout; and one that cannot be written is no reason either.
+    # Without stderr print() would write to stdout. A stderr that fails must not stop the program.
     if sys.stderr is not None:
         try:
             print(sentence, file=sys.stderr, flush=True)
@@ -82,23 +73,19 @@ def _complain(sentence: str) -> None:
             return
 
 
-def _settings() -> dict[str, object] | None:
-    from cyclewatch.cli.table import WATCH_OPTIONS
+def _settings() -> dict[str, object]:
+    from cyclewatch.cli.options import WATCH_SETTINGS, variable
 
-    if not _truth("CYCLEWATCH", os.environ["CYCLEWATCH"]):
-        return None
     settings: dict[str, object] = {}
-    for option in WATCH_OPTIONS:
-        word = os.environ.get(option.environment)
-        if not option.metavar:
-            settings[option.name] = _truth(option.environment, word or "")
-        elif not word:
-            settings[option.name] = option.default
-        else:
-            try:
-                settings[option.name] = option.convert(word)
-            except ValueError as error:
-                raise ValueError(f"{option.environment} expects {error}") from None
+    for name, (convert, default) in WATCH_SETTINGS.items():
+        word = os.environ.get(variable(name), "")
+        if convert is None:
+            settings[name] = _truth(variable(name), word)
+            continue
+        try:
+            settings[name] = convert(word) if word else default
+        except ValueError as error:
+            raise ValueError(f"{variable(name)} expects {error}") from None
     return settings
 
 
@@ -108,10 +95,14 @@ def _truth(name: str, word: str) -> bool:
     return word.lower() in _YES
 
 
-def _script_name() -> str | None:
-    """What to call the program; None for our own command, which has nothing to watch."""
-    # sys.argv[0] is still "-m" for a module at this time.
-    words = sys.orig_argv
-    module = words[words.index("-m") + 1] if sys.argv[:1] == ["-m"] and "-m" in words else ""
-    name = module or os.path.basename(sys.argv[0] if sys.argv else "")
-    return None if name == "cyclewatch" else name.removesuffix(".py") or "python"
+def script_name(first: str, words: list[str]) -> str:
+    """What to call a program in the name of its report.
+
+    Args:
+        first: ``sys.argv[0]`` before the program begins: a path, "-m", "-c", "-" or "".
+        words: The command line, which names the module of -m.
+    """
+    if first == "-m":
+        at, option = next((at, word[2:]) for at, word in enumerate(words) if word.startswith("-m"))
+        return (option or words[at + 1]).removesuffix(".__main__")
+    return "python" if first in ("", "-", "-c") else os.path.basename(first.rstrip("/"))

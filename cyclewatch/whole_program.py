@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A watch over a whole program that knows nothing of it.
 
-``cyclewatch run`` starts one before the program, and so does the environment (autostart.py). It
-prints nothing while the program runs, unless asked to.
+autostart.py starts one before the program, for ``cyclewatch run`` and for CYCLEWATCH=1. It prints
+nothing while the program runs, unless asked to.
 """
 
 from __future__ import annotations
 
 import atexit
 import os
-import re
 import sys
 
 from cyclewatch import _native, collecting, watches
@@ -27,13 +26,19 @@ FAILED = 1  # exit status for a program that ended well and left findings
 class WholeProgram:
     """A running watch and what is to be done when the program has ended."""
 
-    def __init__(self, settings: Mapping[str, Any], script: str, replace: bool, quiet: bool):
-        """Start watching; see :func:`start`."""
+    def __init__(self, settings: Mapping[str, Any], script: str) -> None:
+        """Watch this process from now to its end.
+
+        Args:
+            settings: A value for each of ``cyclewatch.cli.options.WATCH_SETTINGS``.
+            script: What to call the program in the name of its report.
+
+        Raises:
+            ValueError: A setting makes no sense; the message says which.
+        """
         self._settings = settings
-        self._quiet = quiet
         self._process = os.getpid()
         folder, name, formats = _report_place(settings["output"], settings["format"], script)
-        self._replace = replace
         self._named = named_reports(settings, script)
         warn = settings["warn"]
         self._watch = watches.start(
@@ -41,21 +46,19 @@ class WholeProgram:
             formats=formats,
             report_dir=folder,
             report_name=name,
-            replace_report=replace,
+            replace_report=settings["force"],
             min_bytes=settings["min_bytes"],
             budget=settings["budget"],
-            on_finding=(
-                watches.warn if warn else _native.unseen(watches.finish_with_multiprocessing)
-            ),
+            on_finding=watches.warn if warn else watches.finish_with_multiprocessing,
             on_log=watches.log if warn else None,
         )
         if settings["fail"]:
             _native.offer_failure()
         if settings["collect_every"]:
             self._collect_every()
-        os.register_at_fork(after_in_child=_native.unseen(self._in_child))
+        os.register_at_fork(after_in_child=self._in_child)
         # Handlers run last in, first out: the program's own are all before this one.
-        atexit.register(_native.unseen(self._finish))
+        atexit.register(self._finish)
 
     def _in_child(self) -> None:
         if not self._settings["follow_fork"]:
@@ -79,7 +82,7 @@ class WholeProgram:
             return
         if self._settings["fail"]:
             _native.fail(FAILED)
-        if self._tells():
+        if not self._settings["quiet"]:
             self._tell(findings)
 
     def _leave_empty_report(self) -> None:
@@ -91,7 +94,7 @@ class WholeProgram:
             for name, path in self._named.items():
                 contents = getattr(report, f"to_{name}")().encode()
                 # As the watch would have written it: whoever names a file changes its name alone.
-                _native.write_file(path, contents, replace=self._replace, owner_only=True)
+                _native.write_file(path, contents, replace=self._settings["force"], owner_only=True)
         except OSError as error:
             self._tell_failure(f"cyclewatch could not write {path}: {error.strerror}")
 
@@ -103,17 +106,13 @@ class WholeProgram:
     def _tell_failures(self) -> None:
         if self._settings["warn"]:
             return  # the log has told it
-        # Of a file that was not asked for by name whoever reads standard error knows nothing.
-        if (self._named and os.getpid() == self._process) or self._tells():
+        # A file that was asked for by name is missed, also if nothing else is to be printed.
+        if (self._named and os.getpid() == self._process) or not self._settings["quiet"]:
             for sentence in self._watch._native_watch.report_failures():
                 self._tell_failure(sentence)
 
     def _tell_failure(self, sentence: str) -> None:
         _print(_native.clean_text(f"{sentence}; make room there, or name another place"))
-
-    def _tells(self) -> bool:
-        # Where standard error is read by a program, it gets what it would have got without us.
-        return not self._quiet and (self._settings["fail"] or _is_terminal())
 
     def _tell(self, findings: list[Finding]) -> None:
         if self._settings["fail"]:
@@ -122,14 +121,6 @@ class WholeProgram:
             text = _native.clean_text(findings[0].headline)
         paths = self._watch.report_paths
         _print("\n".join([text, *(f"report: {path}" for path in paths)]))
-
-
-def _is_terminal() -> bool:
-    """Whether a person reads standard error, which the program may have replaced or closed."""
-    try:
-        return bool(sys.stderr.isatty())
-    except (AttributeError, OSError, ValueError):
-        return False
 
 
 def _print(text: str) -> None:
@@ -141,25 +132,8 @@ def _print(text: str) -> None:
         return
 
 
-def start(
-    settings: Mapping[str, Any], script: str, replace: bool = False, quiet: bool = False
-) -> WholeProgram:
-    """Watch this process from now to its end.
-
-    Args:
-        settings: A value for each of ``cyclewatch.cli.table.WATCH_OPTIONS``, by its name.
-        script: What to call the program in the name of its report.
-        replace: A report of that name may be replaced.
-        quiet: Print nothing at the end.
-
-    Raises:
-        ValueError: A setting makes no sense; the message says which.
-    """
-    return WholeProgram(settings, script, replace, quiet)
-
-
 def named_reports(settings: Mapping[str, Any], script: str) -> dict[str, str]:
-    """Format -> file, if the name of the report was asked for; arguments as for :func:`start`."""
+    """Format -> file, if the name of the report was asked for."""
     folder, name, formats = _report_place(settings["output"], settings["format"], script)
     return {each: f"{folder}/{name}.{_suffix(each)}" for each in formats if name}
 
@@ -203,8 +177,10 @@ def _absolute(path: str) -> str:
 
 
 def _filled_in(output: str, script: str) -> str:
-    values = {"script": script, "pid": os.getpid(), "rank": os.environ.get("RANK", "0")}
-    return re.sub(r"\{(script|pid|rank)\}", lambda match: str(values[match[1]]), output)
+    values = {"script": script, "pid": str(os.getpid()), "rank": os.environ.get("RANK", "0")}
+    for name, value in values.items():
+        output = output.replace(f"{{{name}}}", value)
+    return output
 
 
 def _suffix(name: str) -> str:

@@ -8,7 +8,7 @@ import os
 
 from cyclewatch.cli import inputs, outputs, terminal
 from cyclewatch.cli.failures import Failure, Status
-from cyclewatch.cli.table import CONVERSIONS
+from cyclewatch.cli.options import CONVERSIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,20 +14,6 @@ class Status(IntEnum):
     USAGE = 2
     FILE = 3
 
-    @property
-    def meaning(self) -> str:
-        """What it says, for the manual."""
-        return _MEANINGS[self]
-
-
-_MEANINGS = {
-    Status.OK: "what was asked for was done, and the answer, if there is one, is yes",
-    Status.NO: "the answer is no: the fix is not verified, something new was found with --fail, "
-    "or nothing has the signature asked for",
-    Status.USAGE: "the command line makes no sense; the message says what does",
-    Status.FILE: "a file could not be read or written, is no report, or stands in the way",
-}
-
 
 class Failure(Exception):  # noqa: N818 -- not every failure is an error of anybody's
     """Ends the command with one sentence for the user."""

@@ -1,61 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an option, an argument and a command are, and how words become their values."""
+"""Values of options: how words become numbers and lists, and the settings of the process watch."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
-class Option(NamedTuple):
-    """One option of a command. The parser, the manual and shell completion are made of these."""
-
-    flags: tuple[str, ...]
-    help: str
-    metavar: str = ""  # of its value; none: a switch
-    choices: tuple[str, ...] = ()
-    convert: Callable[[str], object] = str  # ValueError says what is wrong with the word
-    default: object = None
-    repeated: bool = False
-    # What the shell offers for the value: "file", "format", "device", or nothing.
-    completes: str = ""
-    environment: str = ""  # variable that stands for it where CYCLEWATCH=1 starts the watch
-    is_last: bool = False  # what follows its value belongs to the program that is run
-
-    @property
-    def name(self) -> str:
-        """The attribute that the parsed value is found under."""
-        return self.flags[-1].lstrip("-").replace("-", "_")
-
-
-class Argument(NamedTuple):
-    """What a command takes beside options; `nargs` as argparse writes it."""
-
-    name: str
-    metavar: str
-    help: str
-    nargs: str | None = None  # None: exactly one
-    choices: tuple[str, ...] = ()
-    completes: str = "file"  # or "pattern", or nothing
-
-
-class Command(NamedTuple):
-    """One command."""
-
-    name: str
-    summary: str
-    description: str
-    options: tuple[Option, ...] = ()
-    arguments: tuple[Argument, ...] = ()
-    synopsis: tuple[str, ...] = ()  # where options and arguments alone do not say it
-
-    @property
-    def module(self) -> str:
-        """The module of ``cyclewatch.cli`` that does it."""
-        return f"{self.name}_command"
+CONVERSIONS = ("text", "json", "dot", "svg", "png", "html", "heapsnapshot")
 
 
 def byte_count(word: str) -> int:
@@ -113,3 +65,27 @@ def count(word: str) -> int:
 def names(word: str) -> list[str]:
     """Names with commas between them."""
     return [name for name in word.split(",") if name]
+
+
+# The settings of the process watch: how a word becomes the value (ValueError says what is wrong
+# with the word; None: a switch), and the default. "min_bytes" is --min-bytes of ``cyclewatch run``
+# and CYCLEWATCH_MIN_BYTES of the environment.
+WATCH_SETTINGS: dict[str, tuple[Callable[[str], object] | None, object]] = {
+    "devices": (names, ["auto"]),
+    "output": (str, None),
+    "format": (names, None),
+    "min_bytes": (byte_count, 0),
+    "budget": (share, 0.01),
+    "fail": (None, False),
+    "collect_every": (seconds, None),
+    "collect_at_exit": (None, False),
+    "follow_fork": (None, False),
+    "warn": (None, False),
+    "force": (None, False),
+    "quiet": (None, False),
+}
+
+
+def variable(setting: str) -> str:
+    """The environment variable of a setting."""
+    return f"CYCLEWATCH_{setting.upper()}"

@@ -1,29 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the command line's words to a command and its arguments."""
+"""The command line. The manual page, the reference in docs/ and completion are made from this."""
 
 from __future__ import annotations
 
 import argparse
-import os
-from typing import NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from cyclewatch import _native
-from cyclewatch.cli import terminal
+from cyclewatch.cli import options, terminal
 from cyclewatch.cli.failures import Failure, Status
-from cyclewatch.cli.options import Argument, Command, Option
-from cyclewatch.cli.table import COMMANDS, DESCRIPTION, PROGRAM, SUMMARY, command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
-class Program(NamedTuple):
-    """What ``run`` is to run."""
-
-    kind: str  # "script", "module" or "command"
-    name: str
-    words: list[str]
+PROGRAM = "cyclewatch"
+SUMMARY = "name the reference that keeps device memory alive in garbage cycles"
+ENVIRONMENT = (
+    "CYCLEWATCH=1 starts the watch in every Python program of this installation, as run does; 0, "
+    "or nothing, does not. Each option of run has a variable, such as CYCLEWATCH_MIN_BYTES for "
+    "--min-bytes and CYCLEWATCH_FAIL=1 for --fail."
+)
+EXIT_STATUS = (
+    "0 if what was asked for was done, and the answer, if there is one, is yes; 1 if the answer is "
+    "no: the fix is not verified, something new was found with --fail, or nothing has the "
+    "signature asked for; 2 for a usage error; 3 if a file could not be read or written, is not a "
+    "report, or exists already. run ends as the program ended, or by the signal that ended it; "
+    "with --fail it ends with 1 if that would have been 0 and a finding remains."
+)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -33,157 +37,335 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise Failure(f"{message}; see {self.prog} --help", Status.USAGE)
 
+    def option(
+        self, *flags: str, convert: Callable[[str], object] | None = None, **more: Any
+    ) -> None:
+        """Add an option with a value; a ValueError of `convert` says what is wrong with it."""
 
-def parse(words: list[str]) -> tuple[Command, argparse.Namespace]:
+        def checked(word: str) -> object:
+            try:
+                return convert(word) if convert is not None else word
+            except ValueError as error:
+                raise argparse.ArgumentTypeError(f"expects {error}") from None
+
+        self.add_argument(*flags, type=checked, **more)
+
+    def switch(self, *flags: str, help: str) -> None:
+        """Add an option without a value."""
+        self.add_argument(*flags, action="store_true", help=help)
+
+    def setting(self, *flags: str, help: str, metavar: str | None = None) -> None:
+        """Add an option for one of WATCH_SETTINGS."""
+        convert, default = options.WATCH_SETTINGS[flags[-1].lstrip("-").replace("-", "_")]
+        if convert is None:
+            self.switch(*flags, help=help)
+        else:
+            self.option(*flags, convert=convert, default=default, metavar=metavar, help=help)
+
+
+def parse(words: list[str]) -> argparse.Namespace:
     """Understand the command line. Raises Failure, or SystemExit for --help and --version."""
     parser = make_parser()
     if words[:1] == ["run"]:
-        return command("run"), _parse_run(parser, words[1:])
-    arguments = _understood(parser, words)
+        return _parse_run(parser, words[1:])
+    arguments = parser.parse_args(words)
     if arguments.command is None:
         raise Failure(f"no command given\n{parser.format_help()}", Status.USAGE)
-    return command(arguments.command), arguments
-
-
-def _understood(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
-    try:
-        arguments, unknown = parser.parse_known_args(words)
-    except Failure:
-        _name_file_like_an_option(words)
-        raise
-    if unknown:
-        _name_file_like_an_option(unknown)
-        of = f"{PROGRAM} {arguments.command}" if arguments.command else PROGRAM
-        raise Failure(f"unknown arguments: {' '.join(unknown)}; see {of} --help", Status.USAGE)
     return arguments
 
 
-def _name_file_like_an_option(words: list[str]) -> None:
-    # "-x.json" is no option that anybody gave by mistake where there is such a file.
-    for word in words:
-        if word == "--":
-            return
-        if word.startswith("-") and word != "-" and os.path.lexists(word):
-            raise Failure(f"{word} is taken for an option; that file is ./{word}", Status.USAGE)
+def commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The parser of each command."""
+    (found,) = (each.choices for each in parser._actions if each.dest == "command")
+    assert isinstance(found, dict)
+    return found
+
+
+def _parse_run(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
+    # Our options end where the program begins, as those of python do.
+    takes_value = {
+        flag
+        for action in commands(parser)["run"]._actions
+        if action.nargs != 0
+        for flag in action.option_strings
+    }
+    at = 0
+    while at < len(words) and words[at].startswith("-") and words[at] not in ("-", "--"):
+        if words[at][:2] in ("-m", "-c"):
+            break
+        at += 2 if words[at] in takes_value else 1
+    arguments = parser.parse_args(["run", *words[:at]])  # ends here for --help
+    program = words[at + 1 :] if words[at : at + 1] == ["--"] else words[at:]
+    if program in ([], ["-m"], ["-c"]):
+        raise Failure(
+            "nothing to run: name a script, -m MODULE or -c COMMAND after the options; "
+            f"see {PROGRAM} run --help",
+            Status.USAGE,
+        )
+    arguments.program = program
+    return arguments
 
 
 def make_parser() -> argparse.ArgumentParser:
     """All commands."""
     parser = _Parser(
         prog=PROGRAM,
-        description=f"{SUMMARY[0].upper()}{SUMMARY[1:]}. {DESCRIPTION}",
-        epilog=f"{PROGRAM} COMMAND --help explains a command.",
+        description=f"{SUMMARY[0].upper()}{SUMMARY[1:]}. Runs programs under a watch for reference "
+        "loops that hold tensors, and reads the reports they leave. Wherever a report is read, "
+        "FILE is a .json or .html report, a folder of them, a glob, or - for standard input.",
+        epilog=f"Exit status: {EXIT_STATUS} {PROGRAM} COMMAND --help explains a command.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {_native.__version__}")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
-    for each in COMMANDS:
-        _add_command(subparsers, each)
+    subparsers = parser.add_subparsers(
+        title="commands", dest="command", metavar="COMMAND", parser_class=_Parser
+    )
+
+    def command(name: str, help: str, description: str, **more: Any) -> _Parser:
+        return subparsers.add_parser(
+            name, help=help, description=description, allow_abbrev=False, **more
+        )
+
+    _add_run(command)
+    _add_readers(command)
+    _add_comparisons(command)
+    _add_writers(command)
     return parser
 
 
-def _add_command(
-    subparsers: argparse._SubParsersAction[_Parser],
-    each: Command,
-) -> None:
-    usage = "\n       ".join(f"{PROGRAM} {each.name} {form}" for form in each.synopsis)
-    parser = subparsers.add_parser(
-        each.name,
-        help=each.summary,
-        description=each.description,
-        usage=usage or None,
-        allow_abbrev=False,
+def _add_run(command: Callable[..., _Parser]) -> None:
+    run = command(
+        "run",
+        "run a program under the watch",
+        "Replaces this process by python with an unmodified program. Nothing is printed while it "
+        "runs; at the end, one sentence on standard error says what was found and where the "
+        "report is. A report file is written as soon as there is a finding. Options come before "
+        "the program; everything after it is the program's.",
+        usage=f"{PROGRAM} run [OPTION...] SCRIPT [ARGUMENT...]\n"
+        f"       {PROGRAM} run [OPTION...] -m MODULE [ARGUMENT...]\n"
+        f"       {PROGRAM} run [OPTION...] -c COMMAND [ARGUMENT...]",
+        epilog=ENVIRONMENT,
     )
-    for option in each.options:
-        _add_option(parser, option)
-    for argument in each.arguments:
-        _add_argument(parser, argument)
-
-
-def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
-    if not option.metavar:
-        parser.add_argument(
-            *option.flags, dest=option.name, action="store_true", help=_escaped(option.help)
-        )
-        return
-    parser.add_argument(
-        *option.flags,
-        dest=option.name,
-        metavar=option.metavar,
-        choices=option.choices or None,
-        type=_checked(option),
-        default=option.default,
-        action="append" if option.repeated else "store",
-        help=_escaped(option.help),
+    run.setting(
+        "--devices",
+        metavar="NAMES",
+        help="what to watch: auto (accelerators if one is usable, else the CPU), all, or names "
+        "with commas between them, such as cuda,cpu or cuda:1 (default: auto)",
+    )
+    run.setting(
+        *("-o", "--output"),
+        metavar="PATH",
+        help="file or folder of the report; {script}, {pid} and {rank} stand for themselves, and "
+        "RANK is added if the name does not have it (default: "
+        "cyclewatch-<script>[-rank<RANK>]-<pid>.html in the current folder)",
+    )
+    run.setting(
+        "--format",
+        metavar="FORMATS",
+        help="formats of the report, with commas between them; one file each (default: what the "
+        "suffix of --output says, else html)",
+    )
+    run.setting(
+        "--min-bytes",
+        metavar="BYTES",
+        help="leave out findings that held less, such as 64K or 1.5M (default: 0)",
+    )
+    run.setting(
+        "--budget",
+        metavar="SHARE",
+        help="share of wall time the watch may use, such as 0.01 or 1%%; beyond it equal findings "
+        "are only counted (default: 0.01)",
+    )
+    run.setting(
+        "--fail",
+        help="exit with 1 if a finding remains and the program itself ended with 0; the cards go "
+        "to standard error then",
+    )
+    run.setting(
+        "--collect-every",
+        metavar="SECONDS",
+        help="call gc.collect() on the main thread every so many seconds, for programs that "
+        "switched automatic collection off",
+    )
+    run.setting(
+        "--collect-at-exit",
+        help="call gc.collect() when the program has ended, after its own exit handlers: what it "
+        "left to the collector is then found too",
+    )
+    run.setting(
+        "--follow-fork",
+        help="go on watching in forked children; each writes a report of its own. Workers of "
+        "multiprocessing and DataLoader are such children",
+    )
+    run.setting(
+        "--warn",
+        help="issue warnings and log cards while the program runs, as warn_tensor_cycles() does; "
+        "otherwise nothing is printed before it ends",
+    )
+    run.setting("-f", "--force", help="let --output replace a file that is there already")
+    run.setting("-q", "--quiet", help="print nothing at the end either")
+    run.option("-m", metavar="MODULE", help="run a module, as python -m does")
+    run.option("-c", metavar="COMMAND", help="run this code, as python -c does")
+    run.add_argument(
+        "program",
+        metavar="PROGRAM",
+        nargs=argparse.REMAINDER,
+        help="a script, a folder or archive with a __main__.py, or - for standard input; and what "
+        "the program finds in sys.argv",
     )
 
 
-def _escaped(text: str) -> str:
-    return text.replace("%", "%%")  # argparse formats help with the % operator
+def _add_readers(command: Callable[..., _Parser]) -> None:
+    show = command(
+        "show",
+        "print the cards of reports",
+        "Prints what was found, heaviest first, with the reference to cut.",
+    )
+    show.option("-n", "--top", metavar="N", convert=options.count, help="only the heaviest so many")
+    show.option(
+        *("-s", "--signature"),
+        metavar="SIGNATURE",
+        action="append",
+        help="only the finding of this signature; may be given several times",
+    )
+    _add_layout(show)
+    _add_files(show)
 
+    view = command(
+        "view",
+        "look at reports in a browser",
+        "Makes one self-contained page of all the reports and opens it in a browser. A single "
+        ".html report is opened as it is.",
+    )
+    _add_output(
+        view,
+        "where to write the page (default: the report's name with .html, or "
+        "cyclewatch-merged.html)",
+    )
+    view.switch("--no-open", help="only write the page and print its path")
+    _add_json(view)
+    _add_files(view)
 
-def _checked(option: Option) -> Callable[[str], object]:
-    def convert(word: str) -> object:
-        try:
-            return option.convert(word)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(f"expects {error}") from None
-
-    return convert
-
-
-def _add_argument(parser: argparse.ArgumentParser, argument: Argument) -> None:
-    parser.add_argument(
-        argument.name,
-        metavar=argument.metavar,
-        nargs=argument.nargs,
-        default=[] if argument.nargs == "*" else None,  # without one it would be required
-        choices=argument.choices or None,
-        help=argument.help,
+    explain = command(
+        "explain",
+        "explain a kind of loop and how to end it",
+        "Prints the explanation of a pattern, with code before and after the fix. For a "
+        "signature, the pattern is looked up in the reports given.",
+    )
+    _add_layout(explain)
+    explain.add_argument(
+        "subject", metavar="SIGNATURE|PATTERN", help="such as closure-captures-self"
+    )
+    explain.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="*",
+        default=[],  # without one argparse would require a FILE
+        help="reports that have the signature (default: this folder's)",
     )
 
 
-def _parse_run(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
-    # As python itself: our options end where the program begins, and what is after it is never
-    # looked at, however much it looks like an option of ours.
-    at = _program_begins_at(words)
-    ours, program = words[:at], words[at:]
-    asks_for_help = "-h" in ours or "--help" in ours
-    if (not program or program == ["--"]) and not asks_for_help:
-        _understood(parser, ["run", *ours, "--", "program"])  # complains of our options first
-        raise Failure(
-            "nothing to run: name a script, -m MODULE or -c COMMAND after the options; "
-            f"see {PROGRAM} run --help",
-            Status.USAGE,
-        )
-    # With -h this ends here.
-    arguments = _understood(parser, ["run", *ours, *(["--", "program"] if program else [])])
-    arguments.program = _split_program(program)
-    return arguments
+def _add_comparisons(command: Callable[..., _Parser]) -> None:
+    diff = command(
+        "diff",
+        "compare two runs by signature",
+        "Says which findings are new, gone, grown and shrunk.",
+    )
+    diff.switch("--fail", help="exit with 1 if a finding is new or has grown")
+    verify = command(
+        "verify",
+        "check that a fix worked",
+        "Exits with 0 only if every expected signature was found before and is gone now, and the "
+        "bytes held in loops fell.",
+    )
+    verify.option(
+        *("-e", "--expect"),
+        metavar="SIGNATURE",
+        action="append",
+        help="the signature that has to be gone; may be given several times",
+    )
+    for each in (diff, verify):
+        _add_json(each)
+        each.add_argument("before", metavar="BEFORE", help="reports of the run before")
+        each.add_argument("after", metavar="AFTER", help="reports of the run after")
 
 
-def _program_begins_at(words: list[str]) -> int:
-    options = command("run").options
-    takes_value = {flag for option in options if option.metavar for flag in option.flags}
-    last = {flag for option in options if option.is_last for flag in option.flags}
-    at = 0
-    while at < len(words):
-        word = words[at]
-        if word[:2] in last or word == "-" or not word.startswith("-") or word == "--":
-            break
-        at += 2 if word in takes_value else 1
-    return min(at, len(words))
+def _add_writers(command: Callable[..., _Parser]) -> None:
+    convert = command(
+        "convert",
+        "write reports in another format",
+        "The format is that of --to, or of the suffix of --output. Without --output each report "
+        "is written beside its file, with the suffix of the format. heapsnapshot is what the "
+        "memory panel of Chrome's DevTools loads; png needs rsvg-convert, resvg or inkscape.",
+    )
+    convert.option(
+        *("-t", "--to"), metavar="FORMAT", choices=options.CONVERSIONS, help="the format"
+    )
+    _add_output(convert, "file, or folder for several reports; - is standard output")
+    _add_json(convert)
+    _add_files(convert)
+
+    merge = command(
+        "merge",
+        "make one report of many",
+        "Joins the reports of many processes, ranks or runs. Equal findings become one, which "
+        "still knows which process saw it.",
+    )
+    _add_output(merge, "where to write the report (default: standard output, as JSON)")
+    _add_files(merge)
+
+    strip = command(
+        "strip",
+        "remove what a report should not tell others",
+        "Writes a report without the paths, or without the names, of the program it came from. "
+        "Signatures stay, so that the finding can be recognised; they are hashes of the names, "
+        "and whoever guesses all names of a loop can confirm the guess.",
+    )
+    strip.switch("--paths", help="remove folders: /home/me/train.py:30 becomes train.py:30")
+    strip.switch(
+        "--names",
+        help="replace the program's own names by name1, name2 ...; those of Python, torch and "
+        "numpy stay",
+    )
+    _add_output(strip, "where to write the report (default: standard output, as JSON)")
+    _add_files(strip, "the report")
+
+    completion = command(
+        "completion",
+        "print a completion script for a shell",
+        'Needs shtab (pip install cyclewatch[cli]). For bash, put eval "$(cyclewatch completion '
+        'bash)" into ~/.bashrc. For zsh, write the output to a file named _cyclewatch in a folder '
+        "of $fpath.",
+    )
+    completion.add_argument("shell", metavar="SHELL", help="bash, zsh or tcsh")
 
 
-def _split_program(program: list[str]) -> Program:
-    first, rest = program[0], program[1:]
-    if first == "--" and rest:
-        return Program("script", rest[0], rest[1:])
-    if first[:2] not in ("-m", "-c"):
-        return Program("script", first, rest)
-    kind = "module" if first[1] == "m" else "command"
-    if len(first) > 2:
-        return Program(kind, first[2:], rest)
-    if not rest:
-        raise Failure(f"-{first[1]} needs a {kind}; see {PROGRAM} run --help", Status.USAGE)
-    return Program(kind, rest[0], rest[1:])
+def _add_output(parser: _Parser, help: str) -> None:
+    parser.option("-o", "--output", metavar="PATH", help=help)
+    parser.switch("-f", "--force", help="replace files that are there already")
+
+
+def _add_files(parser: _Parser, help: str = "reports to read") -> None:
+    parser.add_argument("files", metavar="FILE", nargs="+", help=help)
+
+
+def _add_json(parser: _Parser) -> None:
+    parser.switch("--json", help="print JSON, for machines")
+
+
+def _add_layout(parser: _Parser) -> None:
+    parser.option(
+        "--width",
+        metavar="COLUMNS",
+        convert=options.columns,
+        help="columns to fill (default: the terminal's)",
+    )
+    parser.option(
+        "--color",
+        metavar="WHEN",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="colour the cards; auto: on a terminal, unless NO_COLOR is set (needs the extra "
+        "cyclewatch[cli])",
+    )
+    _add_json(parser)

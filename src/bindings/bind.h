@@ -9,8 +9,13 @@
 #include <memory>
 
 #include "model/report.h"
+#include "python/state_lock.h"
 
 namespace cyclewatch::bindings {
+
+// Functions that touch the state of the module are bound with Locked(), properties by a
+// cpp_function that is. The conversion of arguments and results, which may run Python, is outside.
+using Locked = pybind11::call_guard<python::StateLock>;
 
 using ReportClass = pybind11::class_<model::Report, std::shared_ptr<model::Report>>;
 

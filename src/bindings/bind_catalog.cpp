@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "bindings/bind.h"
-#include "bindings/locked.h"
 #include "bindings/values.h"
 #include "catalog/rules.h"
 #include "watch/hub.h"

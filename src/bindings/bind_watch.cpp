@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pybind11/stl.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,7 +13,6 @@
 #include <vector>
 
 #include "bindings/bind.h"
-#include "bindings/locked.h"
 #include "device/device_selection.h"
 #include "python/dying_threads.h"
 #include "python/layout_check.h"
@@ -215,10 +219,42 @@ void bind_native_watch(py::module_& module) {
             "For each report file that could not be written a sentence, without its end.");
 }
 
+std::atomic<int> least_status{0};
+
+// Runs after every other exit handler, as it was registered before the program began.
+void raise_status(int status, void* /*unused*/) {
+    if (status == 0 && least_status != 0) {
+        std::fflush(nullptr);
+        ::_exit(least_status);
+    }
+}
+
+void bind_process_watch(py::module_& module) {
+    module.def(
+        "collect_every",
+        [](double seconds, const py::object& collect) {
+            watch::collect_every(std::chrono::duration<double>(seconds), collect.ptr());
+        },
+        Locked(),
+        py::arg("seconds"),
+        py::arg("collect"));
+    module.def("stop_collecting", &watch::stop_collecting, Locked());
+    module.def(
+        "offer_failure",
+        [] { ::on_exit(&raise_status, nullptr); },
+        "Makes fail() possible; to be called before the program begins.");
+    module.def(
+        "fail",
+        [](int status) { least_status = status; },
+        py::arg("status"),
+        "The process will end with this status instead of 0. REQUIRES: offer_failure().");
+}
+
 }  // namespace
 
 void bind_watch(py::module_& module) {
     bind_native_watch(module);
+    bind_process_watch(module);
     module.def("start_watch", &start_watch, Locked());
     module.def(
         "shutdown",

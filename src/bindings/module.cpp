@@ -5,7 +5,6 @@
 #include <string>
 
 #include "bindings/bind.h"
-#include "bindings/bind_program.h"
 #include "bindings/forks.h"
 #include "compat/features.h"
 
@@ -67,7 +66,6 @@ PYBIND11_MODULE(_native_if_supported, module, pybind11::mod_gil_not_used()) {
     cyclewatch::bindings::bind_catalog(module);
     cyclewatch::bindings::bind_report(module);
     cyclewatch::bindings::bind_watch(module);
-    cyclewatch::bindings::bind_program(module);
     refuse_to_pickle(module);
 }
 

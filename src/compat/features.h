@@ -71,16 +71,6 @@
 // https://github.com/python/cpython/issues/91079
 #define CYCLEWATCH_RECURSION_OF_PYTHON_IS_APART (PY_VERSION_HEX >= 0x030C0000)
 
-// A thread knows its current frame by the innermost call of the evaluation loop.
-// https://github.com/python/cpython/issues/108035
-#define CYCLEWATCH_CURRENT_FRAME_IS_OF_C_CALL (PY_VERSION_HEX < 0x030D0000)
-
-// PyThreadState_GetUnchecked() is public.
-#define CYCLEWATCH_THREAD_STATE_MAY_BE_ASKED_FOR (PY_VERSION_HEX >= 0x030D0000)
-
-// A frame that runs nothing lies below all others of a thread. From the headers of 3.15.2.
-#define CYCLEWATCH_STACK_HAS_BASE_FRAME (PY_VERSION_HEX >= 0x030F0000)
-
 // A frame's code is `f_executable` (may be None), its position `instr_ptr`, and a generator that
 // delegates has a state of its own, FRAME_SUSPENDED_YIELD_FROM. Before, the code is `f_code`,
 // the position `prev_instr` (one unit behind), and delegation shows in the next instruction.

@@ -154,14 +154,14 @@ print(len(watch.report_paths))
 
 # With a loop the watch writes it, without one what is left is an empty report.
 @pytest.mark.parametrize("leaks", [True, False])
-def test_a_report_that_run_names_is_the_owners_alone(interpreter, shared, leaks):
+def test_a_report_that_run_names_is_the_owners_alone(main_interpreter, shared, leaks):
     for name in ("report.json", "report.html"):
         (shared / name).write_text("old, for everybody")
         (shared / name).chmod(0o666)
     act = 'leak("Kind")' if leaks else "pass"
     command = "import os, sys; os.umask(0); from cyclewatch.cli import main; main(sys.argv[1:])"
     (shared / "program.py").write_text(f"{LEAKING}\n{act}\n")
-    interpreter.run(
+    main_interpreter.run(
         command,
         *("run", "--devices", "cpu", "--min-bytes", "0", "--format", "html"),
         *("--force", "--output", "report.json", "program.py"),
@@ -490,7 +490,6 @@ print(json.dumps(sorted(os.listdir())))
         ["merge", "report.json", "report.json", "-o", "merged.json"],
         ["strip", "--paths", "report.json"],
         ["explain", "self-reference"],
-        ["run", "--warn", "program.py"],
     ],
     ids=lambda words: words[0],
 )
@@ -498,7 +497,6 @@ def test_a_command_starts_no_process_and_opens_no_socket(
     main_interpreter, tmp_path, solitude, words
 ):
     shutil.copy(GOLDEN / "report.json", tmp_path)
-    (tmp_path / "program.py").write_text("import gc\ngc.collect()\n")
     program = f"""
 import os, sys
 {LISTENING}
@@ -507,3 +505,16 @@ sys.exit(main(sys.argv[1:]))
 """
     outcome = main_interpreter.run(program, *words, cwd=tmp_path, LD_PRELOAD=str(solitude))
     assert (outcome.returncode, outcome.stderr) == (0, "")
+
+
+def test_a_watch_of_the_environment_starts_no_process(main_interpreter, tmp_path, solitude):
+    # `run` watches a program in the same way, after it has replaced its process.
+    outcome = main_interpreter.run(
+        f"import gc, os, sys\n{LISTENING}\ngc.collect()",
+        cwd=tmp_path,
+        LD_PRELOAD=str(solitude),
+        CYCLEWATCH="1",
+        CYCLEWATCH_OUTPUT="named.json",
+    )
+    assert (outcome.returncode, outcome.stderr) == (0, "")
+    assert (tmp_path / "named.json").exists()

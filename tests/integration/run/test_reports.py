@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What ``cyclewatch run`` leaves: reports, what it says, and the exit status."""
 
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -71,16 +72,34 @@ def test_a_program_that_forks_workers(python, program, tmp_path):
 
 def test_fail_says_why_and_keeps_other_statuses(python, program, leak):
     program(leak)
-    run = ("-m", "cyclewatch", "run", "--fail")
-    outcome = python.start(*run, "program.py")
+    outcome = python.run("--fail", "program.py")
     assert (outcome.returncode, outcome.stdout) == (1, b"done\n")
     assert b"cut   .me of __main__.Node" in outcome.stderr
     assert b"report: " in outcome.stderr
-    quiet = python.start(*run, "--quiet", "program.py")
+    quiet = python.run("--fail", "--quiet", "program.py")
     assert (quiet.returncode, quiet.stderr) == (1, b"")
-    assert python.start(*run, "--min-bytes", "1M", "program.py").returncode == 0
+    assert python.run("--fail", "--min-bytes", "1M", "program.py").returncode == 0
     program(leak + "\n    raise SystemExit(9)")
-    assert python.start(*run, "program.py").returncode == 9
+    assert python.run("--fail", "program.py").returncode == 9
+
+
+def test_one_line_says_where_the_report_is(python, program, tmp_path, leak):
+    """Also where standard error is no terminal: the program's log is read later."""
+    program(leak)
+    outcome = python.run("-o", "report.json", "program.py")
+    assert (outcome.returncode, outcome.stdout) == (0, b"done\n")
+    headline, place = outcome.stderr.decode().splitlines()
+    assert "Node" in headline
+    assert place == f"report: {tmp_path}/report.json"
+    quiet = python.run("--quiet", "-f", "-o", "report.json", "program.py")
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, b"done\n", b"")
+
+
+@pytest.mark.parametrize("act", ["sys.stderr.close()", "sys.stderr = None"])
+def test_standard_error_that_the_program_closed(python, program, leak, act):
+    program(f"import sys\n{act}\n" + textwrap.dedent(leak))
+    outcome = python.run("program.py")
+    assert (outcome.returncode, outcome.stdout, outcome.stderr) == (0, b"done\n", b"")
 
 
 @pytest.mark.parametrize(
@@ -90,7 +109,7 @@ def test_report_that_cannot_be_written_is_refused_before_the_program_runs(
     python, program, output, leak
 ):
     program(leak)
-    outcome = python.start("-m", "cyclewatch", "run", "-o", output, "program.py")
+    outcome = python.run("-o", output, "program.py")
     assert (outcome.returncode, outcome.stdout) == (3, b"")
     (line,) = outcome.stderr.splitlines()
     assert line.startswith(b"cyclewatch: cannot write ")
@@ -100,7 +119,7 @@ def test_report_that_cannot_be_written_is_refused_before_the_program_runs(
 def test_an_existing_report_is_kept(python, program, tmp_path, leak):
     program(leak)
     (tmp_path / "report.json").write_text("mine")
-    outcome = python.start("-m", "cyclewatch", "run", "-o", "report.json", "program.py")
+    outcome = python.run("-o", "report.json", "program.py")
     assert (outcome.returncode, outcome.stdout) == (3, b"")
     assert b"--force" in outcome.stderr
     assert outcome.stderr.count(b"\n") == 1
@@ -141,6 +160,5 @@ def test_garbage_left_at_the_end_is_found_on_request(python, program, tmp_path, 
 @pytest.mark.parametrize("before", ["", NO_COLLECT])
 def test_garbage_is_collected_while_the_program_runs(python, program, before):
     program(before + WAITS_FOR_A_COLLECTION)
-    run = ("-m", "cyclewatch", "run", "--collect-every", "0.01")
-    outcome = python.start(*run, "program.py")
+    outcome = python.run("--collect-every", "0.01", "program.py")
     assert (outcome.stdout, outcome.stderr) == (b"collected\n", b"")
