@@ -28,7 +28,7 @@ function(cyclewatch_add_python_targets executable suffix)
     set(module _native${suffix})
     add_library(${module} MODULE ${bindings})
     target_include_directories(${module} SYSTEM PRIVATE "${CYCLEWATCH_PYBIND11_INCLUDE_DIR}")
-    target_link_libraries(${module} PRIVATE ${runtime} cyclewatch_graphviz)
+    target_link_libraries(${module} PRIVATE ${runtime})
     # pybind11 asserts that no error is pending where it throws one for want of memory. Its check of
     # who holds the GIL stays.
     target_compile_definitions(${module} PRIVATE NDEBUG)

@@ -11,6 +11,7 @@
 #include "render/html_pattern.h"
 #include "render/html_writer.h"
 #include "render/labels.h"
+#include "render/picture_text.h"
 #include "render/summary.h"
 
 namespace cyclewatch::render {
@@ -165,11 +166,8 @@ std::string figure(const Finding& finding, std::size_t rank, std::string_view pi
     out +=
         "<span class=\"key loop\">the loop</span> <span class=\"key cut\">cut here</span> "
         "<span class=\"key owner\">owners of device memory</span>";
-    if (finding.picture.omitted_items > 0) {
-        out +=
-            element("span",
-                    "more",
-                    "and " + counted(finding.picture.omitted_items, "more object") + " not drawn");
+    if (const std::uint64_t more = undrawn_items(finding.picture); more > 0) {
+        out += element("span", "more", "and " + counted(more, "more object") + " not drawn");
     }
     return out + "</figcaption></figure>\n";
 }

@@ -7,7 +7,7 @@
 #include "render/html_writer.h"
 #include "render/labels.h"
 #include "render/summary.h"
-#include "render/svg_numbers.h"
+#include "render/svg_writer.h"
 
 namespace cyclewatch::render {
 namespace {
@@ -19,20 +19,14 @@ constexpr std::size_t kMostBars = 12;  // before the fold
 constexpr std::size_t kMostFoldedBars = 1000;
 constexpr std::size_t kMostRows = 200;  // of the table of collections; the JSON holds them all
 
-std::string rect(std::string_view style, double x, double y, double width, double height) {
-    return "<rect class=\"" + std::string(style) + "\" x=\"" + svg_number(x) + "\" y=\"" +
-           svg_number(y) + "\" width=\"" + svg_number(width) + "\" height=\"" + svg_number(height) +
-           "\"/>";
-}
-
 std::string bar(std::uint64_t own, std::uint64_t shared, double largest) {
     const double scale = largest > 0 ? 1000 / largest : 0;
     const double own_width = static_cast<double>(own) * scale;
     const double shared_width = static_cast<double>(shared) * scale;
     return "<svg class=\"bar\" viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\" "
            "aria-hidden=\"true\">" +
-           rect("room", 0, 0, 1000, 10) + rect("own", 0, 0, own_width, 10) +
-           rect("shared", own_width, 0, shared_width, 10) + "</svg>";
+           svg_rectangle("room", 0, 0, 1000, 10) + svg_rectangle("own", 0, 0, own_width, 10) +
+           svg_rectangle("shared", own_width, 0, shared_width, 10) + "</svg>";
 }
 
 std::string collection_row(const CollectionRecord& record) {

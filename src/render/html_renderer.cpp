@@ -12,8 +12,6 @@
 #include "render/labels.h"
 #include "render/ring_picture.h"
 #include "render/summary.h"
-#include "render/svg_numbers.h"
-#include "render/svg_renderer.h"
 
 namespace cyclewatch::render {
 namespace {
@@ -36,26 +34,11 @@ CardPicture no_picture(std::string_view reason) {
 }
 
 CardPicture picture_of(const model::Finding& finding, std::size_t rank) {
-    RingDrawing ring = draw_ring(finding, rank);
-    if (!ring.svg.empty()) {
-        return {std::move(ring.svg), ring.width > kWidestBeside};
-    }
-    if (finding.picture.items.empty()) {
+    RingDrawing ring = draw_ring(finding.picture, rank);
+    if (ring.svg.empty()) {
         return no_picture("No picture was recorded for this loop.");
     }
-    const auto drawing = draw_picture(finding, rank);
-    if (!drawing) {
-        return no_picture("The picture could not be drawn: " + drawing.error());
-    }
-    const Drawing& drawn = drawing.value();
-    const std::string width = svg_number(drawn.width);
-    const std::string height = svg_number(drawn.height);
-    std::string svg = "<svg class=\"graph\" role=\"img\" aria-label=\"" +
-                      escape_markup(describe_picture(finding)) + "\" width=\"" + width +
-                      "\" height=\"" + height + "\" viewBox=\"" + svg_number(drawn.left) + " " +
-                      svg_number(drawn.top) + " " + width + " " + height + "\">\n" + drawn.body +
-                      "</svg>\n";
-    return {std::move(svg), drawn.width > kWidestBeside};
+    return {std::move(ring.svg), ring.width > kWidestBeside};
 }
 
 std::string page_title(const model::Report& report) {

@@ -14,7 +14,6 @@ namespace cyclewatch::render {
 // What render_html() fills into the shell.
 [[nodiscard]] PageParts page_parts(const model::Report& report);
 
-// Never fails: where Graphviz cannot draw a picture, the page says so in its place.
 [[nodiscard]] std::string render_html(const model::Report& report);
 
 }  // namespace cyclewatch::render

@@ -24,8 +24,8 @@ enum class Format { text, json, dot, svg, html };
 // ".html" and so on.
 [[nodiscard]] std::string_view format_suffix(Format format);
 
-// Fails only where Graphviz does; the error says what to do.
-[[nodiscard]] base::Result<std::string> render(const model::Report& report, Format format);
+// Never fails; throws std::bad_alloc only.
+[[nodiscard]] std::string render(const model::Report& report, Format format);
 
 inline constexpr std::size_t kUsualWidth = 100;  // columns
 

@@ -7,9 +7,10 @@
 
 #include "base/byte_size.h"
 #include "render/labels.h"
+#include "render/picture_text.h"
 #include "render/ring_layout.h"
 #include "render/summary.h"
-#include "render/svg_numbers.h"
+#include "render/svg_writer.h"
 
 namespace cyclewatch::render {
 namespace {
@@ -28,20 +29,13 @@ std::string text_at(Point at, std::string_view style, const std::string& text) {
            svg_number(at.y) + "\">" + escape_markup(text) + "</text>\n";
 }
 
-std::string rectangle(
-    std::string_view style, double x, double y, double width, double height, double corner) {
-    return "<rect class=\"" + std::string(style) + "\" x=\"" + svg_number(x) + "\" y=\"" +
-           svg_number(y) + "\" width=\"" + svg_number(width) + "\" height=\"" + svg_number(height) +
-           "\" rx=\"" + svg_number(corner) + "\"/>\n";
-}
-
 // A bar along the lower edge: how much of the heaviest owner's bytes this one holds.
 std::string weight_bar(const RingBox& box, double share) {
     const double room = box.width - 16;
     const double y = box.centre.y + box.height / 2 - 7;
     const double x = box.centre.x - room / 2;
-    return rectangle("weight-room", x, y, room, 3, 1.5) +
-           rectangle("weight", x, y, std::max(2.0, room * share), 3, 1.5);
+    return svg_rectangle("weight-room", x, y, room, 3, 1.5) + "\n" +
+           svg_rectangle("weight", x, y, std::max(2.0, room * share), 3, 1.5) + "\n";
 }
 
 std::string draw_box(const Picture::Item& item, const RingBox& box, double share) {
@@ -52,7 +46,7 @@ std::string draw_box(const Picture::Item& item, const RingBox& box, double share
     out += item.owner ? "item owner" : item.on_loop ? "item loop" : "item";
     out += "\">\n<title>" +
            escape_markup(shown_name(item.detail.empty() ? item.text : item.detail)) + "</title>\n";
-    out += rectangle("box", left, top, box.width, box.height, item.owner ? 3 : 9);
+    out += svg_rectangle("box", left, top, box.width, box.height, item.owner ? 3 : 9) + "\n";
     if (text.second_line.empty()) {
         out += text_at({box.centre.x, box.centre.y + 4.5}, "name", text.name);
     } else {
@@ -124,7 +118,8 @@ std::string draw_labels(const Picture& picture, const RingArrow& arrow) {
         }
         const double width = kLabelColumn * static_cast<double>(text_width(text)) + 8;
         // Hides the line behind the label; the text itself could only be outlined.
-        out += rectangle("label-ground", arrow.label.x - width / 2, y - 11, width, 15, 3);
+        out +=
+            svg_rectangle("label-ground", arrow.label.x - width / 2, y - 11, width, 15, 3) + "\n";
         out += text_at({arrow.label.x, y}, style, text);
         y += kLabelLine;
     }
@@ -133,29 +128,9 @@ std::string draw_labels(const Picture& picture, const RingArrow& arrow) {
 
 }  // namespace
 
-std::string describe_picture(const model::Finding& finding) {
-    const Picture& picture = finding.picture;
-    std::string text = "The loop: ";
-    std::size_t shown = 0;
-    for (const Picture::Arrow& arrow : picture.arrows) {
-        if (!arrow.on_loop || arrow.from >= picture.items.size() || ++shown > 12) {
-            continue;
-        }
-        text += shown_name(picture.items[arrow.from].text) + " refers by " +
-                shown_name(arrow.label) + (arrow.cut ? " (the reference to cut)" : "") + " to ";
-    }
-    text += "the first again. ";
-    const auto owners = std::count_if(picture.items.begin(),
-                                      picture.items.end(),
-                                      [](const Picture::Item& item) { return item.owner; });
-    return text + counted(static_cast<std::uint64_t>(owners), "owner") +
-           " of device memory hang off it.";
-}
-
-RingDrawing draw_ring(const model::Finding& finding, std::size_t rank) {
-    const Picture& picture = finding.picture;
-    const auto layout = lay_out_ring(picture);
-    if (!layout) {
+RingDrawing draw_ring(const Picture& picture, std::size_t rank) {
+    const RingLayout layout = lay_out_ring(picture);
+    if (layout.boxes.empty()) {
         return {};
     }
     std::uint64_t heaviest = 0;
@@ -163,25 +138,25 @@ RingDrawing draw_ring(const model::Finding& finding, std::size_t rank) {
         heaviest = std::max(heaviest, item.owner ? item.bytes : 0);
     }
     const std::string id = "f" + std::to_string(rank);
-    const std::string width = svg_number(layout->width);
-    const std::string height = svg_number(layout->height);
+    const std::string width = svg_number(layout.width);
+    const std::string height = svg_number(layout.height);
     std::string out = "<svg class=\"ring\" role=\"img\" aria-labelledby=\"" + id + "t " + id +
                       "d\" width=\"" + width + "\" height=\"" + height + "\" viewBox=\"0 0 " +
                       width + " " + height + "\">\n<title id=\"" + id +
                       "t\">The loop as a ring</title>\n<desc id=\"" + id + "d\">" +
-                      escape_markup(describe_picture(finding)) + "</desc>\n";
+                      escape_markup(describe_picture(picture)) + "</desc>\n";
     // Lines below boxes below labels: a label must never be struck through.
-    for (const RingArrow& arrow : layout->arrows) {
+    for (const RingArrow& arrow : layout.arrows) {
         out += draw_line(picture, arrow);
     }
-    for (const RingBox& box : layout->boxes) {
-        const Picture::Item& item = picture.items[box.item];
-        out += draw_box(item, box, share_of(item.bytes, heaviest));
+    for (std::size_t i = 0; i < layout.boxes.size(); ++i) {
+        const Picture::Item& item = picture.items[i];
+        out += draw_box(item, layout.boxes[i], share_of(item.bytes, heaviest));
     }
-    for (const RingArrow& arrow : layout->arrows) {
+    for (const RingArrow& arrow : layout.arrows) {
         out += draw_labels(picture, arrow);
     }
-    return {out + "</svg>\n", layout->width};
+    return {out + "</svg>\n", layout.width, layout.height};
 }
 
 }  // namespace cyclewatch::render

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws a loop as a ring for the page: plain SVG whose colours come from the page's style.
+// Draws a picture as SVG without colours: the document around it has the style for its classes.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,12 @@
 namespace cyclewatch::render {
 
 struct RingDrawing {
-    std::string svg;   // an <svg> element; "" if the picture cannot be drawn as a ring
+    std::string svg;   // an <svg> element; "" if the picture has no items
     double width = 0;  // in pixels
+    double height = 0;
 };
 
-// Ids in the drawing begin with "f<rank>".
-[[nodiscard]] RingDrawing draw_ring(const model::Finding& finding, std::size_t rank);
-
-// What the picture shows, for those who cannot see it; not escaped.
-[[nodiscard]] std::string describe_picture(const model::Finding& finding);
+// Ids in the drawing begin with "f<rank>". undrawn_items() objects are left out.
+[[nodiscard]] RingDrawing draw_ring(const model::Picture& picture, std::size_t rank);
 
 }  // namespace cyclewatch::render

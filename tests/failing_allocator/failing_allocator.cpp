@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A machine whose memory runs out, for the program it is preloaded into: chosen allocations of C++,
-// of CPython or of Graphviz fail.
+// A machine whose memory runs out, for the program it is preloaded into: chosen allocations of C++
+// or of CPython fail.
 #include <dlfcn.h>
-#include <link.h>
 
 #include <array>
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <new>
 
 namespace {
 
-enum Whose : int { kCpp = 0, kPython = 1, kGraphviz = 2 };
+enum Whose : int { kCpp = 0, kPython = 1 };
 
 std::atomic<long> counted{0};
 std::atomic<long> first_failing{0};  // 0: none
@@ -94,72 +91,17 @@ void stand_in_for_python() {
     }
 }
 
-// Where the code of Graphviz's libraries lies.
-struct CodeRange {
-    std::uintptr_t begin;
-    std::uintptr_t end;
-};
-std::array<CodeRange, 16> graphviz_code;
-std::size_t graphviz_code_count = 0;
-
-int note_graphviz(dl_phdr_info* library, std::size_t /*size*/, void* /*data*/) {
-    for (const char* name : {"libcgraph", "libgvc", "libcdt", "libgvplugin", "libpathplan"}) {
-        if (std::strstr(library->dlpi_name, name) == nullptr) {
-            continue;
-        }
-        for (int i = 0; i < library->dlpi_phnum; ++i) {
-            const auto& part = library->dlpi_phdr[i];
-            if (part.p_type == PT_LOAD && (part.p_flags & PF_X) != 0 &&
-                graphviz_code_count < graphviz_code.size()) {
-                const std::uintptr_t begin = library->dlpi_addr + part.p_vaddr;
-                graphviz_code[graphviz_code_count++] = {begin, begin + part.p_memsz};
-            }
-        }
-    }
-    return 0;
-}
-
-bool fails_for_graphviz(void* caller) {
-    if (first_failing.load(std::memory_order_relaxed) == 0 || whose_fail != kGraphviz) {
-        return false;
-    }
-    const auto address = reinterpret_cast<std::uintptr_t>(caller);
-    for (std::size_t i = 0; i < graphviz_code_count; ++i) {
-        if (address >= graphviz_code[i].begin && address < graphviz_code[i].end) {
-            return fails(kGraphviz);
-        }
-    }
-    return false;
-}
-
 }  // namespace
 
 #define CYCLEWATCH_VISIBLE __attribute__((visibility("default")))
 
 extern "C" {
 
-// glibc's own, under the names that it offers besides.
-void* __libc_malloc(std::size_t size);
-void* __libc_calloc(std::size_t count, std::size_t size);
-void* __libc_realloc(void* memory, std::size_t size);
-
-CYCLEWATCH_VISIBLE void* malloc(std::size_t size) {
-    return fails_for_graphviz(__builtin_return_address(0)) ? nullptr : __libc_malloc(size);
-}
-CYCLEWATCH_VISIBLE void* calloc(std::size_t count, std::size_t size) {
-    return fails_for_graphviz(__builtin_return_address(0)) ? nullptr : __libc_calloc(count, size);
-}
-CYCLEWATCH_VISIBLE void* realloc(void* memory, std::size_t size) {
-    return fails_for_graphviz(__builtin_return_address(0)) ? nullptr : __libc_realloc(memory, size);
-}
-
 // From now on allocations of `whose` are counted, and those numbered `first` to `last`, from 1,
-// fail: 0 for C++, 1 for CPython, 2 for Graphviz, whose libraries are loaded.
+// fail: 0 for C++, 1 for CPython.
 CYCLEWATCH_VISIBLE void fail_allocations(int whose, long first, long last) {
     if (whose == kPython) {
         stand_in_for_python();
-    } else if (whose == kGraphviz && graphviz_code_count == 0) {
-        dl_iterate_phdr(note_graphviz, nullptr);
     }
     whose_fail = whose;
     counted = 0;

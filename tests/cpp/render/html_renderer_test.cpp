@@ -131,15 +131,6 @@ TEST(Html, GivesEveryIdOnce) {
     EXPECT_EQ(std::adjacent_find(ids.begin(), ids.end()), ids.end());
 }
 
-TEST(Html, FallsBackToALayoutEngineForWhatIsNoRing) {
-    model::Report report = testing::make_sample_report();
-    model::Picture& picture = report.findings[0].picture;
-    picture.arrows.push_back({0, 3, ".shortcut", true, false});  // the ring forks
-    const std::string page = render_html(report);
-    EXPECT_THAT(page, HasSubstr("<svg class=\"graph\""));
-    expect_harmless(page);
-}
-
 TEST(Html, SurvivesAPictureThatContradictsItself) {
     model::Report report = testing::make_sample_report();
     report.findings[0].picture.arrows[0].to = 4'000'000'000;

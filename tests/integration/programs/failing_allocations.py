@@ -2,7 +2,7 @@
 """Lets one allocation after the other fail, and then a run of them from that one on, in each part
 of a watch's life; prints as JSON what became of the process.
 
-Arguments: whose allocations (cpp, python, graphviz), the part, every how many allocations to try
+Arguments: whose allocations (cpp, python), the part, every how many allocations to try
 after the first few, a folder.
 """
 
@@ -19,7 +19,7 @@ import cyclewatch
 
 libc = ctypes.CDLL(None)
 whose, part, stride, folder = sys.argv[1], sys.argv[2], int(sys.argv[3]), Path(sys.argv[4])
-WHOSE = ctypes.c_int(["cpp", "python", "graphviz"].index(whose))
+WHOSE = ctypes.c_int(["cpp", "python"].index(whose))
 FAR = 1 << 40
 # All later ones; but an interpreter without any memory at all cannot even handle the error.
 MANY = 200 if whose == "python" else FAR
