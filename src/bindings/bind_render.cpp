@@ -19,7 +19,6 @@
 #include "model/report.h"
 #include "render/labels.h"
 #include "render/renderer.h"
-#include "render/text_renderer.h"
 #include "watch/atomic_file.h"
 
 namespace py = pybind11;

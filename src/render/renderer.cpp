@@ -6,11 +6,9 @@
 #include <cctype>
 #include <utility>
 
-#include "render/dot_renderer.h"
-#include "render/html_renderer.h"
+#include "render/html/html_renderer.h"
 #include "render/json_renderer.h"
-#include "render/svg_renderer.h"
-#include "render/text_renderer.h"
+#include "render/svg/svg_renderer.h"
 
 namespace cyclewatch::render {
 namespace {

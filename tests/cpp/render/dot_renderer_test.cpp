@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/dot_renderer.h"
+#include "render/renderer.h"
 
 #include <cgraph.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/html_renderer.h"
+#include "render/html/html_renderer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 
-#include "render/html_data.h"
+#include "render/html/html_data.h"
 #include "render/renderer.h"
 #include "support/hostile_names.h"
 #include "support/markup_check.h"

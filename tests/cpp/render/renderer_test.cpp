@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "render/html_renderer.h"
+#include "render/html/html_renderer.h"
 #include "support/golden.h"
 #include "support/sample_report.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/ring_layout.h"
+#include "render/svg/ring_layout.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/svg_renderer.h"
+#include "render/svg/svg_renderer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

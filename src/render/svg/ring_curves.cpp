@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/ring_curves.h"
+#include "render/svg/ring_curves.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/svg_writer.h"
+#include "render/svg/svg_writer.h"
 
 #include <array>
 #include <charconv>

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "render/ring_layout.h"
+#include "render/svg/ring_layout.h"
 
 namespace cyclewatch::render {
 

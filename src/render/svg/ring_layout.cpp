@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/ring_layout.h"
+#include "render/svg/ring_layout.h"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,7 @@
 
 #include "render/labels.h"
 #include "render/picture_text.h"
-#include "render/ring_curves.h"
+#include "render/svg/ring_curves.h"
 
 namespace cyclewatch::render {
 namespace {
