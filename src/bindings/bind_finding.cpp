@@ -12,8 +12,8 @@
 #include "bindings/values.h"
 #include "model/finding.h"
 #include "model/mistake.h"
-#include "render/headline.h"
 #include "render/renderer.h"
+#include "render/summary.h"
 
 namespace cyclewatch::bindings {
 namespace {

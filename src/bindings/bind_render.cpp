@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -16,7 +15,6 @@
 #include "model/report.h"
 #include "render/labels.h"
 #include "render/renderer.h"
-#include "render/text_renderer.h"
 #include "watch/atomic_file.h"
 
 namespace py = pybind11;
@@ -24,17 +22,11 @@ namespace py = pybind11;
 namespace cyclewatch::bindings {
 namespace {
 
-// A laid-out graph takes its time: other threads run meanwhile. A report never changes once
-// Python has seen it, so nothing is locked.
+// A long report takes its time: other threads run meanwhile. A report never changes once Python
+// has seen it, so nothing is locked.
 std::string rendered(const model::Report& report, render::Format format) {
-    base::Result<std::string> text = [&] {
-        const py::gil_scoped_release unlocked;
-        return render::render(report, format);
-    }();
-    if (!text.ok()) {
-        throw std::runtime_error(text.error());
-    }
-    return std::move(text).value();
+    const py::gil_scoped_release unlocked;
+    return render::render(report, format);
 }
 
 // The path of a str, bytes or os.PathLike, as the file system spells it.
@@ -146,9 +138,9 @@ void bind_render(py::module_& module, ReportClass& report_class) {
         py::arg("width") = render::kUsualWidth,
         "The cards of all findings, for a terminal of `width` columns.");
     add("to_json", Format::json, "The machine format; docs/formats/report_json.md describes it.");
-    add("to_dot", Format::dot, "The loops in Graphviz's language. RuntimeError if Graphviz fails.");
-    add("to_svg", Format::svg, "The loops as a picture. RuntimeError if Graphviz fails.");
-    add("to_html", Format::html, "One self-contained page. RuntimeError if Graphviz fails.");
+    add("to_dot", Format::dot, "The loops in Graphviz's language.");
+    add("to_svg", Format::svg, "The loops as a picture.");
+    add("to_html", Format::html, "One self-contained page.");
     report_class.def("save",
                      &save,
                      py::arg("path"),

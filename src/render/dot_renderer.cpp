@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/dot_renderer.h"
+#include "render/renderer.h"
+
+#include <cgraph.h>
+#include <pthread.h>
 
 #include <algorithm>
+#include <memory>
+#include <mutex>
+#include <new>
 #include <vector>
 
 #include "base/byte_size.h"
 #include "render/labels.h"
+#include "render/picture_text.h"
+#include "render/summary.h"
 
 namespace cyclewatch::render {
 namespace {
@@ -17,6 +25,83 @@ constexpr std::size_t kTextColumns = 40;
 // cgraph takes char* for what it only reads.
 char* c_text(const char* text) {
     return const_cast<char*>(text);
+}
+
+std::mutex& cgraph_mutex() {
+    // Never destroyed: a report may still be written while the process is exiting.
+    static auto* mutex = new std::mutex;
+    return *mutex;
+}
+
+// A child of fork() must find neither the lock taken nor cgraph half way through a change.
+std::unique_lock<std::mutex> lock_cgraph() {
+    static const int registered = pthread_atfork([] { cgraph_mutex().lock(); },
+                                                 [] { cgraph_mutex().unlock(); },
+                                                 [] { cgraph_mutex().unlock(); });
+    static_cast<void>(registered);
+    return std::unique_lock(cgraph_mutex());
+}
+
+extern "C" int append_output(void* channel, const char* text) {
+    try {
+        static_cast<std::string*>(channel)->append(text);
+        return 0;
+    } catch (const std::bad_alloc&) {
+        return -1;  // the caller is C
+    }
+}
+
+extern "C" int ignore_flush(void* /*channel*/) {
+    return 0;
+}
+
+// Numbers in the order of creation. cgraph's own are the addresses of names, by which it orders
+// clusters: the same report would be written differently on every run. It keeps the names itself.
+extern "C" void* open_numbers(Agraph_t* /*graph*/, Agdisc_t* /*discipline*/) {
+    return new IDTYPE{0};
+}
+
+extern "C" long next_number(void* last, int /*type*/, char* name, IDTYPE* id, int create) {
+    if (name != nullptr || create == 0) {
+        return 0;
+    }
+    *id = ++*static_cast<IDTYPE*>(last);
+    return 1;
+}
+
+extern "C" long refuse_number(void* /*last*/, int /*type*/, IDTYPE /*id*/) {
+    return 0;
+}
+
+extern "C" void ignore_number(void* /*last*/, int /*type*/, IDTYPE /*id*/) {}
+
+extern "C" void close_numbers(void* last) {
+    delete static_cast<IDTYPE*>(last);
+}
+
+extern "C" void ignore_object(void* /*last*/, int /*type*/, void* /*object*/) {}
+
+struct CloseGraph {
+    void operator()(Agraph_t* graph) const noexcept { agclose(graph); }
+};
+using GraphHandle = std::unique_ptr<Agraph_t, CloseGraph>;
+
+GraphHandle new_graph() {
+    // Static because the graph keeps a pointer to them.
+    static Agiodisc_t output{AgIoDisc.afread, append_output, ignore_flush};
+    static Agiddisc_t numbers{open_numbers,
+                              next_number,
+                              refuse_number,
+                              ignore_number,
+                              nullptr,
+                              close_numbers,
+                              ignore_object};
+    static Agdisc_t discipline{&AgMemDisc, &numbers, &output};
+    GraphHandle graph(agopen(c_text("cyclewatch"), Agdirected, &discipline));
+    if (!graph) {
+        throw std::bad_alloc();
+    }
+    return graph;
 }
 
 void set(void* thing, const char* name, const std::string& value) {
@@ -37,10 +122,8 @@ std::string item_label(const Picture::Item& item) {
 
 Agnode_t* add_item(Agraph_t* graph, const Picture::Item& item, const std::string& id) {
     Agnode_t* node = agnode(graph, c_text(id.c_str()), 1);
-    set(node, "id", id);
     set(node, "label", item_label(item));
     set(node, "tooltip", escape_dot_label(shown_name(item.detail)));
-    set(node, "class", item.owner ? "item owner" : item.on_loop ? "item loop" : "item");
     if (item.on_loop) {
         set(node, "color", "#3949ab");
         set(node, "penwidth", "2");
@@ -61,8 +144,6 @@ void add_arrow(Agraph_t* graph,
                const std::string& id) {
     // A key of its own: two references between the same objects are two edges.
     Agedge_t* edge = agedge(graph, from, to, c_text(id.c_str()), 1);
-    set(edge, "id", id);
-    set(edge, "class", arrow.cut ? "arrow cut" : arrow.on_loop ? "arrow loop" : "arrow");
     const std::string text = label_line(arrow.label, kTextColumns);
     // The spaces keep the text off the line, which Graphviz draws as close as it can.
     set(edge, "label", (arrow.cut ? "  cut: " : "  ") + text + "  ");
@@ -82,8 +163,7 @@ std::string cluster_label(const model::Finding& finding, std::size_t rank) {
            "  " + label_line(finding.title, 100);
 }
 
-}  // namespace
-
+// The attributes that all pictures share.
 void set_picture_style(Agraph_t* root) {
     const auto graph_default = [root](const char* name, const char* value) {
         agattr(root, AGRAPH, c_text(name), c_text(value));
@@ -94,12 +174,12 @@ void set_picture_style(Agraph_t* root) {
     const auto edge_default = [root](const char* name, const char* value) {
         agattr(root, AGEDGE, c_text(name), c_text(value));
     };
-    // Graphviz knows the width of these two by heart and asks no font system. Courier inside
-    // the picture: fixed-width fonts are equally wide everywhere, so no text leaves its box.
+    // Courier inside the picture: fixed-width fonts are equally wide everywhere, so no text
+    // leaves its box.
     graph_default("fontname", "Helvetica");
     graph_default("bgcolor", "transparent");
     graph_default("linelength", "0");  // names are never broken over lines of the file
-    graph_default("nslimit", "4");     // bounds the effort of the layout
+    graph_default("nslimit", "4");     // bounds the effort of a layout
     graph_default("nslimit1", "4");
     graph_default("mclimit", "0.5");
     node_default("fontname", "Courier");
@@ -112,39 +192,36 @@ void set_picture_style(Agraph_t* root) {
     edge_default("label", "");
 }
 
-void add_picture(Agraph_t* graph, const model::Finding& finding, std::size_t rank) {
-    const Picture& picture = finding.picture;
+// The picture of `finding` in its cluster. Names of nodes begin with "f<rank>".
+void add_picture(Agraph_t* cluster, const Picture& picture, std::size_t rank) {
     const std::string prefix = "f" + std::to_string(rank);
     std::vector<Agnode_t*> nodes;
     const std::size_t shown = std::min(picture.items.size(), kMaxDrawnItems);
     for (std::size_t i = 0; i < shown; ++i) {
-        nodes.push_back(add_item(graph, picture.items[i], prefix + "n" + std::to_string(i)));
+        nodes.push_back(add_item(cluster, picture.items[i], prefix + "n" + std::to_string(i)));
     }
     std::size_t arrows = 0;
     for (std::size_t i = 0; i < picture.arrows.size() && arrows < kMaxDrawnArrows; ++i) {
         const Picture::Arrow& arrow = picture.arrows[i];
         if (arrow.from < nodes.size() && arrow.to < nodes.size()) {
-            add_arrow(
-                graph, arrow, nodes[arrow.from], nodes[arrow.to], prefix + "a" + std::to_string(i));
+            const std::string id = prefix + "a" + std::to_string(i);
+            add_arrow(cluster, arrow, nodes[arrow.from], nodes[arrow.to], id);
             ++arrows;
         }
     }
-    const std::uint64_t omitted = picture.omitted_items + (picture.items.size() - shown);
-    if (omitted > 0) {
+    if (const std::uint64_t more = undrawn_items(picture); more > 0) {
         const std::string id = prefix + "more";
-        Agnode_t* more = agnode(graph, c_text(id.c_str()), 1);
-        set(more, "shape", "plaintext");
-        set(more, "class", "more");
-        set(more, "label", "and " + std::to_string(omitted) + " more objects");
+        Agnode_t* node = agnode(cluster, c_text(id.c_str()), 1);
+        set(node, "shape", "plaintext");
+        set(node, "label", "and " + counted(more, "more object"));
     }
 }
 
-base::Result<std::string> render_dot(const model::Report& report) {
-    const GraphvizSession graphviz;
-    const GraphHandle root = graphviz.new_graph("cyclewatch");
-    if (!root) {
-        return base::Error{"Graphviz could not make a graph: " + graphviz.complaints()};
-    }
+}  // namespace
+
+std::string render_dot(const model::Report& report) {
+    const std::unique_lock<std::mutex> lock = lock_cgraph();
+    const GraphHandle root = new_graph();
     set_picture_style(root.get());
     agattr(root.get(), AGRAPH, c_text("label"), c_text(""));
     const std::size_t shown = std::min(report.findings.size(), kMaxDrawnFindings);
@@ -152,14 +229,17 @@ base::Result<std::string> render_dot(const model::Report& report) {
         const std::string name = "cluster_f" + std::to_string(i + 1);
         Agraph_t* cluster = agsubg(root.get(), c_text(name.c_str()), 1);
         set(cluster, "label", cluster_label(report.findings[i], i + 1));
-        add_picture(cluster, report.findings[i], i + 1);
+        add_picture(cluster, report.findings[i].picture, i + 1);
     }
     if (shown < report.findings.size()) {
-        set(root.get(),
-            "label",
-            "and " + std::to_string(report.findings.size() - shown) + " more findings");
+        const std::size_t more = report.findings.size() - shown;
+        set(root.get(), "label", "and " + counted(more, "more finding"));
     }
-    return graphviz.write_dot(root.get());
+    std::string out;
+    if (agwrite(root.get(), &out) != 0) {
+        throw std::bad_alloc();
+    }
+    return out;
 }
 
 }  // namespace cyclewatch::render

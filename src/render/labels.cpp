@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
 #include <cstdint>
 
 namespace cyclewatch::render {
@@ -167,6 +169,14 @@ std::string escape_with(std::string_view text, std::string_view (*replace)(char)
     return out;
 }
 
+// std::to_chars and not printf: a host that sets a locale must not change our decimal points.
+std::string fixed(double value, int digits) {
+    std::array<char, 64> text{};
+    const auto end = std::to_chars(
+        text.data(), text.data() + text.size(), value, std::chars_format::fixed, digits);
+    return end.ec == std::errc{} ? std::string(text.data(), end.ptr) : std::string("?");
+}
+
 }  // namespace
 
 std::string clean_text(std::string_view text) {
@@ -290,6 +300,59 @@ std::string shown_name(std::string_view text) {
     const std::string ends = std::string(text.substr(0, kMostBytes / 2)) +
                              std::string(text.substr(text.size() - kMostBytes / 2));
     return truncate_middle(clean_text(ends), kMaxNameColumns);
+}
+
+std::string format_duration(double seconds) {
+    if (!std::isfinite(seconds) || seconds <= 0) {
+        return "0 s";
+    }
+    if (seconds < 0.01) {
+        return fixed(seconds * 1e3, 1) + " ms";
+    }
+    if (seconds < 0.9995) {
+        return fixed(seconds * 1e3, 0) + " ms";
+    }
+    if (seconds < 120) {
+        return fixed(seconds, 1) + " s";
+    }
+    if (seconds < 7200) {
+        return fixed(seconds / 60, 0) + " min";
+    }
+    if (seconds < 48 * 3600.0) {
+        return fixed(seconds / 3600, 1) + " h";
+    }
+    return seconds < 1e12 ? fixed(seconds / 86400, 0) + " days" : "ages";
+}
+
+std::string format_count(std::uint64_t count) {
+    std::string text = std::to_string(count);
+    for (std::size_t at = text.size(); at > 3;) {
+        at -= 3;
+        text.insert(at, ",");
+    }
+    return text;
+}
+
+std::string counted(std::uint64_t count, std::string_view singular, std::string_view plural) {
+    std::string text = format_count(count) + " ";
+    if (count == 1) {
+        return text.append(singular);
+    }
+    return plural.empty() ? text.append(singular).append("s") : text.append(plural);
+}
+
+std::string format_percent(double share) {
+    if (!std::isfinite(share) || share <= 0) {
+        return "0 %";
+    }
+    const double percent = share * 100;
+    if (percent < 0.01) {
+        return "under 0.01 %";
+    }
+    if (percent > 1000) {
+        return "over 1000 %";
+    }
+    return fixed(percent, percent < 1 ? 2 : percent < 10 ? 1 : 0) + " %";
 }
 
 }  // namespace cyclewatch::render

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Truncation and escaping, shared by every format. Whatever the watched program named its types
-// and variables, what comes out of here is one line of valid UTF-8 that a reader can see, and
-// that no terminal, browser or layout engine takes for an instruction.
+// Names and numbers as text, shared by every format: truncation, escaping, units. Whatever the
+// watched program named its types and variables, what comes out of here is one line of valid UTF-8
+// that a reader can see, and that no terminal, browser or layout engine takes for an instruction.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,5 +43,16 @@ inline constexpr std::size_t kMaxNameColumns = 200;
 
 // clean_text, then truncate_middle to kMaxNameColumns: what most names go through.
 [[nodiscard]] std::string shown_name(std::string_view text);
+
+// "0.4 ms", "35 ms", "2.3 s", "12 min", "3.4 h".
+[[nodiscard]] std::string format_duration(double seconds);
+// "12,345,678".
+[[nodiscard]] std::string format_count(std::uint64_t count);
+// "1 loop", "12,345 loops". `plural` defaults to the singular and an s.
+[[nodiscard]] std::string counted(std::uint64_t count,
+                                  std::string_view singular,
+                                  std::string_view plural = {});
+// "0.03 %", "98 %", "over 1000 %"; never a long tail of digits.
+[[nodiscard]] std::string format_percent(double share);
 
 }  // namespace cyclewatch::render

@@ -6,11 +6,9 @@
 #include <cctype>
 #include <utility>
 
-#include "render/dot_renderer.h"
-#include "render/html_renderer.h"
+#include "render/html/html_renderer.h"
 #include "render/json_renderer.h"
-#include "render/svg_renderer.h"
-#include "render/text_renderer.h"
+#include "render/svg/svg_renderer.h"
 
 namespace cyclewatch::render {
 namespace {
@@ -82,7 +80,7 @@ std::string_view format_suffix(Format format) {
     return {};
 }
 
-base::Result<std::string> render(const model::Report& report, Format format) {
+std::string render(const model::Report& report, Format format) {
     switch (format) {
         case Format::text:
             return render_text(report);
@@ -95,7 +93,7 @@ base::Result<std::string> render(const model::Report& report, Format format) {
         case Format::html:
             return render_html(report);
     }
-    return base::Error{"no such format"};
+    return {};
 }
 
 }  // namespace cyclewatch::render

@@ -24,12 +24,22 @@ enum class Format { text, json, dot, svg, html };
 // ".html" and so on.
 [[nodiscard]] std::string_view format_suffix(Format format);
 
-// Fails only where Graphviz does; the error says what to do.
-[[nodiscard]] base::Result<std::string> render(const model::Report& report, Format format);
+// Never fails; throws std::bad_alloc only.
+[[nodiscard]] std::string render(const model::Report& report, Format format);
+
+// DOT, one cluster per finding, for the reader's own Graphviz. One call at a time, since cgraph
+// keeps process-wide state; a child of fork() finds it free.
+[[nodiscard]] std::string render_dot(const model::Report& report);
 
 inline constexpr std::size_t kUsualWidth = 100;  // columns
 
-// The card of one finding, at most 25 lines of at most `width` columns, no trailing newline.
+// The sentence, then cards heaviest first, then the overhead line and the notes. Pure ASCII apart
+// from names that are not; no colours.
+[[nodiscard]] std::string render_text(const model::Report& report, std::size_t width = kUsualWidth);
+
+inline constexpr std::size_t kMaxCardLines = 25;
+
+// The card of one finding, at most kMaxCardLines of at most `width` columns, no trailing newline.
 [[nodiscard]] std::string render_card(const model::Finding& finding,
                                       std::size_t rank = 1,
                                       std::size_t width = kUsualWidth);

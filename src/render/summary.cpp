@@ -2,27 +2,17 @@
 #include "render/summary.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cmath>
 #include <iterator>
 #include <set>
 
 #include "base/byte_size.h"
+#include "base/dotted_name.h"
 #include "render/labels.h"
 
 namespace cyclewatch::render {
 namespace {
 
 using base::format_bytes;
-
-// std::to_chars and not printf: a host that sets a locale must not change our decimal points.
-std::string fixed(double value, int digits) {
-    std::array<char, 64> text{};
-    const auto end = std::to_chars(
-        text.data(), text.data() + text.size(), value, std::chars_format::fixed, digits);
-    return end.ec == std::errc{} ? std::string(text.data(), end.ptr) : std::string("?");
-}
 
 std::uint64_t total_loops(const model::Report& report) {
     std::uint64_t loops = 0;
@@ -134,60 +124,38 @@ std::string many_processes_line(const std::vector<model::ProgramInfo>& processes
     return line;
 }
 
+// A dict that locals() made: "locals() of pkg.Engine.run".
+constexpr std::string_view kLocals = "locals()";
+
+// "Engine is part of a reference loop that"
+std::string who(const model::Finding& finding) {
+    const bool several = finding.occurrences > 1;
+    const std::string loops = several ? counted(finding.occurrences, "reference loop") : "";
+    if (finding.loop.empty()) {
+        return several ? loops : "A reference loop";
+    }
+    const std::string_view name = finding.loop.front().holder;
+    const std::string holder(name.starts_with(kLocals) ? kLocals : base::last_part(name));
+    if (several) {
+        return loops + " through " + holder;
+    }
+    return holder + (finding.loop.size() == 1 ? " refers to itself and"
+                                              : " is part of a reference loop that");
+}
+
+// "keeps 4.0 KiB of cuda:0 memory alive"
+std::string does_what(const model::Finding& finding) {
+    const std::string verb_end = finding.occurrences > 1 ? " " : "s ";
+    if (finding.held_bytes == 0 && finding.shared_bytes == 0) {
+        return "lead" + verb_end + "to device memory that something else holds too";
+    }
+    const bool own = finding.held_bytes > 0;
+    return "keep" + verb_end + base::format_bytes(own ? finding.held_bytes : finding.shared_bytes) +
+           " of " + memory_kind(std::span(&finding, 1)) + " alive" +
+           (own ? "" : ", " + sharing_words(finding));
+}
+
 }  // namespace
-
-std::string format_duration(double seconds) {
-    if (!std::isfinite(seconds) || seconds <= 0) {
-        return "0 s";
-    }
-    if (seconds < 0.01) {
-        return fixed(seconds * 1e3, 1) + " ms";
-    }
-    if (seconds < 0.9995) {
-        return fixed(seconds * 1e3, 0) + " ms";
-    }
-    if (seconds < 120) {
-        return fixed(seconds, 1) + " s";
-    }
-    if (seconds < 7200) {
-        return fixed(seconds / 60, 0) + " min";
-    }
-    if (seconds < 48 * 3600.0) {
-        return fixed(seconds / 3600, 1) + " h";
-    }
-    return seconds < 1e12 ? fixed(seconds / 86400, 0) + " days" : "ages";
-}
-
-std::string format_count(std::uint64_t count) {
-    std::string text = std::to_string(count);
-    for (std::size_t at = text.size(); at > 3;) {
-        at -= 3;
-        text.insert(at, ",");
-    }
-    return text;
-}
-
-std::string counted(std::uint64_t count, std::string_view singular, std::string_view plural) {
-    std::string text = format_count(count) + " ";
-    if (count == 1) {
-        return text.append(singular);
-    }
-    return plural.empty() ? text.append(singular).append("s") : text.append(plural);
-}
-
-std::string format_percent(double share) {
-    if (!std::isfinite(share) || share <= 0) {
-        return "0 %";
-    }
-    const double percent = share * 100;
-    if (percent < 0.01) {
-        return "under 0.01 %";
-    }
-    if (percent > 1000) {
-        return "over 1000 %";
-    }
-    return fixed(percent, percent < 1 ? 2 : percent < 10 ? 1 : 0) + " %";
-}
 
 double share_of(std::uint64_t part, std::uint64_t whole) {
     if (whole == 0) {
@@ -369,6 +337,11 @@ std::string program_line(const std::vector<model::ProgramInfo>& processes) {
         line += ", " + program.strategy;
     }
     return line;
+}
+
+std::string headline(const model::Finding& finding) {
+    const std::string text = who(finding) + " " + does_what(finding);
+    return clean_text(text + (finding.remedy.empty() ? "." : ": " + finding.remedy + "."));
 }
 
 }  // namespace cyclewatch::render

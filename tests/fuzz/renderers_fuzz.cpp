@@ -21,12 +21,6 @@ namespace testing = cyclewatch::testing;
 
 namespace {
 
-std::string rendered(const cyclewatch::model::Report& report, render::Format format) {
-    auto text = render::render(report, format);
-    require(text.ok(), "every name can be rendered", text.ok() ? "" : text.error());
-    return std::move(text).value();
-}
-
 // Each tag with its attributes, and how often. Where a name may be wrapped counts for nothing.
 std::map<std::string, int> tags_of(const std::string& text) {
     const testing::Markup markup = testing::parse_markup(text);
@@ -69,20 +63,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string name(reinterpret_cast<const char*>(data), size);
     const auto report = testing::make_hostile_report(name);
     static const auto plain = testing::make_hostile_report("name");
-    static const auto plain_page = tags_of(rendered(plain, render::Format::html));
-    static const auto plain_picture = tags_of(rendered(plain, render::Format::svg));
-    static const auto plain_graph = size_of_graph(rendered(plain, render::Format::dot));
+    static const auto plain_page = tags_of(render::render(plain, render::Format::html));
+    static const auto plain_picture = tags_of(render::render(plain, render::Format::svg));
+    static const auto plain_graph = size_of_graph(render::render(plain, render::Format::dot));
 
-    const std::string text = rendered(report, render::Format::text);
+    const std::string text = render::render(report, render::Format::text);
     require(std::ranges::all_of(text,
                                 [](unsigned char c) { return c == '\n' || (c >= 32 && c != 127); }),
             "no control characters reach a terminal");
-    const std::string json = rendered(report, render::Format::json);
+    const std::string json = render::render(report, render::Format::json);
     require(std::ranges::all_of(json, [](unsigned char c) { return c < 128; }), "JSON is ASCII");
     require(render::load_report(json).ok(), "JSON reads back");
-    require_no_more_markup(rendered(report, render::Format::html), plain_page);
-    require_no_more_markup(rendered(report, render::Format::svg), plain_picture);
-    require(size_of_graph(rendered(report, render::Format::dot)) == plain_graph,
+    require_no_more_markup(render::render(report, render::Format::html), plain_page);
+    require_no_more_markup(render::render(report, render::Format::svg), plain_picture);
+    require(size_of_graph(render::render(report, render::Format::dot)) == plain_graph,
             "DOT has the same nodes and edges");
     return 0;
 }

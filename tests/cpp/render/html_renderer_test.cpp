@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/html_renderer.h"
+#include "render/html/html_renderer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 
-#include "render/html_data.h"
+#include "render/html/html_data.h"
 #include "render/renderer.h"
 #include "support/hostile_names.h"
 #include "support/markup_check.h"
@@ -129,15 +129,6 @@ TEST(Html, GivesEveryIdOnce) {
     }
     std::sort(ids.begin(), ids.end());
     EXPECT_EQ(std::adjacent_find(ids.begin(), ids.end()), ids.end());
-}
-
-TEST(Html, FallsBackToALayoutEngineForWhatIsNoRing) {
-    model::Report report = testing::make_sample_report();
-    model::Picture& picture = report.findings[0].picture;
-    picture.arrows.push_back({0, 3, ".shortcut", true, false});  // the ring forks
-    const std::string page = render_html(report);
-    EXPECT_THAT(page, HasSubstr("<svg class=\"graph\""));
-    expect_harmless(page);
 }
 
 TEST(Html, SurvivesAPictureThatContradictsItself) {

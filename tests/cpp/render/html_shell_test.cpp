@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/html_shell.h"
+#include "render/html/html_renderer.h"
 
 #include <gtest/gtest.h>
 

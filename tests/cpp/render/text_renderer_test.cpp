@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/text_renderer.h"
+#include "render/renderer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,6 @@
 
 #include "model/loop_gap.h"
 #include "render/labels.h"
-#include "render/renderer.h"
 #include "support/hostile_names.h"
 #include "support/sample_report.h"
 

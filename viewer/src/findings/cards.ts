@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gives each card what a hand needs. The cards that are whole in the file have it at once; those
-// that C++ made light (src/render/html_finding.h) when a reader comes near, or the browser has time.
+// that C++ made light (src/render/html/html_finding.h) when a reader comes near, or the browser has time.
 import { all } from "../page/dom";
 import { onSightOrIdle } from "../page/sight";
 import { makePicturesZoomable } from "../picture/zoom";

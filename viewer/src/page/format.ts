@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as src/base/byte_size.cpp and src/render/summary.cpp write them: the page must not
+// Numbers as src/base/byte_size.cpp and src/render/labels.cpp write them: the page must not
 // say "1.0 GiB" in one place and "1024 MiB" in the other.
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"] as const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes the report out of the page, and puts it into a copy of the page: the one place that
-// knows how it is packed. src/render/html_data.cpp is the other end.
+// knows how it is packed. src/render/html/html_data.cpp is the other end.
 import type { Finding, Report, Sighting, Sightings } from "./schema";
 
 export const DATA_ID = "cyclewatch-report";

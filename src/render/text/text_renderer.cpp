@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/text_renderer.h"
+#include "render/renderer.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,6 @@
 #include "base/byte_size.h"
 #include "model/loop_gap.h"
 #include "render/labels.h"
-#include "render/renderer.h"
 #include "render/summary.h"
 
 namespace cyclewatch::render {

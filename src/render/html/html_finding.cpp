@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/html_finding.h"
+#include "render/html/html_finding.h"
 
 #include <algorithm>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/byte_size.h"
+#include "catalog/catalog.h"
 #include "model/loop_gap.h"
-#include "render/headline.h"
-#include "render/html_pattern.h"
-#include "render/html_writer.h"
+#include "render/html/html_writer.h"
 #include "render/labels.h"
+#include "render/picture_text.h"
 #include "render/summary.h"
 
 namespace cyclewatch::render {
@@ -20,6 +21,38 @@ using base::format_bytes;
 using model::Finding;
 using model::Reference;
 using model::Standing;
+
+// Line by line, since escaping makes a space of what would break a name over lines.
+std::string escaped_lines(std::string_view text) {
+    std::string markup;
+    for (std::size_t start = 0; start < text.size();) {
+        const std::size_t end = std::min(text.find('\n', start), text.size());
+        markup += escape_markup(text.substr(start, end - start)) + "\n";
+        start = end + 1;
+    }
+    return markup;
+}
+
+// Long lines scroll in their box, so the keyboard has to get there.
+std::string sample(std::string_view title, std::string_view style, std::string_view lines) {
+    std::string markup = element("h3", "", title);
+    markup.append("<pre role=\"region\" tabindex=\"0\" aria-label=\"").append(title).append("\">");
+    markup += wrap_markup("code", "", escaped_lines(lines)) + "</pre>";
+    return wrap_markup("div", style, markup) + "\n";
+}
+
+std::string public_cases(const catalog::Pattern& pattern) {
+    if (pattern.links.empty()) {
+        return {};
+    }
+    std::string items;
+    for (const std::string& link : pattern.links) {
+        const std::string address = escape_markup(link);
+        items.append("<li><a rel=\"noreferrer\" href=\"").append(address).append("\">");
+        items.append(address).append("</a></li>\n");
+    }
+    return element("h3", "cases", "Public cases") + wrap_markup("ul", "links", items) + "\n";
+}
 
 constexpr std::size_t kMostSteps = 100;  // of a loop, in its table
 constexpr std::size_t kMostAlternatives = 6;
@@ -165,11 +198,8 @@ std::string figure(const Finding& finding, std::size_t rank, std::string_view pi
     out +=
         "<span class=\"key loop\">the loop</span> <span class=\"key cut\">cut here</span> "
         "<span class=\"key owner\">owners of device memory</span>";
-    if (finding.picture.omitted_items > 0) {
-        out +=
-            element("span",
-                    "more",
-                    "and " + counted(finding.picture.omitted_items, "more object") + " not drawn");
+    if (const std::uint64_t more = undrawn_items(finding.picture); more > 0) {
+        out += element("span", "more", "and " + counted(more, "more object") + " not drawn");
     }
     return out + "</figcaption></figure>\n";
 }
@@ -297,6 +327,19 @@ std::string opinion(const Finding& finding) {
 }
 
 }  // namespace
+
+std::string pattern_details(const model::Finding& finding) {
+    const catalog::Pattern* const pattern = catalog::Catalog::built_in().find(finding.pattern);
+    if (pattern == nullptr || pattern->id == "unknown") {  // "unknown" knows nothing to tell
+        return {};
+    }
+    return "<details class=\"pattern\">" +
+           element("summary", "", "About this kind of loop: " + pattern->title) + "\n" +
+           element("p", "explanation", "Its shape: " + pattern->shape + ".") +
+           "\n<div class=\"before-after\">\n" + sample("Before", "before", pattern->before) +
+           sample("After", "after", pattern->after) + "</div>\n" + public_cases(*pattern) +
+           "</details>\n";
+}
 
 std::string finding_card(const Finding& finding,
                          std::size_t rank,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/ring_curves.h"
+#include "render/svg/ring_curves.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,6 +16,13 @@ bool inside(Point p, const Rect& rect) {
 
 Point mix(Point a, Point b, double t) {
     return {a.x + (b.x - a.x) * t, a.y + (b.y - a.y) * t};
+}
+
+// On the first piece of a curve.
+Point point_at(const std::vector<Point>& curve, double t) {
+    const Point middle = mix(curve[1], curve[2], t);
+    return mix(
+        mix(mix(curve[0], curve[1], t), middle, t), mix(middle, mix(curve[2], curve[3], t), t), t);
 }
 
 // Where the line from the centre of `at` towards `goal` leaves the box.
@@ -103,19 +110,27 @@ RingArrow self_curve(const RingBox& box) {
     return arrow;
 }
 
-RingArrow straight_curve(const RingBox& from, const RingBox& to) {
-    const Point a = edge_point(from, to.centre, 0);
-    const Point b = edge_point(to, from.centre, kArrowGap);
+RingArrow bow_curve(const RingBox& from, const RingBox& to, double rise) {
     RingArrow arrow;
-    arrow.curve = {a, mix(a, b, 1.0 / 3), mix(a, b, 2.0 / 3), b};
-    arrow.label = mix(a, b, 0.5);
+    if (rise == 0) {
+        const Point a = edge_point(from, to.centre, 0);
+        const Point b = edge_point(to, from.centre, kArrowGap);
+        arrow.curve = {a, mix(a, b, 1.0 / 3), mix(a, b, 2.0 / 3), b};
+    } else {
+        const double up = rise > 0 ? -1 : 1;
+        const Point a{from.centre.x, from.centre.y + up * from.height / 2};
+        const Point b{to.centre.x, to.centre.y + up * (to.height / 2 + kArrowGap)};
+        const double top = (rise > 0 ? std::min(a.y, b.y) : std::max(a.y, b.y)) - rise;
+        arrow.curve = {a, {mix(a, b, 0.2).x, top}, {mix(a, b, 0.8).x, top}, b};
+    }
+    arrow.label = point_at(arrow.curve, 0.5);
     return arrow;
 }
 
 RingArrow side_curve(const RingBox& from, const RingBox& to) {
     const double gap = std::abs(to.centre.x - from.centre.x) - (from.width + to.width) / 2;
     if (gap <= 24) {
-        return straight_curve(from, to);
+        return bow_curve(from, to, 0);
     }
     const double side = to.centre.x > from.centre.x ? 1 : -1;
     const Point a{from.centre.x + side * from.width / 2, from.centre.y};
@@ -125,6 +140,15 @@ RingArrow side_curve(const RingBox& from, const RingBox& to) {
     arrow.curve = {a, {a.x + side * bend, a.y}, {b.x - side * bend, b.y}, b};
     arrow.label = mix(a, b, 0.5);
     return arrow;
+}
+
+std::vector<Point> points_along(const RingArrow& arrow) {
+    constexpr int kPoints = 32;
+    std::vector<Point> points;
+    for (int i = 1; i < kPoints; ++i) {
+        points.push_back(point_at(arrow.curve, static_cast<double>(i) / kPoints));
+    }
+    return points;
 }
 
 }  // namespace cyclewatch::render

@@ -30,4 +30,10 @@ struct EmbeddedReport {
 
 [[nodiscard]] base::Result<EmbeddedReport> find_embedded_report(std::string_view page);
 
+// Text as gzip as base64: a tenth of the size, and still text.
+[[nodiscard]] std::string pack(std::string_view text);
+
+// Fails on what pack() never wrote, and on what grows longer than `most`.
+[[nodiscard]] base::Result<std::string> unpack(std::string_view packed, std::size_t most);
+
 }  // namespace cyclewatch::render

@@ -1,22 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/html_renderer.h"
+#include "render/html/html_renderer.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
-#include "render/html_data.h"
-#include "render/html_finding.h"
-#include "render/html_overview.h"
-#include "render/html_ranks.h"
-#include "render/html_writer.h"
+#include "render/html/html_data.h"
+#include "render/html/html_finding.h"
+#include "render/html/html_overview.h"
+#include "render/html/html_writer.h"
 #include "render/labels.h"
-#include "render/ring_picture.h"
 #include "render/summary.h"
-#include "render/svg_numbers.h"
-#include "render/svg_renderer.h"
+#include "render/svg/svg_renderer.h"
 
 namespace cyclewatch::render {
 namespace {
+
+constexpr std::string_view kGapStart = "<!--fill:";
+constexpr std::string_view kGapEnd = "-->";
+
+using Part = std::pair<std::string_view, const std::string PageParts::*>;
+constexpr std::array kParts{
+    Part{"title", &PageParts::title},
+    Part{"opening", &PageParts::opening},
+    Part{"ranks", &PageParts::ranks},
+    Part{"findings", &PageParts::findings},
+    Part{"closing", &PageParts::closing},
+    Part{"report", &PageParts::report},
+};
 
 // A page stays below this, if its data leaves the room: first pictures go, then the cards of the
 // lightest findings, which are then in the data only.
@@ -36,26 +47,11 @@ CardPicture no_picture(std::string_view reason) {
 }
 
 CardPicture picture_of(const model::Finding& finding, std::size_t rank) {
-    RingDrawing ring = draw_ring(finding, rank);
-    if (!ring.svg.empty()) {
-        return {std::move(ring.svg), ring.width > kWidestBeside};
-    }
-    if (finding.picture.items.empty()) {
+    RingDrawing ring = draw_ring(finding.picture, rank);
+    if (ring.svg.empty()) {
         return no_picture("No picture was recorded for this loop.");
     }
-    const auto drawing = draw_picture(finding, rank);
-    if (!drawing) {
-        return no_picture("The picture could not be drawn: " + drawing.error());
-    }
-    const Drawing& drawn = drawing.value();
-    const std::string width = svg_number(drawn.width);
-    const std::string height = svg_number(drawn.height);
-    std::string svg = "<svg class=\"graph\" role=\"img\" aria-label=\"" +
-                      escape_markup(describe_picture(finding)) + "\" width=\"" + width +
-                      "\" height=\"" + height + "\" viewBox=\"" + svg_number(drawn.left) + " " +
-                      svg_number(drawn.top) + " " + width + " " + height + "\">\n" + drawn.body +
-                      "</svg>\n";
-    return {std::move(svg), drawn.width > kWidestBeside};
+    return {std::move(ring.svg), ring.width > kWidestBeside};
 }
 
 std::string page_title(const model::Report& report) {
@@ -154,6 +150,31 @@ class Cards {
 };
 
 }  // namespace
+
+std::string fill_shell(std::string_view shell, const PageParts& parts) {
+    std::string page;
+    std::size_t size = shell.size();
+    for (const auto& [name, part] : kParts) {
+        size += (parts.*part).size();
+    }
+    page.reserve(size);
+    while (true) {
+        const std::size_t gap = shell.find(kGapStart);
+        page.append(shell.substr(0, gap));
+        const std::size_t end = gap == std::string_view::npos ? gap : shell.find(kGapEnd, gap);
+        if (end == std::string_view::npos) {
+            return page;
+        }
+        const std::size_t name_start = gap + kGapStart.size();
+        const std::string_view name = shell.substr(name_start, end - name_start);
+        const auto found = std::find_if(
+            kParts.begin(), kParts.end(), [&](const Part& part) { return part.first == name; });
+        if (found != kParts.end()) {
+            page.append(parts.*found->second);
+        }
+        shell.remove_prefix(end + kGapEnd.size());
+    }
+}
 
 PageParts page_parts(const model::Report& report) {
     PageParts parts;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/headline.h"
+#include "render/summary.h"
 
 #include <gtest/gtest.h>
 

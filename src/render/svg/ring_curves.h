@@ -3,8 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
-#include "render/ring_layout.h"
+#include "render/svg/ring_layout.h"
 
 namespace cyclewatch::render {
 
@@ -36,9 +37,13 @@ struct Ellipse {
                                   const RingBox& to);
 // From a box to itself, above it.
 [[nodiscard]] RingArrow self_curve(const RingBox& box);
-// From centre to centre.
-[[nodiscard]] RingArrow straight_curve(const RingBox& from, const RingBox& to);
+// From centre to centre, `rise` = 0; else from one upper edge to the other in a bow that high, or
+// below the boxes if `rise` < 0.
+[[nodiscard]] RingArrow bow_curve(const RingBox& from, const RingBox& to, double rise);
 // Out of one side and into the other's, where one box is beside the other; else straight.
 [[nodiscard]] RingArrow side_curve(const RingBox& from, const RingBox& to);
+
+// Points along the line, ends left out.
+[[nodiscard]] std::vector<Point> points_along(const RingArrow& arrow);
 
 }  // namespace cyclewatch::render

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/packing.h"
+#include "render/html/html_data.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
 
-#include "render/html_data.h"
 #include "render/renderer.h"
 #include "support/sample_report.h"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/ring_layout.h"
+#include "render/svg/ring_layout.h"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
-#include "base/byte_size.h"
 #include "render/labels.h"
-#include "render/ring_curves.h"
+#include "render/picture_text.h"
+#include "render/svg/ring_curves.h"
 
 namespace cyclewatch::render {
 namespace {
@@ -22,20 +22,18 @@ constexpr double kTwoLines = 48;
 constexpr double kRowGap = 16;     // between boxes of a column
 constexpr double kClearance = 12;  // between a label and anything else
 constexpr double kPageMargin = 14;
-constexpr std::size_t kNameColumns = 30;
-constexpr std::size_t kSecondColumns = 34;
-constexpr std::size_t kArrowColumns = 26;
 
 class RingBuilder {
   public:
     explicit RingBuilder(const Picture& picture) : picture_(picture) {}
 
-    std::optional<RingLayout> build() {
-        if (picture_.items.size() > kMaxRingItems || !order_members()) {
-            return std::nullopt;
-        }
-        group_arrows();
+    RingLayout build() {
         make_boxes();
+        if (layout_.boxes.empty()) {
+            return {};
+        }
+        choose_members();
+        group_arrows();
         place_members();
         find_roots();
         place_hanging();
@@ -49,69 +47,54 @@ class RingBuilder {
 
     RingBox& box(std::size_t item) { return layout_.boxes[item]; }
 
-    // Members in the order of the references; false if they are not one simple ring.
-    bool order_members() {
-        std::map<std::size_t, std::size_t> next;
-        for (const Picture::Arrow& arrow : picture_.arrows) {
-            if (std::max(arrow.from, arrow.to) >= picture_.items.size()) {
-                return false;
-            }
-            if (!arrow.on_loop) {
-                continue;
-            }
-            const auto [at, fresh] = next.emplace(arrow.from, arrow.to);
-            if (!fresh && at->second != arrow.to) {
-                return false;
-            }
-        }
-        const auto first = std::find_if(picture_.items.begin(),
-                                        picture_.items.end(),
-                                        [](const Picture::Item& item) { return item.on_loop; });
-        if (first == picture_.items.end()) {
-            return false;
-        }
-        const auto start = static_cast<std::size_t>(first - picture_.items.begin());
-        std::size_t at = start;
-        do {
-            members_.push_back(at);
-            const auto step = next.find(at);
-            if (step == next.end() || members_.size() > kMaxRingMembers) {
-                return false;
-            }
-            at = step->second;
-        } while (at != start);
-        const auto total = std::count_if(picture_.items.begin(),
-                                         picture_.items.end(),
-                                         [](const Picture::Item& item) { return item.on_loop; });
-        return std::ssize(members_) == total;
-    }
-
-    void group_arrows() {
-        for (std::size_t i = 0; i < picture_.arrows.size(); ++i) {
-            const Picture::Arrow& arrow = picture_.arrows[i];
-            groups_[{arrow.from, arrow.to}].push_back(i);
-        }
-    }
-
-    double label_width(const std::vector<std::size_t>& arrows) const {
-        std::size_t columns = 0;
-        for (const std::size_t arrow : arrows) {
-            columns = std::max(columns, text_width(arrow_text(picture_.arrows[arrow])));
-        }
-        return kSmallColumn * static_cast<double>(columns);
-    }
-
     void make_boxes() {
-        for (std::size_t i = 0; i < picture_.items.size(); ++i) {
+        const std::size_t shown = std::min(picture_.items.size(), kMaxDrawnItems);
+        for (std::size_t i = 0; i < shown; ++i) {
             const BoxText text = box_text(picture_.items[i]);
             RingBox made;
-            made.item = i;
             made.width = std::max(kNameColumn * static_cast<double>(text_width(text.name)),
                                   kSmallColumn * static_cast<double>(text_width(text.second_line)));
             made.width = std::max(made.width + 2 * kPadding, 70.0);
             made.height = text.second_line.empty() ? kOneLine : kTwoLines;
             layout_.boxes.push_back(made);
         }
+    }
+
+    void choose_members() {
+        for (std::size_t i = 0; i < layout_.boxes.size(); ++i) {
+            if (picture_.items[i].on_loop && members_.size() < kMaxRingMembers) {
+                members_.push_back(i);
+            }
+        }
+        if (members_.empty()) {
+            members_.push_back(0);
+        }
+    }
+
+    void group_arrows() {
+        std::size_t shown = 0;
+        for (std::size_t i = 0; i < picture_.arrows.size() && shown < kMaxDrawnArrows; ++i) {
+            const Picture::Arrow& arrow = picture_.arrows[i];
+            if (std::max(arrow.from, arrow.to) < layout_.boxes.size()) {
+                groups_[{arrow.from, arrow.to}].push_back(i);
+                ++shown;
+            }
+        }
+    }
+
+    // The size of the text on the line from one item to another; 0 by 0 if there is none.
+    Point label_size(std::size_t from, std::size_t to) const {
+        const auto group = groups_.find({from, to});
+        return group == groups_.end() ? Point{} : label_size(group->second);
+    }
+
+    Point label_size(const std::vector<std::size_t>& arrows) const {
+        std::size_t columns = 0;
+        for (const std::size_t arrow : arrows) {
+            columns = std::max(columns, text_width(arrow_text(picture_.arrows[arrow])));
+        }
+        return {kSmallColumn * static_cast<double>(columns),
+                kLabelLine * static_cast<double>(arrows.size())};
     }
 
     void put_on_ellipse() {
@@ -121,13 +104,8 @@ class RingBuilder {
     }
 
     Rect ring_label(std::size_t step) const {
-        const std::size_t from = members_[step];
-        const std::size_t to = members_[(step + 1) % members_.size()];
-        const auto& arrows = groups_.at({from, to});
-        return around(ellipse_.at(static_cast<double>(step) + 0.5),
-                      label_width(arrows),
-                      kLabelLine * static_cast<double>(arrows.size()),
-                      kClearance / 2);
+        const Point size = label_size(members_[step], members_[(step + 1) % members_.size()]);
+        return around(ellipse_.at(static_cast<double>(step) + 0.5), size.x, size.y, kClearance / 2);
     }
 
     bool crowded() const {
@@ -166,7 +144,7 @@ class RingBuilder {
 
     // For every item off the ring, from which item and how deep it hangs.
     void find_roots() {
-        const std::size_t count = picture_.items.size();
+        const std::size_t count = layout_.boxes.size();
         parent_.assign(count, count);
         depth_.assign(count, 0);
         std::vector<std::size_t> queue = members_;
@@ -174,22 +152,28 @@ class RingBuilder {
         for (const std::size_t member : members_) {
             seen[member] = true;
         }
-        for (std::size_t at = 0; at < queue.size(); ++at) {
-            for (const auto& [pair, arrows] : groups_) {
-                if (pair.first == queue[at] && !seen[pair.second]) {
-                    seen[pair.second] = true;
-                    parent_[pair.second] = pair.first;
-                    depth_[pair.second] = depth_[pair.first] + 1;
-                    queue.push_back(pair.second);
+        const auto hang = [&](std::size_t item, std::size_t parent) {
+            if (!seen[item]) {
+                seen[item] = true;
+                parent_[item] = parent;
+                depth_[item] = depth_[parent] + 1;
+                queue.push_back(item);
+            }
+        };
+        // What nothing leads to hangs off what it leads to.
+        for (const bool backwards : {false, true}) {
+            for (std::size_t at = 0; at < queue.size(); ++at) {
+                for (const auto& [pair, arrows] : groups_) {
+                    if (pair.first == queue[at]) {
+                        hang(pair.second, pair.first);
+                    } else if (backwards && pair.second == queue[at]) {
+                        hang(pair.first, pair.second);
+                    }
                 }
             }
         }
         for (std::size_t item = 0; item < count; ++item) {
-            if (!seen[item]) {  // nothing leads to it: it still belongs into the picture
-                parent_[item] = members_.front();
-                depth_[item] = 1;
-                queue.push_back(item);
-            }
+            hang(item, members_.front());  // what is left has no line to the ring
         }
         hanging_.assign(queue.begin() + std::ssize(members_), queue.end());
     }
@@ -211,11 +195,11 @@ class RingBuilder {
     }
 
     void place_hanging() {
-        std::vector<int> side(picture_.items.size(), 0);
+        std::vector<int> side(layout_.boxes.size(), 0);
         choose_sides(side);
         for (const int which : {-1, 1}) {
             double edge = ring_edge(which);
-            for (std::size_t depth = 1; depth <= picture_.items.size(); ++depth) {
+            for (std::size_t depth = 1; depth <= layout_.boxes.size(); ++depth) {
                 std::vector<std::size_t> column;
                 for (const std::size_t item : hanging_) {
                     if (depth_[item] == depth && side[item] == which) {
@@ -248,8 +232,8 @@ class RingBuilder {
         double gap = 0;
         double width = 0;
         for (const std::size_t item : column) {
-            const auto group = groups_.find({parent_[item], item});
-            gap = std::max(gap, group == groups_.end() ? 0 : label_width(group->second));
+            gap = std::max(
+                {gap, label_size(parent_[item], item).x, label_size(item, parent_[item]).x});
             width = std::max(width, box(item).width);
         }
         const double near = edge + gap + 46;
@@ -273,19 +257,70 @@ class RingBuilder {
         return near + width;
     }
 
+    // Lines that the layout made room for come first; the others find their way around them.
     void draw_arrows() {
-        for (const auto& [pair, arrows] : groups_) {
-            const RingBox& from = box(pair.first);
-            const RingBox& to = box(pair.second);
-            const std::size_t step = ring_step(pair);
-            const bool both_on_ring = depth_[pair.first] == 0 && depth_[pair.second] == 0;
-            RingArrow made = pair.first == pair.second ? self_curve(from)
-                             : step < members_.size()  ? arc_curve(ellipse_, step, from, to)
-                             : both_on_ring            ? straight_curve(from, to)
-                                                       : side_curve(from, to);
-            made.arrows = arrows;
-            layout_.arrows.push_back(std::move(made));
+        for (const bool others : {false, true}) {
+            for (const auto& [pair, arrows] : groups_) {
+                const RingBox& from = box(pair.first);
+                const RingBox& to = box(pair.second);
+                const std::size_t step = ring_step(pair);
+                const bool other =
+                    pair.first != pair.second && step == members_.size() && !hangs_by(pair);
+                if (other != others) {
+                    continue;
+                }
+                RingArrow made = other                       ? free_curve(pair)
+                                 : pair.first == pair.second ? self_curve(from)
+                                 : step < members_.size()    ? arc_curve(ellipse_, step, from, to)
+                                                             : side_curve(from, to);
+                made.arrows = arrows;
+                layout_.arrows.push_back(std::move(made));
+            }
         }
+    }
+
+    // Whether one item stands beside the other because of this line.
+    bool hangs_by(const Pair& pair) const {
+        return parent_[pair.second] == pair.first ||
+               (parent_[pair.first] == pair.second && !groups_.contains({pair.second, pair.first}));
+    }
+
+    // Straight if nothing is in the way, else the lowest bow over or under what is.
+    RingArrow free_curve(const Pair& pair) const {
+        constexpr int kTries = 30;
+        RingArrow made;
+        for (int i = 0; i < kTries; ++i) {
+            const double rise = 24.0 * ((i + 1) / 2) * (i % 2 == 0 ? -1 : 1);
+            made = bow_curve(layout_.boxes[pair.first], layout_.boxes[pair.second], rise);
+            if (is_free(made, pair)) {
+                break;
+            }
+        }
+        return made;
+    }
+
+    bool is_free(const RingArrow& arrow, const Pair& pair) const {
+        const Point size = label_size(pair.first, pair.second);
+        const Rect label = around(arrow.label, size.x, size.y, kClearance / 3);
+        const std::vector<Point> line = points_along(arrow);
+        const auto meets = [&line](const Rect& rect) {
+            return std::any_of(line.begin(), line.end(), [&rect](Point point) {
+                return overlap(around(point, 2, 2), rect);
+            });
+        };
+        for (std::size_t i = 0; i < layout_.boxes.size(); ++i) {
+            const Rect taken = around(layout_.boxes[i]);
+            const bool end = i == pair.first || i == pair.second;
+            if (overlap(label, taken) || (!end && meets(taken))) {
+                return false;
+            }
+        }
+        return std::none_of(
+            layout_.arrows.begin(), layout_.arrows.end(), [&](const RingArrow& other) {
+                const Point other_size = label_size(other.arrows);
+                const Rect taken = around(other.label, other_size.x, other_size.y);
+                return overlap(label, taken) || meets(taken);
+            });
     }
 
     // Which arc of the ring the pair is; members_.size() if none.
@@ -311,9 +346,8 @@ class RingBuilder {
             include(around(at));
         }
         for (const RingArrow& arrow : layout_.arrows) {
-            include(around(arrow.label,
-                           label_width(arrow.arrows),
-                           kLabelLine * static_cast<double>(arrow.arrows.size())));
+            const Point size = label_size(arrow.arrows);
+            include(around(arrow.label, size.x, size.y));
             for (const Point& point : arrow.curve) {
                 include(around(point, 0, 0));
             }
@@ -345,30 +379,7 @@ class RingBuilder {
 
 }  // namespace
 
-BoxText box_text(const Picture::Item& item) {
-    BoxText text;
-    text.name = truncate_middle(shown_name(item.text), kNameColumns);
-    if (item.owner) {
-        text.second_line = base::format_bytes(item.bytes);
-    } else {
-        // Of "pkg.Type at folder/file:line" the end says most: the type is above it already, and
-        // the tooltip shows it all.
-        const std::size_t place = item.detail.rfind(" at ");
-        std::string shown = item.detail;
-        if (place != std::string::npos) {
-            shown.erase(0, std::max(place + 4, shown.find_last_of('/') + 1));
-        }
-        const std::string detail = truncate_middle(shown_name(shown), kSecondColumns);
-        text.second_line = detail == text.name ? std::string() : detail;
-    }
-    return text;
-}
-
-std::string arrow_text(const Picture::Arrow& arrow) {
-    return truncate_middle(shown_name(arrow.label), kArrowColumns);
-}
-
-std::optional<RingLayout> lay_out_ring(const Picture& picture) {
+RingLayout lay_out_ring(const Picture& picture) {
     return RingBuilder(picture).build();
 }
 

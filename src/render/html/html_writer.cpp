@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/html_writer.h"
+#include "render/html/html_writer.h"
 
 #include "render/labels.h"
 

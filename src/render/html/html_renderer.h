@@ -5,16 +5,31 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "model/report.h"
-#include "render/html_shell.h"
 
 namespace cyclewatch::render {
+
+// What goes into the gaps; all of it markup, except the title, which is escaped text.
+struct PageParts {
+    std::string title;
+    std::string opening;
+    std::string ranks;
+    std::string findings;
+    std::string closing;
+    std::string report;
+};
+
+// viewer/shell.html as it was when this was built.
+[[nodiscard]] std::string_view page_shell();
+
+// A gap reads `<!--fill:opening-->` and so on. One that names no part is left empty.
+[[nodiscard]] std::string fill_shell(std::string_view shell, const PageParts& parts);
 
 // What render_html() fills into the shell.
 [[nodiscard]] PageParts page_parts(const model::Report& report);
 
-// Never fails: where Graphviz cannot draw a picture, the page says so in its place.
 [[nodiscard]] std::string render_html(const model::Report& report);
 
 }  // namespace cyclewatch::render

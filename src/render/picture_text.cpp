@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/picture_text.h"
+
+#include <algorithm>
+
+#include "base/byte_size.h"
+#include "render/labels.h"
+#include "render/summary.h"
+
+namespace cyclewatch::render {
+namespace {
+
+using model::Picture;
+
+constexpr std::size_t kNameColumns = 30;
+constexpr std::size_t kSecondColumns = 34;
+constexpr std::size_t kArrowColumns = 26;
+
+}  // namespace
+
+std::uint64_t undrawn_items(const Picture& picture) {
+    return picture.omitted_items + picture.items.size() -
+           std::min(picture.items.size(), kMaxDrawnItems);
+}
+
+BoxText box_text(const Picture::Item& item) {
+    BoxText text;
+    text.name = truncate_middle(shown_name(item.text), kNameColumns);
+    if (item.owner) {
+        text.second_line = base::format_bytes(item.bytes);
+    } else {
+        // Of "pkg.Type at folder/file:line" the end says most: the type is above it already, and
+        // the tooltip shows it all.
+        const std::size_t place = item.detail.rfind(" at ");
+        std::string shown = item.detail;
+        if (place != std::string::npos) {
+            shown.erase(0, std::max(place + 4, shown.find_last_of('/') + 1));
+        }
+        const std::string detail = truncate_middle(shown_name(shown), kSecondColumns);
+        text.second_line = detail == text.name ? std::string() : detail;
+    }
+    return text;
+}
+
+std::string arrow_text(const Picture::Arrow& arrow) {
+    return (arrow.cut ? "cut: " : "") + truncate_middle(shown_name(arrow.label), kArrowColumns);
+}
+
+std::string describe_picture(const Picture& picture) {
+    std::string text = "The loop: ";
+    std::size_t shown = 0;
+    for (const Picture::Arrow& arrow : picture.arrows) {
+        if (!arrow.on_loop || arrow.from >= picture.items.size() || ++shown > 12) {
+            continue;
+        }
+        text += shown_name(picture.items[arrow.from].text) + " refers by " +
+                shown_name(arrow.label) + (arrow.cut ? " (the reference to cut)" : "") + " to ";
+    }
+    text += "the first again. ";
+    const auto owners = std::count_if(picture.items.begin(),
+                                      picture.items.end(),
+                                      [](const Picture::Item& item) { return item.owner; });
+    return text + counted(static_cast<std::uint64_t>(owners), "owner") +
+           " of device memory hang off it.";
+}
+
+}  // namespace cyclewatch::render

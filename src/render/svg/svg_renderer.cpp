@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/svg/svg_renderer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "base/byte_size.h"
+#include "render/labels.h"
+#include "render/picture_text.h"
+#include "render/summary.h"
+#include "render/svg/ring_layout.h"
+#include "render/svg/svg_writer.h"
+
+namespace cyclewatch::render {
+namespace {
+
+using model::Picture;
+
+constexpr double kTip = 9;             // length of an arrow's head
+constexpr double kLabelColumn = 6.65;  // width of a character on an arrow
+
+std::string xy(Point point) {
+    return svg_number(point.x) + " " + svg_number(point.y);
+}
+
+std::string text_at(Point at, std::string_view style, const std::string& text) {
+    return "<text class=\"" + std::string(style) + "\" x=\"" + svg_number(at.x) + "\" y=\"" +
+           svg_number(at.y) + "\">" + escape_markup(text) + "</text>\n";
+}
+
+// A bar along the lower edge: how much of the heaviest owner's bytes this one holds.
+std::string weight_bar(const RingBox& box, double share) {
+    const double room = box.width - 16;
+    const double y = box.centre.y + box.height / 2 - 7;
+    const double x = box.centre.x - room / 2;
+    return svg_rectangle("weight-room", x, y, room, 3, 1.5) + "\n" +
+           svg_rectangle("weight", x, y, std::max(2.0, room * share), 3, 1.5) + "\n";
+}
+
+std::string draw_box(const Picture::Item& item, const RingBox& box, double share) {
+    const BoxText text = box_text(item);
+    const double left = box.centre.x - box.width / 2;
+    const double top = box.centre.y - box.height / 2;
+    std::string out = "<g class=\"";
+    out += item.owner ? "item owner" : item.on_loop ? "item loop" : "item";
+    out += "\">\n<title>" +
+           escape_markup(shown_name(item.detail.empty() ? item.text : item.detail)) + "</title>\n";
+    out += svg_rectangle("box", left, top, box.width, box.height, item.owner ? 3 : 9) + "\n";
+    if (text.second_line.empty()) {
+        out += text_at({box.centre.x, box.centre.y + 4.5}, "name", text.name);
+    } else {
+        const double up = item.owner ? 5 : 3;
+        out += text_at({box.centre.x, box.centre.y - up}, "name", text.name);
+        out += text_at({box.centre.x, box.centre.y + 16 - up}, "detail", text.second_line);
+    }
+    if (item.owner) {
+        out += weight_bar(box, share);
+    }
+    return out + "</g>\n";
+}
+
+std::string curve_path(const RingArrow& arrow) {
+    std::string path = "M" + xy(arrow.curve.front());
+    for (std::size_t i = 1; i + 2 < arrow.curve.size(); i += 3) {
+        path +=
+            "C" + xy(arrow.curve[i]) + " " + xy(arrow.curve[i + 1]) + " " + xy(arrow.curve[i + 2]);
+    }
+    return path;
+}
+
+// A filled triangle instead of an SVG marker: markers need ids, and ids must be unique.
+std::string arrow_head(const RingArrow& arrow) {
+    const Point tip = arrow.curve.back();
+    const Point before = arrow.curve[arrow.curve.size() - 2];
+    double dx = tip.x - before.x;
+    double dy = tip.y - before.y;
+    const double length = std::hypot(dx, dy);
+    if (length < 1e-6) {
+        return {};
+    }
+    dx *= kTip / length;
+    dy *= kTip / length;
+    const Point base{tip.x - dx, tip.y - dy};
+    const Point left{base.x - dy * 0.42, base.y + dx * 0.42};
+    const Point right{base.x + dy * 0.42, base.y - dx * 0.42};
+    return "<path class=\"head\" d=\"M" + xy(tip) + "L" + xy(left) + "L" + xy(right) + "Z\"/>\n";
+}
+
+std::string arrow_style(const Picture& picture, const RingArrow& arrow) {
+    const auto any = [&](auto property) {
+        return std::any_of(arrow.arrows.begin(), arrow.arrows.end(), [&](std::size_t i) {
+            return property(picture.arrows[i]);
+        });
+    };
+    if (any([](const Picture::Arrow& a) { return a.cut; })) {
+        return "arrow cut";
+    }
+    return any([](const Picture::Arrow& a) { return a.on_loop; }) ? "arrow loop" : "arrow";
+}
+
+std::string draw_line(const Picture& picture, const RingArrow& arrow) {
+    return "<g class=\"" + arrow_style(picture, arrow) + "\">\n<path class=\"line\" d=\"" +
+           curve_path(arrow) + "\"/>\n" + arrow_head(arrow) + "</g>\n";
+}
+
+std::string draw_labels(const Picture& picture, const RingArrow& arrow) {
+    std::string out;
+    const double lines = static_cast<double>(arrow.arrows.size());
+    double y = arrow.label.y + 4 - kLabelLine * (lines - 1) / 2;
+    for (const std::size_t i : arrow.arrows) {
+        const std::string style = picture.arrows[i].cut       ? "label cut"
+                                  : picture.arrows[i].on_loop ? "label loop"
+                                                              : "label";
+        const std::string text = arrow_text(picture.arrows[i]);
+        if (text.empty()) {
+            continue;
+        }
+        const double width = kLabelColumn * static_cast<double>(text_width(text)) + 8;
+        // Hides the line behind the label; the text itself could only be outlined.
+        out +=
+            svg_rectangle("label-ground", arrow.label.x - width / 2, y - 11, width, 15, 3) + "\n";
+        out += text_at({arrow.label.x, y}, style, text);
+        y += kLabelLine;
+    }
+    return out;
+}
+
+constexpr double kMargin = 16;
+constexpr double kHeading = 40;  // above each picture
+constexpr double kLeastWidth = 640;
+
+// The page has the same colours by name (viewer/src/style); converters to PNG know no variables.
+constexpr std::string_view kStyle = R"(<style>
+text{font-family:Helvetica,Arial,sans-serif;fill:#191d25}
+.ring text{font-family:ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;text-anchor:middle}
+.page,.label-ground{fill:#fff}
+.ring .name{font-size:13px;font-weight:600}
+.ring .detail,.ring .label{font-size:11px;fill:#565e6d}
+.box{fill:#fff;stroke:#565e6d;stroke-width:1.2}
+.item.loop .box{fill:#eef0fd;stroke:#3d4db8;stroke-width:2}
+.item.owner .box{fill:#e6f5f2;stroke:#0a6e5f;stroke-width:1.4}
+.weight-room{fill:#dfe3ea}
+.weight{fill:#0a6e5f}
+.line{fill:none;stroke:#565e6d;stroke-width:1.3}
+.head{fill:#565e6d}
+.arrow.loop .line{stroke:#3d4db8;stroke-width:2.4}
+.arrow.loop .head,.ring .label.loop{fill:#3d4db8}
+.arrow.cut .line{stroke:#bf262c;stroke-width:2.6;stroke-dasharray:7 4}
+.arrow.cut .head,.ring .label.cut{fill:#bf262c}
+.ring .label.loop{font-weight:600}
+.ring .label.cut{font-weight:700;text-decoration:underline}
+@media (prefers-color-scheme:dark){
+text{fill:#e8eaf0}
+.page,.label-ground{fill:#15181f}
+.ring .detail,.ring .label{fill:#a5adbc}
+.box{fill:#1a1d25;stroke:#a5adbc}
+.item.loop .box{fill:#262b47;stroke:#a5b0ff}
+.item.owner .box{fill:#14332e;stroke:#5cc9b5}
+.weight-room{fill:#2f3541}
+.weight{fill:#5cc9b5}
+.line{stroke:#a5adbc}
+.head{fill:#a5adbc}
+.arrow.loop .line{stroke:#a5b0ff}
+.arrow.loop .head,.ring .label.loop{fill:#a5b0ff}
+.arrow.cut .line{stroke:#ff8f8a}
+.arrow.cut .head,.ring .label.cut{fill:#ff8f8a}
+}
+</style>
+)";
+
+std::string text_element(double y, int size, const std::string& text) {
+    return "<text x=\"" + svg_number(kMargin) + "\" y=\"" + svg_number(y) + "\" font-size=\"" +
+           std::to_string(size) + "\">" + escape_markup(text) + "</text>\n";
+}
+
+std::string heading(const model::Finding& finding, std::size_t rank) {
+    return "#" + std::to_string(rank) + ": " + base::format_bytes(model::reached_bytes(finding)) +
+           " in " + counted(finding.occurrences, "loop") + ": " +
+           truncate_middle(shown_name(finding.title), 110);
+}
+
+// What the document shows so far.
+struct Sheet {
+    std::string body;
+    double y = 0;
+    double width = kLeastWidth;
+
+    void add_text(double below, int size, const std::string& text) {
+        y += below;
+        body += text_element(y, size, text);
+        width = std::max(width, 2 * kMargin + 0.55 * size * static_cast<double>(text_width(text)));
+    }
+
+    void add_drawing(const RingDrawing& drawing) {
+        y += kMargin;
+        body += "<g transform=\"translate(" + svg_number(kMargin) + " " + svg_number(y) + ")\">\n" +
+                drawing.svg + "</g>\n";
+        y += drawing.height;
+        width = std::max(width, 2 * kMargin + drawing.width);
+    }
+};
+
+}  // namespace
+
+RingDrawing draw_ring(const Picture& picture, std::size_t rank) {
+    const RingLayout layout = lay_out_ring(picture);
+    if (layout.boxes.empty()) {
+        return {};
+    }
+    std::uint64_t heaviest = 0;
+    for (const Picture::Item& item : picture.items) {
+        heaviest = std::max(heaviest, item.owner ? item.bytes : 0);
+    }
+    const std::string id = "f" + std::to_string(rank);
+    const std::string width = svg_number(layout.width);
+    const std::string height = svg_number(layout.height);
+    std::string out = "<svg class=\"ring\" role=\"img\" aria-labelledby=\"" + id + "t " + id +
+                      "d\" width=\"" + width + "\" height=\"" + height + "\" viewBox=\"0 0 " +
+                      width + " " + height + "\">\n<title id=\"" + id +
+                      "t\">The loop as a ring</title>\n<desc id=\"" + id + "d\">" +
+                      escape_markup(describe_picture(picture)) + "</desc>\n";
+    // Lines below boxes below labels: a label must never be struck through.
+    for (const RingArrow& arrow : layout.arrows) {
+        out += draw_line(picture, arrow);
+    }
+    for (std::size_t i = 0; i < layout.boxes.size(); ++i) {
+        const Picture::Item& item = picture.items[i];
+        out += draw_box(item, layout.boxes[i], share_of(item.bytes, heaviest));
+    }
+    for (const RingArrow& arrow : layout.arrows) {
+        out += draw_labels(picture, arrow);
+    }
+    return {out + "</svg>\n", layout.width, layout.height};
+}
+
+std::string render_svg(const model::Report& report) {
+    const std::string sentence = summary_sentence(report);
+    Sheet sheet;
+    sheet.add_text(30, 15, sentence);
+    const std::size_t shown = std::min(report.findings.size(), kMaxDrawnFindings);
+    for (std::size_t i = 0; i < shown; ++i) {
+        const model::Finding& finding = report.findings[i];
+        sheet.add_text(kHeading, 13, heading(finding, i + 1));
+        sheet.add_drawing(draw_ring(finding.picture, i + 1));
+        if (const std::uint64_t more = undrawn_items(finding.picture); more > 0) {
+            sheet.add_text(kMargin, 12, "and " + counted(more, "more object") + " not drawn");
+        }
+    }
+    if (shown < report.findings.size()) {
+        const std::size_t more = report.findings.size() - shown;
+        sheet.add_text(kHeading, 13, "and " + counted(more, "more finding"));
+    }
+    const std::string width = svg_number(sheet.width);
+    const std::string height = svg_number(sheet.y + kMargin);
+    return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+           "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" +
+           width + "\" height=\"" + height + "\" viewBox=\"0 0 " + width + " " + height +
+           "\" role=\"img\">\n<title>cyclewatch report</title>\n<desc>" + escape_markup(sentence) +
+           "</desc>\n" + std::string(kStyle) +
+           "<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n" + sheet.body + "</svg>\n";
+}
+
+}  // namespace cyclewatch::render
