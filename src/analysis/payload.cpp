@@ -95,8 +95,7 @@ class LastReferences {
             if (!owns_wanted(node)) {
                 continue;
             }
-            for (std::uint32_t e : references_to_[node]) {
-                e = out_of_containers(e);
+            for (const std::uint32_t e : references_out_of_containers(node)) {
                 if (graph_.edges[e].structural || graph_.is_child_of_module(e)) {
                     return {};
                 }
@@ -180,17 +179,27 @@ class LastReferences {
         });
     }
 
-    // What keeps the list or tuple that `e` is an item of, if one reference does.
-    [[nodiscard]] std::uint32_t out_of_containers(std::uint32_t e) {
+    // The references to `node`; instead of an item those to its list, dict or tuple, if a program
+    // can drop these.
+    [[nodiscard]] std::vector<std::uint32_t> references_out_of_containers(std::uint32_t node) {
+        std::vector<std::uint32_t> references = references_to_[node];
         for (int steps = 0; steps < kDeepestContainer; ++steps) {
-            const std::uint32_t holder = graph_.edges[e].holder;
-            const std::vector<std::uint32_t>& keepers = references_to_[holder];
-            if (!is_container(graph_, holder) || keepers.size() != 1) {
-                break;
+            std::vector<std::uint32_t> outer;
+            for (const std::uint32_t e : references) {
+                const std::uint32_t holder = graph_.edges[e].holder;
+                const std::vector<std::uint32_t>& keepers = references_to_[holder];
+                const bool has_structural = std::ranges::any_of(
+                    keepers,
+                    [this](std::uint32_t keeper) { return graph_.edges[keeper].structural; });
+                if (is_container(graph_, holder) && !keepers.empty() && !has_structural) {
+                    outer.insert(outer.end(), keepers.begin(), keepers.end());
+                } else {
+                    outer.push_back(e);
+                }
             }
-            e = keepers.front();
+            references = std::move(outer);
         }
-        return e;
+        return references;
     }
 
     const LogicalGraph& graph_;

@@ -62,7 +62,8 @@ TAIL = """\
 
 Rename every class, function, attribute and variable of a case, and the accepted answer stays where
 it is. Where two are named as either of two, with the names and without, they may change places:
-{either}.
+{either}. Handles that a caller was given are recognised by their names (cursor, lease, view), so
+`own_cursors_of_connection` and `own_iterator_of_loader` are not compared.
 
 More tensors, unrelated objects in every frame and instance, and another hash seed change no
 answer and no signature. A tensor more on every instance changes no answer either, but perhaps the
