@@ -48,8 +48,8 @@ TRIALS = """\
 {count} programs in `tests/corpus/trials/`, with the accepted answers, were written by people who
 had not seen cyclewatch. No rule was added and no weight changed for one of them; rules that none of
 them, no case above and no published library needs were removed (`docs/design/analysis.md`).
-*Alarming* is a suggestion that would break the program or drop the user's data. {counts}. Those that
-are not *first*:
+*Alarming* is a suggestion that would break the program or drop the user's data. {counts}. Those
+that are not *first*:
 
 | Program | Verdict | First suggestion |
 |---|---|---|
