@@ -51,9 +51,13 @@ class Search {
           alike_(alike),
           holders_(listed_by(component.targets, component.size())),
           roles_(graph, component, holders_),
-          is_back_(component.targets.size(), 0) {}
+          is_back_(component.targets.size(), 0),
+          is_shown_(component.targets.size(), 0) {}
 
     BackReferences run(const Loop& loop) {
+        for (const std::uint32_t e : loop) {
+            is_shown_[e] = 1;
+        }
         BackReferences best;
         for (const std::uint32_t root : roots(loop)) {
             if (!may_look(kPassesOfRoot)) {
@@ -255,13 +259,15 @@ class Search {
         return roles;
     }
 
-    // The most telling first: those that lead to the owner itself come before all others.
+    // Those of the loop that is shown first, then those that lead to the owner itself.
     void put_in_order(std::vector<Candidate>& kinds, std::uint32_t root) const {
         const std::map<std::string, int> roles = roles_of(kinds);
         std::ranges::stable_sort(kinds, std::greater{}, [&](const Candidate& kind) {
             const std::uint32_t e = kind.edges.front();
             const bool to_owner = component_.targets[e] == root;
-            return std::tuple(to_owner, roles.at(roles_.role(e)), kind.score, kind.alike);
+            const bool shown = std::ranges::any_of(
+                kind.edges, [this](std::uint32_t edge) { return is_shown_[edge] != 0; });
+            return std::tuple(shown, to_owner, roles.at(roles_.role(e)), kind.score, kind.alike);
         });
     }
 
@@ -368,7 +374,8 @@ class Search {
     const AlikeReferences& alike_;
     Rows<> holders_;  // per node: of the references to it
     Roles roles_;
-    std::vector<char> is_back_;  // per reference, as seen from the object tried last
+    std::vector<char> is_back_;   // per reference, as seen from the object tried last
+    std::vector<char> is_shown_;  // per reference: on the loop that stands for the component
     std::uint64_t work_left_ = kMostWork;
     std::unordered_map<std::uint32_t, Candidate> judged_;  // by the first reference of the kind
 };

@@ -313,6 +313,7 @@ std::vector<Candidate> find_last_references(const LogicalGraph& graph,
                           text(edges.front()));
     });
     std::vector<Candidate> candidates;
+    candidates.reserve(items.size());
     const double share = search.is_kept_alone() ? 1.0 / static_cast<double>(items.size()) : 0;
     for (std::vector<std::uint32_t>& edges : items) {
         candidates.push_back(to_candidate(graph, std::move(edges), share, of_class));

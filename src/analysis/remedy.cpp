@@ -76,7 +76,8 @@ std::string all_back(const LogicalGraph& graph, const Cut& cut) {
     if (cut.cut.size() > 1) {
         text += " of " + std::to_string(cut.cut.size()) + " kinds";
     }
-    return text + " lead back to " + owner + ", or to what it owns: all of them must go or be weak";
+    return text + " lead back to " + owner +
+           " or to objects that it owns, until every one of them is removed or made weak";
 }
 
 // The one place that could clear all back references to `owner`; empty if its class has none.
@@ -86,9 +87,10 @@ std::string end_of(const LogicalGraph& graph, std::uint32_t owner) {
         return "";
     }
     const std::string place = place_of(graph, node.end_location);
-    return " Or clear them all in one place: " + short_name(graph, owner) + "." +
+    return " Or add code to " + short_name(graph, owner) + "." +
            std::string(graph.raw->text(node.end_method)) + "()" +
-           (place.empty() ? "" : " (" + file_of(place) + ")") + ".";
+           (place.empty() ? "" : " (" + file_of(place) + ")") +
+           " that sets all of them to None, and call it when done.";
 }
 
 }  // namespace
@@ -171,9 +173,9 @@ std::string advice_of(const LogicalGraph& graph, const Cut& cut) {
         catalog::fill(words_of(*first.evidence).advice, slots_of(graph, first.edges.front()));
     if (cut.owner != kNone && cut.references > 1) {
         if (cut.cut.size() > 1 && first.evidence->pattern == patterns::kBackPointer.pattern) {
-            text =
-                "Make all of them weak references, or keep only the values that are needed from " +
-                short_name(graph, cut.owner) + ".";
+            text = "Hold " + short_name(graph, cut.owner) +
+                   " through a weakref.ref in each place, or store only the values that are needed "
+                   "from it.";
         }
         text += end_of(graph, cut.owner);
     }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bindings/bind.h"
+#include "bindings/values.h"
 #include "device/device_selection.h"
 #include "python/dying_threads.h"
 #include "python/layout_check.h"
