@@ -69,7 +69,8 @@ PYBIND11_MODULE(_native_if_supported, module, pybind11::mod_gil_not_used()) {
     refuse_to_pickle(module);
 }
 
-extern "C" PYBIND11_EXPORT PyObject* PyInit__native() {
+// The interpreter looks for this name.
+extern "C" PYBIND11_EXPORT PyObject* PyInit__native() {  // NOLINT(readability-identifier-naming)
     const char* const reason = reason_to_refuse();
     return reason == nullptr ? PyInit__native_if_supported() : refuse(reason);
 }

@@ -290,7 +290,8 @@ class RingBuilder {
         constexpr int kTries = 30;
         RingArrow made;
         for (int i = 0; i < kTries; ++i) {
-            const double rise = 24.0 * ((i + 1) / 2) * (i % 2 == 0 ? -1 : 1);
+            const int step = (i + 1) / 2;  // 0, 1, 1, 2, 2, ... alternately over and under
+            const double rise = 24.0 * (i % 2 == 0 ? -step : step);
             made = bow_curve(layout_.boxes[pair.first], layout_.boxes[pair.second], rise);
             if (is_free(made, pair)) {
                 break;
