@@ -77,7 +77,7 @@ std::string all_back(const LogicalGraph& graph, const Cut& cut) {
         text += " of " + std::to_string(cut.cut.size()) + " kinds";
     }
     return text + " lead back to " + owner +
-           " or to objects that it owns, until every one of them is removed or made weak";
+           " or to what it owns: remove all of them, or make them weak";
 }
 
 // The one place that could clear all back references to `owner`; empty if its class has none.

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes what run.py found as parts of docs/accuracy.md and docs/cards.md."""
 
+import re
+
+# The start of a path that the card has no room for.
+CUT_SHORT = re.compile(r"/\S*/\.cache/\w*\.\.\.")
+
 TABLE_HEAD = """\
 | Case | Library | What upstream changed | First suggestion | Verdict |
 |---|---|---|---|---|
@@ -42,6 +47,7 @@ def write_cards(path, outcomes, cache):
     for one in outcomes:
         if one.name in SHOWN and one.findings:
             card = one.findings[0]["card"].replace(f"{cache / one.name}/", "")
+            card = CUT_SHORT.sub(lambda start: "...".rjust(len(start[0])), card)
             parts.append(f"## {one.name}\n\n{SHOWN[one.name]}\n\n```\n{card}\n```\n")
     if parts:
         path.write_text("\n".join(parts))
