@@ -95,6 +95,9 @@ class LastReferences {
             if (!owns_wanted(node)) {
                 continue;
             }
+            if (held_.component_of(node) == own_) {
+                return {};  // the owner is on the loop: no reference off it drops the memory
+            }
             for (const std::uint32_t e : references_out_of_containers(node)) {
                 if (graph_.edges[e].structural || graph_.is_child_of_module(e)) {
                     return {};
