@@ -17,12 +17,10 @@ std::vector<Candidate> rank_loop(const LogicalGraph& graph,
                                  const Component& component,
                                  const Loop& loop) {
     std::vector<std::uint32_t> edges;
-    std::vector<std::uint64_t> kept;
     for (const std::uint32_t e : loop) {
         edges.push_back(component.edges[e]);
-        kept.push_back(component.kept[component.holder[e]]);
     }
-    const LoopView view{graph, edges, kept};
+    const LoopView view{graph, edges};
     std::vector<Candidate> ranked;
     for (std::size_t i = 0; i < loop.size(); ++i) {
         Candidate candidate;

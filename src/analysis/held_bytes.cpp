@@ -150,7 +150,6 @@ DominatorTree HeldBytes::build_tree(const LogicalGraph& graph,
     for (std::uint32_t c = 0; c < components.count(); ++c) {
         const std::size_t ways = rows.view().of(position_of_component_[c]).size();
         one_way_.push_back(ways == 1);
-        unheld_.push_back(ways == 0);
     }
     return dominators(rows.view());
 }

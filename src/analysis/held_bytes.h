@@ -63,8 +63,6 @@ class HeldBytes {
         return component_of_[node];
     }
     [[nodiscard]] bool has_loop(std::uint32_t node) const { return has_loop_[component_of_[node]]; }
-    // True if no reference from another component leads to the component of `node`.
-    [[nodiscard]] bool is_unheld(std::uint32_t node) const { return unheld_[component_of_[node]]; }
 
     // Of held_with(), what goes as soon as the loops of that component end, 0 to 1: not what
     // another loop, further up or down, leads to as well.
@@ -86,7 +84,6 @@ class HeldBytes {
         return owned_.of(node);
     }
 
-    [[nodiscard]] std::size_t storages() const { return keeper_.size(); }
     // The component that keeps the bytes of `storage`, or kNone.
     [[nodiscard]] std::uint32_t keeper_of(model::StorageId storage) const {
         return keeper_[index_of(storage)];
@@ -145,7 +142,6 @@ class HeldBytes {
     std::vector<bool> leads_to_owner_;       // per component
     std::vector<bool> leads_to_released_;    // per component
     std::vector<bool> one_way_;              // per component
-    std::vector<bool> unheld_;               // per component
     std::vector<bool> has_loop_;             // per component
     Rows<Owned> owned_;                      // per node
     // Per component with a loop: variables_ whose bytes it keeps.

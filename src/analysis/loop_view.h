@@ -17,7 +17,6 @@ inline constexpr std::size_t kFarthestLook = 32;
 struct LoopView {
     const LogicalGraph& graph;
     std::span<const std::uint32_t> edges;  // logical references in order
-    std::span<const std::uint64_t> kept;   // bytes that the holder of each of them leads to
 
     [[nodiscard]] std::size_t size() const { return edges.size(); }
     [[nodiscard]] std::uint32_t holder(std::size_t i) const { return graph.edges[edges[i]].holder; }

@@ -11,12 +11,12 @@
 
 #include "analysis/names.h"
 #include "analysis/pattern_table.h"
+#include "analysis/roles.h"
 
 namespace cyclewatch::analysis {
 namespace {
 
 constexpr std::size_t kMostPayloads = 2;
-constexpr int kDeepestContainer = 3;          // a list of tuples in a dict
 constexpr std::size_t kFarthestDescent = 32;  // functions inside functions inside functions
 
 struct Payload {
@@ -186,7 +186,7 @@ class LastReferences {
     // can drop these.
     [[nodiscard]] std::vector<std::uint32_t> references_out_of_containers(std::uint32_t node) {
         std::vector<std::uint32_t> references = references_to_[node];
-        for (int steps = 0; steps < kDeepestContainer; ++steps) {
+        for (int steps = 0; steps < Roles::kDeepestContainer; ++steps) {
             std::vector<std::uint32_t> outer;
             for (const std::uint32_t e : references) {
                 const std::uint32_t holder = graph_.edges[e].holder;

@@ -49,11 +49,10 @@ def run_trial(function, accepted, alarming):
 def main(names):
     sys.path.insert(0, str(FOLDER))
     watch_stand_ins()
-    outcome = {}
     for path in sorted(FOLDER.glob("*_trials.py")):
-        for name, trial in importlib.import_module(path.stem).TRIALS.items():
-            if not names or name in names:
-                outcome[name] = run_trial(*trial)
+        importlib.import_module(path.stem)
+    trials = importlib.import_module("registry").TRIALS
+    outcome = {name: run_trial(*trials[name]) for name in trials if not names or name in names}
     print(json.dumps(outcome, indent=1))
 
 

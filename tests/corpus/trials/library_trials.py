@@ -14,17 +14,7 @@ from collections import defaultdict, deque
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-TRIALS = {}
-
-
-def trial(*accepted, alarming=()):
-    """Register a function; `accepted` are references a maintainer would cut."""
-
-    def register(function):
-        TRIALS[function.__name__] = (function, accepted, alarming)
-        return function
-
-    return register
+from registry import trial
 
 
 class Section:

@@ -16,17 +16,7 @@ from collections import OrderedDict, defaultdict, deque
 from dataclasses import dataclass, field
 from functools import partial
 
-TRIALS = {}
-
-
-def trial(*accepted, alarming=()):
-    """Register a function; `accepted` are references a maintainer would cut."""
-
-    def register(function):
-        TRIALS[function.__name__] = (function, accepted, alarming)
-        return function
-
-    return register
+from registry import trial
 
 
 class Tokenizer:
