@@ -22,8 +22,8 @@ from workloads import drop_pairs
 
 import cyclewatch
 
-# What an automatic young collection finds: 100 loops of two objects, a tensor on each.
-LOOPS = 100
+# What an automatic young collection finds: 100 cycles of two objects, a tensor on each.
+CYCLES = 100
 
 MakeOwner = Callable[[], object]
 
@@ -70,7 +70,7 @@ def settle() -> None:
 def collection(generation: int, make_owner: MakeOwner) -> float:
     """Seconds of one collection of that garbage, with all that follows it at once."""
     gc.disable()
-    drop_pairs(LOOPS, make_owner)
+    drop_pairs(CYCLES, make_owner)
 
     def collect() -> None:
         gc.collect(generation)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import importlib
 
 from measure import Figure, in_child, main, paired_ratios, seconds_of
-from workloads import garbage_loop
+from workloads import garbage_cycle
 
 import cyclewatch
 
@@ -18,13 +18,13 @@ def child(imported: str, iterations: int, rounds: int) -> dict[str, float | list
 
     def on() -> float:
         with cyclewatch.watch() as watch:
-            elapsed = seconds_of(lambda: garbage_loop(iterations))
+            elapsed = seconds_of(lambda: garbage_cycle(iterations))
             stats = watch.stats
-        nanoseconds.append(stats.seconds * 1e9 / stats.condemned)
+        nanoseconds.append(stats.seconds * 1e9 / stats.unreachable)
         return elapsed
 
     def off() -> float:
-        return seconds_of(lambda: garbage_loop(iterations))
+        return seconds_of(lambda: garbage_cycle(iterations))
 
     return {"ratios": paired_ratios(on, off, rounds), "nanoseconds": nanoseconds[1:]}
 
@@ -42,8 +42,8 @@ def measure(quick: bool) -> list[Figure]:
         ratios, nanoseconds = answer["ratios"], answer["nanoseconds"]
         assert isinstance(ratios, list) and isinstance(nanoseconds, list)
         figures += [
-            Figure(f"garbage loop, {state}: with / without", "ratio", ratios, goal),
-            Figure(f"garbage loop, {state}: per condemned object", "ns", nanoseconds),
+            Figure(f"garbage cycle, {state}: with / without", "ratio", ratios, goal),
+            Figure(f"garbage cycle, {state}: per unreachable object", "ns", nanoseconds),
         ]
     return figures
 

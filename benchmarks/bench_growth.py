@@ -35,7 +35,7 @@ def drop_crowd(size: int) -> None:
 
 
 def child(objects: int, crowded: bool) -> dict[str, float | list[float]]:
-    """Seconds that the watch spent in one collection of so many condemned objects."""
+    """Seconds that the watch spent in one collection of so many unreachable objects."""
     gc.disable()
     logging.getLogger("cyclewatch").setLevel(logging.CRITICAL)
     cyclewatch.register_owner(Block, read_block)
@@ -62,7 +62,9 @@ def measure(quick: bool) -> list[Figure]:
     rounds = 2 if quick else 5
     times = {size: [seconds(size) for _ in range(rounds)] for size in sizes}
     figures = [
-        Figure(f"{size:,} condemned objects: capture and analysis", "ms", [1e3 * t for t in taken])
+        Figure(
+            f"{size:,} unreachable objects: capture and analysis", "ms", [1e3 * t for t in taken]
+        )
         for size, taken in times.items()
     ]
     for small, large in zip(sizes, sizes[1:], strict=False):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A million condemned objects with a thousand owners among them: time, memory, the report."""
+"""A million unreachable objects with a thousand owners among them: time, memory, the report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workloads import Block, drop_rings, read_block
 
 import cyclewatch
 
-SHAPES = {False: "1000 loops of 1000", True: "one component"}
+SHAPES = {False: "1000 cycles of 1000", True: "one component"}
 
 
 def peak_bytes() -> int:
@@ -61,7 +61,7 @@ def child(
             "own": stats.seconds,
             "bytes": peak_bytes() - peak_before,
             "on_disk": on_disk - began,
-            "condemned": stats.condemned,
+            "unreachable": stats.unreachable,
         }
 
 
@@ -84,13 +84,13 @@ def measure_shape(owners: str, tied: bool, quick: bool) -> list[Figure]:
         )
         ratios.append((on["seconds"] - off["seconds"]) / off["seconds"])
         shares.append(on["own"] / off["seconds"])
-        memory.append((on["bytes"] - off["bytes"]) / on["condemned"])
+        memory.append((on["bytes"] - off["bytes"]) / on["unreachable"])
         on_disk.append(on["on_disk"])
     what = f"{SHAPES[tied]}, {owners} owners"
     return [
         Figure(f"{what}: capture and analysis / collection without watch", "ratio", shares, 1.0),
         Figure(f"{what}: time added, by the clock / collection", "ratio", ratios, 1.0),
-        Figure(f"{what}: extra memory per condemned object", "bytes", memory, 200),
+        Figure(f"{what}: extra memory per unreachable object", "bytes", memory, 200),
         Figure(f"{what}: until the report is on disk", "s", on_disk, 5),
     ]
 

@@ -23,7 +23,7 @@ from measure import Figure, table
 QUESTIONS = [
     ("Garbage without tensors", bench_garbage),
     ("A small training loop", bench_training),
-    ("A million condemned objects, a thousand owners", bench_large_garbage),
+    ("A million unreachable objects, a thousand owners", bench_large_garbage),
     ("Growth, and a crowded component", bench_growth),
     ("Against torch's detector", bench_against_torch),
     ("The pytest plugin", bench_pytest),

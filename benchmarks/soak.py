@@ -2,8 +2,9 @@
 """A leaky training loop under a watch for half an hour: does the watch stay small and cheap?
 
 Not part of `make bench`: `make soak` runs it; with WRITE=1 the answer goes into docs/soak.md.
-The loop trains a small model on the CPU with automatic collection on. It leaves four kinds of loops
-behind again and again, and new kinds, four a second, so that a report is soon as full as it gets.
+The loop trains a small model on the CPU with automatic collection on. It leaves four kinds of
+cycles behind again and again, and new kinds, four a second, so that a report is soon as full as it
+gets.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ GOAL_GROWTH = 5.0  # per cent of the resident set, from the end of the warm-up t
 
 
 class Node:
-    """One object of a loop."""
+    """One object of a cycle."""
 
 
 class Handler:
@@ -62,15 +63,15 @@ def leave_exception(tensor: object) -> None:
 
 
 def leave_list(tensor: object) -> None:
-    loop: list[object] = [tensor]
-    loop.append(loop)
+    cycle: list[object] = [tensor]
+    cycle.append(cycle)
 
 
 KINDS = (leave_pair, leave_handler, leave_exception, leave_list)
 
 
 def leave_new_kind(number: int, tensor: object) -> None:
-    """A loop of a class that no other loop is of, so a finding of its own."""
+    """A cycle of a class that no other cycle is of, so a finding of its own."""
     node = type(f"Kind{number}", (), {})()
     node.me = node
     node.tensor = tensor
@@ -143,7 +144,7 @@ def soak(minutes: float) -> list[dict[str, float]]:
                     break
         # What is on disk at the end is whole and says the same as the watch.
         written = cyclewatch.Report.load(watch.report_paths[0])
-        assert written.held_bytes == watch.report().held_bytes
+        assert written.retained_bytes == watch.report().retained_bytes
         return samples
 
 
@@ -179,7 +180,7 @@ def verdicts(samples: list[dict[str, float]]) -> list[tuple[str, str, str, bool]
     kept, made = samples[-1]["findings"], samples[-1]["kinds"]
     return [
         (
-            "findings kept, of the kinds of loops made",
+            "findings kept, of the kinds of cycles made",
             "at most 1,000",
             f"{kept:,.0f} of {made:,.0f}",
             kept <= 1000,
@@ -210,7 +211,7 @@ def words(samples: list[dict[str, float]]) -> str:
     lines = [
         f"Measured {', '.join(circumstances().values())}: {last['elapsed'] / 60:.1f} minutes,"
         f" {last['steps']:,.0f} steps of training, {last['collections']:,.0f} collections,"
-        f" {last['owners']:,.0f} tensors that died in loops, a page of"
+        f" {last['owners']:,.0f} tensors that died in cycles, a page of"
         f" {last['file'] / 2**20:.1f} MiB.",
         "",
         "| what | goal | answer | |",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 class Node:
-    """One object of a loop; `payload` is where an owner hangs."""
+    """One object of a cycle; `payload` is where an owner hangs."""
 
     __slots__ = ("__weakref__", "next", "payload")
 
@@ -35,7 +35,7 @@ def read_block(block: Block) -> dict[str, object]:
     return {"device": "cpu", "nbytes": 4096, "data_ptr": block.address}
 
 
-def garbage_loop(iterations: int) -> None:
+def garbage_cycle(iterations: int) -> None:
     """Nothing but garbage: two objects that refer to each other, dropped at once."""
     for _ in range(iterations):
         first, second = Instance(), Instance()
@@ -44,7 +44,7 @@ def garbage_loop(iterations: int) -> None:
 
 
 def drop_pairs(count: int, make_owner: Callable[[], object]) -> None:
-    """Leaves `count` loops of two objects behind, each holding one owner."""
+    """Leaves `count` cycles of two objects behind, each holding one owner."""
     for _ in range(count):
         first, second = Instance(), Instance()
         first.other = second
@@ -53,7 +53,7 @@ def drop_pairs(count: int, make_owner: Callable[[], object]) -> None:
 
 
 def drop_rings(rings: int, length: int, make_owner: Callable[[int], object], *, tied: bool) -> None:
-    """Leaves `rings` loops of `length` objects behind, each holding one owner.
+    """Leaves `rings` cycles of `length` objects behind, each holding one owner.
 
     `tied`: all of them hang on one list that each refers to: one component instead of many.
     """

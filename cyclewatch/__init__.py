@@ -2,7 +2,7 @@
 """Names the reference that keeps device memory alive in garbage cycles.
 
 Call :func:`warn_tensor_cycles` once, when the model is made. From then on every garbage
-collection that frees tensors tells which reference loop had kept them, how many bytes that were,
+collection that frees tensors tells which reference cycle had kept them, how many bytes that were,
 and which one reference to cut so that they are freed at once.
 """
 

@@ -22,17 +22,17 @@ listeners: list[Callable[[Sequence[Finding]], None]] = []
 
 
 class assert_no_tensor_cycles:  # noqa: N801 - used as a function is, like contextlib's own
-    """Raise :class:`TensorCycleError` if the block leaves loops that keep tensors alive.
+    """Raise :class:`TensorCycleError` if the block leaves cycles that keep tensors alive.
 
     ``with cyclewatch.assert_no_tensor_cycles(): step()`` collects garbage before the block, so
     that older garbage is not blamed on it, and after it. What a variable outside of ``step()``
     still refers to at the end is alive and not checked. If the block raises, its exception goes
     on and nothing is checked: the traceback keeps the block's variables alive.
 
-    Under the pytest plugin a test that catches the error is not failed again for the same loops.
+    Under the pytest plugin a test that catches the error is not failed again for the same cycles.
 
     The ``with`` gives the :class:`Watch`, whose report holds what was found. Findings that are
-    known and accepted (see ``Finding.standing``) do not raise.
+    known and accepted (see ``Finding.status``) do not raise.
 
     Args:
         devices: As in :func:`warn_tensor_cycles`.
@@ -64,7 +64,7 @@ class assert_no_tensor_cycles:  # noqa: N801 - used as a function is, like conte
         self._watch.stop()
         if exception is not None:
             return
-        findings = [one for one in self._watch.report().findings if one.standing == "new"]
+        findings = [one for one in self._watch.report().findings if one.status == "new"]
         if findings:
             for listener in listeners:
                 listener(findings)

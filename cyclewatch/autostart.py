@@ -50,10 +50,10 @@ def _start_watch(run: str | None) -> None:
     else:
         settings = _settings()
 
-    from cyclewatch.whole_program import WholeProgram
+    from cyclewatch.process_watch import ProcessWatch
 
     try:
-        WholeProgram(settings, script.removesuffix(".py"))
+        ProcessWatch(settings, script.removesuffix(".py"))
     except ValueError as error:
         raise ValueError(str(error) if run else f"{error} ({_variables()})") from None
 

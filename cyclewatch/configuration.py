@@ -23,7 +23,7 @@ _in_force: tuple[str, bytes] | None = None
 
 
 def patterns() -> list[Pattern]:
-    """The kinds of loops that are known: those of the configuration, then the built-in ones.
+    """The kinds of cycles that are known: those of the configuration, then the built-in ones.
 
     ``Finding.pattern`` is the ``id`` of one of them.
     """

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 class TensorCycleWarning(UserWarning):
-    """Device memory waited for the cycle collector, because a reference loop kept it.
+    """Device memory waited for the cycle collector, because a reference cycle kept it.
 
     The message names the reference to cut; the warning stands at its file and line where that
-    is known. One warning is issued per finding, however often the loop is made.
+    is known. One warning is issued per finding, however often the cycle is made.
 
-    To silence one loop, fix it or filter by message; to silence all of them, use
+    To silence one cycle, fix it or filter by message; to silence all of them, use
     ``warnings.simplefilter("ignore", cyclewatch.TensorCycleWarning)``. To make a test fail,
     use ``"error"`` in place of ``"ignore"``: the watch then logs the error, because an exception
     cannot be raised out of a collection.
@@ -35,12 +35,12 @@ class ReportFormatError(ValueError):
 class TensorCycleError(AssertionError):
     """A block or a test that was to make no tensor cycles made some.
 
-    The message holds the cards of the loops: for each the reference to cut, its file and line,
-    and the bytes it kept. Cut that reference; or, if the loop is meant to be, accept it:
+    The message holds the cards of the cycles: for each the reference to cut, its file and line,
+    and the bytes it kept. Cut that reference; or, if the cycle is meant to be, accept it:
     ``@pytest.mark.allow_tensor_cycles(reason=...)`` and the baseline file under pytest.
 
     Attributes:
-        findings: The :class:`Finding` of each loop, heaviest first.
+        findings: The :class:`Finding` of each cycle, largest first.
     """
 
     def __init__(self, message: str, findings: Sequence[Finding] = ()) -> None:

@@ -114,7 +114,7 @@ def warn_tensor_cycles(
     budget: float = 0.01,
     capture_values: bool = False,
 ) -> Watch:
-    """Warn about every reference loop that kept tensors alive, and write a report file.
+    """Warn about every reference cycle that kept tensors alive, and write a report file.
 
     After a collection freed tensors, one :class:`TensorCycleWarning` is issued per finding, at
     the file and line of the reference to cut where that is known, and its card is logged by the

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
     from cyclewatch._native import Finding
 
-# A failure is read in a terminal: the heaviest few, and how many more there are.
+# A failure is read in a terminal: the largest few, and how many more there are.
 _CARDS_SHOWN = 5
 
 
 def short_title(title: str) -> str:
-    """The beginning of a loop, short enough for one line: ``Engine._handlers[0] -> ...``."""
+    """The beginning of a cycle, short enough for one line: ``Engine._handlers[0] -> ...``."""
     steps: list[str] = []
     for step in title.split(" -> "):
         if steps and step.startswith("["):
@@ -34,26 +34,26 @@ def one_line(finding: Finding) -> str:
 
 def reached_bytes(finding: Finding) -> int:
     """Bytes that become free once `finding` and all findings that share its memory are fixed."""
-    return finding.held_bytes + finding.shared_bytes
+    return finding.retained_bytes + finding.shared_bytes
 
 
 def failure_text(findings: Sequence[Finding], report_path: str | None = None) -> str:
-    """Why a test failed: one line that stands alone, then the cards, heaviest first."""
-    heaviest = sorted(
+    """Why a test failed: one line that stands alone, then the cards, largest first."""
+    largest = sorted(
         findings,
-        key=lambda finding: (reached_bytes(finding), finding.held_bytes),
+        key=lambda finding: (reached_bytes(finding), finding.retained_bytes),
         reverse=True,
     )
-    first = one_line(heaviest[0])
-    if len(heaviest) > 1:
-        first += f" (and {len(heaviest) - 1} more)"
+    first = one_line(largest[0])
+    if len(largest) > 1:
+        first += f" (and {len(largest) - 1} more)"
     parts = [first]
     parts += [
         finding.to_text(rank).rstrip()
-        for rank, finding in enumerate(heaviest[:_CARDS_SHOWN], start=1)
+        for rank, finding in enumerate(largest[:_CARDS_SHOWN], start=1)
     ]
-    if len(heaviest) > _CARDS_SHOWN:
-        parts.append(f"... and {len(heaviest) - _CARDS_SHOWN} lighter loops")
+    if len(largest) > _CARDS_SHOWN:
+        parts.append(f"... and {len(largest) - _CARDS_SHOWN} lighter cycles")
     if report_path is not None:
         parts.append(f"report: {report_path}")
     return "\n\n".join(parts)

@@ -15,12 +15,12 @@ class Node:
         self.peer = None
 
     def link(self, peer):
-        """Refer to `peer`, which closes the loop when it already refers to us."""
+        """Refer to `peer`, which closes the cycle when it already refers to us."""
         self.peer = peer
 
 
 def step(make_tensor):
-    """Make one loop of two nodes and drop it."""
+    """Make one cycle of two nodes and drop it."""
     left = Node(make_tensor())
     right = Node(make_tensor())
     left.link(right)

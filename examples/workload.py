@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the example programs share: their flags, and the loop that leaks under a watch."""
+"""What the example programs share: their flags, and the cycle that leaks under a watch."""
 
 import argparse
 import gc
@@ -17,7 +17,7 @@ def parse_arguments(description, workloads=()):
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--iterations", type=int, default=20, help="loops to make (default: 20)")
+    parser.add_argument("--iterations", type=int, default=20, help="cycles to make (default: 20)")
     parser.add_argument(
         "--size", type=int, default=1024, help="tensors are SIZE x SIZE float32 (default: 1024)"
     )
@@ -35,7 +35,7 @@ def parse_arguments(description, workloads=()):
     )
     if workloads:
         parser.add_argument(
-            "--workload", choices=tuple(workloads), required=True, help="which loop to make"
+            "--workload", choices=tuple(workloads), required=True, help="which cycle to make"
         )
     parser.add_argument("--report-dir", help="folder of the report (default: the current one)")
     return parser.parse_args()

@@ -156,12 +156,12 @@ def simulated_cuda():
 
 
 @pytest.fixture(scope="session")
-def solitude():
+def no_network():
     """Path of a library to preload: a program that starts a process or opens a socket ends then."""
     with open(sys.executable, "rb") as executable:
         if executable.read(2) == b"#!":
             pytest.skip("this interpreter is started by a script, which starts a process")
-    return built_library("libsolitude.so")
+    return built_library("libno_network.so")
 
 
 def pytest_collection_modifyitems(items):

@@ -103,20 +103,20 @@ void BM_EqualPairs(benchmark::State& state) {
 }
 BENCHMARK(BM_EqualPairs)->Arg(10'000)->Arg(100'000)->Unit(benchmark::kMillisecond);
 
-// Many loops that all lead to one large structure.
+// Many cycles that all lead to one large structure.
 void BM_SharedStructure(benchmark::State& state) {
-    const auto loops = static_cast<std::uint32_t>(state.range(0));
+    const auto cycles = static_cast<std::uint32_t>(state.range(0));
     Builder builder;
-    for (std::uint32_t l = 0; l <= 3 * loops; ++l) {
+    for (std::uint32_t l = 0; l <= 3 * cycles; ++l) {
         builder.node();
     }
-    const std::uint32_t hub = 2 * loops;
-    for (std::uint32_t l = 0; l < loops; ++l) {
+    const std::uint32_t hub = 2 * cycles;
+    for (std::uint32_t l = 0; l < cycles; ++l) {
         builder.refer(2 * l, 2 * l + 1);
         builder.refer(2 * l + 1, 2 * l);
         builder.refer(2 * l + 1, hub);
     }
-    for (std::uint32_t l = 0; l < loops; ++l) {
+    for (std::uint32_t l = 0; l < cycles; ++l) {
         builder.refer(hub, hub + 1 + l);
         builder.own(hub + 1 + l, 4096);
     }
@@ -124,7 +124,7 @@ void BM_SharedStructure(benchmark::State& state) {
 }
 BENCHMARK(BM_SharedStructure)->Arg(10'000)->Unit(benchmark::kMillisecond);
 
-// A long chain that hangs off a loop, with an owner on every link.
+// A long chain that hangs off a cycle, with an owner on every link.
 void BM_OwnerChain(benchmark::State& state) {
     const auto links = static_cast<std::uint32_t>(state.range(0));
     Builder builder;

@@ -83,6 +83,6 @@ def _change(old: cyclewatch.Finding | None, new: cyclewatch.Finding | None) -> C
     )
 
 
-def held_in_loops(report: cyclewatch.Report) -> int:
+def held_in_cycles(report: cyclewatch.Report) -> int:
     """Bytes of all findings together, each storage once."""
     return sum(finding.attributed_bytes for finding in report.findings)

@@ -47,4 +47,4 @@ def _table(by_kind: dict[str, list[Change]]) -> str:
 def _amount(held: int, count: int) -> str:
     if count == 0:
         return "nothing"
-    return f"{_native.format_bytes(held)} in {count} loop{'s' if count > 1 else ''}"
+    return f"{_native.format_bytes(held)} in {count} cycle{'s' if count > 1 else ''}"

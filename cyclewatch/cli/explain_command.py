@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``cyclewatch explain``: what kind of loop it is, and what to write instead."""
+"""``cyclewatch explain``: what kind of cycle it is, and what to write instead."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _explain(
             parts.append(_as_text(pattern, min(columns, 100)))
         terminal.show("\n\n".join(parts), arguments.color)
     if pattern is None:
-        terminal.complain("no pattern is known for this loop; its card says what to cut")
+        terminal.complain("no pattern is known for this cycle; its card says what to cut")
         return Status.NO
     return Status.OK
 

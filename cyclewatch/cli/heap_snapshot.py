@@ -68,7 +68,7 @@ def _add_picture(graph: _Graph, top: int, picture: dict[str, Any]) -> None:
         kind = "native" if item["owner"] else "object"
         node = graph.add_node(kind, _name_of(item), size)
         nodes.append(node)
-        if item["on_loop"]:
+        if item["on_cycle"]:
             graph.add_edge("property", item["text"], top, node)
         # A tensor beyond what DevTools can hold in one node has the rest below it.
         for part in range(1, -(-size // _LARGEST)):

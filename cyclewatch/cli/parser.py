@@ -111,7 +111,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog=PROGRAM,
         description=f"{SUMMARY[0].upper()}{SUMMARY[1:]}. Runs programs under a watch for reference "
-        "loops that hold tensors, and reads the reports they leave. Wherever a report is read, "
+        "cycles that hold tensors, and reads the reports they leave. Wherever a report is read, "
         "FILE is a .json or .html report, a folder of them, a glob, or - for standard input.",
         epilog=f"Exit status: {EXIT_STATUS} {PROGRAM} COMMAND --help explains a command.",
         allow_abbrev=False,
@@ -219,9 +219,9 @@ def _add_readers(command: Callable[..., _Parser]) -> None:
     show = command(
         "show",
         "print the cards of reports",
-        "Prints what was found, heaviest first, with the reference to cut.",
+        "Prints what was found, largest first, with the reference to cut.",
     )
-    show.option("-n", "--top", metavar="N", convert=options.count, help="only the heaviest so many")
+    show.option("-n", "--top", metavar="N", convert=options.count, help="only the largest so many")
     show.option(
         *("-s", "--signature"),
         metavar="SIGNATURE",
@@ -248,7 +248,7 @@ def _add_readers(command: Callable[..., _Parser]) -> None:
 
     explain = command(
         "explain",
-        "explain a kind of loop and how to end it",
+        "explain a kind of cycle and how to end it",
         "Prints the explanation of a pattern, with code before and after the fix. For a "
         "signature, the pattern is looked up in the reports given.",
     )
@@ -276,7 +276,7 @@ def _add_comparisons(command: Callable[..., _Parser]) -> None:
         "verify",
         "check that a fix worked",
         "Exits with 0 only if every expected signature was found before and is gone now, and the "
-        "bytes held in loops fell.",
+        "bytes retained by cycles fell.",
     )
     verify.option(
         *("-e", "--expect"),
@@ -319,7 +319,7 @@ def _add_writers(command: Callable[..., _Parser]) -> None:
         "remove what a report should not tell others",
         "Writes a report without the paths, or without the names, of the program it came from. "
         "Signatures stay, so that the finding can be recognised; they are hashes of the names, "
-        "and whoever guesses all names of a loop can confirm the guess.",
+        "and whoever guesses all names of a cycle can confirm the guess.",
     )
     strip.switch("--paths", help="remove folders: /home/me/train.py:30 becomes train.py:30")
     strip.switch(

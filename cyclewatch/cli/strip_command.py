@@ -51,7 +51,7 @@ _PUBLIC_NAMES = frozenset(
 _NAMED = frozenset({"holder", "label", "target", "raw_path", "path", "detail", "text", "type"})
 # What is never text of the program.
 _KEPT = frozenset(
-    {"signature", "pattern", "standing", "device", "dtype", "schema", "strategy", "verdict"}
+    {"signature", "pattern", "status", "device", "dtype", "schema", "strategy", "verdict"}
     | {"python_version", "cyclewatch_version", "started_at", "devices", "source"}
 )
 

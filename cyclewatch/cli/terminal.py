@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # Words in the margin of a card, as src/render/text_renderer.cpp writes them.
 _MARGIN_WORDS = frozenset(
-    {"cut", "and", "or", "loop", "holds", "seen", "id", "fix", "note", "why:"}
+    {"cut", "and", "or", "cycle", "holds", "seen", "id", "fix", "note", "why:"}
 )
 _MARGIN = 10
 _CUT_MARK = "  <- cut"

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """OK only if every expected signature is gone and fewer bytes are held in loops."""
+    """OK only if every expected signature is gone and fewer bytes are held in cycles."""
     if not arguments.expect:
         raise Failure("--expect SIGNATURE says what has to be gone", Status.USAGE)
     before, after = inputs.load_pair(arguments.before, arguments.after)
     kinds = comparison.kinds_by_signature(before, after)
     gone = {signature: kinds.get(signature, "absent") for signature in arguments.expect}
-    held = (comparison.held_in_loops(before), comparison.held_in_loops(after))
+    held = (comparison.held_in_cycles(before), comparison.held_in_cycles(after))
     verified = set(gone.values()) == {"gone"} and held[1] < held[0]
     if arguments.json:
         data = {
@@ -47,6 +47,6 @@ def _sentences(gone: dict[str, str], held: tuple[int, int], verified: bool) -> s
             lines.append(f"{signature}: still there ({kind})")
     fell = "fell" if held[1] < held[0] else "did not fall"
     before, after = (_native.format_bytes(each) for each in held)
-    lines.append(f"bytes held in loops {fell}: {before} before, {after} after")
+    lines.append(f"bytes retained by cycles {fell}: {before} before, {after} after")
     lines.append("verified" if verified else "not verified")
     return "\n".join(lines)

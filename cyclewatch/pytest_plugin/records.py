@@ -169,8 +169,8 @@ class Classifier:
         unsettled: list[Finding] = []
         for finding in findings:
             known = [self._entries[each] for each in finding.signatures if each in self._entries]
-            if finding.standing != NEW:
-                statuses[finding.signature] = (finding.standing, finding.standing_reason)
+            if finding.status != NEW:
+                statuses[finding.signature] = (finding.status, finding.status_reason)
             elif known:
                 statuses[finding.signature] = (KNOWN, known[0].reason)
             elif is_expected(finding):
@@ -210,7 +210,7 @@ class Classifier:
         )
 
     def _location(self, finding: Finding, item: pytest.Item | None) -> tuple[str, int]:
-        for reference in [*finding.cuts, *finding.alternatives, *finding.loop]:
+        for reference in [*finding.cuts, *finding.alternatives, *finding.cycle]:
             name, _, line = (reference.location or "").rpartition(":")
             path = Path(name)
             is_users = path.is_relative_to(self._root) and not (

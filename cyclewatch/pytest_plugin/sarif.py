@@ -57,7 +57,7 @@ def _result(group: RecordGroup, patterns: list[str]) -> dict[str, Any]:
         "message": {"text": f"{largest['headline']}\n\n{largest['card']}"},
         "partialFingerprints": {"cyclewatchSignature/v1": largest["signature"]},
         "occurrenceCount": group.occurrences,
-        "properties": {"heldBytes": group.retained_bytes, "tests": group.tests},
+        "properties": {"retainedBytes": group.retained_bytes, "tests": group.tests},
     }
     if largest["path"]:
         location = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The test that a new loop fails."""
+"""The test that a new cycle fails."""
 
 from engine import SIDE, Engine, Loader
 

@@ -7,47 +7,48 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "analysis/canonical_order.h"
+#include "analysis/collapsed_graph.h"
 #include "analysis/component.h"
 #include "analysis/finding_builder.h"
-#include "analysis/held_bytes.h"
-#include "analysis/logical_graph.h"
 #include "analysis/merge_findings.h"
-#include "analysis/ordering.h"
+#include "analysis/occurrence_weights.h"
 #include "analysis/origin.h"
 #include "analysis/owner_walk.h"
-#include "analysis/repeats.h"
-#include "analysis/sample.h"
+#include "analysis/representatives.h"
+#include "analysis/retained_size.h"
 #include "analysis/shared_storages.h"
-#include "analysis/shortest_loop.h"
+#include "analysis/shortest_cycle.h"
 #include "analysis/signature.h"
 #include "analysis/strong_components.h"
 
 namespace cyclewatch::analysis {
 namespace {
 
-std::vector<char> owner_nodes(const Sample& sample) {
-    std::vector<char> is_owner(sample.graph.nodes.size(), 0);
-    for (const model::DeviceOwner& owner : sample.owners) {
+std::vector<char> owner_nodes(const Representatives& representatives) {
+    std::vector<char> is_owner(representatives.graph.nodes.size(), 0);
+    for (const model::DeviceOwner& owner : representatives.owners) {
         is_owner[index_of(owner.node)] = 1;
     }
     return is_owner;
 }
 
-LogicalGraph ordered_graph(const Sample& sample, const std::vector<char>& is_owner) {
-    LogicalGraph graph = make_logical(sample.graph, is_owner, sample.copies);
+CollapsedGraph ordered_graph(const Representatives& representatives,
+                             const std::vector<char>& is_owner) {
+    CollapsedGraph graph = collapse(representatives.graph, is_owner, representatives.copies);
     std::vector<std::uint64_t> weight(graph.nodes(), 0);
-    for (const model::DeviceOwner& owner : sample.owners) {
-        weight[graph.logical_of[index_of(owner.node)]] +=
-            sample.storages[index_of(owner.storage)].bytes + 1;
+    for (const model::DeviceOwner& owner : representatives.owners) {
+        weight[graph.collapsed_of[index_of(owner.node)]] +=
+            representatives.storages[index_of(owner.storage)].bytes + 1;
     }
     put_in_order(graph, weight);
     return graph;
 }
 
-// The components to report, heaviest first; equally heavy ones by what they consist of.
-std::vector<std::uint32_t> reported_components(const LogicalGraph& graph,
+// The components to report, largest first; equally large ones by what they consist of.
+std::vector<std::uint32_t> reported_components(const CollapsedGraph& graph,
                                                const StrongComponents& components,
-                                               const HeldBytes& held) {
+                                               const RetainedSize& held) {
     std::vector<std::uint64_t> color(components.count(), 0);
     std::vector<bool> leads(components.count(), false);
     for (std::uint32_t node = 0; node < graph.nodes(); ++node) {
@@ -73,12 +74,12 @@ constexpr std::uint64_t kSpareWork = 1'000'000;
 class Analysis {
   public:
     explicit Analysis(const model::Observation& observation)
-        : sample_(take_sample(observation)),
-          is_owner_(owner_nodes(sample_)),
-          graph_(ordered_graph(sample_, is_owner_)),
+        : representatives_(choose_representatives(observation)),
+          is_owner_(owner_nodes(representatives_)),
+          graph_(ordered_graph(representatives_, is_owner_)),
           components_(strong_components(graph_.view())),
-          held_(graph_, components_, sample_),
-          walk_(graph_, sample_),
+          held_(graph_, components_, representatives_),
+          walk_(graph_, representatives_),
           payload_work_left_(kPayloadPasses * (graph_.nodes() + graph_.edges.size()) + kSpareWork),
           lets_go_(components_.count(), false),
           builder_of_component_(components_.count(), kNone) {}
@@ -88,7 +89,8 @@ class Analysis {
         for (std::uint32_t node = 0; node < graph_.nodes(); ++node) {
             owns[node] = is_owner_[graph_.raw_node[node]];
         }
-        const std::vector<Weight> weights = weigh_components(graph_, components_, held_, sample_);
+        const std::vector<Weight> weights =
+            weigh_components(graph_, components_, held_, representatives_);
         ComponentCutter cutter(graph_, components_, held_, owns);
         for (const std::uint32_t c : reported_components(graph_, components_, held_)) {
             add(c, cutter.cut_out(c), weights[c]);
@@ -98,37 +100,37 @@ class Analysis {
 
   private:
     void add(std::uint32_t c, const Component& component, const Weight& weight) {
-        const std::uint64_t held_bytes = held_.held_by(c);
-        const Loop loop = choose_loop(graph_, component);
+        const std::uint64_t retained_bytes = held_.held_by(c);
+        const Cycle cycle = choose_cycle(graph_, component);
         std::vector<std::uint32_t> edges;
-        for (const std::uint32_t e : loop) {
+        for (const std::uint32_t e : cycle) {
             edges.push_back(component.edges[e]);
         }
         const bool walked = walk_.walk(edges);
-        if (walked && is_bystander(c, component, loop)) {
+        if (walked && is_bystander(c, component, cycle)) {
             return;
         }
         std::string signature = signature_of(graph_, edges);
         const auto [entry, fresh] =
             builder_of_.try_emplace(signature, static_cast<std::uint32_t>(builders_.size()));
         if (fresh) {
-            FindingBuilder builder(graph_, sample_, held_);
+            FindingBuilder builder(graph_, representatives_, held_);
             builder.describe(component,
                              payload_work_left_,
-                             loop,
+                             cycle,
                              edges,
                              std::move(signature),
-                             held_bytes,
+                             retained_bytes,
                              walk_);
-            entry->second = keep(std::move(builder), held_bytes > 0);
+            entry->second = keep(std::move(builder), retained_bytes > 0);
         }
         builders_[entry->second].compare(component);
-        builders_[entry->second].count(c, held_bytes, walked, walk_, weight);
-        lets_go_[c] = !builders_[entry->second].is_cut_of_loop();
+        builders_[entry->second].count(c, retained_bytes, walked, walk_, weight);
+        lets_go_[c] = !builders_[entry->second].is_cut_of_cycle();
         builder_of_component_[c] = entry->second;
     }
 
-    // Returns where it stands in builders_. Loops of classes that keep nothing `alone` and lead to
+    // Returns where it stands in builders_. Cycles of classes that keep nothing `alone` and lead to
     // the same memory by the same references, which are all there is to drop, are one mistake:
     // classes that share a variable, and one that @dataclass(slots=True) has put another in place
     // of. They go by the name of one of them.
@@ -149,15 +151,15 @@ class Analysis {
         return last;
     }
 
-    // True for a loop that keeps nothing, only leads to what other loops keep, and is none that the
-    // user's code could leave out: one that is all in a library; or a class's own, as of the
+    // True for a cycle that keeps nothing, only leads to what other cycles keep, and is none that
+    // the user's code could leave out: one that is all in a library; or a class's own, as of the
     // subclass of a class made on each call, where the others are told to drop the memory and not
-    // to end their loop, which this class would go on to keep.
+    // to end their cycle, which this class would go on to keep.
     [[nodiscard]] bool is_bystander(std::uint32_t c,
                                     const Component& component,
-                                    const Loop& loop) const {
+                                    const Cycle& cycle) const {
         bool of_class = false;
-        for (const std::uint32_t e : loop) {
+        for (const std::uint32_t e : cycle) {
             const std::uint32_t holder = component.nodes[component.holder[e]];
             const bool is_class = graph_.is(holder, model::NodeKind::type);
             of_class = of_class || is_class;
@@ -168,7 +170,7 @@ class Analysis {
         return held_.held_by(c) == 0 &&
                std::ranges::all_of(walk_.owners(), [&](const ReachedOwner& reached) {
                    const std::uint32_t keeper =
-                       held_.keeper_of(sample_.owners[reached.owner].storage);
+                       held_.keeper_of(representatives_.owners[reached.owner].storage);
                    return keeper != kNone && (!of_class || lets_go_[keeper]);
                });
     }
@@ -178,7 +180,7 @@ class Analysis {
         for (std::uint32_t& builder : builder_of_component_) {
             builder = builder == kNone ? kNone : merged[builder];
         }
-        settle_shared_storages(builders_, builder_of_component_, held_, sample_);
+        settle_shared_storages(builders_, builder_of_component_, held_, representatives_);
         std::vector<model::Finding> findings;
         for (FindingBuilder& builder : builders_) {
             findings.push_back(builder.finish());
@@ -187,11 +189,11 @@ class Analysis {
         return findings;
     }
 
-    Sample sample_;
+    Representatives representatives_;
     std::vector<char> is_owner_;  // per raw node
-    LogicalGraph graph_;
+    CollapsedGraph graph_;
     StrongComponents components_;
-    HeldBytes held_;
+    RetainedSize held_;
     OwnerWalk walk_;
     std::uint64_t payload_work_left_;  // nodes and references
     std::vector<bool> lets_go_;        // per component: it is told to drop the memory

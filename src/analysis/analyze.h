@@ -11,7 +11,7 @@ namespace cyclewatch::analysis {
 
 // One finding per strongly connected component that an owner hangs off, findings of equal
 // signature merged (occurrences, bytes and owners added up), in the order of ranks_before().
-// Owners with no loop above them in the graph yield nothing, and neither does a component that
+// Owners with no cycle above them in the graph yield nothing, and neither does a component that
 // leads only to storages that something alive still holds. May throw std::bad_alloc.
 [[nodiscard]] std::vector<model::Finding> analyze(const model::Observation& observation);
 

@@ -12,8 +12,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "analysis/evidence_weights.h"
 #include "analysis/names.h"
-#include "analysis/pattern_table.h"
 #include "analysis/roles.h"
 #include "analysis/ways_back.h"
 
@@ -23,7 +23,7 @@ namespace {
 using model::NodeKind;
 
 constexpr std::size_t kMostRoots = 24;
-constexpr std::size_t kMostOfLoop = 8;       // references of the loop whose objects are tried
+constexpr std::size_t kMostOfCycle = 8;      // references of the cycle whose objects are tried
 constexpr std::size_t kMostReferredTo = 12;  // objects tried because many others refer to them
 constexpr std::size_t kFarthestClimb = 32;
 constexpr std::size_t kMostKinds = 256;
@@ -31,7 +31,7 @@ constexpr std::uint64_t kPassesOfRoot = 4;      // over the component, about
 constexpr std::uint64_t kMostWork = 4'000'000;  // nodes and references looked at
 constexpr std::size_t kMostThatCount = 4;       // references to the owner
 
-bool is_callable(const LogicalGraph& graph, std::uint32_t node) {
+bool is_callable(const CollapsedGraph& graph, std::uint32_t node) {
     switch (graph.node(node).kind) {
         case NodeKind::bound_method:
         case NodeKind::partial:
@@ -45,21 +45,23 @@ bool is_callable(const LogicalGraph& graph, std::uint32_t node) {
 
 class Search {
   public:
-    Search(const LogicalGraph& graph, const Component& component, const AlikeReferences& alike)
+    Search(const CollapsedGraph& graph,
+           const Component& component,
+           const EquivalentReferences& equivalent)
         : graph_(graph),
           component_(component),
-          alike_(alike),
+          equivalent_(equivalent),
           holders_(listed_by(component.targets, component.size())),
           roles_(graph, component, holders_),
           is_back_(component.targets.size(), 0),
           is_shown_(component.targets.size(), 0) {}
 
-    BackReferences run(const Loop& loop) {
-        for (const std::uint32_t e : loop) {
+    BackReferences run(const Cycle& cycle) {
+        for (const std::uint32_t e : cycle) {
             is_shown_[e] = 1;
         }
         BackReferences best;
-        for (const std::uint32_t root : roots(loop)) {
+        for (const std::uint32_t root : roots(cycle)) {
             if (!may_look(kPassesOfRoot)) {
                 break;
             }
@@ -72,7 +74,7 @@ class Search {
     }
 
   private:
-    [[nodiscard]] const LogicalEdge& logical(std::uint32_t e) const {
+    [[nodiscard]] const CollapsedEdge& collapsed(std::uint32_t e) const {
         return graph_.edges[component_.edges[e]];
     }
     [[nodiscard]] std::uint32_t node_of(std::uint32_t position) const {
@@ -88,7 +90,7 @@ class Search {
     }
 
     // What is tried as the owner, the likeliest first.
-    [[nodiscard]] std::vector<std::uint32_t> roots(const Loop& loop) const {
+    [[nodiscard]] std::vector<std::uint32_t> roots(const Cycle& cycle) const {
         std::vector<std::uint32_t> roots;
         const auto add = [&](std::uint32_t position) {
             if (!is_container(graph_, node_of(position)) &&
@@ -96,9 +98,9 @@ class Search {
                 roots.push_back(position);
             }
         };
-        for (std::size_t i = 0; i < std::min(loop.size(), kMostOfLoop); ++i) {
-            add(component_.holder[loop[i]]);
-            add(top_of(loop[i]));
+        for (std::size_t i = 0; i < std::min(cycle.size(), kMostOfCycle); ++i) {
+            add(component_.holder[cycle[i]]);
+            add(top_of(cycle[i]));
         }
         std::ranges::for_each(most_referred_to(), add);
         roots.resize(std::min(roots.size(), kMostRoots));
@@ -121,13 +123,13 @@ class Search {
     // Where references called like `e` lead in the end.
     [[nodiscard]] std::uint32_t top_of(std::uint32_t e) const {
         std::uint32_t node = component_.targets[e];
-        if (!is_attribute(logical(e).label.kind)) {
+        if (!is_attribute(collapsed(e).label.kind)) {
             return node;
         }
         for (std::size_t steps = 0; steps < kFarthestClimb; ++steps) {
             std::uint32_t next = node;
             for (std::uint32_t o = component_.first[node]; o < component_.first[node + 1]; ++o) {
-                if (is_attribute(logical(o).label.kind) &&
+                if (is_attribute(collapsed(o).label.kind) &&
                     roles_.plain_name(o) == roles_.plain_name(e)) {
                     next = component_.targets[o];
                 }
@@ -228,7 +230,7 @@ class Search {
         for (auto& [text, kind] : kinds) {
             std::ranges::sort(kind.edges);
             kind.edges.erase(std::unique(kind.edges.begin(), kind.edges.end()), kind.edges.end());
-            kind.alike = kind.edges.size();
+            kind.equivalent = kind.edges.size();
             kind.evidence = &evidence_shown(kind);
             result.push_back(std::move(kind));
         }
@@ -259,7 +261,7 @@ class Search {
         return roles;
     }
 
-    // Those of the loop that is shown first, then those that lead to the owner itself.
+    // Those of the cycle that is shown first, then those that lead to the owner itself.
     void put_in_order(std::vector<Candidate>& kinds, std::uint32_t root) const {
         const std::map<std::string, int> roles = roles_of(kinds);
         std::ranges::stable_sort(kinds, std::greater{}, [&](const Candidate& kind) {
@@ -267,11 +269,12 @@ class Search {
             const bool to_owner = component_.targets[e] == root;
             const bool shown = std::ranges::any_of(
                 kind.edges, [this](std::uint32_t edge) { return is_shown_[edge] != 0; });
-            return std::tuple(shown, to_owner, roles.at(roles_.role(e)), kind.score, kind.alike);
+            return std::tuple(
+                shown, to_owner, roles.at(roles_.role(e)), kind.score, kind.equivalent);
         });
     }
 
-    // Takes out, from the least telling on, what only ends loops that hold no memory.
+    // Takes out, from the least telling on, what only ends cycles that hold no memory.
     void drop_needless(std::vector<Candidate>& kinds) {
         const auto mark_kind = [this](const Candidate& kind, char value) {
             for (const std::uint32_t e : kind.edges) {
@@ -325,7 +328,7 @@ class Search {
             }
             keeper = holders_.of(container).front();
         }
-        return is_attribute(logical(keeper).label.kind) ? keeper : e;
+        return is_attribute(collapsed(keeper).label.kind) ? keeper : e;
     }
 
     // One reference leads to the object, and all that it refers to here are back references.
@@ -362,31 +365,31 @@ class Search {
     }
 
     const Candidate& judged_alone(std::uint32_t e) {
-        const auto [entry, fresh] = judged_.try_emplace(alike_.of_kind(e).front());
+        const auto [entry, fresh] = judged_.try_emplace(equivalent_.of_kind(e).front());
         if (fresh && may_look(1)) {
             entry->second = judge_reference(graph_, component_, e);
         }
         return entry->second;
     }
 
-    const LogicalGraph& graph_;
+    const CollapsedGraph& graph_;
     const Component& component_;
-    const AlikeReferences& alike_;
+    const EquivalentReferences& equivalent_;
     Rows<> holders_;  // per node: of the references to it
     Roles roles_;
     std::vector<char> is_back_;   // per reference, as seen from the object tried last
-    std::vector<char> is_shown_;  // per reference: on the loop that stands for the component
+    std::vector<char> is_shown_;  // per reference: on the cycle that stands for the component
     std::uint64_t work_left_ = kMostWork;
     std::unordered_map<std::uint32_t, Candidate> judged_;  // by the first reference of the kind
 };
 
 }  // namespace
 
-BackReferences find_back_references(const LogicalGraph& graph,
+BackReferences find_back_references(const CollapsedGraph& graph,
                                     const Component& component,
-                                    const Loop& loop,
-                                    const AlikeReferences& alike) {
-    return Search(graph, component, alike).run(loop);
+                                    const Cycle& cycle,
+                                    const EquivalentReferences& equivalent) {
+    return Search(graph, component, equivalent).run(cycle);
 }
 
 }  // namespace cyclewatch::analysis

@@ -9,22 +9,22 @@
 namespace cyclewatch::analysis {
 namespace {
 
-constexpr std::size_t kMostCandidates = 32;  // of one loop
+constexpr std::size_t kMostCandidates = 32;  // of one cycle
 
 }  // namespace
 
-std::vector<Candidate> rank_loop(const LogicalGraph& graph,
-                                 const Component& component,
-                                 const Loop& loop) {
+std::vector<Candidate> rank_cycle(const CollapsedGraph& graph,
+                                  const Component& component,
+                                  const Cycle& cycle) {
     std::vector<std::uint32_t> edges;
-    for (const std::uint32_t e : loop) {
+    for (const std::uint32_t e : cycle) {
         edges.push_back(component.edges[e]);
     }
-    const LoopView view{graph, edges};
+    const CycleView view{graph, edges};
     std::vector<Candidate> ranked;
-    for (std::size_t i = 0; i < loop.size(); ++i) {
+    for (std::size_t i = 0; i < cycle.size(); ++i) {
         Candidate candidate;
-        candidate.edges = {loop[i]};
+        candidate.edges = {cycle[i]};
         if (is_container(graph, view.holder(i)) ||
             graph.is(view.holder(i), model::NodeKind::partial)) {
             candidate.keeper = edges[view.previous(i)];
@@ -38,14 +38,16 @@ std::vector<Candidate> rank_loop(const LogicalGraph& graph,
     return ranked;
 }
 
-Candidate judge_reference(const LogicalGraph& graph, const Component& component, std::uint32_t e) {
+Candidate judge_reference(const CollapsedGraph& graph,
+                          const Component& component,
+                          std::uint32_t e) {
     std::vector<char> others(component.targets.size(), 0);
     const std::uint32_t holder = component.holder[e];
     for (std::uint32_t o = component.first[holder]; o < component.first[holder + 1]; ++o) {
         others[o] = o == e ? 0 : 1;
     }
     for (Candidate& candidate :
-         rank_loop(graph, component, shortest_loop(component, holder, others))) {
+         rank_cycle(graph, component, shortest_cycle(component, holder, others))) {
         if (candidate.edges.front() == e) {
             return std::move(candidate);
         }

@@ -6,9 +6,9 @@
 
 namespace cyclewatch::analysis {
 
-ComponentCutter::ComponentCutter(const LogicalGraph& graph,
+ComponentCutter::ComponentCutter(const CollapsedGraph& graph,
                                  const StrongComponents& components,
-                                 const HeldBytes& held,
+                                 const RetainedSize& held,
                                  std::span<const char> is_owner)
     : graph_(graph),
       components_(components),
@@ -90,8 +90,8 @@ Remainder remainder_of(const Component& component, std::span<const char> dead) {
     return rest;
 }
 
-// True if a loop through `node` is left.
-bool is_on_loop(const Component& component, std::uint32_t node, std::span<const char> dead) {
+// True if a cycle through `node` is left.
+bool is_on_cycle(const Component& component, std::uint32_t node, std::span<const char> dead) {
     std::vector<char> seen(component.size(), 0);
     std::vector<std::uint32_t> open{node};
     while (!open.empty()) {
@@ -120,7 +120,7 @@ bool still_holds(const Component& component, std::span<const char> dead) {
     // A way from an owner's holder back to it is found sooner than all parts.
     const auto holder = std::find(component.leads_out.begin(), component.leads_out.end(), 1);
     if (holder != component.leads_out.end() &&
-        is_on_loop(
+        is_on_cycle(
             component, static_cast<std::uint32_t>(holder - component.leads_out.begin()), dead)) {
         return true;
     }

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/name_list.h"
 #include "analysis/names.h"
-#include "analysis/words.h"
 
 namespace cyclewatch::analysis {
 namespace {
@@ -108,13 +108,15 @@ bool is_parent_name(std::string_view name) {
 // True if there are references between objects besides number `i`, with nothing but containers
 // beside them, and `test` holds for all of them.
 template <typename Test>
-bool all_others(const LoopView& loop, std::size_t i, Test test) {
+bool all_others(const CycleView& cycle, std::size_t i, Test test) {
     bool any = false;
-    for (std::size_t k = loop.next(i); k != i && loop.size() <= kFarthestLook; k = loop.next(k)) {
-        if (is_container(loop.graph, loop.holder(k)) || is_container(loop.graph, loop.target(k))) {
+    for (std::size_t k = cycle.next(i); k != i && cycle.size() <= kFarthestLook;
+         k = cycle.next(k)) {
+        if (is_container(cycle.graph, cycle.holder(k)) ||
+            is_container(cycle.graph, cycle.target(k))) {
             continue;
         }
-        any = loop.is_object(loop.holder(k)) && test(k);
+        any = cycle.is_object(cycle.holder(k)) && test(k);
         if (!any) {
             return false;
         }
@@ -123,13 +125,13 @@ bool all_others(const LoopView& loop, std::size_t i, Test test) {
 }
 
 // The number of the nearest reference in one direction whose holder is not a container.
-std::size_t nearest_of_object(const LoopView& loop,
+std::size_t nearest_of_object(const CycleView& cycle,
                               std::size_t i,
-                              std::size_t (LoopView::*step)(std::size_t) const) {
-    std::size_t k = (loop.*step)(i);
-    for (std::size_t steps = 0; steps < kFarthestLook && is_container(loop.graph, loop.holder(k));
+                              std::size_t (CycleView::*step)(std::size_t) const) {
+    std::size_t k = (cycle.*step)(i);
+    for (std::size_t steps = 0; steps < kFarthestLook && is_container(cycle.graph, cycle.holder(k));
          ++steps) {
-        k = (loop.*step)(k);
+        k = (cycle.*step)(k);
     }
     return k;
 }
@@ -137,15 +139,15 @@ std::size_t nearest_of_object(const LoopView& loop,
 }  // namespace
 
 const model::AttributeSite* ConstructionHints::site(std::size_t i) const {
-    return site_of(graph_, loop_.edges[i]);
+    return site_of(graph_, cycle_.edges[i]);
 }
 
 bool ConstructionHints::have_one_type(std::size_t i) const {
-    return full_name(graph_, loop_.holder(i)) == full_name(graph_, loop_.target(i));
+    return full_name(graph_, cycle_.holder(i)) == full_name(graph_, cycle_.target(i));
 }
 
 bool ConstructionHints::is_named_as_parent(std::size_t i) const {
-    const std::string_view name = graph_.label_name(loop_.edges[i]);
+    const std::string_view name = graph_.label_name(cycle_.edges[i]);
     if (have_one_type(i)) {
         // The links of a chain lead both ways. But a scope needs the enclosing one for lookups.
         return bare(name) != "outer" &&
@@ -156,9 +158,9 @@ bool ConstructionHints::is_named_as_parent(std::size_t i) const {
 
 bool ConstructionHints::is_named_as_helper(std::size_t i) const {
     static constexpr std::array<std::string_view, 3> kLastWords{"accessor", "indexer", "locator"};
-    const std::vector<std::string> words = words_of(short_name(graph_, loop_.target(i)));
+    const std::vector<std::string> words = words_of(short_name(graph_, cycle_.target(i)));
     return (!words.empty() && contains(kLastWords, words.back())) ||
-           graph_.label_name(loop_.edges[i]).starts_with("_cached");
+           graph_.label_name(cycle_.edges[i]).starts_with("_cached");
 }
 
 ValueOrigin ConstructionHints::origin_of_value(std::size_t i) const {
@@ -176,7 +178,7 @@ bool ConstructionHints::is_created_by_target(std::size_t i) const {
 
 bool ConstructionHints::leads_back_to_creator(std::size_t i) const {
     const auto creates = [this](std::size_t k) { return origin_of_value(k) == ValueOrigin::made; };
-    return is_created_by_target(i) || (!creates(i) && all_others(loop_, i, creates));
+    return is_created_by_target(i) || (!creates(i) && all_others(cycle_, i, creates));
 }
 
 bool ConstructionHints::stores_itself(std::size_t i) const {
@@ -184,11 +186,11 @@ bool ConstructionHints::stores_itself(std::size_t i) const {
 }
 
 bool ConstructionHints::is_in_own_container(std::size_t i) const {
-    std::size_t k = loop_.next(i);
-    for (std::size_t steps = 0; steps < kFarthestLook && k != i; ++steps, k = loop_.next(k)) {
+    std::size_t k = cycle_.next(i);
+    for (std::size_t steps = 0; steps < kFarthestLook && k != i; ++steps, k = cycle_.next(k)) {
         const bool is_created =
-            loop_.is_object(loop_.holder(k)) && origin_of_value(k) == ValueOrigin::made;
-        if (!is_created && !is_container(graph_, loop_.target(k))) {
+            cycle_.is_object(cycle_.holder(k)) && origin_of_value(k) == ValueOrigin::made;
+        if (!is_created && !is_container(graph_, cycle_.target(k))) {
             return false;
         }
     }
@@ -196,8 +198,8 @@ bool ConstructionHints::is_in_own_container(std::size_t i) const {
 }
 
 bool ConstructionHints::is_clearly_forward(std::size_t i) const {
-    for (std::size_t k = loop_.next(i); k != i && loop_.size() <= kFarthestLook;
-         k = loop_.next(k)) {
+    for (std::size_t k = cycle_.next(i); k != i && cycle_.size() <= kFarthestLook;
+         k = cycle_.next(k)) {
         if (leads_back_to_creator(k) || stores_itself(k)) {
             return true;
         }
@@ -207,20 +209,20 @@ bool ConstructionHints::is_clearly_forward(std::size_t i) const {
 
 // The reference of an object by which it leads, through containers, to the holder of `i`.
 std::size_t ConstructionHints::way_into(std::size_t i) const {
-    return nearest_of_object(loop_, i, &LoopView::previous);
+    return nearest_of_object(cycle_, i, &CycleView::previous);
 }
 
 bool ConstructionHints::is_handle(std::size_t i) const {
     const std::size_t into = way_into(i);
-    return is_created_by_target(i) && loop_.holder(into) == loop_.target(i) &&
+    return is_created_by_target(i) && cycle_.holder(into) == cycle_.target(i) &&
            origin_of_value(into) != ValueOrigin::taken &&
-           (is_handle_class(short_name(graph_, loop_.holder(i))) ||
-            is_list_of_handles(graph_.label_name(loop_.edges[into])));
+           (is_handle_class(short_name(graph_, cycle_.holder(i))) ||
+            is_list_of_handles(graph_.label_name(cycle_.edges[into])));
 }
 
 bool ConstructionHints::keeps_handle(std::size_t i) const {
-    const std::size_t back = nearest_of_object(loop_, i, &LoopView::next);
-    return loop_.target(back) == loop_.holder(i) && is_handle(back);
+    const std::size_t back = nearest_of_object(cycle_, i, &CycleView::next);
+    return cycle_.target(back) == cycle_.holder(i) && is_handle(back);
 }
 
 }  // namespace cyclewatch::analysis

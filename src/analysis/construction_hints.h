@@ -4,7 +4,7 @@
 // rules for, 8 of 92 in tests/corpus and 1 of 57 published libraries (docs/design/analysis.md).
 #pragma once
 
-#include "analysis/loop_view.h"
+#include "analysis/cycle_view.h"
 
 namespace cyclewatch::analysis {
 
@@ -12,8 +12,8 @@ namespace cyclewatch::analysis {
 // asked for as well.
 class ConstructionHints {
   public:
-    // `loop` must outlive it.
-    explicit ConstructionHints(const LoopView& loop) : loop_(loop), graph_(loop.graph) {}
+    // `cycle` must outlive it.
+    explicit ConstructionHints(const CycleView& cycle) : cycle_(cycle), graph_(cycle.graph) {}
 
     // The attribute has the name of a parent or a predecessor: "parent", "_owner", "prev_stage".
     [[nodiscard]] bool is_named_as_parent(std::size_t i) const;
@@ -47,8 +47,8 @@ class ConstructionHints {
     [[nodiscard]] bool is_created_by_target(std::size_t i) const;
     [[nodiscard]] std::size_t way_into(std::size_t i) const;
 
-    const LoopView& loop_;
-    const LogicalGraph& graph_;
+    const CycleView& cycle_;
+    const CollapsedGraph& graph_;
 };
 
 }  // namespace cyclewatch::analysis

@@ -5,11 +5,11 @@
 #include <iterator>
 #include <optional>
 
-#include "analysis/alike.h"
 #include "analysis/back_references.h"
+#include "analysis/equivalent_references.h"
+#include "analysis/evidence_weights.h"
 #include "analysis/names.h"
 #include "analysis/origin.h"
-#include "analysis/pattern_table.h"
 #include "analysis/payload.h"
 
 namespace cyclewatch::analysis {
@@ -20,9 +20,9 @@ constexpr std::uint64_t kMostWork = 2'000'000;  // nodes and references looked a
 
 class Search {
   public:
-    Search(const LogicalGraph& graph,
+    Search(const CollapsedGraph& graph,
            const Component& component,
-           const HeldBytes& held,
+           const RetainedSize& held,
            std::uint64_t& work_left)
         : graph_(graph),
           component_(component),
@@ -31,13 +31,13 @@ class Search {
           dead_(component.targets.size(), 0),
           checks_left_(4 + kMostWork / (component.size() + component.targets.size())) {}
 
-    Cut run(const Loop& loop) {
+    Cut run(const Cycle& cycle) {
         Cut result;
-        const std::vector<Candidate> ranked = rank_loop(graph_, component_, loop);
+        const std::vector<Candidate> ranked = rank_cycle(graph_, component_, cycle);
         const std::vector<Candidate> enough = those_enough(ranked);
-        const Payloads found = find_payloads(graph_, component_, loop, held_);
+        const Payloads found = find_payloads(graph_, component_, cycle, held_);
         const std::vector<Candidate>& payloads = found.single;
-        if (use_back_references(result, loop, enough)) {
+        if (use_back_references(result, cycle, enough)) {
             // An item of a list is what somebody put there to be found.
             std::ranges::copy_if(
                 enough, std::back_inserter(result.alternatives), [](const Candidate& candidate) {
@@ -50,7 +50,7 @@ class Search {
             result.alternatives.assign(enough.begin() + 1, enough.end());
         }
         prefer_payload_to_no_advice(result, found);
-        prefer_own_payload_to_foreign_loop(result, loop, payloads);
+        prefer_own_payload_to_foreign_cycle(result, cycle, payloads);
         for (const Candidate& payload : payloads) {
             if (result.cut.empty() || result.cut.front().edges != payload.edges) {
                 result.alternatives.push_back(payload);
@@ -74,7 +74,7 @@ class Search {
                 patterns::only_names_tell(*first.evidence, *second.evidence));
     }
 
-    // Those of `ranked` that end all loops, as finished candidates: alone if that is enough, else
+    // Those of `ranked` that end all cycles, as finished candidates: alone if that is enough, else
     // with all of their kind.
     std::vector<Candidate> those_enough(const std::vector<Candidate>& ranked) {
         std::vector<Candidate> enough;
@@ -90,7 +90,7 @@ class Search {
             if (!ends_all(widened)) {
                 widened = candidate;
                 all_alike(widened);
-                if (widened.alike == 1 || !ends_all(widened)) {
+                if (widened.equivalent == 1 || !ends_all(widened)) {
                     continue;
                 }
             }
@@ -109,10 +109,10 @@ class Search {
     // One reference; with it all that go through the same variable, which is one thing to empty.
     void single_item(Candidate& candidate) {
         const std::uint32_t edge = candidate.edges.front();
-        if (logical(edge).cell == kNone) {
+        if (collapsed(edge).cell == kNone) {
             return;
         }
-        for (const std::uint32_t e : alike().through_cell(edge)) {
+        for (const std::uint32_t e : equivalent().through_cell(edge)) {
             if (e != edge) {
                 candidate.edges.push_back(e);
             }
@@ -124,25 +124,25 @@ class Search {
     void all_alike(Candidate& candidate) {
         const std::uint32_t edge = candidate.edges.front();
         single_item(candidate);
-        const std::uint32_t cell = logical(edge).cell;
-        for (const std::uint32_t e : alike().of_kind(edge)) {
-            const bool listed = e == edge || (cell != kNone && logical(e).cell == cell);
+        const std::uint32_t cell = collapsed(edge).cell;
+        for (const std::uint32_t e : equivalent().of_kind(edge)) {
+            const bool listed = e == edge || (cell != kNone && collapsed(e).cell == cell);
             if (!listed) {
                 candidate.edges.push_back(e);
-                ++candidate.alike;
+                ++candidate.equivalent;
             }
         }
     }
 
-    // Most components need it never: their loop has a reference that is enough.
-    const AlikeReferences& alike() {
-        if (!alike_) {
-            alike_.emplace(graph_, component_);
+    // Most components need it never: their cycle has a reference that is enough.
+    const EquivalentReferences& equivalent() {
+        if (!equivalent_) {
+            equivalent_.emplace(graph_, component_);
         }
-        return *alike_;
+        return *equivalent_;
     }
 
-    // The best reference of the loop, if nothing is known to end all of them.
+    // The best reference of the cycle, if nothing is known to end all of them.
     std::vector<Candidate> best_of(const std::vector<Candidate>& ranked) {
         if (ranked.empty() || ranked.front().score < patterns::kWorthCutting) {
             return {};
@@ -163,16 +163,18 @@ class Search {
     }
 
     // The references that lead back to one owner, if no single reference is as clear.
-    bool use_back_references(Cut& result, const Loop& loop, const std::vector<Candidate>& enough) {
+    bool use_back_references(Cut& result,
+                             const Cycle& cycle,
+                             const std::vector<Candidate>& enough) {
         if (!enough.empty() && is_clear(enough.front())) {
             return false;
         }
-        BackReferences back = find_back_references(graph_, component_, loop, alike());
+        BackReferences back = find_back_references(graph_, component_, cycle, equivalent());
         if (back.kinds.empty() || (!enough.empty() && !is_better(back, enough.front()))) {
             return false;
         }
         for (Candidate& kind : back.kinds) {
-            result.references += kind.alike;
+            result.references += kind.equivalent;
             result.cut.push_back(finish(std::move(kind)));
         }
         result.owner = back.owner;
@@ -196,7 +198,7 @@ class Search {
         }
     }
 
-    // References on the loop free what no other loop leads to as well; and if loops are left,
+    // References on the cycle free what no other cycle leads to as well; and if cycles are left,
     // nobody knows how much.
     [[nodiscard]] double freed_share(const std::vector<Candidate>& cut) const {
         double share = 0;
@@ -209,19 +211,19 @@ class Search {
         return std::min(1.0, share);
     }
 
-    // Nobody can change a loop that is all inside a library, but everybody can change what their
+    // Nobody can change a cycle that is all inside a library, but everybody can change what their
     // own callable captures before they hand it over.
-    void prefer_own_payload_to_foreign_loop(Cut& result,
-                                            const Loop& loop,
-                                            const std::vector<Candidate>& payloads) const {
-        const bool own_loop = std::any_of(loop.begin(), loop.end(), [this](std::uint32_t e) {
-            return may_be_users(graph_, logical(e).holder);
+    void prefer_own_payload_to_foreign_cycle(Cut& result,
+                                             const Cycle& cycle,
+                                             const std::vector<Candidate>& payloads) const {
+        const bool own_cycle = std::any_of(cycle.begin(), cycle.end(), [this](std::uint32_t e) {
+            return may_be_users(graph_, collapsed(e).holder);
         });
-        if (own_loop || payloads.empty() || result.cut.empty() || result.cut.front().payload) {
+        if (own_cycle || payloads.empty() || result.cut.empty() || result.cut.front().payload) {
             return;
         }
         Candidate payload = payloads.front();
-        const LogicalEdge& edge = graph_.edges[payload.edges.front()];
+        const CollapsedEdge& edge = graph_.edges[payload.edges.front()];
         if (edge.label.kind != model::EdgeKind::closure ||
             origin_of(graph_, edge.holder) != Origin::user) {
             return;
@@ -243,7 +245,7 @@ class Search {
         });
     }
 
-    [[nodiscard]] const LogicalEdge& logical(std::uint32_t e) const {
+    [[nodiscard]] const CollapsedEdge& collapsed(std::uint32_t e) const {
         return graph_.edges[component_.edges[e]];
     }
 
@@ -269,30 +271,30 @@ class Search {
         return candidate;
     }
 
-    const LogicalGraph& graph_;
+    const CollapsedGraph& graph_;
     const Component& component_;
-    const HeldBytes& held_;
+    const RetainedSize& held_;
     std::uint64_t& work_left_;
-    std::optional<AlikeReferences> alike_;
+    std::optional<EquivalentReferences> equivalent_;
     std::vector<char> dead_;  // per reference of the component
     std::uint64_t checks_left_;
 };
 
 }  // namespace
 
-void note_variable(Candidate& candidate, const LogicalGraph& graph, std::uint32_t edge) {
+void note_variable(Candidate& candidate, const CollapsedGraph& graph, std::uint32_t edge) {
     // The frames of a traceback go with the one reference to it.
     const bool variable = graph.is_through_variable(edge);
     candidate.shared_cell = variable && candidate.edges.size() > 1;
-    candidate.alike = variable ? candidate.edges.size() : 1;
+    candidate.equivalent = variable ? candidate.edges.size() : 1;
 }
 
-Cut choose_cut(const LogicalGraph& graph,
+Cut choose_cut(const CollapsedGraph& graph,
                const Component& component,
-               const Loop& loop,
-               const HeldBytes& held,
+               const Cycle& cycle,
+               const RetainedSize& held,
                std::uint64_t& work_left) {
-    return Search(graph, component, held, work_left).run(loop);
+    return Search(graph, component, held, work_left).run(cycle);
 }
 
 }  // namespace cyclewatch::analysis

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which reference, or which few, end the loops of a component.
+// Which reference, or which few, end the cycles of a component.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 #include "analysis/candidate.h"
 #include "analysis/component.h"
-#include "analysis/held_bytes.h"
-#include "analysis/pattern.h"
-#include "analysis/pattern_table.h"
-#include "analysis/shortest_loop.h"
+#include "analysis/edge_classifier.h"
+#include "analysis/evidence_weights.h"
+#include "analysis/retained_size.h"
+#include "analysis/shortest_cycle.h"
 
 namespace cyclewatch::analysis {
 
@@ -20,27 +20,27 @@ inline constexpr std::size_t kMostInSet = 3;
 
 // Notes of a candidate whose first reference is `edge` of the graph whether all its references go
 // through one variable.
-void note_variable(Candidate& candidate, const LogicalGraph& graph, std::uint32_t edge);
+void note_variable(Candidate& candidate, const CollapsedGraph& graph, std::uint32_t edge);
 
 struct Cut {
     std::vector<Candidate> cut;  // one candidate, or a set of which all must go
-    // If the set is what leads back to one owner: its logical node, and how many references.
+    // If the set is what leads back to one owner: its collapsed node, and how many references.
     std::uint32_t owner = kNone;
     std::uint64_t references = 0;
     bool tie = false;  // either cut[0] or alternatives[0]
     std::vector<Candidate> alternatives;
     double freed_share = 1;  // of what the component holds, by the cut; 0: not known
-    bool of_class = false;   // a class is on the loop
+    bool of_class = false;   // a class is on the cycle
     // What the finding goes by where there is no cut.
     const Evidence* without_cut = &patterns::kNoReference;
 };
 
-// `loop` is a loop of `component`, not empty. `work_left`: nodes and references that the search for
-// the last references to the memory may look at, for all components of one observation.
-[[nodiscard]] Cut choose_cut(const LogicalGraph& graph,
+// `cycle` is a cycle of `component`, not empty. `work_left`: nodes and references that the search
+// for the last references to the memory may look at, for all components of one observation.
+[[nodiscard]] Cut choose_cut(const CollapsedGraph& graph,
                              const Component& component,
-                             const Loop& loop,
-                             const HeldBytes& held,
+                             const Cycle& cycle,
+                             const RetainedSize& held,
                              std::uint64_t& work_left);
 
 }  // namespace cyclewatch::analysis

@@ -4,20 +4,20 @@
 #include <algorithm>
 #include <tuple>
 
+#include "analysis/advice_text.h"
 #include "analysis/cut.h"
 #include "analysis/names.h"
 #include "analysis/picture.h"
-#include "analysis/remedy.h"
-#include "model/loop_gap.h"
+#include "model/cycle_gap.h"
 #include "model/mistake.h"
 
 namespace cyclewatch::analysis {
 namespace {
 
-// Groups of owners that are described at all; the heaviest kMaxOwnersPerFinding are shown.
+// Groups of owners that are described at all; the largest kMaxOwnersPerFinding are shown.
 constexpr std::size_t kMostGroups = 4 * model::kMaxOwnersPerFinding;
-// Entries of Finding::loop.
-constexpr std::size_t kMostLoopReferences = 200;
+// Entries of Finding::cycle.
+constexpr std::size_t kMostCycleReferences = 200;
 // References of one shared variable that are spelled out.
 constexpr std::size_t kMostSpelledOut = 8;
 // Kinds of references back to one owner that are listed: more would fill the card.
@@ -31,7 +31,7 @@ bool same_text(const model::Reference& a, const model::Reference& b) {
 // A candidate of `cut` as references, each text once; of references that share a variable all are
 // said.
 void append_references(std::vector<model::Reference>& list,
-                       const LogicalGraph& graph,
+                       const CollapsedGraph& graph,
                        const Candidate& candidate,
                        const Cut& cut) {
     std::vector<model::Reference> references;
@@ -59,20 +59,20 @@ void append_references(std::vector<model::Reference>& list,
     }
 }
 
-// The loop's references. Of a loop longer than anyone reads, one entry stands for the middle.
-std::vector<model::Reference> loop_references(const LogicalGraph& graph,
-                                              std::span<const std::uint32_t> loop) {
+// The cycle's references. Of a cycle longer than anyone reads, one entry stands for the middle.
+std::vector<model::Reference> cycle_references(const CollapsedGraph& graph,
+                                               std::span<const std::uint32_t> cycle) {
     std::vector<model::Reference> references;
     const std::size_t left_out =
-        loop.size() > kMostLoopReferences ? loop.size() - kMostLoopReferences + 1 : 0;
-    for (std::size_t i = 0; i < loop.size(); ++i) {
-        references.push_back(reference_of(graph, loop[i]));
-        if (left_out > 0 && i + 1 == kMostLoopReferences / 2) {
+        cycle.size() > kMostCycleReferences ? cycle.size() - kMostCycleReferences + 1 : 0;
+    for (std::size_t i = 0; i < cycle.size(); ++i) {
+        references.push_back(reference_of(graph, cycle[i]));
+        if (left_out > 0 && i + 1 == kMostCycleReferences / 2) {
             i += left_out;
             model::Reference gap;
             gap.holder = references.back().target;
             gap.label = model::gap_label(left_out);
-            gap.target = full_name(graph, graph.targets[loop[i]]);
+            gap.target = full_name(graph, graph.targets[cycle[i]]);
             references.push_back(std::move(gap));
         }
     }
@@ -85,23 +85,23 @@ std::uint64_t all_bytes(const model::OwnerSummary& owner) {
 
 }  // namespace
 
-FindingBuilder::FindingBuilder(const LogicalGraph& graph,
-                               const Sample& sample,
-                               const HeldBytes& held)
-    : graph_(graph), sample_(sample), held_(held) {}
+FindingBuilder::FindingBuilder(const CollapsedGraph& graph,
+                               const Representatives& representatives,
+                               const RetainedSize& held)
+    : graph_(graph), representatives_(representatives), held_(held) {}
 
 void FindingBuilder::describe(const Component& component,
                               std::uint64_t& work_left,
-                              const Loop& loop,
-                              std::span<const std::uint32_t> loop_edges,
+                              const Cycle& cycle,
+                              std::span<const std::uint32_t> cycle_edges,
                               std::string signature,
-                              std::uint64_t held_bytes,
+                              std::uint64_t retained_bytes,
                               const OwnerWalk& walk) {
     finding_.signature = std::move(signature);
-    finding_.title = loop_text(graph_, loop_edges);
-    finding_.largest_bytes = held_bytes;
-    finding_.loop = loop_references(graph_, loop_edges);
-    const Cut cut = choose_cut(graph_, component, loop, held_, work_left);
+    finding_.title = cycle_text(graph_, cycle_edges);
+    finding_.largest_bytes = retained_bytes;
+    finding_.cycle = cycle_references(graph_, cycle_edges);
+    const Cut cut = choose_cut(graph_, component, cycle, held_, work_left);
     list_cut(cut);
     described_nodes_ = component.nodes.size();
     described_references_ = component.targets.size();
@@ -111,7 +111,7 @@ void FindingBuilder::describe(const Component& component,
     for (const Candidate& candidate : cut.cut) {
         cut_edges.insert(cut_edges.end(), candidate.edges.begin(), candidate.edges.end());
     }
-    finding_.picture = make_picture(graph_, sample_, loop_edges, cut_edges, walk);
+    finding_.picture = make_picture(graph_, representatives_, cycle_edges, cut_edges, walk);
     if (cut.of_class && !cut.cut.empty() && cut.cut.front().payload) {
         std::ranges::sort(cut_edges);
         payload_edges_ = std::move(cut_edges);
@@ -120,7 +120,7 @@ void FindingBuilder::describe(const Component& component,
 
 void FindingBuilder::take_words(FindingBuilder&& other) {
     other.finding_.occurrences = finding_.occurrences;
-    other.finding_.held_bytes = finding_.held_bytes;
+    other.finding_.retained_bytes = finding_.retained_bytes;
     other.finding_.shared_bytes = finding_.shared_bytes;
     finding_ = std::move(other.finding_);
 }
@@ -143,39 +143,39 @@ void FindingBuilder::list_cut(const Cut& cut) {
 }
 
 void FindingBuilder::compare(const Component& component) {
-    if (is_cut_of_loop() && (component.nodes.size() != described_nodes_ ||
-                             component.targets.size() != described_references_)) {
+    if (is_cut_of_cycle() && (component.nodes.size() != described_nodes_ ||
+                              component.targets.size() != described_references_)) {
         finding_.freed_share = 0;
     }
 }
 
 void FindingBuilder::count(std::uint32_t component,
-                           std::uint64_t held_bytes,
+                           std::uint64_t retained_bytes,
                            bool walked,
                            const OwnerWalk& walk,
                            const Weight& weight) {
     finding_.occurrences += weight.copies + weight.repeats;
-    finding_.held_bytes += held_bytes * weight.copies + weight.further_held;
-    finding_.largest_bytes = std::max(finding_.largest_bytes, held_bytes);
+    finding_.retained_bytes += retained_bytes * weight.copies + weight.further_held;
+    finding_.largest_bytes = std::max(finding_.largest_bytes, retained_bytes);
     if (!walked) {
         return;
     }
-    if (!weight.repeats_equal && walk.bytes() > held_bytes) {
-        finding_.shared_bytes += (walk.bytes() - held_bytes) * weight.repeats;
+    if (!weight.repeats_equal && walk.bytes() > retained_bytes) {
+        finding_.shared_bytes += (walk.bytes() - retained_bytes) * weight.repeats;
     }
     const std::uint64_t factor = weight.equal();
     for (const ReachedOwner& reached : walk.owners()) {
-        const model::StorageId id = sample_.owners[reached.owner].storage;
-        const model::Storage& storage = sample_.storages[index_of(id)];
+        const model::StorageId id = representatives_.owners[reached.owner].storage;
+        const model::Storage& storage = representatives_.storages[index_of(id)];
         const auto index = static_cast<std::uint32_t>(index_of(id));
-        // Once for the finding, however many of its loops lead there.
+        // Once for the finding, however many of its cycles lead there.
         const bool is_shared = held_.keeper_of(id) != component;
         if (storage.released && is_shared && shared_.emplace(index, factor).second) {
             finding_.shared_bytes += storage.bytes * factor;
         }
         if (is_shared) {
             shared_copies_.insert(index);
-            for (const model::StorageId copied : sample_.copied_storages[reached.owner]) {
+            for (const model::StorageId copied : representatives_.copied_storages[reached.owner]) {
                 shared_copies_.insert(static_cast<std::uint32_t>(index_of(copied)));
             }
         }
@@ -189,9 +189,9 @@ void FindingBuilder::absorb(FindingBuilder&& other) {
     const model::Finding& more = other.finding_;
     model::add_variants(finding_, more);
     finding_.signature = std::min(finding_.signature, more.signature);
-    // Of all their held bytes, if it is known of both.
-    const auto held = static_cast<double>(finding_.held_bytes);
-    const auto more_held = static_cast<double>(more.held_bytes);
+    // Of all their retained bytes, if it is known of both.
+    const auto held = static_cast<double>(finding_.retained_bytes);
+    const auto more_held = static_cast<double>(more.retained_bytes);
     if (finding_.freed_share != more.freed_share) {
         const bool known = finding_.freed_share > 0 && more.freed_share > 0 && held + more_held > 0;
         finding_.freed_share =
@@ -200,14 +200,14 @@ void FindingBuilder::absorb(FindingBuilder&& other) {
                 : 0;
     }
     finding_.occurrences += more.occurrences;
-    finding_.held_bytes += more.held_bytes;
+    finding_.retained_bytes += more.retained_bytes;
     finding_.shared_bytes += more.shared_bytes;
     finding_.largest_bytes = std::max(finding_.largest_bytes, more.largest_bytes);
     for (const auto& [storage, copies] : other.shared_) {
         const auto [entry, fresh] = shared_.emplace(storage, copies);
         if (!fresh) {
             finding_.shared_bytes -=
-                sample_.storages[storage].bytes * std::min(entry->second, copies);
+                representatives_.storages[storage].bytes * std::min(entry->second, copies);
             entry->second = std::max(entry->second, copies);
         }
     }
@@ -254,12 +254,12 @@ void FindingBuilder::absorb_owners(FindingBuilder&& other) {
 }
 
 void FindingBuilder::keep(std::uint32_t storage) {
-    finding_.held_bytes += sample_.storages[storage].bytes * shared_.at(storage);
+    finding_.retained_bytes += representatives_.storages[storage].bytes * shared_.at(storage);
     drop_shared(storage);
 }
 
 void FindingBuilder::drop_shared(std::uint32_t storage) {
-    finding_.shared_bytes -= sample_.storages[storage].bytes * shared_.at(storage);
+    finding_.shared_bytes -= representatives_.storages[storage].bytes * shared_.at(storage);
     shared_.erase(storage);
 }
 
@@ -267,7 +267,7 @@ void FindingBuilder::attribute(std::uint64_t known, std::uint64_t mine) {
     const std::uint64_t rest = finding_.shared_bytes - std::min(known, finding_.shared_bytes);
     const double part = known == 0 ? 1 : static_cast<double>(mine) / static_cast<double>(known);
     finding_.attributed_bytes =
-        finding_.held_bytes + mine +
+        finding_.retained_bytes + mine +
         (part == 1 ? rest : static_cast<std::uint64_t>(static_cast<double>(rest) * part));
 }
 
@@ -287,8 +287,8 @@ void FindingBuilder::add_owner(const ReachedOwner& reached,
         omitted_groups_.insert(reached.group);
         return;
     }
-    const model::DeviceOwner& owner = sample_.owners[reached.owner];
-    const model::Storage& storage = sample_.storages[index_of(owner.storage)];
+    const model::DeviceOwner& owner = representatives_.owners[reached.owner];
+    const model::Storage& storage = representatives_.storages[index_of(owner.storage)];
     OwnerGroup group;
     group.summary.type = owner.type;
     group.summary.device = storage.device;
@@ -309,8 +309,8 @@ void FindingBuilder::add_owner(const ReachedOwner& reached,
 void FindingBuilder::list_storages(model::OwnerSummary& summary,
                                    std::uint32_t owner,
                                    std::uint64_t repeats) const {
-    summary.storages.push_back({sample_.owners[owner].storage, 1 + repeats});
-    for (const model::StorageId copied : sample_.copied_storages[owner]) {
+    summary.storages.push_back({representatives_.owners[owner].storage, 1 + repeats});
+    for (const model::StorageId copied : representatives_.copied_storages[owner]) {
         summary.storages.push_back({copied, 1});
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts one finding together from all loops of one signature. The first loop it is given is the
-// heaviest and the one that is shown; of the others only numbers are kept.
+// Puts one finding together from all cycles of one signature. The first cycle it is given is the
+// largest and the one that is shown; of the others only numbers are kept.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 #include "analysis/component.h"
 #include "analysis/cut.h"
 #include "analysis/owner_walk.h"
-#include "analysis/sample.h"
-#include "analysis/shortest_loop.h"
+#include "analysis/representatives.h"
+#include "analysis/shortest_cycle.h"
 #include "model/finding.h"
 
 namespace cyclewatch::analysis {
@@ -21,7 +21,7 @@ namespace cyclewatch::analysis {
 // What one occurrence counts for.
 struct Weight {
     std::uint64_t copies = 1;        // itself, and those that are equal to it in everything
-    std::uint64_t repeats = 0;       // loops of its shape that were not captured
+    std::uint64_t repeats = 0;       // cycles of its shape that were not captured
     std::uint64_t further_held = 0;  // bytes of these
     bool repeats_equal = false;      // these own exactly as much
 
@@ -31,22 +31,24 @@ struct Weight {
 
 class FindingBuilder {
   public:
-    FindingBuilder(const LogicalGraph& graph, const Sample& sample, const HeldBytes& held);
+    FindingBuilder(const CollapsedGraph& graph,
+                   const Representatives& representatives,
+                   const RetainedSize& held);
 
-    // Everything that is said once. `walk` has just walked `loop`'s references; `walked` is what
+    // Everything that is said once. `walk` has just walked `cycle`'s references; `walked` is what
     // it returned.
     void describe(const Component& component,
                   std::uint64_t& work_left,
-                  const Loop& loop,
-                  std::span<const std::uint32_t> loop_edges,
+                  const Cycle& cycle,
+                  std::span<const std::uint32_t> cycle_edges,
                   std::string signature,
-                  std::uint64_t held_bytes,
+                  std::uint64_t retained_bytes,
                   const OwnerWalk& walk);
 
-    // The references to drop, rising, where a class is on the loop and these are not; else none.
+    // The references to drop, rising, where a class is on the cycle and these are not; else none.
     [[nodiscard]] const std::vector<std::uint32_t>& payload_edges() const { return payload_edges_; }
-    // True if the reference to cut is on the loop, or there is none.
-    [[nodiscard]] bool is_cut_of_loop() const {
+    // True if the reference to cut is on the cycle, or there is none.
+    [[nodiscard]] bool is_cut_of_cycle() const {
         return finding_.cut.empty() || !finding_.cut.front().payload;
     }
     // The words of `other`, which was only described; the numbers stay.
@@ -60,12 +62,12 @@ class FindingBuilder {
     // Adds the numbers of one occurrence, which is `component`, and the owners that `walk` has
     // just reached.
     void count(std::uint32_t component,
-               std::uint64_t held_bytes,
+               std::uint64_t retained_bytes,
                bool walked,
                const OwnerWalk& walk,
                const Weight& weight);
 
-    // Storages that the loops of this finding reach and none of them keeps alone, by index.
+    // Storages that the cycles of this finding reach and none of them keeps alone, by index.
     // With each, how many storages it stands for.
     [[nodiscard]] const std::unordered_map<std::uint32_t, std::uint64_t>& shared() const {
         return shared_;
@@ -74,9 +76,9 @@ class FindingBuilder {
     // signature becomes the least of the two. Before storages are kept or dropped.
     void absorb(FindingBuilder&& other);
 
-    // `storage` is shared among loops of this finding only: together they keep it.
+    // `storage` is shared among cycles of this finding only: together they keep it.
     void keep(std::uint32_t storage);
-    // `storage` is held by another loop of this finding, and counted there.
+    // `storage` is held by another cycle of this finding, and counted there.
     void drop_shared(std::uint32_t storage);
     // The shared storages are shared with so many other findings.
     void share_with(std::uint64_t findings) { finding_.shared_with = findings; }
@@ -103,9 +105,9 @@ class FindingBuilder {
     void list_cut(const Cut& cut);
     void absorb_owners(FindingBuilder&& other);
 
-    const LogicalGraph& graph_;
-    const Sample& sample_;
-    const HeldBytes& held_;
+    const CollapsedGraph& graph_;
+    const Representatives& representatives_;
+    const RetainedSize& held_;
     model::Finding finding_;
     std::vector<std::uint32_t> payload_edges_;
     std::size_t described_nodes_ = 0;

@@ -13,13 +13,13 @@ using model::NodeKind;
 constexpr std::size_t kLongestTitle = 8;  // steps
 constexpr std::string_view kLocals = "locals()";
 
-std::string_view name_of(const LogicalGraph& graph, std::uint32_t node) {
+std::string_view name_of(const CollapsedGraph& graph, std::uint32_t node) {
     const std::string_view name = graph.raw->text(graph.node(node).name);
     return name.empty() ? "?" : name;
 }
 
 // The function behind a bound method: what a reader knows the method by.
-std::uint32_t function_of(const LogicalGraph& graph, std::uint32_t method) {
+std::uint32_t function_of(const CollapsedGraph& graph, std::uint32_t method) {
     for (std::uint32_t e = graph.first[method]; e < graph.first[method + 1]; ++e) {
         if (graph.edges[e].label.kind == EdgeKind::member && graph.label_name(e) == "__func__") {
             return graph.targets[e];
@@ -28,7 +28,7 @@ std::uint32_t function_of(const LogicalGraph& graph, std::uint32_t method) {
     return kNone;
 }
 
-std::uint32_t named_node(const LogicalGraph& graph, std::uint32_t node) {
+std::uint32_t named_node(const CollapsedGraph& graph, std::uint32_t node) {
     if (graph.is(node, NodeKind::bound_method)) {
         const std::uint32_t function = function_of(graph, node);
         return function == kNone ? node : function;
@@ -61,20 +61,20 @@ std::string_view kind_prefix(NodeKind kind) {
     }
 }
 
-bool is_attribute(const LogicalGraph& graph, std::uint32_t edge) {
+bool is_attribute(const CollapsedGraph& graph, std::uint32_t edge) {
     const EdgeKind kind = graph.edges[edge].label.kind;
     return kind == EdgeKind::attribute || kind == EdgeKind::slot;
 }
 
 // True for a function and what wraps one: its location is that of code, not of a class.
-bool is_callable(const LogicalGraph& graph, std::uint32_t node) {
+bool is_callable(const CollapsedGraph& graph, std::uint32_t node) {
     return graph.is(node, NodeKind::function) || graph.is(node, NodeKind::bound_method) ||
            graph.is(node, NodeKind::partial);
 }
 
 }  // namespace
 
-std::string place_of(const LogicalGraph& graph, const model::SourceLocation& location) {
+std::string place_of(const CollapsedGraph& graph, const model::SourceLocation& location) {
     if (location.path == model::kEmptyString) {
         return {};
     }
@@ -82,7 +82,7 @@ std::string place_of(const LogicalGraph& graph, const model::SourceLocation& loc
     return location.line == 0 ? text : text + ":" + std::to_string(location.line);
 }
 
-bool is_container(const LogicalGraph& graph, std::uint32_t node) {
+bool is_container(const CollapsedGraph& graph, std::uint32_t node) {
     switch (graph.node(node).kind) {
         case NodeKind::dict:
         case NodeKind::list:
@@ -95,7 +95,7 @@ bool is_container(const LogicalGraph& graph, std::uint32_t node) {
     }
 }
 
-std::string full_name(const LogicalGraph& graph, std::uint32_t node) {
+std::string full_name(const CollapsedGraph& graph, std::uint32_t node) {
     const std::uint32_t named = named_node(graph, node);
     const NodeKind kind = graph.node(node).kind;
     const std::string_view name = name_of(graph, named);
@@ -108,29 +108,29 @@ std::string full_name(const LogicalGraph& graph, std::uint32_t node) {
     return std::string(kind_prefix(kind)).append(name);
 }
 
-std::string short_name(const LogicalGraph& graph, std::uint32_t node) {
+std::string short_name(const CollapsedGraph& graph, std::uint32_t node) {
     if (graph.node(node).locals_snapshot) {
         return std::string(kLocals);
     }
     return std::string(base::last_part(name_of(graph, named_node(graph, node))));
 }
 
-std::string label_of(const LogicalGraph& graph, std::uint32_t edge) {
+std::string label_of(const CollapsedGraph& graph, std::uint32_t edge) {
     const model::EdgeLabel& label = graph.edges[edge].label;
     return model::label_text(label.kind, graph.raw->text(label.name), label.index);
 }
 
-std::string label_of_many(const LogicalGraph& graph, std::uint32_t edge) {
+std::string label_of_many(const CollapsedGraph& graph, std::uint32_t edge) {
     const model::EdgeLabel& label = graph.edges[edge].label;
     return model::label_text_of_many(label.kind, graph.raw->text(label.name), label.index);
 }
 
-std::string generic_label_of(const LogicalGraph& graph, std::uint32_t edge) {
+std::string generic_label_of(const CollapsedGraph& graph, std::uint32_t edge) {
     const model::EdgeLabel& label = graph.edges[edge].label;
     return model::generic_label_text(label.kind, graph.raw->text(label.name), label.index);
 }
 
-std::string step_text(const LogicalGraph& graph, std::uint32_t edge) {
+std::string step_text(const CollapsedGraph& graph, std::uint32_t edge) {
     std::string label = label_of(graph, edge);
     const std::uint32_t holder = graph.edges[edge].holder;
     if (is_container(graph, holder)) {
@@ -140,31 +140,31 @@ std::string step_text(const LogicalGraph& graph, std::uint32_t edge) {
     return short_name(graph, holder) + (joined ? "" : ".") + label;
 }
 
-std::string loop_text(const LogicalGraph& graph, std::span<const std::uint32_t> loop) {
+std::string cycle_text(const CollapsedGraph& graph, std::span<const std::uint32_t> cycle) {
     std::string text;
-    const std::size_t head = loop.size() > kLongestTitle ? kLongestTitle / 2 + 1 : loop.size();
-    const std::size_t tail = loop.size() > kLongestTitle ? kLongestTitle / 2 - 1 : 0;
-    for (std::size_t i = 0; i < loop.size(); ++i) {
-        if (i >= head && i < loop.size() - tail) {
+    const std::size_t head = cycle.size() > kLongestTitle ? kLongestTitle / 2 + 1 : cycle.size();
+    const std::size_t tail = cycle.size() > kLongestTitle ? kLongestTitle / 2 - 1 : 0;
+    for (std::size_t i = 0; i < cycle.size(); ++i) {
+        if (i >= head && i < cycle.size() - tail) {
             text += "... -> ";
-            i = loop.size() - tail - 1;
+            i = cycle.size() - tail - 1;
             continue;
         }
-        if (i == 0 && is_container(graph, graph.edges[loop[0]].holder)) {
-            text += short_name(graph, graph.edges[loop[0]].holder);
-            const char start = label_of(graph, loop[0]).front();
+        if (i == 0 && is_container(graph, graph.edges[cycle[0]].holder)) {
+            text += short_name(graph, graph.edges[cycle[0]].holder);
+            const char start = label_of(graph, cycle[0]).front();
             text += start == '[' ? "" : ".";
         }
-        text += step_text(graph, loop[i]) + " -> ";
+        text += step_text(graph, cycle[i]) + " -> ";
     }
-    return text + short_name(graph, graph.edges[loop.front()].holder);
+    return text + short_name(graph, graph.edges[cycle.front()].holder);
 }
 
-std::string location_of_node(const LogicalGraph& graph, std::uint32_t node) {
+std::string location_of_node(const CollapsedGraph& graph, std::uint32_t node) {
     return place_of(graph, graph.node(named_node(graph, node)).location);
 }
 
-const model::AttributeSite* site_of(const LogicalGraph& graph, std::uint32_t edge) {
+const model::AttributeSite* site_of(const CollapsedGraph& graph, std::uint32_t edge) {
     const model::EdgeLabel& label = graph.edges[edge].label;
     if (!is_attribute(graph, edge)) {
         return nullptr;
@@ -179,7 +179,7 @@ const model::AttributeSite* site_of(const LogicalGraph& graph, std::uint32_t edg
     return nullptr;
 }
 
-std::string location_of(const LogicalGraph& graph, std::uint32_t edge) {
+std::string location_of(const CollapsedGraph& graph, std::uint32_t edge) {
     if (const model::AttributeSite* site = site_of(graph, edge)) {
         if (std::string text = place_of(graph, site->location); !text.empty()) {
             return text;
@@ -206,7 +206,7 @@ std::string location_of(const LogicalGraph& graph, std::uint32_t edge) {
     return location.empty() ? place_of(graph, graph.node(holder).allocated) : location;
 }
 
-std::string location_of(const LogicalGraph& graph, std::uint32_t edge, std::uint32_t keeper) {
+std::string location_of(const CollapsedGraph& graph, std::uint32_t edge, std::uint32_t keeper) {
     std::string location = location_of(graph, edge);
     if (location.empty() && keeper != kNone &&
         origin_of(graph, graph.edges[keeper].holder) != Origin::standard_library) {
@@ -215,19 +215,19 @@ std::string location_of(const LogicalGraph& graph, std::uint32_t edge, std::uint
     return location;
 }
 
-std::string allocation_of(const LogicalGraph& graph, const model::DeviceOwner& owner) {
+std::string allocation_of(const CollapsedGraph& graph, const model::DeviceOwner& owner) {
     return owner.is_part ? std::string() : place_of(graph, graph.raw->node(owner.node).allocated);
 }
 
-model::Reference reference_of(const LogicalGraph& graph, std::uint32_t edge) {
+model::Reference reference_of(const CollapsedGraph& graph, std::uint32_t edge) {
     model::Reference reference;
-    const LogicalEdge& logical = graph.edges[edge];
-    reference.holder = full_name(graph, logical.holder);
+    const CollapsedEdge& collapsed = graph.edges[edge];
+    reference.holder = full_name(graph, collapsed.holder);
     reference.label = label_of(graph, edge);
     reference.target = full_name(graph, graph.targets[edge]);
     reference.location = location_of(graph, edge);
-    for (std::uint32_t i = 0; i < logical.step_count; ++i) {
-        const model::Edge& step = graph.raw->edges[graph.steps[logical.first_step + i]];
+    for (std::uint32_t i = 0; i < collapsed.step_count; ++i) {
+        const model::Edge& step = graph.raw->edges[graph.steps[collapsed.first_step + i]];
         reference.raw_path.push_back(
             model::label_text(step.label.kind, graph.raw->text(step.label.name), step.label.index));
     }

@@ -4,8 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "analysis/name_list.h"
 #include "analysis/names.h"
-#include "analysis/words.h"
 
 namespace cyclewatch::analysis {
 namespace {
@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 26> kStandardLibrary{
 
 }  // namespace
 
-Origin origin_of(const LogicalGraph& graph, std::uint32_t node) {
+Origin origin_of(const CollapsedGraph& graph, std::uint32_t node) {
     const model::Node& described = graph.node(node);
     const std::string_view path = graph.raw->text(described.location.path);
     if (!path.empty()) {
@@ -43,7 +43,7 @@ Origin origin_of(const LogicalGraph& graph, std::uint32_t node) {
     return contains(kStandardLibrary, top) ? Origin::standard_library : Origin::user;
 }
 
-bool may_be_users(const LogicalGraph& graph, std::uint32_t node) {
+bool may_be_users(const CollapsedGraph& graph, std::uint32_t node) {
     return is_container(graph, node) || origin_of(graph, node) == Origin::user;
 }
 

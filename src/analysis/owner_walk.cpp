@@ -20,24 +20,25 @@ std::uint64_t combine(std::uint64_t a, std::uint64_t b) {
     return a ^ (a >> 32);
 }
 
-// The logical node of each owner.
-std::vector<std::uint32_t> owner_nodes(const LogicalGraph& graph, const Sample& sample) {
+// The collapsed node of each owner.
+std::vector<std::uint32_t> owner_nodes(const CollapsedGraph& graph,
+                                       const Representatives& representatives) {
     std::vector<std::uint32_t> nodes;
-    nodes.reserve(sample.owners.size());
-    for (const model::DeviceOwner& owner : sample.owners) {
-        nodes.push_back(graph.logical_of[index_of(owner.node)]);
+    nodes.reserve(representatives.owners.size());
+    for (const model::DeviceOwner& owner : representatives.owners) {
+        nodes.push_back(graph.collapsed_of[index_of(owner.node)]);
     }
     return nodes;
 }
 
 }  // namespace
 
-OwnerWalk::OwnerWalk(const LogicalGraph& graph, const Sample& sample)
+OwnerWalk::OwnerWalk(const CollapsedGraph& graph, const Representatives& representatives)
     : graph_(graph),
-      sample_(sample),
-      owners_of_(listed_by(owner_nodes(graph, sample), graph.nodes())),
+      representatives_(representatives),
+      owners_of_(listed_by(owner_nodes(graph, representatives), graph.nodes())),
       seen_(graph.nodes(), 0),
-      storage_seen_(sample.storages.size(), 0),
+      storage_seen_(representatives.storages.size(), 0),
       came_by_(graph.nodes(), kNone),
       path_(graph.nodes(), 0),
       way_(graph.nodes(), 0),
@@ -46,8 +47,8 @@ OwnerWalk::OwnerWalk(const LogicalGraph& graph, const Sample& sample)
         const auto text = graph.raw->text(static_cast<model::StringId>(i));
         label_hash_.push_back(base::StableHash().add(text).value());
     }
-    for (const model::DeviceOwner& owner : sample.owners) {
-        const model::Storage& storage = sample.storages[index_of(owner.storage)];
+    for (const model::DeviceOwner& owner : representatives.owners) {
+        const model::Storage& storage = representatives.storages[index_of(owner.storage)];
         looks_.push_back(base::StableHash()
                              .add(owner.type)
                              .add(owner.shape)
@@ -60,7 +61,7 @@ OwnerWalk::OwnerWalk(const LogicalGraph& graph, const Sample& sample)
 }
 
 std::uint32_t OwnerWalk::node_of(const ReachedOwner& reached) const {
-    return graph_.logical_of[index_of(sample_.owners[reached.owner].node)];
+    return graph_.collapsed_of[index_of(representatives_.owners[reached.owner].node)];
 }
 
 void OwnerWalk::visit(std::uint32_t node, std::uint32_t by, std::uint64_t path, std::uint64_t way) {
@@ -75,10 +76,10 @@ void OwnerWalk::visit(std::uint32_t node, std::uint32_t by, std::uint64_t path, 
 void OwnerWalk::collect(std::uint32_t node) {
     for (const std::uint32_t owner : owners_of_.of(node)) {
         reached_.push_back({owner, combine(path_[node], looks_[owner]), way_[node]});
-        const std::size_t storage = index_of(sample_.owners[owner].storage);
+        const std::size_t storage = index_of(representatives_.owners[owner].storage);
         if (storage_seen_[storage] != walks_) {
             storage_seen_[storage] = walks_;
-            const model::Storage& block = sample_.storages[storage];
+            const model::Storage& block = representatives_.storages[storage];
             bytes_ += block.released ? block.bytes : 0;
         }
     }
@@ -98,7 +99,7 @@ void OwnerWalk::follow(std::uint32_t node, bool structural) {
         std::min<std::uint64_t>(work_left_, 1 + graph_.first[node + 1] - graph_.first[node]);
 }
 
-bool OwnerWalk::walk(std::span<const std::uint32_t> loop) {
+bool OwnerWalk::walk(std::span<const std::uint32_t> cycle) {
     ++walks_;
     queue_.clear();
     reached_.clear();
@@ -106,7 +107,7 @@ bool OwnerWalk::walk(std::span<const std::uint32_t> loop) {
     if (work_left_ == 0) {
         return false;
     }
-    for (const std::uint32_t edge : loop) {
+    for (const std::uint32_t edge : cycle) {
         const std::uint32_t node = graph_.edges[edge].holder;
         const std::uint64_t start = label_hash_[index_of(graph_.node(node).name)];
         visit(node, kNone, start, start);
@@ -122,7 +123,8 @@ bool OwnerWalk::walk(std::span<const std::uint32_t> loop) {
         }
     }
     const auto bytes_of = [this](const ReachedOwner& reached) {
-        return sample_.storages[index_of(sample_.owners[reached.owner].storage)].bytes;
+        return representatives_.storages[index_of(representatives_.owners[reached.owner].storage)]
+            .bytes;
     };
     std::stable_sort(
         reached_.begin(), reached_.end(), [&](const ReachedOwner& a, const ReachedOwner& b) {

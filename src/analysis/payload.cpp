@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "analysis/evidence_weights.h"
 #include "analysis/names.h"
-#include "analysis/pattern_table.h"
 #include "analysis/roles.h"
 
 namespace cyclewatch::analysis {
@@ -24,12 +24,12 @@ struct Payload {
     std::uint64_t bytes = 0;
 };
 
-// The references that each free something, from the nodes of one loop on.
+// The references that each free something, from the nodes of one cycle on.
 class Search {
   public:
-    Search(const LogicalGraph& graph, const HeldBytes& held) : graph_(graph), held_(held) {}
+    Search(const CollapsedGraph& graph, const RetainedSize& held) : graph_(graph), held_(held) {}
 
-    // What hangs on `node`, heaviest first.
+    // What hangs on `node`, largest first.
     std::vector<Payload> hanging_on(std::uint32_t node) {
         return references_of(node, kFarthestDescent);
     }
@@ -68,15 +68,17 @@ class Search {
         }
     }
 
-    const LogicalGraph& graph_;
-    const HeldBytes& held_;
+    const CollapsedGraph& graph_;
+    const RetainedSize& held_;
     std::unordered_set<std::uint32_t> seen_;  // nodes that were descended into
 };
 
 // The references to the owners of the memory that a component keeps, or leads to if it keeps none.
 class LastReferences {
   public:
-    LastReferences(const LogicalGraph& graph, const HeldBytes& held, const Component& component)
+    LastReferences(const CollapsedGraph& graph,
+                   const RetainedSize& held,
+                   const Component& component)
         : graph_(graph),
           held_(held),
           own_(held.component_of(component.nodes.front())),
@@ -125,7 +127,7 @@ class LastReferences {
         std::unordered_set<std::uint32_t> seen(reached_.begin(), reached_.end());
         for (std::size_t i = 0; i < reached_.size(); ++i) {
             const std::uint32_t node = reached_[i];
-            if (enters_another_loop(node)) {
+            if (enters_another_cycle(node)) {
                 continue;
             }
             const std::uint64_t work = 1 + graph_.first[node + 1] - graph_.first[node];
@@ -160,21 +162,21 @@ class LastReferences {
         return edges;
     }
 
-    // True if a program's own reference leads into another loop here: what that one leads to is for
-    // its own finding.
-    [[nodiscard]] bool enters_another_loop(std::uint32_t node) const {
+    // True if a program's own reference leads into another cycle here: what that one leads to is
+    // for its own finding.
+    [[nodiscard]] bool enters_another_cycle(std::uint32_t node) const {
         const auto enters = [&](std::uint32_t e) {
             const std::uint32_t from = held_.component_of(graph_.edges[e].holder);
             return from != held_.component_of(node) && !graph_.edges[e].structural;
         };
         const auto references = references_to_.find(node);
-        return held_.has_loop(node) && held_.component_of(node) != own_ &&
+        return held_.has_cycle(node) && held_.component_of(node) != own_ &&
                references != references_to_.end() &&
                std::ranges::any_of(references->second, enters);
     }
 
     [[nodiscard]] bool owns_wanted(std::uint32_t node) const {
-        if (enters_another_loop(node)) {
+        if (enters_another_cycle(node)) {
             return !is_kept_alone();
         }
         return std::ranges::any_of(held_.owned_by(node), [this](const Owned& owned) {
@@ -205,14 +207,14 @@ class LastReferences {
         return references;
     }
 
-    const LogicalGraph& graph_;
-    const HeldBytes& held_;
+    const CollapsedGraph& graph_;
+    const RetainedSize& held_;
     std::uint32_t own_;  // component
     std::vector<std::uint32_t> reached_;
     std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> references_to_;  // by node
 };
 
-Candidate to_candidate(const LogicalGraph& graph,
+Candidate to_candidate(const CollapsedGraph& graph,
                        std::vector<std::uint32_t> edges,
                        double share,
                        bool of_class) {
@@ -226,8 +228,8 @@ Candidate to_candidate(const LogicalGraph& graph,
     return candidate;
 }
 
-// `held`: bytes that the component keeps. `of_class`: a class is on the loop.
-std::vector<Candidate> to_candidates(const LogicalGraph& graph,
+// `held`: bytes that the component keeps. `of_class`: a class is on the cycle.
+std::vector<Candidate> to_candidates(const CollapsedGraph& graph,
                                      std::vector<Payload> payloads,
                                      std::uint64_t held,
                                      bool of_class) {
@@ -241,7 +243,7 @@ std::vector<Candidate> to_candidates(const LogicalGraph& graph,
 
 }  // namespace
 
-bool leads_to_code(const LogicalGraph& graph, std::uint32_t edge) {
+bool leads_to_code(const CollapsedGraph& graph, std::uint32_t edge) {
     const std::uint32_t target = graph.targets[edge];
     switch (graph.node(target).kind) {
         case model::NodeKind::type:
@@ -266,39 +268,39 @@ bool leads_to_code(const LogicalGraph& graph, std::uint32_t edge) {
     }
 }
 
-Payloads find_payloads(const LogicalGraph& graph,
+Payloads find_payloads(const CollapsedGraph& graph,
                        const Component& component,
-                       const Loop& loop,
-                       const HeldBytes& held) {
+                       const Cycle& cycle,
+                       const RetainedSize& held) {
     Payloads payloads;
-    payloads.of_class = std::ranges::any_of(loop, [&](std::uint32_t e) {
+    payloads.of_class = std::ranges::any_of(cycle, [&](std::uint32_t e) {
         return graph.is(component.nodes[component.holder[e]], model::NodeKind::type);
     });
     Search search(graph, held);
-    std::vector<Payload> heaviest;  // of each node of the loop
-    for (const std::uint32_t e : loop) {
+    std::vector<Payload> largest;  // of each node of the cycle
+    for (const std::uint32_t e : cycle) {
         std::vector<Payload> hanging = search.hanging_on(component.nodes[component.holder[e]]);
         if (!hanging.empty()) {
-            heaviest.push_back(hanging.front());
+            largest.push_back(hanging.front());
         }
     }
-    const std::uint32_t of_loop = component.nodes[component.holder[loop.front()]];
-    for (SharedVariable& variable : held.variables_of(of_loop)) {
-        heaviest.push_back({std::move(variable.edges), variable.bytes});
+    const std::uint32_t of_cycle = component.nodes[component.holder[cycle.front()]];
+    for (SharedVariable& variable : held.variables_of(of_cycle)) {
+        largest.push_back({std::move(variable.edges), variable.bytes});
     }
-    const std::uint64_t total = held.held_with(of_loop);
-    std::erase_if(heaviest, [total](const Payload& p) { return p.bytes < total - total / 2; });
-    std::ranges::stable_sort(heaviest, {}, [&](const Payload& p) {
+    const std::uint64_t total = held.held_with(of_cycle);
+    std::erase_if(largest, [total](const Payload& p) { return p.bytes < total - total / 2; });
+    std::ranges::stable_sort(largest, {}, [&](const Payload& p) {
         return std::pair(~p.bytes, leads_to_code(graph, p.edges.front()));
     });
-    heaviest.resize(std::min(heaviest.size(), kMostPayloads));
-    payloads.single = to_candidates(graph, std::move(heaviest), total, payloads.of_class);
+    largest.resize(std::min(largest.size(), kMostPayloads));
+    payloads.single = to_candidates(graph, std::move(largest), total, payloads.of_class);
     return payloads;
 }
 
-std::vector<Candidate> find_last_references(const LogicalGraph& graph,
+std::vector<Candidate> find_last_references(const CollapsedGraph& graph,
                                             const Component& component,
-                                            const HeldBytes& held,
+                                            const RetainedSize& held,
                                             bool of_class,
                                             std::uint64_t& work_left) {
     LastReferences search(graph, held, component);

@@ -15,18 +15,21 @@ constexpr std::size_t kMostLabels = 3;  // of parallel references, on one arrow
 
 class Drawing {
   public:
-    Drawing(const LogicalGraph& graph,
-            const Sample& sample,
+    Drawing(const CollapsedGraph& graph,
+            const Representatives& representatives,
             std::span<const std::uint32_t> cut,
             const OwnerWalk& walk)
-        : graph_(graph), sample_(sample), walk_(walk), cut_(cut.begin(), cut.end()) {
+        : graph_(graph),
+          representatives_(representatives),
+          walk_(walk),
+          cut_(cut.begin(), cut.end()) {
         for (const ReachedOwner& reached : walk.owners()) {
             owner_of_.emplace(walk.node_of(reached), reached.owner);
         }
     }
 
-    model::Picture run(std::span<const std::uint32_t> loop) {
-        draw_loop(loop);
+    model::Picture run(std::span<const std::uint32_t> cycle) {
+        draw_cycle(cycle);
         draw_ways();
         draw_cut_references();
         count_omitted();
@@ -34,7 +37,7 @@ class Drawing {
     }
 
   private:
-    std::uint32_t add_item(std::uint32_t node, bool on_loop) {
+    std::uint32_t add_item(std::uint32_t node, bool on_cycle) {
         const auto [entry, fresh] =
             item_of_.try_emplace(node, static_cast<std::uint32_t>(picture_.items.size()));
         if (!fresh) {
@@ -43,37 +46,38 @@ class Drawing {
         model::Picture::Item item;
         item.text = short_name(graph_, node);
         item.detail = full_name(graph_, node);
-        item.on_loop = on_loop;
+        item.on_cycle = on_cycle;
         const std::string place = location_of_node(graph_, node);
         item.detail += place.empty() ? "" : " at " + place;
         if (const auto owner = owner_of_.find(node); owner != owner_of_.end()) {
-            const model::DeviceOwner& described = sample_.owners[owner->second];
+            const model::DeviceOwner& described = representatives_.owners[owner->second];
             item.owner = true;
-            item.bytes = sample_.storages[index_of(described.storage)].bytes;
+            item.bytes = representatives_.storages[index_of(described.storage)].bytes;
             item.text += described.shape.empty() ? "" : " " + described.shape;
         }
         picture_.items.push_back(std::move(item));
         return entry->second;
     }
 
-    void add_arrow(std::uint32_t from, std::uint32_t to, std::uint32_t edge, bool on_loop) {
+    void add_arrow(std::uint32_t from, std::uint32_t to, std::uint32_t edge, bool on_cycle) {
         if (!drawn_.insert(edge).second) {
             return;
         }
-        picture_.arrows.push_back({from, to, label_of(graph_, edge), on_loop, cut_.contains(edge)});
+        picture_.arrows.push_back(
+            {from, to, label_of(graph_, edge), on_cycle, cut_.contains(edge)});
     }
 
-    // A loop too long to draw is drawn with a gap: one item stands for the middle.
-    void draw_loop(std::span<const std::uint32_t> loop) {
-        const bool gap = loop.size() > kMostLoopItems;
-        const std::size_t head = gap ? kMostLoopItems / 2 : loop.size();
-        const std::size_t tail = gap ? kMostLoopItems - head - 1 : 0;
+    // A cycle too long to draw is drawn with a gap: one item stands for the middle.
+    void draw_cycle(std::span<const std::uint32_t> cycle) {
+        const bool gap = cycle.size() > kMostCycleItems;
+        const std::size_t head = gap ? kMostCycleItems / 2 : cycle.size();
+        const std::size_t tail = gap ? kMostCycleItems - head - 1 : 0;
         std::vector<std::uint32_t> ring;
-        for (std::size_t i = 0; i < loop.size(); ++i) {
+        for (std::size_t i = 0; i < cycle.size(); ++i) {
             if (i == head) {
-                i = loop.size() - tail;
+                i = cycle.size() - tail;
                 ring.push_back(static_cast<std::uint32_t>(picture_.items.size()));
-                const std::size_t hidden = loop.size() - head - tail;
+                const std::size_t hidden = cycle.size() - head - tail;
                 picture_.items.push_back({"... " + std::to_string(hidden) + " more",
                                           "left out of the picture",
                                           true,
@@ -81,7 +85,7 @@ class Drawing {
                                           0});
                 hidden_ = hidden;
             }
-            ring.push_back(add_item(graph_.edges[loop[i]].holder, true));
+            ring.push_back(add_item(graph_.edges[cycle[i]].holder, true));
         }
         for (std::size_t i = 0; i < ring.size(); ++i) {
             const std::uint32_t to = ring[i + 1 == ring.size() ? 0 : i + 1];
@@ -89,8 +93,8 @@ class Drawing {
                 picture_.arrows.push_back({ring[i], to, "", true, false});
                 continue;
             }
-            const std::size_t step = i < head ? i : loop.size() - (ring.size() - i);
-            add_arrow(ring[i], to, loop[step], true);
+            const std::size_t step = i < head ? i : cycle.size() - (ring.size() - i);
+            add_arrow(ring[i], to, cycle[step], true);
         }
     }
 
@@ -117,15 +121,15 @@ class Drawing {
             return;
         }
         for (const std::uint32_t edge : way) {
-            // The first holder is on the loop, but perhaps in its gap.
+            // The first holder is on the cycle, but perhaps in its gap.
             const auto from = item_of_.find(graph_.edges[edge].holder);
             const bool known = from != item_of_.end();
-            const std::uint32_t start = known ? from->second : kMostLoopItems / 2;
+            const std::uint32_t start = known ? from->second : kMostCycleItems / 2;
             add_arrow(start, add_item(graph_.targets[edge], false), edge, false);
         }
     }
 
-    // References to cut that are not on the loop drawn, where both ends are in the picture or
+    // References to cut that are not on the cycle drawn, where both ends are in the picture or
     // there is room for them.
     void draw_cut_references() {
         std::size_t added = 0;
@@ -150,32 +154,32 @@ class Drawing {
         return edges;
     }
 
-    // Everything that the loop leads to, whether it looks like something drawn or not. Of a walk
+    // Everything that the cycle leads to, whether it looks like something drawn or not. Of a walk
     // that was left out only the gap is known.
     void count_omitted() {
         const std::size_t reached = std::max(walk_.nodes(), item_of_.size() + hidden_);
         picture_.omitted_items = reached - item_of_.size();
     }
 
-    const LogicalGraph& graph_;
-    const Sample& sample_;
+    const CollapsedGraph& graph_;
+    const Representatives& representatives_;
     const OwnerWalk& walk_;
     std::unordered_set<std::uint32_t> cut_;
     std::unordered_map<std::uint32_t, std::uint32_t> owner_of_;  // node -> an owner there
     std::unordered_map<std::uint32_t, std::uint32_t> item_of_;   // node -> item
     std::unordered_set<std::uint32_t> drawn_;                    // references
-    std::size_t hidden_ = 0;                                     // objects in the loop's gap
+    std::size_t hidden_ = 0;                                     // objects in the cycle's gap
     model::Picture picture_;
 };
 
 }  // namespace
 
-model::Picture make_picture(const LogicalGraph& graph,
-                            const Sample& sample,
-                            std::span<const std::uint32_t> loop,
+model::Picture make_picture(const CollapsedGraph& graph,
+                            const Representatives& representatives,
+                            std::span<const std::uint32_t> cycle,
                             std::span<const std::uint32_t> cut,
                             const OwnerWalk& walk) {
-    return Drawing(graph, sample, cut, walk).run(loop);
+    return Drawing(graph, representatives, cut, walk).run(cycle);
 }
 
 }  // namespace cyclewatch::analysis

@@ -8,15 +8,15 @@
 #include <string_view>
 
 #include "analysis/adjacency.h"
+#include "analysis/collapsed_graph.h"
 #include "analysis/component.h"
-#include "analysis/logical_graph.h"
 
 namespace cyclewatch::analysis {
 
 [[nodiscard]] bool is_attribute(model::EdgeKind kind);
 
 // True for an item that no reader would name by itself: `[3]`, an element of a set.
-[[nodiscard]] bool is_anonymous_item(const LogicalGraph& graph, std::uint32_t edge);
+[[nodiscard]] bool is_anonymous_item(const CollapsedGraph& graph, std::uint32_t edge);
 
 // References are positions in the component. What is passed to the constructor must outlive this.
 class Roles {
@@ -24,7 +24,7 @@ class Roles {
     static constexpr int kDeepestContainer = 3;  // a list of tuples in a dict
 
     // `holders`: per node of the component, the references to it.
-    Roles(const LogicalGraph& graph, const Component& component, const Rows<>& holders)
+    Roles(const CollapsedGraph& graph, const Component& component, const Rows<>& holders)
         : graph_(graph), component_(component), holders_(holders) {}
 
     // `_parent`, `_Child__parent` (as Python mangles `__parent`) and `parent` are one name.
@@ -40,11 +40,11 @@ class Roles {
     [[nodiscard]] std::string role(std::uint32_t e) const;
 
   private:
-    [[nodiscard]] const LogicalEdge& logical(std::uint32_t e) const {
+    [[nodiscard]] const CollapsedEdge& collapsed(std::uint32_t e) const {
         return graph_.edges[component_.edges[e]];
     }
 
-    const LogicalGraph& graph_;
+    const CollapsedGraph& graph_;
     const Component& component_;
     const Rows<>& holders_;
 };

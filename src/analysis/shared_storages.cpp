@@ -17,11 +17,14 @@ class SharedStorages {
   public:
     SharedStorages(std::span<FindingBuilder> builders,
                    std::span<const std::uint32_t> builder_of,
-                   const HeldBytes& held,
-                   const Sample& sample)
-        : builders_(builders), builder_of_(builder_of), held_(held), sample_(sample) {}
+                   const RetainedSize& held,
+                   const Representatives& representatives)
+        : builders_(builders),
+          builder_of_(builder_of),
+          held_(held),
+          representatives_(representatives) {}
 
-    void settle() {
+    void assign() {
         list_sharers();
         settle_unshared();
         group();
@@ -106,12 +109,12 @@ class SharedStorages {
         std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
             return model::ranks_before(builders_[a].so_far(), builders_[b].so_far());
         });
-        std::vector<bool> attributed(sample_.storages.size(), false);
+        std::vector<bool> attributed(representatives_.storages.size(), false);
         for (const std::uint32_t b : order) {
             std::uint64_t known = 0;
             std::uint64_t mine = 0;
             for (const auto& [storage, copies] : builders_[b].shared()) {
-                const std::uint64_t bytes = sample_.storages[storage].bytes * copies;
+                const std::uint64_t bytes = representatives_.storages[storage].bytes * copies;
                 known += bytes;
                 if (!attributed[storage] && holder_of(storage) == kNone) {
                     attributed[storage] = true;
@@ -124,8 +127,8 @@ class SharedStorages {
 
     std::span<FindingBuilder> builders_;
     std::span<const std::uint32_t> builder_of_;
-    const HeldBytes& held_;
-    const Sample& sample_;
+    const RetainedSize& held_;
+    const Representatives& representatives_;
     // Per shared storage: the findings that lead to it and do not hold it, ascending.
     std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> sharers_;
     std::map<std::vector<std::uint32_t>, std::uint64_t> sets_;  // -> storages
@@ -135,9 +138,9 @@ class SharedStorages {
 
 void settle_shared_storages(std::span<FindingBuilder> builders,
                             std::span<const std::uint32_t> builder_of,
-                            const HeldBytes& held,
-                            const Sample& sample) {
-    SharedStorages(builders, builder_of, held, sample).settle();
+                            const RetainedSize& held,
+                            const Representatives& representatives) {
+    SharedStorages(builders, builder_of, held, representatives).assign();
 }
 
 }  // namespace cyclewatch::analysis

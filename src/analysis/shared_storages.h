@@ -7,8 +7,8 @@
 #include <span>
 
 #include "analysis/finding_builder.h"
-#include "analysis/held_bytes.h"
-#include "analysis/sample.h"
+#include "analysis/representatives.h"
+#include "analysis/retained_size.h"
 
 namespace cyclewatch::analysis {
 
@@ -21,7 +21,7 @@ namespace cyclewatch::analysis {
 // Call once, after all occurrences were counted.
 void settle_shared_storages(std::span<FindingBuilder> builders,
                             std::span<const std::uint32_t> builder_of,
-                            const HeldBytes& held,
-                            const Sample& sample);
+                            const RetainedSize& held,
+                            const Representatives& representatives);
 
 }  // namespace cyclewatch::analysis

@@ -35,7 +35,7 @@ namespace {
 
 // A class that is garbage itself was made by code that runs again and again, and may be numbered:
 // type(f"Model_{n}").
-std::string holder_name(const LogicalGraph& graph, std::uint32_t node) {
+std::string holder_name(const CollapsedGraph& graph, std::uint32_t node) {
     bool numbered = graph.is(node, model::NodeKind::type);
     for (std::uint32_t e = graph.first[node]; e < graph.first[node + 1]; ++e) {
         numbered = numbered || (graph.label_name(e) == "__class__" &&
@@ -47,10 +47,10 @@ std::string holder_name(const LogicalGraph& graph, std::uint32_t node) {
 
 }  // namespace
 
-std::string signature_of(const LogicalGraph& graph, std::span<const std::uint32_t> loop) {
+std::string signature_of(const CollapsedGraph& graph, std::span<const std::uint32_t> cycle) {
     std::vector<std::string> ring;
-    ring.reserve(loop.size());
-    for (const std::uint32_t edge : loop) {
+    ring.reserve(cycle.size());
+    for (const std::uint32_t edge : cycle) {
         ring.push_back(holder_name(graph, graph.edges[edge].holder) + "\n" +
                        generic_label_of(graph, edge));
     }

@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "analysis/logical_graph.h"
+#include "analysis/collapsed_graph.h"
 
 namespace cyclewatch::analysis {
 
-// "cw1-" and 16 hexadecimal digits. Equal for equal loops wherever they were met first, on every
+// "cw1-" and 16 hexadecimal digits. Equal for equal cycles wherever they were met first, on every
 // run, rank and machine: no addresses, sizes, lines or indices go into it.
-[[nodiscard]] std::string signature_of(const LogicalGraph& graph,
-                                       std::span<const std::uint32_t> loop);
+[[nodiscard]] std::string signature_of(const CollapsedGraph& graph,
+                                       std::span<const std::uint32_t> cycle);
 
 // Start of the least rotation: K. Booth, "Lexicographically Least Circular Substrings", 1980.
 [[nodiscard]] std::size_t least_rotation(const std::vector<std::string>& ring);

@@ -14,7 +14,7 @@ namespace cyclewatch::analysis {
 struct StrongComponents {
     std::vector<std::uint32_t> of;    // per node: its component
     std::vector<std::uint32_t> size;  // per component
-    std::vector<bool> cyclic;         // per component: holds a loop, a self-reference included
+    std::vector<bool> cyclic;         // per component: holds a cycle, a self-reference included
 
     [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(size.size()); }
 };

@@ -22,7 +22,7 @@ using ReportClass = pybind11::class_<model::Report, std::shared_ptr<model::Repor
 // The patterns, and the configuration.
 void bind_catalog(pybind11::module_& module);
 
-// A finding and what it is made of: references, owners, sightings.
+// A finding and what it is made of: references, owners, occurrences by process.
 void bind_finding(pybind11::module_& module);
 
 // The report and what it is made of: read-only views that keep their report alive. Nothing may

@@ -8,7 +8,7 @@
 #include "bindings/bind.h"
 #include "bindings/values.h"
 #include "catalog/rules.h"
-#include "watch/hub.h"
+#include "watch/dispatcher.h"
 
 namespace cyclewatch::bindings {
 namespace {
@@ -22,17 +22,17 @@ py::object library_of(const Pattern& pattern) {
 }
 
 catalog::Rules& rules() {
-    return watch::Hub::instance().rules();
+    return watch::Dispatcher::instance().rules();
 }
 
 }  // namespace
 
 void bind_catalog(py::module_& module) {
-    py::class_<Pattern> added(module, "Pattern", "One kind of loop, and what is said about it.");
+    py::class_<Pattern> added(module, "Pattern", "One kind of cycle, and what is said about it.");
     of_package(added)
         .def_readonly("id", &Pattern::id, "What Finding.pattern says.")
         .def_readonly("title", &Pattern::title, "A few words.")
-        .def_readonly("shape", &Pattern::shape, "What such a loop looks like, in words.")
+        .def_readonly("shape", &Pattern::shape, "What such a cycle looks like, in words.")
         .def_property_readonly(
             "explanation",
             [](const Pattern& self) { return self.words.explanation; },
@@ -46,7 +46,7 @@ void bind_catalog(py::module_& module) {
         .def_readonly("after", &Pattern::after, "The same, mended.")
         .def_readonly("links", &Pattern::links, "Public cases of this kind.")
         .def_property_readonly(
-            "tags", &Pattern::tags, "'benign' for loops by design, 'library' for known leaks.")
+            "tags", &Pattern::tags, "'benign' for cycles by design, 'library' for known leaks.")
         .def_property_readonly(
             "library", &library_of, "The package and its versions, such as 'torch >=2.1'; or None.")
         .def("__repr__", [](const Pattern& self) { return "<Pattern " + self.id + ">"; });
@@ -59,7 +59,7 @@ void bind_catalog(py::module_& module) {
         "configure",
         [](const std::string& json) {
             std::vector<std::string> problems = rules().configure(json);
-            watch::Hub::instance().judge_again();
+            watch::Dispatcher::instance().reclassify();
             return problems;
         },
         Locked(),
@@ -72,7 +72,7 @@ void bind_catalog(py::module_& module) {
             if (!problem.empty()) {
                 throw py::value_error(problem);
             }
-            watch::Hub::instance().judge_again();
+            watch::Dispatcher::instance().reclassify();
         },
         Locked());
 }

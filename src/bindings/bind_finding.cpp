@@ -57,7 +57,7 @@ void bind_reference(py::module_& module) {
     using model::Reference;
     ReferenceClass added(module,
                          "Reference",
-                         "One reference of a loop, from a holder to a target, as a person thinks "
+                         "One reference of a cycle, from a holder to a target, as a person thinks "
                          "of it: an instance and its dict are one.");
     of_package(added)
         .def_readonly(
@@ -76,9 +76,10 @@ void bind_reference(py::module_& module) {
         .def_readonly("raw_path",
                       &Reference::raw_path,
                       "The interpreter's own references that this one stands for, in order.")
-        .def_readonly("payload",
-                      &Reference::payload,
-                      "True if it is off the loop: cutting it keeps the loop and drops the memory.")
+        .def_readonly(
+            "payload",
+            &Reference::payload,
+            "True if it is off the cycle: cutting it keeps the cycle and drops the memory.")
         .def("__repr__", [](const Reference& self) {
             return "<Reference " + self.holder + " " + self.label + " -> " + self.target + ">";
         });
@@ -88,7 +89,7 @@ void bind_owner(py::module_& module) {
     using model::OwnerSummary;
     OwnerClass added(module,
                      "Owner",
-                     "An object that owned device memory and died with the loop; equal ones are "
+                     "An object that owned device memory and died with the cycle; equal ones are "
                      "counted together.");
     of_package(added)
         .def_readonly("type", &OwnerSummary::type, "Its type, such as 'torch.Tensor'.")
@@ -103,7 +104,7 @@ void bind_owner(py::module_& module) {
             "dtype",
             [](const OwnerSummary& self) { return text_or_none(self.dtype); },
             "'float32' ...; None if it has none.")
-        .def_readonly("path", &OwnerSummary::path, "How the loop reaches it: 'Node.data'.")
+        .def_readonly("path", &OwnerSummary::path, "How the cycle reaches it: 'Node.data'.")
         .def_readonly("count", &OwnerSummary::count, "How many owners were equal to this one.")
         .def_property_readonly(
             "allocated_at",
@@ -116,24 +117,28 @@ void bind_owner(py::module_& module) {
         });
 }
 
-void bind_sighting(py::module_& module) {
-    using model::Sighting;
-    py::class_<Sighting, std::shared_ptr<Sighting>> added(
-        module, "Sighting", "What one process saw of a finding.");
+void bind_process_occurrences(py::module_& module) {
+    using model::ProcessOccurrences;
+    py::class_<ProcessOccurrences, std::shared_ptr<ProcessOccurrences>> added(
+        module, "ProcessOccurrences", "What one process saw of a finding.");
     of_package(added)
-        .def_readonly("process", &Sighting::process, "Which of the report's `processes`, from 0.")
-        .def_readonly("occurrences", &Sighting::occurrences, "Loops it saw.")
-        .def_readonly("held_bytes", &Sighting::held_bytes, "Device bytes that only these kept.")
         .def_readonly(
-            "first_seen", &Sighting::first_seen, "Seconds since that process's watch began.")
+            "process", &ProcessOccurrences::process, "Which of the report's `processes`, from 0.")
+        .def_readonly("occurrences", &ProcessOccurrences::occurrences, "Cycles it saw.")
+        .def_readonly("retained_bytes",
+                      &ProcessOccurrences::retained_bytes,
+                      "Device bytes that only these kept.")
+        .def_readonly("first_seen",
+                      &ProcessOccurrences::first_seen,
+                      "Seconds since that process's watch began.")
         .def_property_readonly(
             "first_step",
-            [](const Sighting& self) { return step_or_none(self.first_step); },
+            [](const ProcessOccurrences& self) { return step_or_none(self.first_step); },
             "The program's own step then, as it told Watch.step(); None if it told none.")
-        .def("__repr__", [](const Sighting& self) {
-            return "<Sighting in process " + std::to_string(self.process) + ": " +
+        .def("__repr__", [](const ProcessOccurrences& self) {
+            return "<ProcessOccurrences in process " + std::to_string(self.process) + ": " +
                    std::to_string(self.occurrences) + " times, " +
-                   base::format_bytes(self.held_bytes) + ">";
+                   base::format_bytes(self.retained_bytes) + ">";
         });
 }
 
@@ -164,13 +169,13 @@ void bind_finding_opinions(FindingClass& added) {
                       &Finding::advice,
                       "What to write instead, in a sentence or two; empty if nothing is known.")
         .def_property_readonly(
-            "standing",
-            [](const Finding& self) { return model::word_of(self.standing); },
+            "status",
+            [](const Finding& self) { return model::word_of(self.status); },
             "'new', 'known' (in the baseline), 'library' (a known leak of a library), 'benign' "
             "or 'ignored' (you said so). Only a new one warns, and fails what is to fail.")
-        .def_readonly("standing_reason",
-                      &Finding::standing_reason,
-                      "Why it has that standing, in words; empty for a new one.")
+        .def_readonly("status_reason",
+                      &Finding::status_reason,
+                      "Why it has that status, in words; empty for a new one.")
         .def_property_readonly(
             "verdict",
             [](const Finding& self) { return model::word_of(self.verdict); },
@@ -190,24 +195,25 @@ void bind_finding_times(FindingClass& added) {
                       "Seconds: the longest the memory can have waited for a collection.")
         .def_readonly("first_collection",
                       &Finding::first_collection,
-                      "Number of the collection that first condemned it.")
-        .def_readonly(
-            "collections", &Finding::collections, "Collections that condemned at least one.");
+                      "Number of the collection that first found it unreachable.")
+        .def_readonly("collections",
+                      &Finding::collections,
+                      "Collections that found at least one unreachable.");
 }
 
 void bind_finding_lists(FindingClass& added) {
     using Self = std::shared_ptr<model::Finding>;
     added
         .def_property_readonly(
-            "loop",
-            [](const Self& self) { return views(self, self->loop); },
-            "The references of the loop in order; the last one leads back to the first holder.")
+            "cycle",
+            [](const Self& self) { return views(self, self->cycle); },
+            "The references of the cycle in order; the last one leads back to the first holder.")
         .def_property_readonly(
             "cut", &first_cut, "The reference to cut; the first of `cuts`, None if there is none.")
         .def_property_readonly(
             "cuts",
             [](const Self& self) { return py::tuple(views(self, self->cut)); },
-            "The smallest set of references whose removal ends the loop; mostly one.")
+            "The smallest set of references whose removal ends the cycle; mostly one.")
         .def_property_readonly(
             "alternatives",
             [](const Self& self) { return views(self, self->alternatives); },
@@ -215,7 +221,7 @@ void bind_finding_lists(FindingClass& added) {
         .def_property_readonly(
             "owners",
             [](const Self& self) { return views(self, self->owners); },
-            "What held the memory, heaviest first.")
+            "What held the memory, largest first.")
         .def_property_readonly(
             "signatures",
             [](const Self& self) { return model::signatures_of(*self); },
@@ -226,8 +232,8 @@ void bind_finding_lists(FindingClass& added) {
             "Cycles of several signatures that one change in the code ends, largest first, the "
             "one that is shown included; empty if all have the same signature.")
         .def_property_readonly(
-            "sightings",
-            [](const Self& self) { return views(self, self->sightings); },
+            "by_process",
+            [](const Self& self) { return views(self, self->by_process); },
             "What each process saw of it, in the order of the report's `processes`.");
 }
 
@@ -236,55 +242,56 @@ void bind_finding_lists(FindingClass& added) {
 void bind_finding(py::module_& module) {
     bind_reference(module);
     bind_owner(module);
-    bind_sighting(module);
+    bind_process_occurrences(module);
     bind_variant(module);
 
     using model::Finding;
     FindingClass added(module,
                        "Finding",
-                       "One reference loop that kept device memory alive. Equal loops are one "
+                       "One reference cycle that kept device memory alive. Equal cycles are one "
                        "finding with a count.");
     of_package(added)
         .def_readonly("signature",
                       &Finding::signature,
                       "The same on every run, rank and machine: 'cw1-' and 16 digits.")
-        .def_readonly("pattern", &Finding::pattern, "What kind of loop it is, or 'unknown'.")
-        .def_readonly("title", &Finding::title, "The loop in short: 'Engine.hook -> Engine'.")
+        .def_readonly("pattern", &Finding::pattern, "What kind of cycle it is, or 'unknown'.")
+        .def_readonly("title", &Finding::title, "The cycle in short: 'Engine.hook -> Engine'.")
         .def_property_readonly("headline",
                                &render::headline,
-                               "One sentence: how many loops keep how much alive, all occurrences "
+                               "One sentence: how many cycles keep how much alive, all occurrences "
                                "together, and what to cut.")
         .def_readonly(
             "remedy", &Finding::remedy, "What to cut, in a few words: the sentence's end.")
-        .def_readonly("held_bytes",
-                      &Finding::held_bytes,
-                      "Device bytes that only this loop kept, each storage once, over all "
+        .def_readonly("retained_bytes",
+                      &Finding::retained_bytes,
+                      "Device bytes that only this cycle kept, each storage once, over all "
                       "occurrences.")
         .def_readonly(
-            "shared_bytes", &Finding::shared_bytes, "Device bytes that other loops kept as well.")
+            "shared_bytes", &Finding::shared_bytes, "Device bytes that other cycles kept as well.")
         .def_readonly("shared_with",
                       &Finding::shared_with,
                       "How many other findings share `shared_bytes`: freed once all are fixed.")
         .def_readonly("attributed_bytes",
                       &Finding::attributed_bytes,
-                      "held_bytes, and the part of shared_bytes that no other finding is "
+                      "retained_bytes, and the part of shared_bytes that no other finding is "
                       "attributed: summed over findings, each storage counts once.")
         .def_readonly(
-            "largest_bytes", &Finding::largest_bytes, "held_bytes of the heaviest occurrence.")
+            "largest_bytes", &Finding::largest_bytes, "retained_bytes of the largest occurrence.")
         .def_readonly("byte_seconds",
                       &Finding::byte_seconds,
-                      "held_bytes times the seconds they waited at most, over all occurrences.")
-        .def_readonly("occurrences", &Finding::occurrences, "Loops with this signature.")
+                      "retained_bytes times the seconds they waited at most, over all occurrences.")
+        .def_readonly("occurrences", &Finding::occurrences, "Cycles with this signature.")
         .def_readonly(
             "tie",
             &Finding::tie,
             "True if the first alternative is as good as the reference to cut, or only names "
             "tell the two apart.")
-        .def_readonly("freed_share",
-                      &Finding::freed_share,
-                      "What `cuts` frees of held_bytes: 1 is all; 0 means that it is not known, or "
-                      "nothing by itself, as where another loop leads to this one. Of the heaviest "
-                      "occurrence.")
+        .def_readonly(
+            "freed_share",
+            &Finding::freed_share,
+            "What `cuts` frees of retained_bytes: 1 is all; 0 means that it is not known, or "
+            "nothing by itself, as where another cycle leads to this one. Of the largest "
+            "occurrence.")
         .def_readonly("omitted_cuts",
                       &Finding::omitted_cuts,
                       "Kinds of references that must go as well and are not in `cuts`: many lead "

@@ -138,8 +138,8 @@ void bind_render(py::module_& module, ReportClass& report_class) {
         py::arg("width") = render::kUsualWidth,
         "The cards of all findings, for a terminal of `width` columns.");
     add("to_json", Format::json, "The machine format; docs/formats/report_json.md describes it.");
-    add("to_dot", Format::dot, "The loops in Graphviz's language.");
-    add("to_svg", Format::svg, "The loops as a picture.");
+    add("to_dot", Format::dot, "The cycles in Graphviz's language.");
+    add("to_svg", Format::svg, "The cycles as a picture.");
     add("to_html", Format::html, "One self-contained page.");
     report_class.def("save",
                      &save,

@@ -20,7 +20,7 @@
 namespace cyclewatch::bindings {
 namespace {
 
-using model::Standing;
+using model::Status;
 using model::Verdict;
 
 using CollectionClass =
@@ -33,9 +33,10 @@ void bind_device_memory(py::module_& module) {
         module, "DeviceMemory", "Memory in use on one device before and after a collection.");
     of_package(added)
         .def_readonly("device", &DeviceMemory::device, "'cuda:0', 'cpu' ...")
-        .def_readonly("used_before",
-                      &DeviceMemory::used_before,
-                      "Bytes when the collection had condemned and not yet freed.")
+        .def_readonly(
+            "used_before",
+            &DeviceMemory::used_before,
+            "Bytes when the collection had found what is unreachable and not yet freed it.")
         .def_readonly("used_after", &DeviceMemory::used_after, "Bytes when it was over.")
         .def_property_readonly(
             "total",
@@ -58,23 +59,24 @@ void bind_device_memory(py::module_& module) {
 void bind_finding_part(py::module_& module) {
     using model::FindingPart;
     py::class_<FindingPart, std::shared_ptr<FindingPart>> added(
-        module, "FindingPart", "What one collection condemned of one finding.");
+        module, "FindingPart", "The part of one finding in one collection.");
     of_package(added)
         .def_readonly("signature", &FindingPart::signature, "Of the finding.")
-        .def_readonly("occurrences", &FindingPart::occurrences, "Loops of it that were condemned.")
         .def_readonly(
-            "held_bytes",
-            &FindingPart::held_bytes,
+            "occurrences", &FindingPart::occurrences, "Cycles of it that were unreachable.")
+        .def_readonly(
+            "retained_bytes",
+            &FindingPart::retained_bytes,
             "Device bytes attributed to them: summed over the findings, each storage counts once.")
         .def("__repr__", [](const FindingPart& self) {
             return "<FindingPart of " + quoted(self.signature) + ": " +
-                   base::format_bytes(self.held_bytes) + ">";
+                   base::format_bytes(self.retained_bytes) + ">";
         });
 }
 
 void bind_collection(py::module_& module) {
     using model::CollectionRecord;
-    CollectionClass added(module, "Collection", "One collection that condemned an owner.");
+    CollectionClass added(module, "Collection", "One collection that found an owner unreachable.");
     of_package(added)
         .def_readonly("process",
                       &CollectionRecord::process,
@@ -90,7 +92,8 @@ void bind_collection(py::module_& module) {
         .def_readonly("dead_for_at_most",
                       &CollectionRecord::dead_for_at_most,
                       "Seconds since an earlier collection could have freed the memory.")
-        .def_readonly("condemned", &CollectionRecord::condemned, "Objects it condemned.")
+        .def_readonly(
+            "unreachable", &CollectionRecord::unreachable, "Objects it found unreachable.")
         .def_readonly("owners", &CollectionRecord::owners, "Owners among them.")
         .def_readonly("released_bytes",
                       &CollectionRecord::released_bytes,
@@ -111,12 +114,12 @@ void bind_collection(py::module_& module) {
             [](const std::shared_ptr<CollectionRecord>& self) {
                 return views(self, self->findings);
             },
-            "What it condemned of each finding, heaviest first, at most 16 of them.")
+            "The parts of its findings, largest first, at most 16 of them.")
         .def_readonly(
             "note", &CollectionRecord::note, "Why something was not captured; empty if all was.")
         .def("__repr__", [](const CollectionRecord& self) {
             return "<Collection " + std::to_string(self.number) + ": " +
-                   std::to_string(self.condemned) + " objects, " + std::to_string(self.owners) +
+                   std::to_string(self.unreachable) + " objects, " + std::to_string(self.owners) +
                    " owners, " + base::format_bytes(self.released_bytes) + ">";
         });
 }
@@ -147,7 +150,7 @@ using StatsClass = py::class_<model::Stats, std::shared_ptr<model::Stats>>;
 // Stats answers to attributes and, for tables and logs, to names like a mapping.
 const std::vector<std::string>& stats_names() {
     static const std::vector<std::string> names{"collections",
-                                                "condemned",
+                                                "unreachable",
                                                 "owners",
                                                 "findings",
                                                 "seconds",
@@ -162,7 +165,7 @@ void bind_stats(py::module_& module) {
     StatsClass added(module, "Stats", "What a watch saw and spent, by attribute or by name.");
     of_package(added)
         .def_readonly("collections", &Stats::collections, "Collections seen.")
-        .def_readonly("condemned", &Stats::condemned, "Objects condemned.")
+        .def_readonly("unreachable", &Stats::unreachable, "Objects found unreachable.")
         .def_readonly("owners", &Stats::owners, "Owners that died with garbage.")
         .def_readonly("findings", &Stats::findings, "Distinct findings.")
         .def_readonly("seconds", &Stats::seconds, "Seconds the watch spent in collections.")
@@ -216,9 +219,9 @@ std::shared_ptr<model::Report> merged(const py::object& reports) {
     return std::make_shared<model::Report>(std::move(whole).value());
 }
 
-void give(model::Finding& finding, Standing standing, const std::string& reason) {
-    finding.standing = standing;
-    finding.standing_reason = reason;
+void give(model::Finding& finding, Status status, const std::string& reason) {
+    finding.status = status;
+    finding.status_reason = reason;
 }
 
 void give(model::Finding& finding, Verdict verdict, const std::string& note) {
@@ -272,14 +275,15 @@ void bind_report(py::module_& module) {
         .def_property_readonly(
             "findings",
             [](const Self& self) { return views(self, self->findings); },
-            "Largest first, by held_bytes + shared_bytes.")
-        .def_readonly("held_bytes",
-                      &Report::held_bytes,
+            "Largest first, by retained_bytes + shared_bytes.")
+        .def_readonly("retained_bytes",
+                      &Report::retained_bytes,
                       "Device bytes of all owners that died with garbage, each storage once.")
         .def_property_readonly(
             "collections",
             [](const Self& self) { return views(self, self->collections); },
-            "Collections that condemned an owner, by process, in order. Of a long run, one of "
+            "Collections that found an owner unreachable, by process, in order. Of a long run, one "
+            "of "
             "every so many, from its beginning to its end.")
         .def_readonly("omitted_collections",
                       &Report::omitted_collections,
@@ -301,11 +305,11 @@ void bind_report(py::module_& module) {
             "stats",
             [](const Self& self) { return std::shared_ptr<model::Stats>(self, &self->stats); },
             "Counts and seconds of the watch when the report was made.")
-        .def("with_standings",
-             &with_opinions<Standing>,
-             py::arg("standings"),
-             "The report with these findings' standings: {signature: (standing, reason)}. "
-             "Signatures it does not have are passed over. ValueError for an unknown standing.")
+        .def("with_statuses",
+             &with_opinions<Status>,
+             py::arg("statuses"),
+             "The report with these findings' statuses: {signature: (status, reason)}. "
+             "Signatures it does not have are passed over. ValueError for an unknown status.")
         .def("with_verdicts",
              &with_opinions<Verdict>,
              py::arg("verdicts"),
@@ -317,13 +321,14 @@ void bind_report(py::module_& module) {
                    (processes == 1 ? quoted(self.processes.front().script)
                                    : std::to_string(processes) + " processes") +
                    ": " + std::to_string(self.findings.size()) + " findings, " +
-                   base::format_bytes(self.held_bytes) + ">";
+                   base::format_bytes(self.retained_bytes) + ">";
         });
     added.def_static(
         "merge",
         &merged,
         py::arg("reports"),
-        "One report of several: findings of equal signature become one, with a sighting "
+        "One report of several: findings of equal signature become one, with an entry in "
+        "`by_process` "
         "for each process. A process that is in several of them is counted once, in its "
         "latest state. ValueError if there is no report, or if merged reports overlap so "
         "that this cannot be done.");

@@ -15,18 +15,18 @@
 #include "bindings/bind.h"
 #include "bindings/values.h"
 #include "device/device_selection.h"
-#include "python/dying_threads.h"
+#include "python/forced_unwind.h"
 #include "python/layout_check.h"
 #include "python/state_lock.h"
 #include "render/labels.h"
 #include "render/renderer.h"
 #include "watch/collect_timer.h"
-#include "watch/hub.h"
+#include "watch/dispatcher.h"
 
 namespace cyclewatch::bindings {
 namespace {
 
-using watch::Hub;
+using watch::Dispatcher;
 using watch::Watch;
 
 // What Python holds. Dropping it does not end the watch.
@@ -154,7 +154,7 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
     settings.listeners = listeners(on_finding, on_report, on_log);
     try {
         base::Result<std::shared_ptr<Watch>> started =
-            Hub::instance().start(std::move(settings), render_by_name);
+            Dispatcher::instance().start(std::move(settings), render_by_name);
         if (!started.ok()) {
             throw std::runtime_error(started.error());
         }
@@ -166,15 +166,16 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
 
 void bind_native_watch(py::module_& module) {
     py::class_<NativeWatch>(module, "NativeWatch", "One watch; stays readable after stop().")
-        .def_property_readonly(
-            "active",
-            py::cpp_function(
-                [](const NativeWatch& self) { return Hub::instance().is_active(self.watch); },
-                Locked()))
+        .def_property_readonly("active",
+                               py::cpp_function(
+                                   [](const NativeWatch& self) {
+                                       return Dispatcher::instance().is_active(self.watch);
+                                   },
+                                   Locked()))
         .def(
             "stop",
             [](const NativeWatch& self) {
-                Hub::instance().stop(self.watch);
+                Dispatcher::instance().stop(self.watch);
                 pass_on_interrupt();
             },
             Locked(),
@@ -183,7 +184,7 @@ void bind_native_watch(py::module_& module) {
         .def(
             "report",
             [](const NativeWatch& self) {
-                Hub::instance().settle(self.watch);
+                Dispatcher::instance().refresh(self.watch);
                 pass_on_interrupt();
                 return std::make_shared<model::Report>(self.watch->report());
             },
@@ -192,7 +193,7 @@ void bind_native_watch(py::module_& module) {
         .def(
             "stats",
             [](const NativeWatch& self) {
-                Hub::instance().settle(self.watch);
+                Dispatcher::instance().refresh(self.watch);
                 pass_on_interrupt();
                 return self.watch->stats();
             },
@@ -261,7 +262,7 @@ void bind_watch(py::module_& module) {
         "shutdown",
         [] {
             watch::stop_collecting();
-            Hub::instance().end();
+            Dispatcher::instance().end();
             pass_on_interrupt();
         },
         Locked(),
@@ -269,14 +270,14 @@ void bind_watch(py::module_& module) {
     module.def(
         "register_owner",
         [](const py::type& type, const py::object& reader) {
-            Hub::instance().registry().register_owner(reinterpret_cast<PyTypeObject*>(type.ptr()),
-                                                      reader.ptr());
+            Dispatcher::instance().registry().register_owner(
+                reinterpret_cast<PyTypeObject*>(type.ptr()), reader.ptr());
         },
         Locked());
     module.def(
         "unregister_owner",
         [](const py::type& type) {
-            return Hub::instance().registry().unregister_owner(
+            return Dispatcher::instance().registry().unregister_owner(
                 reinterpret_cast<PyTypeObject*>(type.ptr()));
         },
         Locked());

@@ -2,8 +2,8 @@
 // Where a Python object was allocated, while tracemalloc traces. docs/design/labels.md says which
 // of the recorded calls counts.
 //
-// REQUIRES: GIL held, inside CollectionListener::on_condemned(). RUNS PYTHON: never. While
-// tracemalloc traces it makes tuples that refer to nothing condemned and are gone on return. May
+// REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never. While
+// tracemalloc traces it makes tuples that refer to nothing unreachable and are gone on return. May
 // throw std::bad_alloc.
 #pragma once
 

@@ -81,8 +81,8 @@ AttributeStore find_in_module(PyTypeObject* type, std::string_view name, PyTypeO
     return store;
 }
 
-AttributeSite found_at(const AttributeStore& store) {
-    AttributeSite site;
+StoreSite found_at(const AttributeStore& store) {
+    StoreSite site;
     if (store.code != nullptr) {
         site.path = Utf8Text(store.code->co_filename).view();
         site.line = store.line;
@@ -92,10 +92,7 @@ AttributeSite found_at(const AttributeStore& store) {
     return site;
 }
 
-AttributeSite search(PyTypeObject* type,
-                     std::string_view name,
-                     PyTypeObject* target,
-                     bool on_class) {
+StoreSite search(PyTypeObject* type, std::string_view name, PyTypeObject* target, bool on_class) {
     AttributeStore known = find_in_class(type, name, target, on_class);
     AttributeStore store = known;
     // A class's own attributes stand in its body, and a dataclass's are stored by code without a
@@ -107,16 +104,16 @@ AttributeSite search(PyTypeObject* type,
             known = known.value == ValueOrigin::unknown ? store : known;
         }
     }
-    AttributeSite site = found_at(store.code == nullptr ? known : store);
+    StoreSite site = found_at(store.code == nullptr ? known : store);
     if (!on_class) {
         site.holder_made_by_target = creates(target, type);
     }
     return site;
 }
 
-AttributeSite search_outside(std::string_view name,
-                             PyObject* value,
-                             std::span<PyObject* const> modules) {
+StoreSite search_outside(std::string_view name,
+                         PyObject* value,
+                         std::span<PyObject* const> modules) {
     ForeignStores in_definer(name, Py_TYPE(value), true);
     if (PyObject* const function = function_behind(value)) {
         auto* const inner = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
@@ -136,7 +133,7 @@ AttributeSite search_outside(std::string_view name,
         }
         store = anywhere.result();
     }
-    return store.code == nullptr ? AttributeSite{} : found_at(store);
+    return store.code == nullptr ? StoreSite{} : found_at(store);
 }
 
 // The lines of a class's methods, and of the functions within them, that read an attribute.
@@ -183,7 +180,7 @@ class ReadSearch {
     bool several_ = false;
 };
 
-AttributeSite search_taken(PyTypeObject* type, std::string_view name) {
+StoreSite search_taken(PyTypeObject* type, std::string_view name) {
     ReadSearch reads(name);
     visit_bases(type, [&](PyTypeObject* base) {
         visit_methods(base, [&](const Method& method) {
@@ -202,12 +199,12 @@ AttributeSite search_taken(PyTypeObject* type, std::string_view name) {
 }  // namespace
 
 template <typename Search>
-const AttributeSite& AttributeSites::remember(unsigned version,
-                                              unsigned target,
-                                              What what,
-                                              bool on_class,
-                                              std::string_view name,
-                                              Search search) {
+const StoreSite& AttributeSites::remember(unsigned version,
+                                          unsigned target,
+                                          What what,
+                                          bool on_class,
+                                          std::string_view name,
+                                          Search search) {
     if (version == 0) {
         return latest_ = search();
     }
@@ -222,10 +219,10 @@ const AttributeSite& AttributeSites::remember(unsigned version,
     return entry->second;
 }
 
-const AttributeSite& AttributeSites::find(PyTypeObject* type,
-                                          std::string_view name,
-                                          PyTypeObject* target,
-                                          bool on_class) {
+const StoreSite& AttributeSites::find(PyTypeObject* type,
+                                      std::string_view name,
+                                      PyTypeObject* target,
+                                      bool on_class) {
     return remember(cyclewatch_type_version(type),
                     cyclewatch_type_version(target),
                     What::stored,
@@ -234,10 +231,10 @@ const AttributeSite& AttributeSites::find(PyTypeObject* type,
                     [&] { return search(type, name, target, on_class); });
 }
 
-const AttributeSite& AttributeSites::find_outside(PyTypeObject* type,
-                                                  std::string_view name,
-                                                  PyObject* value,
-                                                  std::span<PyObject* const> modules) {
+const StoreSite& AttributeSites::find_outside(PyTypeObject* type,
+                                              std::string_view name,
+                                              PyObject* value,
+                                              std::span<PyObject* const> modules) {
     return remember(cyclewatch_type_version(type),
                     cyclewatch_type_version(Py_TYPE(value)),
                     What::stored_outside,
@@ -246,7 +243,7 @@ const AttributeSite& AttributeSites::find_outside(PyTypeObject* type,
                     [&] { return search_outside(name, value, modules); });
 }
 
-const AttributeSite& AttributeSites::find_taken(PyTypeObject* type, std::string_view name) {
+const StoreSite& AttributeSites::find_taken(PyTypeObject* type, std::string_view name) {
     return remember(cyclewatch_type_version(type), 0, What::taken, false, name, [&] {
         return search_taken(type, name);
     });

@@ -4,7 +4,7 @@
 // in the instructions of the class, of the target's class and of the module, without running any.
 // docs/design/labels.md says in which order, and when the answer is "not known".
 //
-// REQUIRES: GIL held, inside CollectionListener::on_condemned(). RUNS PYTHON: never. Creates no
+// REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never. Creates no
 // Python object at all. May throw std::bad_alloc.
 #pragma once
 
@@ -21,7 +21,7 @@
 
 namespace cyclewatch::capture {
 
-struct AttributeSite {
+struct StoreSite {
     std::string path;  // "": not known
     std::uint32_t line = 0;
     model::ValueOrigin value = model::ValueOrigin::unknown;
@@ -38,42 +38,42 @@ class AttributeSites {
   public:
     // Where `type`'s instances get the attribute or slot `name` that refers to a `target`. With
     // `on_class` the class itself has the attribute. The result lives until the next call.
-    [[nodiscard]] const AttributeSite& find(PyTypeObject* type,
-                                            std::string_view name,
-                                            PyTypeObject* target,
-                                            bool on_class);
+    [[nodiscard]] const StoreSite& find(PyTypeObject* type,
+                                        std::string_view name,
+                                        PyTypeObject* target,
+                                        bool on_class);
 
     // Where the methods of `type`, or else the functions of its module, take the method `name` of
     // an object without calling it: the one line that makes a bound method, if it is the only one.
     // The result lives until the next call.
-    [[nodiscard]] const AttributeSite& find_taken(PyTypeObject* type, std::string_view name);
+    [[nodiscard]] const StoreSite& find_taken(PyTypeObject* type, std::string_view name);
 
     // Where code outside the classes of holder and value stores the attribute `name`: the only line
     // in the function that defines the function that `value` is or calls, or the only one in
     // `modules` (namespaces). To be asked if find() knows no line. Of values of one type the first
     // counts. The result lives until the next call.
-    [[nodiscard]] const AttributeSite& find_outside(PyTypeObject* type,
-                                                    std::string_view name,
-                                                    PyObject* value,
-                                                    std::span<PyObject* const> modules);
+    [[nodiscard]] const StoreSite& find_outside(PyTypeObject* type,
+                                                std::string_view name,
+                                                PyObject* value,
+                                                std::span<PyObject* const> modules);
 
   private:
     enum class What : std::uint8_t { stored, taken, stored_outside };
 
     template <typename Search>
-    const AttributeSite& remember(unsigned version,
-                                  unsigned target,
-                                  What what,
-                                  bool on_class,
-                                  std::string_view name,
-                                  Search search);
+    const StoreSite& remember(unsigned version,
+                              unsigned target,
+                              What what,
+                              bool on_class,
+                              std::string_view name,
+                              Search search);
 
     // Versions of types are never given out twice: a class that was changed, or another one at the
     // same address, has a version of its own.
     using Key = std::tuple<unsigned, unsigned, What, bool, std::string>;
 
-    std::map<Key, AttributeSite> known_;
-    AttributeSite latest_;  // of a type without a version
+    std::map<Key, StoreSite> known_;
+    StoreSite latest_;  // of a type without a version
 };
 
 }  // namespace cyclewatch::capture

@@ -2,7 +2,7 @@
 // The code that a class consists of: its bases, its methods under their wrappers, and the functions
 // and comprehensions within these.
 //
-// REQUIRES: GIL held, inside CollectionListener::on_condemned(). RUNS PYTHON: never. Creates no
+// REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never. Creates no
 // Python object at all. Visitors may throw.
 #pragma once
 

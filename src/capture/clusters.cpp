@@ -104,25 +104,25 @@ Clusters find_clusters(const RawGraph& graph,
     return clusters;
 }
 
-std::vector<Verdict> choose_clusters(const Clusters& clusters,
-                                     std::uint64_t max_objects,
-                                     std::uint64_t max_repeated) {
-    std::vector<Verdict> verdicts(clusters.size.size());
+std::vector<ClusterChoice> choose_clusters(const Clusters& clusters,
+                                           std::uint64_t max_objects,
+                                           std::uint64_t max_repeated) {
+    std::vector<ClusterChoice> choices(clusters.size.size());
     std::unordered_map<std::uint64_t, std::uint32_t> named;  // shape -> first cluster of it
     std::uint64_t objects = 0;
-    for (std::uint32_t cluster = 0; cluster < verdicts.size(); ++cluster) {
+    for (std::uint32_t cluster = 0; cluster < choices.size(); ++cluster) {
         const auto twin = named.find(clusters.shape[cluster]);
         const std::uint64_t limit = twin == named.end() ? max_objects : max_repeated;
         if (objects == 0 || objects + clusters.size[cluster] <= limit) {
             objects += clusters.size[cluster];
             named.try_emplace(clusters.shape[cluster], cluster);
         } else if (twin != named.end()) {
-            verdicts[cluster] = {Verdict::Fate::repeated, twin->second};
+            choices[cluster] = {ClusterChoice::Fate::repeated, twin->second};
         } else {
-            verdicts[cluster].fate = Verdict::Fate::omitted;
+            choices[cluster].fate = ClusterChoice::Fate::omitted;
         }
     }
-    return verdicts;
+    return choices;
 }
 
 }  // namespace cyclewatch::capture

@@ -29,7 +29,7 @@ struct Clusters {
                                      std::span<const std::uint32_t> owners);
 
 // What becomes of one cluster.
-struct Verdict {
+struct ClusterChoice {
     enum class Fate : std::uint8_t {
         named,     // its objects go into the reference graph
         repeated,  // same shape as the named cluster `twin`: counted with it
@@ -42,8 +42,8 @@ struct Verdict {
 // Names clusters in order: while no more than `max_objects` are named in all if the shape is new,
 // and no more than `max_repeated` if a named cluster has it already. At least one is always
 // named, however large.
-[[nodiscard]] std::vector<Verdict> choose_clusters(const Clusters& clusters,
-                                                   std::uint64_t max_objects,
-                                                   std::uint64_t max_repeated);
+[[nodiscard]] std::vector<ClusterChoice> choose_clusters(const Clusters& clusters,
+                                                         std::uint64_t max_objects,
+                                                         std::uint64_t max_repeated);
 
 }  // namespace cyclewatch::capture

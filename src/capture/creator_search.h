@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether one class creates instances of another, read from the code of its methods.
 //
-// REQUIRES: GIL held, inside CollectionListener::on_condemned(). RUNS PYTHON: never. Creates no
+// REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never. Creates no
 // Python object. May throw std::bad_alloc.
 #pragma once
 

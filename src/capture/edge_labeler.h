@@ -2,7 +2,7 @@
 // Names the references an object holds. Table: exact type, or a property of the type -> labeler.
 //
 // Rules (docs/design/collector.md says why): REQUIRES: GIL held. RUNS PYTHON: never. Creates no
-// Python object at all. Safe on condemned objects inside a collection.
+// Python object at all. Safe on unreachable objects inside a collection.
 #pragma once
 
 #include <Python.h>

@@ -6,11 +6,11 @@
 
 #include "base/stable_hash.h"
 #include "capture/clusters.h"
-#include "capture/graph_namer.h"
+#include "capture/graph_builder.h"
 #include "capture/object_summary.h"
 #include "capture/raw_graph.h"
-#include "capture/region.h"
-#include "collector/condemned_set.h"
+#include "capture/subgraph_selection.h"
+#include "collector/unreachable_set.h"
 
 namespace cyclewatch::capture {
 namespace {
@@ -35,13 +35,13 @@ std::vector<std::uint32_t> positions_of(std::span<PyObject* const> owners,
 }
 
 // Per object of `cluster`: what it is, as a number that is the same on every run.
-std::vector<std::uint32_t> looks_of(std::span<PyObject* const> objects,
-                                    const RawGraph& graph,
-                                    const Clusters& clusters,
-                                    std::uint32_t cluster) {
-    std::vector<std::uint32_t> looks(objects.size(), 0);
+std::vector<std::uint32_t> kind_hashes(std::span<PyObject* const> objects,
+                                       const RawGraph& graph,
+                                       const Clusters& clusters,
+                                       std::uint32_t cluster) {
+    std::vector<std::uint32_t> kinds(objects.size(), 0);
     std::unordered_map<std::uint32_t, std::uint32_t> known;  // by kind
-    for (std::uint32_t node = 0; node < looks.size(); ++node) {
+    for (std::uint32_t node = 0; node < kinds.size(); ++node) {
         if (clusters.of[node] != cluster) {
             continue;
         }
@@ -52,9 +52,9 @@ std::vector<std::uint32_t> looks_of(std::span<PyObject* const> objects,
                 PyFunction_Check(object) ? summarize(object).name : type_name(Py_TYPE(object));
             entry->second = static_cast<std::uint32_t>(base::StableHash().add(name).value());
         }
-        looks[node] = entry->second;
+        kinds[node] = entry->second;
     }
-    return looks;
+    return kinds;
 }
 
 struct Selection {
@@ -66,7 +66,7 @@ Selection select(std::span<PyObject* const> objects,
                  const RawGraph& graph,
                  const Adjacency& reverse,
                  const Clusters& clusters,
-                 const std::vector<Verdict>& verdicts,
+                 const std::vector<ClusterChoice>& choices,
                  std::span<const std::uint32_t> owners,
                  const CaptureLimits& limits) {
     Selection selection;
@@ -74,16 +74,16 @@ Selection select(std::span<PyObject* const> objects,
     const bool in_part = !clusters.size.empty() && clusters.size[0] > limits.max_objects;
     std::vector<bool> region;
     if (in_part) {
-        const std::vector<std::uint32_t> looks = looks_of(objects, graph, clusters, 0);
-        region = choose_region(
-            graph.references, reverse, clusters, 0, owners, looks, limits.max_region());
+        const std::vector<std::uint32_t> kinds = kind_hashes(objects, graph, clusters, 0);
+        region = select_subgraph(
+            graph.references, reverse, clusters, 0, owners, kinds, limits.max_region());
     }
     for (std::uint32_t node = 0; node < clusters.of.size(); ++node) {
         const std::uint32_t cluster = clusters.of[node];
-        if (cluster == kNoCluster || verdicts[cluster].fate == Verdict::Fate::repeated) {
+        if (cluster == kNoCluster || choices[cluster].fate == ClusterChoice::Fate::repeated) {
             continue;
         }
-        const bool named = verdicts[cluster].fate == Verdict::Fate::named &&
+        const bool named = choices[cluster].fate == ClusterChoice::Fate::named &&
                            (!in_part || cluster != 0 || region[node]);
         if (named) {
             selection.objects.push_back(node);
@@ -97,13 +97,13 @@ Selection select(std::span<PyObject* const> objects,
 // Says for each owner where it went: a node, a repeated shape, or nowhere. `nodes` and `positions`
 // are those of the owners.
 void place_owners(const Clusters& clusters,
-                  const std::vector<Verdict>& verdicts,
+                  const std::vector<ClusterChoice>& choices,
                   std::span<const std::uint32_t> positions,
                   std::span<const std::uint32_t> nodes,
                   CapturedGraph& captured) {
     std::unordered_map<std::uint32_t, model::NodeId> first_owner;     // of a named cluster
     std::unordered_map<std::uint32_t, std::uint32_t> repeat_of_twin;  // twin -> index
-    std::vector<bool> counted(verdicts.size(), false);
+    std::vector<bool> counted(choices.size(), false);
     for (std::size_t owner = 0; owner < positions.size(); ++owner) {
         if (nodes[owner] != kNotNamed) {
             const auto node = static_cast<model::NodeId>(nodes[owner]);
@@ -116,8 +116,8 @@ void place_owners(const Clusters& clusters,
         const std::uint32_t cluster = clusters.of[positions[owner]];
         if (nodes[owner] != kNotNamed) {
             place = {OwnerPlace::Kind::node, static_cast<model::NodeId>(nodes[owner]), 0};
-        } else if (verdicts[cluster].fate == Verdict::Fate::repeated) {
-            const std::uint32_t twin = verdicts[cluster].twin;
+        } else if (choices[cluster].fate == ClusterChoice::Fate::repeated) {
+            const std::uint32_t twin = choices[cluster].twin;
             const auto next = static_cast<std::uint32_t>(captured.repeats.size());
             const auto [entry, fresh] = repeat_of_twin.try_emplace(twin, next);
             if (fresh) {
@@ -132,39 +132,40 @@ void place_owners(const Clusters& clusters,
 
 }  // namespace
 
-CapturedGraph capture_graph(std::span<PyObject* const> condemned,
+CapturedGraph capture_graph(std::span<PyObject* const> unreachable,
                             std::span<PyObject* const> dependents,
                             std::span<PyObject* const> owners,
                             const CaptureLimits& limits) {
-    // Dependents are rare: without them the condemned set itself serves.
+    // Dependents are rare: without them the unreachable set itself serves.
     const std::vector<PyObject*> all =
-        dependents.empty() ? std::vector<PyObject*>() : concatenate(condemned, dependents);
-    const std::span<PyObject* const> objects = dependents.empty() ? condemned : std::span(all);
+        dependents.empty() ? std::vector<PyObject*>() : concatenate(unreachable, dependents);
+    const std::span<PyObject* const> objects = dependents.empty() ? unreachable : std::span(all);
     collector::PointerIndex index;
     index.build(objects);
     const std::vector<std::uint32_t> owner_positions = positions_of(owners, index);
 
     const RawGraph graph = make_raw_graph(objects, index);
-    std::vector<Verdict> verdicts;
+    std::vector<ClusterChoice> choices;
     Clusters clusters;
     Selection selection;
     {
         const Adjacency reverse = reversed(graph.references);
         clusters = find_clusters(graph, reverse, owner_positions);
-        verdicts = choose_clusters(clusters, limits.max_objects, limits.max_repeated());
-        selection = select(objects, graph, reverse, clusters, verdicts, owner_positions, limits);
+        choices = choose_clusters(clusters, limits.max_objects, limits.max_repeated());
+        selection = select(objects, graph, reverse, clusters, choices, owner_positions, limits);
     }
 
     CapturedGraph captured;
     captured.omitted_objects = selection.omitted;
-    GraphNamer namer(objects, condemned.size(), graph.references, selection.objects, limits.values);
-    captured.graph = namer.name_all();
-    captured.omitted_references = namer.omitted_references();
+    GraphBuilder builder(
+        objects, unreachable.size(), graph.references, selection.objects, limits.values);
+    captured.graph = builder.name_all();
+    captured.omitted_references = builder.omitted_references();
     std::vector<std::uint32_t> owner_nodes;
     for (PyObject* const owner : owners) {
-        owner_nodes.push_back(namer.node_of(owner));
+        owner_nodes.push_back(builder.node_of(owner));
     }
-    place_owners(clusters, verdicts, owner_positions, owner_nodes, captured);
+    place_owners(clusters, choices, owner_positions, owner_nodes, captured);
     return captured;
 }
 

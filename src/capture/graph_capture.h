@@ -2,7 +2,7 @@
 // From the dying objects to the reference graph: plain data, every reference named. This is
 // where PyObject* ends; what comes after knows ids and text only.
 //
-// REQUIRES: GIL held, inside CollectionListener::on_condemned(). RUNS PYTHON: never. Creates no
+// REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never. Creates no
 // Python object but what allocation_site.h says. May throw std::bad_alloc; the caller drops that
 // observation.
 #pragma once
@@ -24,7 +24,7 @@ struct CaptureLimits {
     static constexpr std::uint64_t kRegion = 5'000;
 
     // Objects named in one collection. A cluster is named whole or not at all, except that of
-    // the first at least a region is (capture/region.h).
+    // the first at least a region is (capture/subgraph_selection.h).
     std::uint64_t max_objects = 50'000;
     // Naming what is like something named, or far from every owner, tells little: less of both.
     [[nodiscard]] std::uint64_t max_repeated() const { return std::min(max_objects, kRepeated); }
@@ -48,9 +48,9 @@ struct CapturedGraph {
     std::uint64_t omitted_references = 0;  // between captured objects
 };
 
-// `condemned` and `dependents` are all the objects that die (device/owner_detector.h); `owners`
+// `unreachable` and `dependents` are all the objects that die (device/owner_detector.h); `owners`
 // are some of them.
-[[nodiscard]] CapturedGraph capture_graph(std::span<PyObject* const> condemned,
+[[nodiscard]] CapturedGraph capture_graph(std::span<PyObject* const> unreachable,
                                           std::span<PyObject* const> dependents,
                                           std::span<PyObject* const> owners,
                                           const CaptureLimits& limits);

@@ -164,7 +164,7 @@ std::string module_of_globals(PyObject* globals) {
 }
 
 // The qualified name of code, without the functions that 3.11 makes of the comprehensions around
-// it: from 3.12 on comprehensions are inlined and leave no trace there, and a loop's signature is
+// it: from 3.12 on comprehensions are inlined and leave no trace there, and a cycle's signature is
 // the same on both.
 std::string qualified_name(PyCodeObject* code) {
     const Utf8Text text(code->co_qualname);

@@ -2,7 +2,7 @@
 // The bare shape of the dying objects: who refers to whom, as positions, without names. Cheap
 // enough for millions of objects; decides which of them are worth naming.
 //
-// REQUIRES: GIL held, inside CollectionListener::on_condemned(). RUNS PYTHON: never.
+// REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never.
 #pragma once
 
 #include <Python.h>
@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "collector/condemned_set.h"
+#include "collector/unreachable_set.h"
 
 namespace cyclewatch::capture {
 

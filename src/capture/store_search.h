@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Searches the instructions of functions for the stores of one attribute.
 //
-// REQUIRES: GIL held, inside CollectionListener::on_condemned(). RUNS PYTHON: never. Creates no
+// REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never. Creates no
 // Python object at all. May throw std::bad_alloc.
 #pragma once
 

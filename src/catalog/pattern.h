@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One kind of loop with every word that is said about it, as an entry of patterns.toml or of a
+// One kind of cycle with every word that is said about it, as an entry of patterns.toml or of a
 // user's cyclewatch.toml has it. docs/configuration.md explains the keys.
 #pragma once
 
@@ -42,11 +42,11 @@ struct Pattern {
     std::string before;                                  // a few lines of code that leak
     std::string after;                                   // the same, mended
     std::vector<std::string> links;                      // to public cases of this kind
-    bool benign = false;                                 // a loop that is meant to be
+    bool benign = false;                                 // a cycle that is meant to be
     std::optional<Library> library;
 
     // For patterns that are recognised by shape alone; empty for those that the analysis knows.
-    std::vector<Step> steps;       // references of the loop, one after the other
+    std::vector<Step> steps;       // references of the cycle, one after the other
     std::optional<Step> suggests;  // a reference that the analysis suggests
 
     [[nodiscard]] bool has_shape() const { return !steps.empty() || suggests.has_value(); }

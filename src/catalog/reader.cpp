@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "catalog/words.h"
+#include "catalog/slots.h"
 
 namespace cyclewatch::catalog {
 namespace {
@@ -242,7 +242,8 @@ class Reader {
             throw Problem{name + ".id = \"" + pattern.id + "\" is taken; choose another"};
         }
         if (known_ != nullptr && !pattern.has_shape()) {
-            throw Problem{name + " says nothing of the loop; give it steps = [{holder = \"...\", " +
+            throw Problem{name +
+                          " says nothing of the cycle; give it steps = [{holder = \"...\", " +
                           "label = \"...\"}]"};
         }
         if (known_ != nullptr && !pattern.variants.empty()) {

@@ -6,7 +6,7 @@
 
 #include "catalog/catalog.h"
 #include "catalog/shape.h"
-#include "catalog/words.h"
+#include "catalog/slots.h"
 #include "model/mistake.h"
 
 namespace cyclewatch::catalog {
@@ -34,8 +34,8 @@ void adopt(model::Finding& finding, const Pattern& pattern) {
         finding.cut.front().reason = explanation;
     }
     if (pattern.benign) {
-        finding.standing = model::Standing::benign;
-        finding.standing_reason = with_link("a loop by design", pattern);
+        finding.status = model::Status::benign;
+        finding.status_reason = with_link("a cycle by design", pattern);
     }
 }
 
@@ -56,10 +56,10 @@ bool adopt_if_it_fits(model::Finding& finding,
         return false;
     }
     adopt(finding, pattern);
-    finding.standing = model::Standing::library;
-    finding.standing_reason = with_link("a known leak of " + pattern.library->package + " " +
-                                            pattern.library->versions + " (here " + text + ")",
-                                        pattern);
+    finding.status = model::Status::library;
+    finding.status_reason = with_link("a known leak of " + pattern.library->package + " " +
+                                          pattern.library->versions + " (here " + text + ")",
+                                      pattern);
     return true;
 }
 
@@ -105,8 +105,8 @@ void Rules::judge(model::Finding& finding, const VersionOf& version_of) const {
         (void)std::ranges::any_of(Catalog::built_in().patterns(), fits);
     }
     if (const Suppression* const suppression = suppression_of(finding); suppression != nullptr) {
-        finding.standing = model::Standing::ignored;
-        finding.standing_reason = suppression->reason;
+        finding.status = model::Status::ignored;
+        finding.status_reason = suppression->reason;
     }
 }
 

@@ -29,7 +29,7 @@ class Rules {
     // The user's patterns, then the built-in ones.
     [[nodiscard]] std::vector<Pattern> patterns() const;
 
-    // Gives a finding as the analysis made it the pattern whose shape it has, and its standing.
+    // Gives a finding as the analysis made it the pattern whose shape it has, and its status.
     void judge(model::Finding& finding, const VersionOf& version_of) const;
 
   private:

@@ -14,7 +14,7 @@ bool step_matches(const Step& step, const model::Reference& reference) {
 
 bool steps_match_from(const Pattern& pattern, const model::Finding& finding, std::size_t start) {
     for (std::size_t i = 0; i < pattern.steps.size(); ++i) {
-        if (!step_matches(pattern.steps[i], finding.loop[(start + i) % finding.loop.size()])) {
+        if (!step_matches(pattern.steps[i], finding.cycle[(start + i) % finding.cycle.size()])) {
             return false;
         }
     }
@@ -22,10 +22,10 @@ bool steps_match_from(const Pattern& pattern, const model::Finding& finding, std
 }
 
 bool steps_match(const Pattern& pattern, const model::Finding& finding) {
-    if (pattern.steps.size() > finding.loop.size()) {
+    if (pattern.steps.size() > finding.cycle.size()) {
         return false;
     }
-    for (std::size_t start = 0; start < finding.loop.size(); ++start) {
+    for (std::size_t start = 0; start < finding.cycle.size(); ++start) {
         if (steps_match_from(pattern, finding, start)) {
             return true;
         }

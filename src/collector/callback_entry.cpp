@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "python/guards.h"
-#include "python/others_stopped.h"
+#include "python/stop_the_world.h"
 
 namespace cyclewatch::collector {
 
@@ -20,7 +20,7 @@ bool CallbackEntry::in_place() const noexcept {
 
 void CallbackEntry::put_back() noexcept {
     const python::ErrorStash stash;
-    python::with_others_stopped([this] {
+    python::with_world_stopped([this] {
         if (!in_place()) {
             PyList_Append(list_.get(), function_.get());
         }
@@ -29,7 +29,7 @@ void CallbackEntry::put_back() noexcept {
 
 void CallbackEntry::take_out() noexcept {
     const python::ErrorStash stash;
-    python::with_others_stopped([this] {
+    python::with_world_stopped([this] {
         for (Py_ssize_t at = last_position(); at >= 0; at = last_position()) {
             PyList_SetSlice(list_.get(), at, at + 1, nullptr);
         }

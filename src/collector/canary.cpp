@@ -32,7 +32,7 @@ PyTypeObject canary_type = [] {
     type.tp_name = "cyclewatch._native.Canary";
     type.tp_basicsize = sizeof(CanaryObject);
     type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION;
-    type.tp_doc = "Condemned by every collection, so that cyclewatch sees what else is.";
+    type.tp_doc = "Unreachable in every collection, so that cyclewatch sees what else is.";
     type.tp_traverse = traverse;
     type.tp_clear = clear;
     type.tp_weaklistoffset = offsetof(CanaryObject, weakrefs);
@@ -44,7 +44,7 @@ PyObject* on_weakref_died(PyObject* /*self*/, PyObject* /*weakref*/) {
     Py_RETURN_NONE;
 }
 
-PyMethodDef callback_definition{"on_condemned", on_weakref_died, METH_O, nullptr};
+PyMethodDef callback_definition{"on_unreachable", on_weakref_died, METH_O, nullptr};
 
 }  // namespace
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One permanent object whose single reference is to itself. Tracked only while a collection
-// runs, it is condemned together with the program's garbage, and the weakref callback that the
-// collector then makes is our moment: every condemned object is still intact, no finalizer has
+// runs, it is unreachable together with the program's garbage, and the weakref callback that the
+// collector then makes is our moment: every unreachable object is still intact, no finalizer has
 // run. docs/design/collector.md tells the whole story.
 //
 // REQUIRES (everything here): GIL held.
@@ -15,7 +15,7 @@ namespace cyclewatch::collector {
 
 class Canary {
   public:
-    // What to do when the collector condemns the canary. RUNS PYTHON: never.
+    // What to do when the collector finds the canary unreachable. RUNS PYTHON: never.
     using Callback = void (*)(PyObject* canary) noexcept;
 
     // False with a Python error set if the interpreter refuses.
@@ -29,7 +29,7 @@ class Canary {
     // Whether somebody who met the canary in gc.get_objects() keeps it: it is no garbage then.
     [[nodiscard]] bool is_held() const noexcept;
 
-    // Inside the callback, as its last act: takes the canary out of the condemned list, so that
+    // Inside the callback, as its last act: takes the canary out of the unreachable list, so that
     // the collector never counts it.
     void leave_list() noexcept;
 

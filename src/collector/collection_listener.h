@@ -5,11 +5,11 @@
 
 #include <cstdint>
 
-#include "collector/condemned_set.h"
+#include "collector/unreachable_set.h"
 
 namespace cyclewatch::collector {
 
-// Why a collection's condemned set could not be seen.
+// Why a collection's unreachable set could not be seen.
 enum class Miss : std::uint8_t {
     none,
     not_armed,      // the weakref could not be made: out of memory
@@ -24,8 +24,8 @@ class CollectionListener {
     virtual ~CollectionListener() = default;
     // Before the collector looks at anything. May allocate; may take its time.
     virtual void on_start(int generation) noexcept = 0;
-    // The condemned set, all objects intact. At most once, not at all for an empty sweep.
-    virtual void on_condemned(const CondemnedSet& condemned) noexcept = 0;
+    // The unreachable set, all objects intact. At most once, not at all for an empty sweep.
+    virtual void on_unreachable(const UnreachableSet& unreachable) noexcept = 0;
     // After the sweep and every finalizer of the program.
     virtual void on_stop(Miss miss) noexcept = 0;
 };

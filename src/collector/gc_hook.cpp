@@ -9,7 +9,7 @@
 
 #include "collector/callback_entry.h"
 #include "collector/canary.h"
-#include "collector/proof.h"
+#include "collector/self_test.h"
 #include "collector/trial_deletion.h"
 #include "compat/features.h"
 #include "compat/generations.h"
@@ -25,7 +25,7 @@ struct Hook {
     CollectionListener* listener = nullptr;
     Strategy strategy = Strategy::ride_along;
     Canary canary;
-    CondemnedSet condemned;
+    UnreachableSet unreachable;
     Miss miss = Miss::none;
     int young_count_change = 0;
     std::optional<unsigned long> collecting;  // the thread that collects, while one does
@@ -53,7 +53,7 @@ Miss miss_of(cw_walk_result result) {
     return Miss::broken_list;
 }
 
-void on_canary_condemned(PyObject* canary) noexcept {
+void on_canary_unreachable(PyObject* canary) noexcept {
     const python::StateLock lock;
     Hook& h = hook();
     if (h.listener == nullptr || !h.collecting.has_value()) {
@@ -61,22 +61,22 @@ void on_canary_condemned(PyObject* canary) noexcept {
     }
     const python::ErrorStash stash;
     python::YoungCountGuard young_count;
-    h.miss = miss_of(h.condemned.walk(canary));
+    h.miss = miss_of(h.unreachable.walk(canary));
     if (h.miss == Miss::none) {
-        h.listener->on_condemned(h.condemned);
+        h.listener->on_unreachable(h.unreachable);
         young_count.change(std::exchange(h.young_count_change, 0));
     }
-    h.condemned.clear();
+    h.unreachable.clear();
     h.canary.leave_list();
 }
 
 void begin_trial_deletion(Hook& h, int generation) noexcept {
-    if (!find_garbage_by_trial_deletion(generation, h.condemned)) {
+    if (!find_garbage_by_trial_deletion(generation, h.unreachable)) {
         h.miss = Miss::out_of_memory;
         return;
     }
-    h.listener->on_condemned(h.condemned);
-    h.condemned.clear();
+    h.listener->on_unreachable(h.unreachable);
+    h.unreachable.clear();
 }
 
 void begin_collection(Hook& h, int generation) noexcept {
@@ -87,9 +87,9 @@ void begin_collection(Hook& h, int generation) noexcept {
         begin_trial_deletion(h, generation);
         return;
     }
-    // Room for what a young collection can condemn; a larger set grows the buffer once and keeps
-    // it.
-    if (!h.condemned.reserve(4096)) {
+    // Room for what a young collection can find unreachable; a larger set grows the buffer once and
+    // keeps it.
+    if (!h.unreachable.reserve(4096)) {
         h.miss = Miss::out_of_memory;
     }
     if (!h.canary.arm()) {
@@ -161,7 +161,7 @@ bool create_once(Hook& h) {
         return true;
     }
     const python::OwnedRef gc = python::steal(PyImport_ImportModule("gc"));
-    if (!gc || !h.canary.create(on_canary_condemned)) {
+    if (!gc || !h.canary.create(on_canary_unreachable)) {
         return false;
     }
     find_generations(gc.get());
@@ -173,13 +173,13 @@ bool create_once(Hook& h) {
 }
 
 bool ride_along_is_proven(Hook& h) noexcept {
-    Proof proof;
-    h.listener = &proof;
+    SelfTest self_test;
+    h.listener = &self_test;
     h.strategy = Strategy::ride_along;
     put_back();
-    const bool proven = proof.run();
+    const bool passed = self_test.run();
     h.listener = nullptr;
-    return proven;
+    return passed;
 }
 
 // CYCLEWATCH_STRATEGY=unproven makes us treat this interpreter as one we do not know.

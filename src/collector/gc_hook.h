@@ -22,10 +22,10 @@ struct Installed {
 
 // Appends the hook to gc.callbacks. `listener` must outlive remove(). On an interpreter that
 // this build does not know, proves the ride-along first (one young collection of known garbage)
-// and falls back to trial deletion if the proof fails. The environment variable
+// and falls back to trial deletion if the self-test fails. The environment variable
 // CYCLEWATCH_STRATEGY overrides the choice: "auto", "ride-along", "trial-deletion", "unproven"
 // (as "auto" on an unknown interpreter). Throws std::bad_alloc where there is no memory for it.
-// RUNS PYTHON: only the collections of the proof.
+// RUNS PYTHON: only the collections of the self-test.
 [[nodiscard]] base::Result<Installed> install(CollectionListener& listener);
 
 // Takes the hook out of gc.callbacks, wherever it stands by now. A collection that is under way is

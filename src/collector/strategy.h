@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the condemned set is learnt. Two ways, chosen once at install.
+// How the unreachable set is learnt. Two ways, chosen once at install.
 #pragma once
 
 #include <cstdint>

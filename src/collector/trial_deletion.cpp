@@ -95,7 +95,7 @@ void keep_what_is_reachable(Trial& trial) {
     }
 }
 
-bool run(int generation, CondemnedSet& condemned) {
+bool run(int generation, UnreachableSet& unreachable) {
     Trial trial;
     if (!list_candidates(generation, trial.objects)) {
         PyErr_Clear();
@@ -116,18 +116,18 @@ bool run(int generation, CondemnedSet& condemned) {
             garbage.push_back(trial.objects[i]);
         }
     }
-    condemned.assign(garbage);
+    unreachable.assign(garbage);
     return true;
 }
 
 }  // namespace
 
-bool find_garbage_by_trial_deletion(int generation, CondemnedSet& condemned) noexcept {
+bool find_garbage_by_trial_deletion(int generation, UnreachableSet& unreachable) noexcept {
     try {
-        return run(generation, condemned);
+        return run(generation, unreachable);
     } catch (...) {
         PyErr_Clear();
-        condemned.clear();
+        unreachable.clear();
         return false;
     }
 }

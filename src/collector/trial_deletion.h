@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The slower strategy, for interpreters on which the ride-along is not proven: finds the same
+// The slower strategy, for interpreters on which the ride-along is not passed: finds the same
 // garbage from public API only (gc.get_objects(), reference counts, tp_traverse), by the
 // collector's own method: subtract from each object's count the references that come from
 // inside the set; what is then reachable from a positive count lives, the rest is garbage.
@@ -8,14 +8,15 @@
 // the form CPython documents in its garbage collector notes.
 #pragma once
 
-#include "collector/condemned_set.h"
+#include "collector/unreachable_set.h"
 
 namespace cyclewatch::collector {
 
-// Fills `condemned` with the garbage among the objects of `generation` and all younger ones.
+// Fills `unreachable` with the garbage among the objects of `generation` and all younger ones.
 // False if memory ran out or gc.get_objects() failed; no Python error is left.
 // REQUIRES: GIL held, at "start" of a collection. RUNS PYTHON: never. Time: about that of the
 // collection itself, over every tracked object of those generations.
-[[nodiscard]] bool find_garbage_by_trial_deletion(int generation, CondemnedSet& condemned) noexcept;
+[[nodiscard]] bool find_garbage_by_trial_deletion(int generation,
+                                                  UnreachableSet& unreachable) noexcept;
 
 }  // namespace cyclewatch::collector

@@ -24,7 +24,7 @@
     ((Py_Version >= 0x030D0D00 && Py_Version < 0x030E0000) || Py_Version >= 0x030E0400)
 
 // Threads run at the same time, without a GIL. Tracked objects have no header in front of them: the
-// collector finds them in the heap, and what it condemned has a bit set.
+// collector finds them in the heap, and what it found unreachable has a bit set.
 // https://peps.python.org/pep-0703/
 #ifdef Py_GIL_DISABLED
 #define CYCLEWATCH_HAS_NO_GIL 1

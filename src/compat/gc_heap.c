@@ -8,7 +8,7 @@
 
 #include <internal/pycore_gc.h>
 
-_Static_assert(_PyGC_BITS_UNREACHABLE == 4, "cw_is_condemned() reads that bit");
+_Static_assert(_PyGC_BITS_UNREACHABLE == 4, "cw_is_unreachable() reads that bit");
 
 typedef struct {
     PyObject* canary;
@@ -18,9 +18,9 @@ typedef struct {
 } walk;
 
 /* Of every tracked object, while the other threads stand still. 0 ends the visit. */
-static int take_condemned(PyObject* object, void* context) {
+static int take_unreachable(PyObject* object, void* context) {
     walk* const w = context;
-    if (!cw_is_condemned(object)) {
+    if (!cw_is_unreachable(object)) {
         return 1;
     }
     if (object == w->canary) {
@@ -31,13 +31,13 @@ static int take_condemned(PyObject* object, void* context) {
     return !w->out_of_memory;
 }
 
-cw_walk_result cw_walk_condemned(PyObject* canary, cw_object_list* found) {
+cw_walk_result cw_walk_unreachable(PyObject* canary, cw_object_list* found) {
     found->count = 0;
-    if (!cw_is_condemned(canary)) {
+    if (!cw_is_unreachable(canary)) {
         return CW_WALK_NOT_LISTED;
     }
     walk w = {.canary = canary, .found = found};
-    PyUnstable_GC_VisitObjects(take_condemned, &w);
+    PyUnstable_GC_VisitObjects(take_unreachable, &w);
     if (w.out_of_memory) {
         return CW_WALK_NO_MEMORY;
     }
@@ -64,7 +64,7 @@ static int work_at_first(PyObject* object, void* context) {
     return 0;
 }
 
-void cw_with_others_stopped(void (*work)(void* context), void* context) {
+void cw_with_world_stopped(void (*work)(void* context), void* context) {
     call c = {.work = work, .context = context};
     PyUnstable_GC_VisitObjects(work_at_first, &c);
     if (!c.done) { /* all objects are frozen */

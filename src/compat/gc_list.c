@@ -62,7 +62,7 @@ static int is_collecting(const PyGC_Head* head) {
     return (head->_gc_prev & kCollecting) != 0;
 }
 
-cw_walk_result cw_walk_condemned(PyObject* canary, cw_object_list* found) {
+cw_walk_result cw_walk_unreachable(PyObject* canary, cw_object_list* found) {
     found->count = 0;
     PyGC_Head* const start = head_of(canary);
     if (start->_gc_next == 0 || !is_collecting(start)) {
@@ -103,9 +103,9 @@ void cw_isolate(PyObject* object) {
 
 _Static_assert(sizeof(PyGC_Head) == 2 * sizeof(uintptr_t) &&
                    offsetof(PyGC_Head, _gc_prev) == sizeof(uintptr_t),
-               "cw_is_condemned() reads _gc_prev as the word before the object");
+               "cw_is_unreachable() reads _gc_prev as the word before the object");
 
-void cw_with_others_stopped(void (*work)(void* context), void* context) {
+void cw_with_world_stopped(void (*work)(void* context), void* context) {
     work(context); /* they wait for the GIL */
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The collector's own bookkeeping: which objects are tracked, and which a collection condemned.
- * gc_list.c reads the header in front of each object and the list that links the condemned ones;
- * gc_heap.c, for free-threaded builds, a bit in each object of the heap. Nothing else does.
+ * The collector's own bookkeeping: which objects are tracked, and which a collection found
+ * unreachable. gc_list.c reads the header in front of each object and the list that links the
+ * unreachable ones; gc_heap.c, for free-threaded builds, a bit in each object of the heap. Nothing
+ * else does.
  *
  * REQUIRES (everything here): GIL held. RUNS PYTHON: never. ALLOCATES: no. */
 #pragma once
@@ -14,10 +15,10 @@
 extern "C" {
 #endif
 
-/* What a walk over the condemned list came to. */
+/* What a walk over the unreachable list came to. */
 typedef enum {
     CW_WALK_COMPLETE = 0,
-    CW_WALK_NOT_LISTED = 1, /* the canary is not in a list of condemned objects */
+    CW_WALK_NOT_LISTED = 1, /* the canary is not in a list of unreachable objects */
     CW_WALK_BROKEN = 2,     /* a link does not point back, or there is not exactly one head */
     CW_WALK_NO_MEMORY = 3,  /* not begun or not finished: there was no room for all of them */
 } cw_walk_result;
@@ -36,17 +37,17 @@ void cw_free_objects(cw_object_list* list);
 /* False if there is no memory. */
 int cw_add_object(cw_object_list* list, PyObject* object);
 
-/* Makes `found` the objects that were condemned together with `canary`, without it. Valid only
- * inside a weakref callback of `canary` that the collector itself made: then every condemned object
- * is intact. In a list, from the node after the canary round to itself: every step checks that the
- * next node points back and that exactly one node, the list's head, lacks the collecting flag. In a
- * heap, by looking at every tracked object while the other threads stand still. */
-cw_walk_result cw_walk_condemned(PyObject* canary, cw_object_list* found);
+/* Makes `found` the objects that were unreachable together with `canary`, without it. Valid only
+ * inside a weakref callback of `canary` that the collector itself made: then every unreachable
+ * object is intact. In a list, from the node after the canary round to itself: every step checks
+ * that the next node points back and that exactly one node, the list's head, lacks the collecting
+ * flag. In a heap, by looking at every tracked object while the other threads stand still. */
+cw_walk_result cw_walk_unreachable(PyObject* canary, cw_object_list* found);
 
 /* True if the running collection holds `object` for garbage. Meaningful at the same moment as
- * cw_walk_condemned(). Inline because the search for owners asks it once per reference.
+ * cw_walk_unreachable(). Inline because the search for owners asks it once per reference.
  * REQUIRES: PyObject_IS_GC(object), so that a header stands in front of it. */
-static inline int cw_is_condemned(PyObject* object) {
+static inline int cw_is_unreachable(PyObject* object) {
 #if CYCLEWATCH_HAS_NO_GIL
     enum { kUnreachable = 4 }; /* checked in gc_heap.c */
     return object->ob_gc_bits & kUnreachable;
@@ -69,8 +70,8 @@ void cw_isolate(PyObject* object);
 
 /* Calls `work` once, while no other thread of the interpreter runs Python or changes its objects.
  * With a GIL that is so anyway. REQUIRES: `work` neither runs Python code nor waits for a thread
- * that may, lets no exception out, and does not call this or cw_walk_condemned(). */
-void cw_with_others_stopped(void (*work)(void* context), void* context);
+ * that may, lets no exception out, and does not call this or cw_walk_unreachable(). */
+void cw_with_world_stopped(void (*work)(void* context), void* context);
 
 /* True if what the collector gave up is kept (gc.DEBUG_SAVEALL) although weak references to it are
  * dead: then these prove nothing. */

@@ -3,7 +3,7 @@
 //
 // Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. Takes no reference and
 // never makes an instance's __dict__ come into being: a dict made inside a collection refers to
-// condemned objects that the collector has already counted, and it would take them for alive.
+// unreachable objects that the collector has already counted, and it would take them for alive.
 #pragma once
 
 #include <Python.h>

@@ -9,13 +9,13 @@ bool may_have_been(const CollectedStorage& storage,
                    const MemoryEvent& begin,
                    const MemoryEvent* end) {
     if (begin.bytes != storage.bytes ||
-        begin.microseconds > storage.condemned.microseconds + kStampError) {
+        begin.microseconds > storage.unreachable.microseconds + kStampError) {
         return false;
     }
     if (!storage.released) {
         return end == nullptr || end->microseconds >= storage.settled.microseconds - kStampError;
     }
-    return end != nullptr && end->microseconds >= storage.condemned.microseconds - kStampError &&
+    return end != nullptr && end->microseconds >= storage.unreachable.microseconds - kStampError &&
            end->microseconds <= storage.settled.microseconds + kStampError;
 }
 

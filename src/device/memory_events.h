@@ -20,7 +20,7 @@ struct CollectedStorage {
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
     bool released = true;  // by the collection; false: it was still there at the end
-    WallTime condemned;    // before the collection freed anything
+    WallTime unreachable;  // before the collection freed anything
     WallTime settled;      // after it had freed everything
 };
 

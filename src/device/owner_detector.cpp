@@ -14,15 +14,15 @@ std::size_t hash_pointer(const void* pointer) noexcept {
 
 }  // namespace
 
-OwnerDetector::TypeEntry OwnerDetector::judge(PyTypeObject* type) const noexcept {
+OwnerDetector::TypeEntry OwnerDetector::classify(PyTypeObject* type) const noexcept {
     TypeEntry entry;
     entry.traversal = python::TypeTraversal(type);
     entry.round = round_;
     entry.reader = registry_->reader_for(type);
     if (entry.reader != nullptr) {
-        entry.verdict = Verdict::owner;
+        entry.role = TypeRole::owner;
     } else if (entry.traversal.may_have_gc_header()) {
-        entry.verdict = Verdict::container;
+        entry.role = TypeRole::container;
     }
     return entry;
 }
@@ -33,7 +33,7 @@ const OwnerDetector::TypeEntry& OwnerDetector::type_entry(PyTypeObject* type) no
     }
     TypeEntry& entry = types_[hash_pointer(type) % types_.size()];
     if (entry.traversal.type() != type || entry.round != round_) {
-        entry = judge(type);
+        entry = classify(type);
     }
     latest_type_ = &entry;
     return entry;
@@ -91,14 +91,14 @@ void OwnerDetector::look_at(PyObject* target) {
         return;
     }
     const TypeEntry& type = type_entry(Py_TYPE(target));
-    if (type.verdict == Verdict::inert) {
+    if (type.role == TypeRole::inert) {
         return;
     }
-    if (type.traversal.has_gc_header(target) && condemned_->contains(target)) {
+    if (type.traversal.has_gc_header(target) && unreachable_->contains(target)) {
         return;
     }
     OutsideEntry& entry = outside_entry(target);
-    if (entry.references == 0 && type.verdict == Verdict::owner) {
+    if (entry.references == 0 && type.role == TypeRole::owner) {
         keep(entry, outside_owners_);
     }
     latest_ = target;
@@ -120,7 +120,7 @@ int OwnerDetector::visit(PyObject* target, void* self) noexcept {
         --detector.latest_entry_->references;
     } else if (const python::TypeTraversal& latest = detector.latest_type_->traversal;
                Py_TYPE(target) == latest.type() && latest.has_gc_header() &&
-               detector.condemned_->contains(target)) {
+               detector.unreachable_->contains(target)) {
         return 0;
     }
     return detector.look_closer_at(target);
@@ -145,7 +145,7 @@ void OwnerDetector::visit_references(PyObject* object, const TypeEntry& type) {
 
 // A parameter whose module keeps its own output is held by the output's autograd graph too, which
 // the collector cannot see: it calls the parameter alive, although both go with the module.
-void OwnerDetector::add_half_hidden_owners(Detection& detection) {
+void OwnerDetector::add_externally_held_owners(Detection& detection) {
     for (PyObject* const object : outside_owners_) {
         OwnerReader* const reader = type_entry(Py_TYPE(object)).reader;
         const Py_ssize_t unseen = Py_REFCNT(object) - outside_entry(object).references;
@@ -156,10 +156,10 @@ void OwnerDetector::add_half_hidden_owners(Detection& detection) {
     }
 }
 
-void OwnerDetector::detect(const collector::CondemnedSet& condemned,
+void OwnerDetector::detect(const collector::UnreachableSet& unreachable,
                            const OwnerRegistry& registry,
                            Detection& detection) {
-    condemned_ = &condemned;
+    unreachable_ = &unreachable;
     registry_ = &registry;
     detection_ = &detection;
     ++round_;
@@ -170,12 +170,12 @@ void OwnerDetector::detect(const collector::CondemnedSet& condemned,
     dying_.clear();
     outside_owners_.clear();
     out_of_memory_ = false;
-    const std::span<PyObject* const> objects = condemned.objects();
+    const std::span<PyObject* const> objects = unreachable.objects();
     for (std::size_t i = 0; i < objects.size(); ++i) {
         __builtin_prefetch(objects[std::min(i + 8, objects.size() - 1)]);
         PyObject* const object = objects[i];
         const TypeEntry& type = type_entry(Py_TYPE(object));
-        if (type.verdict == Verdict::owner) {
+        if (type.role == TypeRole::owner) {
             detection.owners.push_back({object, type.reader});
         }
         visit_references(object, type);
@@ -183,12 +183,12 @@ void OwnerDetector::detect(const collector::CondemnedSet& condemned,
     // dying_ grows while it is walked: what a dying object alone holds dies as well.
     for (std::size_t i = 0; i < dying_.size(); ++i) {
         const TypeEntry& type = type_entry(Py_TYPE(dying_[i]));
-        if (type.verdict == Verdict::owner) {
+        if (type.role == TypeRole::owner) {
             detection.owners.push_back({dying_[i], type.reader});
         }
         visit_references(dying_[i], type);
     }
-    add_half_hidden_owners(detection);
+    add_externally_held_owners(detection);
     if (!detection.owners.empty()) {
         detection.dependents = dying_;
     }

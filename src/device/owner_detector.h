@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the condemned set to the owners that die with it: those inside the set, and those outside
+// From the unreachable set to the owners that die with it: those inside the set, and those outside
 // (older, untracked or not known to the collector) that only the garbage holds.
 //
-// REQUIRES: GIL held, inside CollectionListener::on_condemned(). RUNS PYTHON: never.
+// REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never.
 #pragma once
 
 #include <Python.h>
@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "collector/condemned_set.h"
+#include "collector/unreachable_set.h"
 #include "device/owner_registry.h"
 #include "python/references.h"
 #include "python/type_traversal.h"
@@ -23,7 +23,7 @@ struct DetectedOwner {
     OwnerReader* reader = nullptr;  // of the registry
 };
 
-// What one pass over the condemned set found; borrowed references, but for `held`.
+// What one pass over the unreachable set found; borrowed references, but for `held`.
 struct Detection {
     std::vector<DetectedOwner> owners;  // inside the set first, in the set's order
     std::vector<PyObject*> dependents;  // outside objects whose every reference comes from the
@@ -38,12 +38,12 @@ class OwnerDetector {
   public:
     // One pass: every object and every reference of the set is looked at once, by type.
     // `detection.dependents` stays empty where no owner was found. May throw std::bad_alloc.
-    void detect(const collector::CondemnedSet& condemned,
+    void detect(const collector::UnreachableSet& unreachable,
                 const OwnerRegistry& registry,
                 Detection& detection);
 
   private:
-    enum class Verdict : std::uint8_t {
+    enum class TypeRole : std::uint8_t {
         inert,      // refers to nothing and owns nothing: str, int, float ...
         container,  // may lead to an owner
         owner,
@@ -54,7 +54,7 @@ class OwnerDetector {
         python::TypeTraversal traversal;
         OwnerReader* reader = nullptr;
         std::uint32_t round = 0;
-        Verdict verdict = Verdict::inert;
+        TypeRole role = TypeRole::inert;
     };
 
     // How many references from the dying objects, and ours, reach one object outside the set.
@@ -65,7 +65,7 @@ class OwnerDetector {
     };
 
     const TypeEntry& type_entry(PyTypeObject* type) noexcept;
-    [[nodiscard]] TypeEntry judge(PyTypeObject* type) const noexcept;
+    [[nodiscard]] TypeEntry classify(PyTypeObject* type) const noexcept;
     OutsideEntry& outside_entry(PyObject* object);
     void grow_outside();
     void look_at(PyObject* target);
@@ -75,9 +75,9 @@ class OwnerDetector {
     void visit_references(PyObject* object, const TypeEntry& type);
     static int visit(PyObject* target, void* self) noexcept;
     int look_closer_at(PyObject* target) noexcept;
-    void add_half_hidden_owners(Detection& detection);
+    void add_externally_held_owners(Detection& detection);
 
-    const collector::CondemnedSet* condemned_ = nullptr;
+    const collector::UnreachableSet* unreachable_ = nullptr;
     const OwnerRegistry* registry_ = nullptr;
     Detection* detection_ = nullptr;  // to be filled
     std::uint32_t round_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The interface of one library's reader: which types own device memory, and what an object of
-// such a type owns. Readers run inside a collection, on condemned objects.
+// such a type owns. Readers run inside a collection, on unreachable objects.
 //
 // Rules of every reader (docs/design/collector.md says why):
 //   REQUIRES: GIL held. RUNS PYTHON: never user code; C getters of the library itself only.
@@ -17,9 +17,9 @@
 namespace cyclewatch::device {
 
 // Tells after the collection whether a storage's memory really went. Holds no strong reference.
-class StorageWitness {
+class WeakStorage {
   public:
-    virtual ~StorageWitness() = default;
+    virtual ~WeakStorage() = default;
     // REQUIRES: GIL held, the collection's sweep is over. RUNS PYTHON: never user code.
     [[nodiscard]] virtual bool released() noexcept = 0;
 };
@@ -34,7 +34,7 @@ struct OwnerReading {
     int left_objects = 0;       // objects that reading made, that the collector counts and that
                                 // go with the storage
     std::string part;           // of a part: how its owner holds it (".grad"); "" otherwise
-    std::unique_ptr<StorageWitness> witness;  // null: the storage goes when its owners go
+    std::unique_ptr<WeakStorage> weak_storage;  // null: the storage goes when its owners go
     bool goes_with_storage = false;   // nobody else holds the storage: the owner went if it did
     std::vector<OwnerReading> parts;  // further storages that die with the owner and that only
                                       // its library knows of

@@ -162,7 +162,7 @@ bool clock_was_set(const CollectedStorage& storage, const WallTime& now) noexcep
         const std::int64_t difference = now.ahead - then.ahead;
         return difference > kTolerance || difference < -kTolerance;
     };
-    return apart(storage.condemned) || apart(storage.settled);
+    return apart(storage.unreachable) || apart(storage.settled);
 }
 
 std::vector<base::CallSite> sites_in(const Snapshot& snapshot,

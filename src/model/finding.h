@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One reference loop that kept device memory alive, with everything a reader needs to end it.
+// One reference cycle that kept device memory alive, with everything a reader needs to end it.
 // Self-contained text and numbers: it outlives the observation it came from.
 #pragma once
 
@@ -10,12 +10,12 @@
 #include <tuple>
 #include <vector>
 
+#include "model/enum_words.h"
 #include "model/ids.h"
-#include "model/words.h"
 
 namespace cyclewatch::model {
 
-// One reference of the logical graph, from a holder to a target.
+// One reference of the collapsed graph, from a holder to a target.
 struct Reference {
     std::string holder;    // "mymodel.Engine" or "function mymodel.Engine.__init__.<lambda>"
     std::string label;     // ".callbacks", "closure:self" ... (glossary: label grammar)
@@ -23,7 +23,7 @@ struct Reference {
     std::string location;  // "path:line" of the code to change; "" if not known
     std::string reason;    // why cutting it is right, in words; "" off the cut and alternatives
     std::vector<std::string> raw_path;  // the raw references this one stands for, in order
-    bool payload = false;  // true: off the loop; cutting it keeps the loop and drops the memory
+    bool payload = false;  // true: off the cycle; cutting it keeps the cycle and drops the memory
 
     friend bool operator==(const Reference&, const Reference&) = default;
 };
@@ -42,7 +42,7 @@ struct OwnerSummary {
     std::uint64_t bytes = 0;  // of its storage
     std::string shape;
     std::string dtype;
-    std::string path;          // how the loop reaches it: "Engine.weights['w']"
+    std::string path;          // how the cycle reaches it: "Engine.weights['w']"
     std::uint64_t count = 1;   // equal owners (type, device, bytes, shape, dtype, path)
     std::string allocated_at;  // "path:line"; "" if that was not recorded
     // Until the finding is stored; then empty, for the observation is gone.
@@ -51,12 +51,12 @@ struct OwnerSummary {
     friend bool operator==(const OwnerSummary&, const OwnerSummary&) = default;
 };
 
-// The condensed logical graph of one loop and what hangs off it, ready to be drawn.
+// The condensed collapsed graph of one cycle and what hangs off it, ready to be drawn.
 struct Picture {
     struct Item {
         std::string text;    // short name
         std::string detail;  // module-qualified name, location
-        bool on_loop = false;
+        bool on_cycle = false;
         bool owner = false;
         std::uint64_t bytes = 0;  // of an owner
 
@@ -66,7 +66,7 @@ struct Picture {
         std::uint32_t from = 0;  // index into items
         std::uint32_t to = 0;
         std::string label;
-        bool on_loop = false;
+        bool on_cycle = false;
         bool cut = false;
 
         friend bool operator==(const Arrow&, const Arrow&) = default;
@@ -80,17 +80,17 @@ struct Picture {
 
 // Whether a finding is news to its user. Only one that is warns, and fails a run that is to fail.
 // In the order in which one outweighs the other where two reports disagree.
-enum class Standing : std::uint8_t {
+enum class Status : std::uint8_t {
     fresh,    // nobody said anything about it
     known,    // in the baseline
     library,  // a known leak of a library: nothing the user's own code can end
     benign,   // a pattern that costs nothing
     ignored,  // the user said so
 };
-inline constexpr std::array<std::string_view, 5> kStandingWords{
+inline constexpr std::array<std::string_view, 5> kStatusWords{
     "new", "known", "library", "benign", "ignored"};
-constexpr Words words_of(Standing) {
-    return kStandingWords;
+constexpr Words words_of(Status) {
+    return kStatusWords;
 }
 
 // What a person who read the finding thinks of it.
@@ -101,14 +101,14 @@ constexpr Words words_of(Verdict) {
 }
 
 // What one process saw of a finding.
-struct Sighting {
+struct ProcessOccurrences {
     std::uint32_t process = 0;  // index into Report::processes
     std::uint64_t occurrences = 0;
-    std::uint64_t held_bytes = 0;
+    std::uint64_t retained_bytes = 0;
     double first_seen = 0;         // seconds since that process's watch began
     std::int64_t first_step = -1;  // the program's own step then; -1: it named none
 
-    friend bool operator==(const Sighting&, const Sighting&) = default;
+    friend bool operator==(const ProcessOccurrences&, const ProcessOccurrences&) = default;
 };
 
 // The cycles of one signature in a finding that was merged from several.
@@ -129,28 +129,28 @@ struct Finding {
     std::string title;      // "Engine.callbacks -> [0] -> <lambda>.closure:self -> Engine"
     std::string remedy;     // "cut <lambda>.closure:self (train.py:12)": ends the headline
     std::string advice;     // what to write instead, a sentence or two; "" if nothing is known
-    Standing standing = Standing::fresh;
-    std::string standing_reason;  // why it has that standing, in words; "" for a fresh one
+    Status status = Status::fresh;
+    std::string status_reason;  // why it has that status, in words; "" for a fresh one
 
-    std::uint64_t held_bytes = 0;    // only this component kept them, each storage once
-    std::uint64_t shared_bytes = 0;  // other components kept them too, each storage once
-    std::uint64_t shared_with = 0;   // findings that the shared bytes are shared with
-    // held_bytes and those of the shared bytes that are attributed to this finding and not to
+    std::uint64_t retained_bytes = 0;  // only this component kept them, each storage once
+    std::uint64_t shared_bytes = 0;    // other components kept them too, each storage once
+    std::uint64_t shared_with = 0;     // findings that the shared bytes are shared with
+    // retained_bytes and those of the shared bytes that are attributed to this finding and not to
     // another one: summed over findings, each storage counts once.
     std::uint64_t attributed_bytes = 0;
-    std::uint64_t occurrences = 0;    // loops with this signature
-    std::uint64_t largest_bytes = 0;  // held_bytes of the heaviest occurrence
-    double byte_seconds = 0;          // held bytes times the seconds they waited at most, summed
+    std::uint64_t occurrences = 0;    // cycles with this signature
+    std::uint64_t largest_bytes = 0;  // retained_bytes of the largest occurrence
+    double byte_seconds = 0;  // retained bytes times the seconds they waited at most, summed
 
-    std::vector<Reference> loop;  // in order; the target of the last is the first holder
-    std::vector<Reference> cut;   // the reference to cut, or the smallest set that works
+    std::vector<Reference> cycle;  // in order; the target of the last is the first holder
+    std::vector<Reference> cut;    // the reference to cut, or the smallest set that works
     // Kinds of references that must go as well and are not in `cut`, if many lead back to one
     // owner.
     std::uint64_t omitted_cuts = 0;
     bool tie = false;                     // true: either cut[0] or alternatives[0]
-    double freed_share = 1;               // of held_bytes, by the cut alone; 0: not known
+    double freed_share = 1;               // of retained_bytes, by the cut alone; 0: not known
     std::vector<Reference> alternatives;  // next best first
-    std::vector<OwnerSummary> owners;     // heaviest first, at most kMaxOwnersPerFinding
+    std::vector<OwnerSummary> owners;     // largest first, at most kMaxOwnersPerFinding
     std::uint64_t omitted_owners = 0;
     // Cycles of several signatures that one change in the code ends, most bytes first, at most
     // kMaxVariants; empty if all have the same signature.
@@ -162,8 +162,8 @@ struct Finding {
     double last_seen = 0;
     double dead_for_at_most = 0;  // longest time the memory can have waited, seconds
     std::uint64_t first_collection = 0;
-    std::uint64_t collections = 0;    // that condemned at least one
-    std::vector<Sighting> sightings;  // one for each process that saw it, by process
+    std::uint64_t collections = 0;               // that found at least one unreachable
+    std::vector<ProcessOccurrences> by_process;  // one for each process that saw it, by process
 
     // The reader's own, kept in the file; no watch ever writes them.
     Verdict verdict = Verdict::none;
@@ -177,14 +177,14 @@ inline constexpr std::size_t kMaxVariants = 100;
 
 // Bytes that become free once this finding and all findings that share them are fixed.
 [[nodiscard]] inline std::uint64_t reached_bytes(const Finding& finding) {
-    return finding.held_bytes + finding.shared_bytes;
+    return finding.retained_bytes + finding.shared_bytes;
 }
 
 // The order of findings in a report: most reached bytes first; of equal ones, most bytes that no
 // other finding shares.
 [[nodiscard]] inline bool ranks_before(const Finding& a, const Finding& b) {
-    return std::tuple(reached_bytes(b), b.held_bytes, std::string_view(a.signature)) <
-           std::tuple(reached_bytes(a), a.held_bytes, std::string_view(b.signature));
+    return std::tuple(reached_bytes(b), b.retained_bytes, std::string_view(a.signature)) <
+           std::tuple(reached_bytes(a), a.retained_bytes, std::string_view(b.signature));
 }
 
 }  // namespace cyclewatch::model

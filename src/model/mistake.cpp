@@ -32,13 +32,13 @@ std::string without_index(const std::string& label) {
 // The reference by which the bound method on the cycle is stored, else `method`: the one on the
 // cycle need not be the first that is to be cut.
 const Reference& storing_reference(const Finding& finding, const Reference& method) {
-    const std::vector<Reference>& loop = finding.loop;
-    for (std::size_t at = 0; at < loop.size(); ++at) {
-        if (loop[at].label != kBoundObject) {
+    const std::vector<Reference>& cycle = finding.cycle;
+    for (std::size_t at = 0; at < cycle.size(); ++at) {
+        if (cycle[at].label != kBoundObject) {
             continue;
         }
-        for (std::size_t back = 1; back < loop.size(); ++back) {
-            const Reference& before = loop[(at + loop.size() - back) % loop.size()];
+        for (std::size_t back = 1; back < cycle.size(); ++back) {
+            const Reference& before = cycle[(at + cycle.size() - back) % cycle.size()];
             if (!before.location.empty()) {
                 return before;
             }
@@ -85,19 +85,19 @@ bool is_container(std::string_view holder) {
 
 // A key for each holder that another class may stand in for: the cycle from there on without it.
 void add_keys_of_cycle(std::vector<std::string>& keys, const Finding& finding) {
-    const std::vector<Reference>& loop = finding.loop;
+    const std::vector<Reference>& cycle = finding.cycle;
     const auto named = std::ranges::count_if(
-        loop, [](const Reference& step) { return !is_container(step.holder); });
-    if (loop.size() > kLongestCompared || named < 2) {
+        cycle, [](const Reference& step) { return !is_container(step.holder); });
+    if (cycle.size() > kLongestCompared || named < 2) {
         return;
     }
-    for (std::size_t start = 0; start < loop.size(); ++start) {
-        if (is_container(loop[start].holder)) {
+    for (std::size_t start = 0; start < cycle.size(); ++start) {
+        if (is_container(cycle[start].holder)) {
             continue;
         }
         std::string key = "cycle";
-        for (std::size_t i = 0; i < loop.size(); ++i) {
-            const Reference& step = loop[(start + i) % loop.size()];
+        for (std::size_t i = 0; i < cycle.size(); ++i) {
+            const Reference& step = cycle[(start + i) % cycle.size()];
             key += '\n' + (i == 0 ? std::string() : step.holder) + '\n' + without_index(step.label);
         }
         keys.push_back(std::move(key));
@@ -108,22 +108,22 @@ void add_keys_of_cycle(std::vector<std::string>& keys, const Finding& finding) {
 std::string name_apart(const Finding& finding, const Finding& other) {
     const auto on_other = [&](auto&& same) {
         return [&other, same](const Reference& step) {
-            return std::ranges::any_of(other.loop,
+            return std::ranges::any_of(other.cycle,
                                        [&](const Reference& its) { return same(step, its); });
         };
     };
     const auto holder = std::ranges::find_if_not(
-        finding.loop,
+        finding.cycle,
         on_other([](const Reference& a, const Reference& b) { return a.holder == b.holder; }));
-    if (holder != finding.loop.end()) {
+    if (holder != finding.cycle.end()) {
         return std::string(base::last_part(holder->holder));
     }
-    const auto step =
-        std::ranges::find_if_not(finding.loop, on_other([](const Reference& a, const Reference& b) {
-                                     return a.holder == b.holder && a.label == b.label;
-                                 }));
-    return step == finding.loop.end() ? finding.title
-                                      : std::string(base::last_part(step->holder)) + step->label;
+    const auto step = std::ranges::find_if_not(
+        finding.cycle, on_other([](const Reference& a, const Reference& b) {
+            return a.holder == b.holder && a.label == b.label;
+        }));
+    return step == finding.cycle.end() ? finding.title
+                                       : std::string(base::last_part(step->holder)) + step->label;
 }
 
 Variant variant_of(const Finding& finding, const Finding& other) {

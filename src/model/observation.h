@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one collection gave us: when it ran, what it condemned, which owners of device memory
-// were among it, and the graph that leads to them. Capture fills it, analysis reads it.
+// What one collection gave us: when it ran, what it found unreachable, which owners of device
+// memory were among it, and the graph that leads to them. Capture fills it, analysis reads it.
 #pragma once
 
 #include <array>
@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "model/enum_words.h"
 #include "model/ids.h"
 #include "model/reference_graph.h"
-#include "model/words.h"
 
 namespace cyclewatch::model {
 
@@ -43,8 +43,8 @@ constexpr Words words_of(MemorySource) {
     return kMemorySourceWords;
 }
 
-// Memory of one device in bytes: when the collection had condemned and not yet freed, and when
-// it was over.
+// Memory of one device in bytes: when the collection had found what is unreachable and not yet
+// freed it, and when it was over.
 struct DeviceMemory {
     std::string device;  // "cuda:0", "cpu"
     std::uint64_t used_before = 0;
@@ -55,11 +55,11 @@ struct DeviceMemory {
     friend bool operator==(const DeviceMemory&, const DeviceMemory&) = default;
 };
 
-// What one collection condemned of one finding.
+// The part of one finding in one collection.
 struct FindingPart {
     std::string signature;
     std::uint64_t occurrences = 0;
-    std::uint64_t held_bytes = 0;  // attributed to it: over all findings, each storage once
+    std::uint64_t retained_bytes = 0;  // attributed to it: over all findings, each storage once
 
     friend bool operator==(const FindingPart&, const FindingPart&) = default;
 };
@@ -73,12 +73,12 @@ struct CollectionRecord {
     double duration = 0;               // seconds from "start" to "stop", our share included
     double own_seconds = 0;            // seconds of `duration` spent in the watch
     double dead_for_at_most = 0;       // seconds since an earlier collection could have freed it
-    std::uint64_t condemned = 0;       // objects
+    std::uint64_t unreachable = 0;     // objects
     std::uint64_t owners = 0;          // owners that died
     std::uint64_t released_bytes = 0;  // device bytes of their storages, each once
     std::int64_t step = -1;            // the program's own step then; -1: it named none
     std::vector<DeviceMemory> device_memory;  // of the devices those owners were on
-    std::vector<FindingPart> findings;        // heaviest first, at most kMaxPartsPerCollection
+    std::vector<FindingPart> findings;        // largest first, at most kMaxPartsPerCollection
     std::string note;                         // why something was not captured; "" if all was
 
     friend bool operator==(const CollectionRecord&, const CollectionRecord&) = default;
@@ -99,7 +99,7 @@ struct Observation {
     std::vector<DeviceOwner> owners;
     std::vector<Storage> storages;
     std::vector<RepeatedShape> repeats;
-    std::uint64_t omitted_nodes = 0;  // condemned objects on a way to an owner, but over the cap
+    std::uint64_t omitted_nodes = 0;  // unreachable objects on a way to an owner, but over the cap
     std::uint64_t omitted_references = 0;  // between the others, but over theirs
 };
 

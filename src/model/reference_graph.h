@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The raw reference graph of one observation: every object that lies on a way from a condemned
-// loop to an owner, and every reference between two of them. Plain data: no addresses.
+// The raw reference graph of one observation: every object that lies on a way from an unreachable
+// cycle to an owner, and every reference between two of them. Plain data: no addresses.
 #pragma once
 
 #include <span>
@@ -69,7 +69,7 @@ struct SourceLocation {
 struct Node {
     NodeKind kind = NodeKind::object;
     PartRole role = PartRole::none;
-    bool condemned = true;           // false: outside the condemned set, but dies with it
+    bool unreachable = true;         // false: outside the unreachable set, but dies with it
     StringId name = kEmptyString;    // "module.QualName" of the type; of the code for functions,
                                      // frames and generators ("pkg.mod.Engine.__init__.<lambda>")
     StringId module = kEmptyString;  // the module part of `name`, "" if not known

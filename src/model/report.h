@@ -13,7 +13,7 @@
 
 namespace cyclewatch::model {
 
-inline constexpr int kReportSchemaVersion = 1;
+inline constexpr int kReportSchemaVersion = 2;
 inline constexpr std::size_t kMaxCollectionRecords = 1000;
 
 // One process that was watched.
@@ -32,7 +32,7 @@ struct ProgramInfo {
 // In a merged report, of all processes together.
 struct Stats {
     std::uint64_t collections = 0;
-    std::uint64_t condemned = 0;                   // objects
+    std::uint64_t unreachable = 0;                 // objects
     std::uint64_t owners = 0;                      // that died with garbage
     std::uint64_t findings = 0;                    // distinct signatures
     double seconds = 0;                            // spent in the watch during collections
@@ -47,9 +47,10 @@ struct Report {
     std::vector<ProgramInfo> processes;  // one, or those of a merged report by rank, then pid
     std::vector<std::string> devices;    // what was watched: "cuda", "cpu" ...
     std::vector<Finding> findings;       // by ranks_before()
-    std::uint64_t held_bytes = 0;        // of all owners that died with garbage, each storage once
-    std::vector<CollectionRecord> collections;  // that condemned an owner, by process, in order
-    std::uint64_t omitted_collections = 0;      // records dropped
+    std::uint64_t retained_bytes = 0;    // of all owners that died with garbage, each storage once
+    std::vector<CollectionRecord>
+        collections;                        // that found an owner unreachable, by process, in order
+    std::uint64_t omitted_collections = 0;  // records dropped
     Stats stats;
     std::vector<std::string> notes;  // what was truncated or skipped, in words
 

@@ -5,7 +5,7 @@
 #include <Python.h>
 
 #include "compat/gc_list.h"
-#include "python/dying_threads.h"
+#include "python/forced_unwind.h"
 #include "python/state_lock.h"
 
 namespace cyclewatch::python {

@@ -16,7 +16,7 @@
 #include "compat/frame_access.h"
 #include "compat/layout_switches.h"
 #include "compat/object_layout.h"
-#include "python/dying_threads.h"
+#include "python/forced_unwind.h"
 #include "python/guards.h"
 #include "python/references.h"
 

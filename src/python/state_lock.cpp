@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "python/dying_threads.h"
+#include "python/forced_unwind.h"
 
 namespace cyclewatch::python {
 namespace {

@@ -124,7 +124,7 @@ Agnode_t* add_item(Agraph_t* graph, const Picture::Item& item, const std::string
     Agnode_t* node = agnode(graph, c_text(id.c_str()), 1);
     set(node, "label", item_label(item));
     set(node, "tooltip", escape_dot_label(shown_name(item.detail)));
-    if (item.on_loop) {
+    if (item.on_cycle) {
         set(node, "color", "#3949ab");
         set(node, "penwidth", "2");
     }
@@ -147,7 +147,7 @@ void add_arrow(Agraph_t* graph,
     const std::string text = label_line(arrow.label, kTextColumns);
     // The spaces keep the text off the line, which Graphviz draws as close as it can.
     set(edge, "label", (arrow.cut ? "  cut: " : "  ") + text + "  ");
-    if (arrow.on_loop) {
+    if (arrow.on_cycle) {
         set(edge, "color", "#3949ab");
         set(edge, "penwidth", "2");
     }

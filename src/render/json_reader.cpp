@@ -122,7 +122,7 @@ class Filler {
         visit_fields(fill_field, fields);
     }
 
-    // What one part of a report says about another: arrows lead to items, records and sightings
+    // What one part of a report says about another: arrows lead to items, records and occurrences
     // belong to processes.
     void check_indexes(const model::Report& report) {
         if (report.processes.empty() && !error_) {
@@ -131,8 +131,8 @@ class Filler {
         check_arrows(report);
         check_processes(report.collections, "collections", report.processes.size());
         for (std::size_t f = 0; f < report.findings.size(); ++f) {
-            check_processes(report.findings[f].sightings,
-                            "findings[" + std::to_string(f) + "].sightings",
+            check_processes(report.findings[f].by_process,
+                            "findings[" + std::to_string(f) + "].by_process",
                             report.processes.size());
         }
     }
@@ -178,7 +178,7 @@ class Filler {
     // Fields that the first files did not have.
     static bool may_be_missing(model::Finding& finding, std::string_view name) {
         if (name == "attributed_bytes") {
-            finding.attributed_bytes = finding.held_bytes;  // which comes before it
+            finding.attributed_bytes = finding.retained_bytes;  // which comes before it
         }
         return name == "attributed_bytes" || name == "shared_with" || name == "variants" ||
                name == "omitted_variants" || name == "omitted_cuts";
@@ -269,7 +269,8 @@ class Filler {
             fill(count, counts[name]);
         }
     }
-    // Sightings as a packed page has them: each field once, with the list of its values.
+    // Occurrences by process as a packed page has them: each field once, with the list of its
+    // values.
     template <typename T>
     void fill_columns(const json& value, std::vector<T>& items) {
         std::vector<const json*> columns;
@@ -306,7 +307,7 @@ class Filler {
     }
     template <typename T>
     void fill(const json& value, std::vector<T>& items) {
-        if constexpr (std::same_as<T, model::Sighting>) {
+        if constexpr (std::same_as<T, model::ProcessOccurrences>) {
             if (value.is_object()) {
                 fill_columns(value, items);
                 return;
@@ -348,10 +349,12 @@ std::string check_header(const json& document) {
         return "schema_version: expected a whole number from 1 upwards, found " +
                (version == nullptr ? "nothing" : truncate_end(kind_of(*version), 60));
     }
-    if (number > static_cast<std::uint64_t>(model::kReportSchemaVersion)) {
+    constexpr auto kReadable = static_cast<std::uint64_t>(model::kReportSchemaVersion);
+    if (number != kReadable) {
         return "schema_version: this report is of version " + std::to_string(number) +
-               ", this cyclewatch reads up to version " +
-               std::to_string(model::kReportSchemaVersion) + ": read it with a newer cyclewatch";
+               ", this cyclewatch reads version " + std::to_string(kReadable) +
+               (number > kReadable ? ": read it with a newer cyclewatch"
+                                   : ": record it again with this cyclewatch");
     }
     return {};
 }

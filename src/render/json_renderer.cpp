@@ -24,8 +24,8 @@ using Json = nlohmann::json;
 // ends the process.
 class JsonText {
   public:
-    // `indent`: spaces for each level; -1: everything on one line. `columns`: sightings are written
-    // as a packed page has them.
+    // `indent`: spaces for each level; -1: everything on one line. `columns`: by_process are
+    // written as a packed page has them.
     explicit JsonText(int indent, bool columns = false) : indent_(indent), columns_(columns) {}
 
     void begin(char bracket) {
@@ -141,7 +141,7 @@ void write_columns(JsonText& json, const std::vector<T>& items) {
 
 template <typename T>
 void write(JsonText& json, const std::vector<T>& items) {
-    if constexpr (std::same_as<T, model::Sighting>) {
+    if constexpr (std::same_as<T, model::ProcessOccurrences>) {
         if (json.columns()) {
             write_columns(json, items);
             return;

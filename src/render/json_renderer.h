@@ -15,8 +15,8 @@ namespace cyclewatch::render {
 // The same on one line, and safe inside an HTML <script> element: no '<', '>' or '&' in it.
 [[nodiscard]] std::string render_script_safe_json(const model::Report& report);
 
-// The same on one line, sightings by columns: what a page packs. Shorter and quicker to read, but
-// no interchange format.
+// The same on one line, occurrences by process as columns: what a page packs. Shorter and quicker
+// to read, but no interchange format.
 [[nodiscard]] std::string render_json_to_pack(const model::Report& report);
 
 }  // namespace cyclewatch::render

@@ -48,7 +48,7 @@ inline constexpr std::size_t kMaxNameColumns = 200;
 [[nodiscard]] std::string format_duration(double seconds);
 // "12,345,678".
 [[nodiscard]] std::string format_count(std::uint64_t count);
-// "1 loop", "12,345 loops". `plural` defaults to the singular and an s.
+// "1 cycle", "12,345 cycles". `plural` defaults to the singular and an s.
 [[nodiscard]] std::string counted(std::uint64_t count,
                                   std::string_view singular,
                                   std::string_view plural = {});

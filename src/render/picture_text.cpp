@@ -47,10 +47,10 @@ std::string arrow_text(const Picture::Arrow& arrow) {
 }
 
 std::string describe_picture(const Picture& picture) {
-    std::string text = "The loop: ";
+    std::string text = "The cycle: ";
     std::size_t shown = 0;
     for (const Picture::Arrow& arrow : picture.arrows) {
-        if (!arrow.on_loop || arrow.from >= picture.items.size() || ++shown > 12) {
+        if (!arrow.on_cycle || arrow.from >= picture.items.size() || ++shown > 12) {
             continue;
         }
         text += shown_name(picture.items[arrow.from].text) + " refers by " +

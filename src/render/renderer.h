@@ -33,7 +33,7 @@ enum class Format { text, json, dot, svg, html };
 
 inline constexpr std::size_t kUsualWidth = 100;  // columns
 
-// The sentence, then cards heaviest first, then the overhead line and the notes. Pure ASCII apart
+// The sentence, then cards largest first, then the overhead line and the notes. Pure ASCII apart
 // from names that are not; no colours.
 [[nodiscard]] std::string render_text(const model::Report& report, std::size_t width = kUsualWidth);
 

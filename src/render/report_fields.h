@@ -42,20 +42,27 @@ concept Either = std::same_as<std::remove_const_t<T>, Model>;
 CYCLEWATCH_FIELDS(
     ProgramInfo, script, pid, rank, python_version, cyclewatch_version, started_at, strategy);
 
-CYCLEWATCH_FIELDS(
-    Stats, collections, condemned, owners, findings, seconds, collection_seconds, elapsed, skipped);
+CYCLEWATCH_FIELDS(Stats,
+                  collections,
+                  unreachable,
+                  owners,
+                  findings,
+                  seconds,
+                  collection_seconds,
+                  elapsed,
+                  skipped);
 
 CYCLEWATCH_FIELDS(Reference, holder, label, target, location, reason, raw_path, payload);
 
 CYCLEWATCH_FIELDS(OwnerSummary, type, device, bytes, shape, dtype, path, count, allocated_at);
 
-CYCLEWATCH_FIELDS(Picture::Item, text, detail, on_loop, owner, bytes);
+CYCLEWATCH_FIELDS(Picture::Item, text, detail, on_cycle, owner, bytes);
 
-CYCLEWATCH_FIELDS(Picture::Arrow, from, to, label, on_loop, cut);
+CYCLEWATCH_FIELDS(Picture::Arrow, from, to, label, on_cycle, cut);
 
 CYCLEWATCH_FIELDS(Picture, items, arrows, omitted_items);
 
-CYCLEWATCH_FIELDS(Sighting, process, occurrences, held_bytes, first_seen, first_step);
+CYCLEWATCH_FIELDS(ProcessOccurrences, process, occurrences, retained_bytes, first_seen, first_step);
 
 CYCLEWATCH_FIELDS(Variant, signature, name, title, location, occurrences, bytes);
 
@@ -65,16 +72,16 @@ CYCLEWATCH_FIELDS(Finding,
                   title,
                   remedy,
                   advice,
-                  standing,
-                  standing_reason,
-                  held_bytes,
+                  status,
+                  status_reason,
+                  retained_bytes,
                   shared_bytes,
                   shared_with,
                   attributed_bytes,
                   occurrences,
                   largest_bytes,
                   byte_seconds,
-                  loop,
+                  cycle,
                   cut,
                   omitted_cuts,
                   tie,
@@ -90,13 +97,13 @@ CYCLEWATCH_FIELDS(Finding,
                   dead_for_at_most,
                   first_collection,
                   collections,
-                  sightings,
+                  by_process,
                   verdict,
                   note);
 
 CYCLEWATCH_FIELDS(DeviceMemory, device, used_before, used_after, total, source);
 
-CYCLEWATCH_FIELDS(FindingPart, signature, occurrences, held_bytes);
+CYCLEWATCH_FIELDS(FindingPart, signature, occurrences, retained_bytes);
 
 CYCLEWATCH_FIELDS(CollectionRecord,
                   process,
@@ -106,7 +113,7 @@ CYCLEWATCH_FIELDS(CollectionRecord,
                   duration,
                   own_seconds,
                   dead_for_at_most,
-                  condemned,
+                  unreachable,
                   owners,
                   released_bytes,
                   step,
@@ -118,7 +125,7 @@ CYCLEWATCH_FIELDS(Report,
                   processes,
                   devices,
                   findings,
-                  held_bytes,
+                  retained_bytes,
                   collections,
                   omitted_collections,
                   stats,

@@ -14,12 +14,12 @@ namespace {
 
 using base::format_bytes;
 
-std::uint64_t total_loops(const model::Report& report) {
-    std::uint64_t loops = 0;
+std::uint64_t total_cycles(const model::Report& report) {
+    std::uint64_t cycles = 0;
     for (const model::Finding& finding : report.findings) {
-        loops += finding.occurrences;
+        cycles += finding.occurrences;
     }
-    return loops;
+    return cycles;
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -43,16 +43,16 @@ std::string quiet_sentence(const model::Report& report) {
     const model::Stats& stats = report.stats;
     const std::string watched = memory_watched(report.devices);
     if (stats.collections == 0) {
-        return "No reference loop kept " + watched + " so far: no collection ran in the " +
+        return "No reference cycle kept " + watched + " so far: no collection ran in the " +
                format_duration(stats.elapsed) + " the watch was on.";
     }
     const std::string scope = counted(stats.collections, "collection") + " in " +
                               format_duration(stats.elapsed) + " freed " +
-                              counted(stats.condemned, "object");
+                              counted(stats.unreachable, "object");
     if (stats.owners == 0) {
-        return "No reference loop kept " + watched + ": " + scope + ", none of which owned any.";
+        return "No reference cycle kept " + watched + ": " + scope + ", none of which owned any.";
     }
-    return "No loop was found above the " + counted(stats.owners, "owner") + " of " + watched +
+    return "No cycle was found above the " + counted(stats.owners, "owner") + " of " + watched +
            " that died with garbage: " + scope + ".";
 }
 
@@ -60,11 +60,11 @@ std::string quiet_sentence(const model::Report& report) {
 struct Remedy {
     std::size_t references = 0;
     std::uint64_t bytes = 0;
-    bool payload = true;  // each of them leads to an owner and not along a loop
+    bool payload = true;  // each of them leads to an owner and not along a cycle
 
     void add(const model::Finding& finding) {
         references += finding.cut.size();
-        bytes += static_cast<std::uint64_t>(static_cast<double>(finding.held_bytes) *
+        bytes += static_cast<std::uint64_t>(static_cast<double>(finding.retained_bytes) *
                                             finding.freed_share);
         payload = payload && finding.cut.front().payload;
     }
@@ -127,31 +127,32 @@ std::string many_processes_line(const std::vector<model::ProgramInfo>& processes
 // A dict that locals() made: "locals() of pkg.Engine.run".
 constexpr std::string_view kLocals = "locals()";
 
-// "Engine is part of a reference loop that"
+// "Engine is part of a reference cycle that"
 std::string who(const model::Finding& finding) {
     const bool several = finding.occurrences > 1;
-    const std::string loops = several ? counted(finding.occurrences, "reference loop") : "";
-    if (finding.loop.empty()) {
-        return several ? loops : "A reference loop";
+    const std::string cycles = several ? counted(finding.occurrences, "reference cycle") : "";
+    if (finding.cycle.empty()) {
+        return several ? cycles : "A reference cycle";
     }
-    const std::string_view name = finding.loop.front().holder;
+    const std::string_view name = finding.cycle.front().holder;
     const std::string holder(name.starts_with(kLocals) ? kLocals : base::last_part(name));
     if (several) {
-        return loops + " through " + holder;
+        return cycles + " through " + holder;
     }
-    return holder + (finding.loop.size() == 1 ? " refers to itself and"
-                                              : " is part of a reference loop that");
+    return holder + (finding.cycle.size() == 1 ? " refers to itself and"
+                                               : " is part of a reference cycle that");
 }
 
 // "keeps 4.0 KiB of cuda:0 memory alive"
 std::string does_what(const model::Finding& finding) {
     const std::string verb_end = finding.occurrences > 1 ? " " : "s ";
-    if (finding.held_bytes == 0 && finding.shared_bytes == 0) {
+    if (finding.retained_bytes == 0 && finding.shared_bytes == 0) {
         return "lead" + verb_end + "to device memory that something else holds too";
     }
-    const bool own = finding.held_bytes > 0;
-    return "keep" + verb_end + base::format_bytes(own ? finding.held_bytes : finding.shared_bytes) +
-           " of " + memory_kind(std::span(&finding, 1)) + " alive" +
+    const bool own = finding.retained_bytes > 0;
+    return "keep" + verb_end +
+           base::format_bytes(own ? finding.retained_bytes : finding.shared_bytes) + " of " +
+           memory_kind(std::span(&finding, 1)) + " alive" +
            (own ? "" : ", " + sharing_words(finding));
 }
 
@@ -183,8 +184,9 @@ std::string summary_sentence(const model::Report& report) {
     for (const model::Finding& finding : report.findings) {
         longest = std::max(longest, finding.dead_for_at_most);
     }
-    std::string sentence = counted(total_loops(report), "reference loop") + " kept " +
-                           format_bytes(report.held_bytes) + " of " + memory_kind(report.findings);
+    std::string sentence = counted(total_cycles(report), "reference cycle") + " kept " +
+                           format_bytes(report.retained_bytes) + " of " +
+                           memory_kind(report.findings);
     sentence += longest > 0 ? " for up to " + format_duration(longest) + " after its last use."
                             : " after its last use.";
     return sentence;
@@ -192,14 +194,14 @@ std::string summary_sentence(const model::Report& report) {
 
 std::string remedy_sentence(const model::Report& report) {
     const auto is_news = [](const model::Finding& finding) {
-        return finding.standing == model::Standing::fresh;
+        return finding.status == model::Status::fresh;
     };
     const auto news = std::ranges::find_if(report.findings, is_news);
     if (news == report.findings.end()) {
         return report.findings.empty() ? "" : "None of it is news; the reasons stand below.";
     }
     const model::Finding& first = *news;
-    if (first.held_bytes == 0) {
+    if (first.retained_bytes == 0) {
         return first.shared_bytes == 0 ? "" : shared_remedy(first, "the first finding");
     }
     if (first.cut.empty() || first.freed_share <= 0) {
@@ -208,13 +210,13 @@ std::string remedy_sentence(const model::Report& report) {
     Remedy remedy;
     remedy.add(first);
     const auto second = std::find_if(std::next(news), report.findings.end(), is_news);
-    // Held bytes are what a loop kept and no other did: those of two findings add up.
-    if (second != report.findings.end() && !second->cut.empty() && second->held_bytes > 0) {
+    // Retained bytes are what a cycle kept and no other did: those of two findings add up.
+    if (second != report.findings.end() && !second->cut.empty() && second->retained_bytes > 0) {
         remedy.add(*second);
     }
     const auto kinds = static_cast<std::uint64_t>(std::ranges::count_if(report.findings, is_news));
     const std::string gain = format_bytes(remedy.bytes) + " at once (" +
-                             format_percent(share_of(remedy.bytes, report.held_bytes)) + ")";
+                             format_percent(share_of(remedy.bytes, report.retained_bytes)) + ")";
     const std::string verb = remedy.payload ? "Dropping" : "Cutting";
     const std::string more =
         first.shared_bytes == 0 ? "" : " Another " + shared_remedy(first, "the first finding");
@@ -224,7 +226,7 @@ std::string remedy_sentence(const model::Report& report) {
     }
     const bool all_news = kinds == report.findings.size();
     return verb + " the " + first_references(remedy.references) + " named below frees " + gain +
-           "; there are " + counted(kinds, all_news ? "kind" : "new kind") + " of loop." + more;
+           "; there are " + counted(kinds, all_news ? "kind" : "new kind") + " of cycle." + more;
 }
 
 std::string sharing_words(const model::Finding& finding) {
@@ -234,9 +236,9 @@ std::string sharing_words(const model::Finding& finding) {
 }
 
 std::string size_words(const model::Finding& finding) {
-    const bool own = finding.held_bytes > 0;
-    std::string text = format_bytes(own ? finding.held_bytes : finding.shared_bytes) + " in " +
-                       counted(finding.occurrences, "loop");
+    const bool own = finding.retained_bytes > 0;
+    std::string text = format_bytes(own ? finding.retained_bytes : finding.shared_bytes) + " in " +
+                       counted(finding.occurrences, "cycle");
     if (finding.shared_bytes > 0) {
         text += own ? ", and " + format_bytes(finding.shared_bytes) + " " : ", ";
         text += sharing_words(finding);
@@ -275,9 +277,9 @@ std::string variants_words(const model::Finding& finding, std::size_t most) {
 
 std::string seen_sentence(const model::Finding& finding) {
     std::string text =
-        counted(finding.occurrences, "loop") + " in " + counted(finding.collections, "collection");
+        counted(finding.occurrences, "cycle") + " in " + counted(finding.collections, "collection");
     if (finding.occurrences > 1 && finding.largest_bytes > 0) {
-        text += ", the heaviest " + format_bytes(finding.largest_bytes);
+        text += ", the largest " + format_bytes(finding.largest_bytes);
     }
     if (finding.dead_for_at_most > 0) {
         text += "; dead for up to " + format_duration(finding.dead_for_at_most);

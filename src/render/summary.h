@@ -18,15 +18,15 @@ namespace cyclewatch::render {
 // name a reference; that none is news; "" if the first names nothing to be cut.
 [[nodiscard]] std::string remedy_sentence(const model::Report& report);
 
-// The one sentence that a tired reader has to understand. "Engine is part of a reference loop that
+// The one sentence that a tired reader has to understand. "Engine is part of a reference cycle that
 // keeps 4.0 KiB of cuda:0 memory alive: cut <lambda>.closure:self (train.py:12)."; of several, "20
-// reference loops through Engine keep 80.0 KiB ...", all occurrences together. One line without
+// reference cycles through Engine keep 80.0 KiB ...", all occurrences together. One line without
 // control characters, not yet escaped for any format.
 [[nodiscard]] std::string headline(const model::Finding& finding);
 
 // "shared with 4 other findings"; "shared with objects on no cycle" if no other finding is known.
 [[nodiscard]] std::string sharing_words(const model::Finding& finding);
-// "256 MiB in 64 loops"; "10.0 KiB in 1 loop, shared with 4 other findings".
+// "256 MiB in 64 cycles"; "10.0 KiB in 1 cycle, shared with 4 other findings".
 [[nodiscard]] std::string size_words(const model::Finding& finding);
 
 // "in Accuracy, F1Score at f1.py:12 and 3 more (12 cycles)": the variants of the finding that its
@@ -34,7 +34,7 @@ namespace cyclewatch::render {
 // not that of the reference to cut.
 [[nodiscard]] std::string variants_words(const model::Finding& finding, std::size_t most);
 
-// "64 loops, 64.0 KiB each, in 3 collections; ..." of one finding.
+// "64 cycles, 64.0 KiB each, in 3 collections; ..." of one finding.
 [[nodiscard]] std::string seen_sentence(const model::Finding& finding);
 
 // Collections seen, seconds in the watch, share of the run time.

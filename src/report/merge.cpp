@@ -74,7 +74,7 @@ void show(model::Finding& stored, model::Finding& heavier) {
     stored.title = std::move(heavier.title);
     stored.remedy = std::move(heavier.remedy);
     stored.advice = std::move(heavier.advice);
-    stored.loop = std::move(heavier.loop);
+    stored.cycle = std::move(heavier.cycle);
     stored.cut = std::move(heavier.cut);
     stored.omitted_cuts = heavier.omitted_cuts;
     stored.tie = heavier.tie;
@@ -83,30 +83,31 @@ void show(model::Finding& stored, model::Finding& heavier) {
     stored.picture = std::move(heavier.picture);
 }
 
-void merge_sightings(model::Finding& stored, const std::vector<model::Sighting>& sightings) {
-    for (const model::Sighting& sighting : sightings) {
+void merge_occurrences(model::Finding& stored,
+                       const std::vector<model::ProcessOccurrences>& by_process) {
+    for (const model::ProcessOccurrences& occurrences : by_process) {
         const auto place =
-            std::lower_bound(stored.sightings.begin(),
-                             stored.sightings.end(),
-                             sighting,
+            std::lower_bound(stored.by_process.begin(),
+                             stored.by_process.end(),
+                             occurrences,
                              [](const auto& a, const auto& b) { return a.process < b.process; });
-        if (place == stored.sightings.end() || place->process != sighting.process) {
-            stored.sightings.insert(place, sighting);
+        if (place == stored.by_process.end() || place->process != occurrences.process) {
+            stored.by_process.insert(place, occurrences);
             continue;
         }
-        place->occurrences += sighting.occurrences;
-        place->held_bytes += sighting.held_bytes;
-        if (sighting.first_seen < place->first_seen) {
-            place->first_seen = sighting.first_seen;
-            place->first_step = sighting.first_step;
+        place->occurrences += occurrences.occurrences;
+        place->retained_bytes += occurrences.retained_bytes;
+        if (occurrences.first_seen < place->first_seen) {
+            place->first_seen = occurrences.first_seen;
+            place->first_step = occurrences.first_step;
         }
     }
 }
 
 void merge_opinions(model::Finding& stored, model::Finding& later) {
-    if (later.standing < stored.standing) {
-        stored.standing = later.standing;
-        stored.standing_reason = std::move(later.standing_reason);
+    if (later.status < stored.status) {
+        stored.status = later.status;
+        stored.status_reason = std::move(later.status_reason);
     }
     if (stored.verdict == model::Verdict::none) {
         stored.verdict = later.verdict;
@@ -125,9 +126,12 @@ void stamp(model::Finding& finding, const model::CollectionRecord& record) {
     finding.dead_for_at_most = record.dead_for_at_most;
     finding.first_collection = record.number;
     finding.collections = 1;
-    finding.byte_seconds = static_cast<double>(finding.held_bytes) * record.dead_for_at_most;
-    finding.sightings = {
-        {record.process, finding.occurrences, finding.held_bytes, record.started_at, record.step}};
+    finding.byte_seconds = static_cast<double>(finding.retained_bytes) * record.dead_for_at_most;
+    finding.by_process = {{record.process,
+                           finding.occurrences,
+                           finding.retained_bytes,
+                           record.started_at,
+                           record.step}};
 }
 
 void merge(model::Finding& stored, model::Finding later) {
@@ -136,7 +140,7 @@ void merge(model::Finding& stored, model::Finding later) {
         stored.largest_bytes = later.largest_bytes;
         show(stored, later);
     }
-    stored.held_bytes += later.held_bytes;
+    stored.retained_bytes += later.retained_bytes;
     stored.shared_bytes += later.shared_bytes;
     stored.shared_with = std::max(stored.shared_with, later.shared_with);
     stored.attributed_bytes += later.attributed_bytes;
@@ -151,7 +155,7 @@ void merge(model::Finding& stored, model::Finding later) {
     stored.dead_for_at_most = std::max(stored.dead_for_at_most, later.dead_for_at_most);
     stored.omitted_owners = std::max(stored.omitted_owners, later.omitted_owners);
     merge_owners(stored, std::move(later.owners));
-    merge_sightings(stored, later.sightings);
+    merge_occurrences(stored, later.by_process);
     merge_opinions(stored, later);
 }
 
@@ -190,7 +194,7 @@ void place(model::Finding& stored, const PlacedOwners& placed) {
     sort_and_bound_owners(stored);
 }
 
-void sort_heaviest_first(std::vector<model::Finding>& findings) {
+void sort_largest_first(std::vector<model::Finding>& findings) {
     std::sort(findings.begin(), findings.end(), model::ranks_before);
 }
 

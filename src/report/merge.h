@@ -17,8 +17,8 @@ void stamp(model::Finding& finding, const model::CollectionRecord& record);
 
 // Adds `later` to `stored`; both are the same mistake, and the signature stays. Numbers add up,
 // owners that are equal are counted together (one whose allocation site is not known equals those
-// of any), sightings by the same process are one, and the heavier occurrence is the one that is
-// shown. Where two readers disagree in their verdicts it is unclear; notes are kept below each
+// of any), occurrences in the same process are added up, and the larger occurrence is the one that
+// is shown. Where two readers disagree in their verdicts it is unclear; notes are kept below each
 // other.
 void merge(model::Finding& stored, model::Finding later);
 
@@ -32,6 +32,6 @@ struct PlacedOwners {
 void place(model::Finding& stored, const PlacedOwners& placed);
 
 // Sorts by model::ranks_before().
-void sort_heaviest_first(std::vector<model::Finding>& findings);
+void sort_largest_first(std::vector<model::Finding>& findings);
 
 }  // namespace cyclewatch::report

@@ -113,7 +113,7 @@ class Merger {
         for (const std::string& note : report.notes) {
             add_once(merged_.notes, note);
         }
-        merged_.held_bytes += report.held_bytes;
+        merged_.retained_bytes += report.retained_bytes;
         merged_.omitted_collections += report.omitted_collections;
         add_stats(report.stats);
     }
@@ -124,7 +124,7 @@ class Merger {
             merged_.collections.insert(merged_.collections.end(), records.begin(), records.end());
             merged_.omitted_collections += line.omitted();
         }
-        sort_heaviest_first(merged_.findings);
+        sort_largest_first(merged_.findings);
         merged_.stats.findings = merged_.findings.size();
         merged_.notes.resize(std::min(merged_.notes.size(), kMaxNotes));
         if (merged_.findings.size() > kMaxFindings) {
@@ -148,8 +148,8 @@ class Merger {
     }
 
     void add_finding(model::Finding finding, const std::vector<std::uint32_t>& place) {
-        for (model::Sighting& sighting : finding.sightings) {
-            sighting.process = place[sighting.process];
+        for (model::ProcessOccurrences& occurrences : finding.by_process) {
+            occurrences.process = place[occurrences.process];
         }
         const std::optional<std::size_t> known = index_of_.find(finding);
         const std::size_t position = known.value_or(merged_.findings.size());
@@ -174,7 +174,7 @@ class Merger {
     void add_stats(const model::Stats& stats) {
         model::Stats& sum = merged_.stats;
         sum.collections += stats.collections;
-        sum.condemned += stats.condemned;
+        sum.unreachable += stats.unreachable;
         sum.owners += stats.owners;
         sum.seconds += stats.seconds;
         sum.collection_seconds += stats.collection_seconds;

@@ -14,7 +14,7 @@ constexpr std::size_t kMostNames = 50'000;
 std::vector<std::string> names_of(const model::Finding& finding) {
     std::vector<std::string> names = model::signatures_of(finding);
     for (const std::string& key : model::mistake_keys(finding)) {
-        names.push_back(std::string(model::word_of(finding.standing)) + '\n' + key);
+        names.push_back(std::string(model::word_of(finding.status)) + '\n' + key);
     }
     return names;
 }

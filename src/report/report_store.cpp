@@ -22,10 +22,10 @@ void add_part(Parts& parts, const std::string& signature, const model::Finding& 
     model::FindingPart& part = parts[signature];
     part.signature = signature;
     part.occurrences += finding.occurrences;
-    part.held_bytes += finding.attributed_bytes;
+    part.retained_bytes += finding.attributed_bytes;
 }
 
-// What one collection condemned, by finding, heaviest first.
+// What one collection found unreachable, by finding, largest first.
 std::vector<model::FindingPart> sorted(Parts&& by_signature) {
     std::vector<model::FindingPart> parts;
     parts.reserve(by_signature.size());
@@ -33,7 +33,7 @@ std::vector<model::FindingPart> sorted(Parts&& by_signature) {
         parts.push_back(std::move(part));
     }
     std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
-        return a.held_bytes > b.held_bytes;
+        return a.retained_bytes > b.retained_bytes;
     });
     parts.resize(std::min(parts.size(), model::kMaxPartsPerCollection));
     return parts;
@@ -50,7 +50,7 @@ struct ReportStore::Impl {
     MistakeIndex index;                    // into findings
     std::set<std::string> not_kept;        // signatures beyond the limit
     bool more_not_kept = false;            // even that list is full: the number is a lower bound
-    std::uint64_t held_bytes = 0;
+    std::uint64_t retained_bytes = 0;
     Timeline collections;
     std::vector<std::string> notes;
 
@@ -92,7 +92,7 @@ struct ReportStore::Impl {
 };
 
 std::string not_kept_note(const std::string& number) {
-    return number + " further kinds of loops were seen and not kept: a report holds at most " +
+    return number + " further kinds of cycles were seen and not kept: a report holds at most " +
            std::to_string(kMaxFindings) + ".";
 }
 
@@ -105,7 +105,7 @@ ReportStore::ReportStore(model::ProgramInfo program, std::vector<std::string> de
 Added ReportStore::add(const model::CollectionRecord& record,
                        std::vector<model::Finding> findings) {
     const std::lock_guard lock(impl_->mutex);
-    impl_->held_bytes += record.released_bytes;
+    impl_->retained_bytes += record.released_bytes;
     Added added;
     Parts parts;
     for (model::Finding& finding : findings) {
@@ -151,8 +151,8 @@ model::Report ReportStore::snapshot(const model::Stats& stats) const {
     report.processes = {impl_->program};
     report.devices = impl_->devices;
     report.findings = impl_->findings;
-    sort_heaviest_first(report.findings);
-    report.held_bytes = impl_->held_bytes;
+    sort_largest_first(report.findings);
+    report.retained_bytes = impl_->retained_bytes;
     report.collections = impl_->collections.records();
     report.omitted_collections = impl_->collections.omitted();
     report.stats = stats;

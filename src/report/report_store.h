@@ -20,7 +20,7 @@ namespace cyclewatch::report {
 inline constexpr std::size_t kMaxFindings = 1000;  // signatures; a note counts the rest
 inline constexpr std::size_t kMaxNotes = 100;
 
-// The sentence of a report that could not hold `number` kinds of loops.
+// The sentence of a report that could not hold `number` kinds of cycles.
 [[nodiscard]] std::string not_kept_note(const std::string& number);
 
 // What add() says about each finding it was given.

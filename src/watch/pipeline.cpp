@@ -9,8 +9,8 @@
 #include "capture/object_summary.h"
 #include "compat/gc_list.h"
 #include "compat/weak_reference.h"
-#include "device/memory_meter.h"
-#include "python/others_stopped.h"
+#include "device/memory_sampler.h"
+#include "python/stop_the_world.h"
 
 namespace cyclewatch::watch {
 namespace {
@@ -56,32 +56,32 @@ class StorageTable {
     std::unordered_multimap<std::uint64_t, std::size_t> known_;  // by identity
 };
 
-// Reads owners one after the other into a Catch.
+// Reads owners one after the other into a CapturedCollection.
 class OwnerReadings {
   public:
-    OwnerReadings(Catch& caught, const Pipeline::Wanted& wanted)
-        : caught_(caught), wanted_(wanted), storages_(caught.storages) {}
+    OwnerReadings(CapturedCollection& collection, const Pipeline::Wanted& wanted)
+        : collection_(collection), wanted_(wanted), storages_(collection.storages) {}
 
     // Reads the object that stands at `position` among those of the catch. False if neither it nor
     // a part of it owns anything that is wanted.
     bool add(PyObject* object, device::OwnerReader& reader, std::size_t position) {
         device::OwnerReading reading;
         const device::ReadOutcome outcome = reader.read(object, reading);
-        caught_.failed_readings += outcome == device::ReadOutcome::failed ? 1 : 0;
+        collection_.failed_readings += outcome == device::ReadOutcome::failed ? 1 : 0;
         std::vector<device::OwnerReading> parts = std::move(reading.parts);
         const bool owns = outcome == device::ReadOutcome::owns && wanted_(reading.device);
-        caught_.objects_made += reading.left_objects;
+        collection_.objects_made += reading.left_objects;
         if (!owns) {
             return false;
         }
-        const std::size_t whole = caught_.owners.size();
+        const std::size_t whole = collection_.owners.size();
         const std::string type = capture::type_name(Py_TYPE(object));
         PendingOwner& owner = push(type, std::move(reading), position);
         if (!owner.reading.goes_with_storage) {
             owner.weakref = weakref_to(object);
         }
         for (device::OwnerReading& part : parts) {
-            caught_.objects_made += part.left_objects;
+            collection_.objects_made += part.left_objects;
             const std::string part_type = type + " (" + part.part + ")";
             PendingOwner& pending = push(part_type, std::move(part), position);
             pending.is_part = true;
@@ -98,12 +98,12 @@ class OwnerReadings {
         pending.type = type;
         pending.object = position;
         pending.storage = storages_.index_of(reading);
-        caught_.objects_left += reading.left_objects;
+        collection_.objects_left += reading.left_objects;
         pending.reading = std::move(reading);
-        return caught_.owners.emplace_back(std::move(pending));
+        return collection_.owners.emplace_back(std::move(pending));
     }
 
-    Catch& caught_;
+    CapturedCollection& collection_;
     const Pipeline::Wanted& wanted_;
     StorageTable storages_;
 };
@@ -117,19 +117,19 @@ struct UserReadOwner {
 
 }  // namespace
 
-std::unique_ptr<Catch> Pipeline::inspect(const collector::CondemnedSet& condemned,
-                                         const Wanted& wanted,
-                                         Depth depth,
-                                         bool values) {
+std::unique_ptr<CapturedCollection> Pipeline::inspect(const collector::UnreachableSet& unreachable,
+                                                      const Wanted& wanted,
+                                                      Depth depth,
+                                                      bool values) {
     device::Detection detection;
     // Threads that still run count references, and change types and code, that we look at too.
-    python::with_others_stopped([&] { detector_.detect(condemned, registry_, detection); });
+    python::with_world_stopped([&] { detector_.detect(unreachable, registry_, detection); });
     PyErr_Clear();  // of a type whose tp_traverse raises: readers must not meet it
     if (detection.owners.empty()) {
         return nullptr;
     }
-    auto caught = std::make_unique<Catch>();
-    OwnerReadings readings(*caught, wanted);
+    auto collection = std::make_unique<CapturedCollection>();
+    OwnerReadings readings(*collection, wanted);
     std::vector<PyObject*> objects;
     std::vector<UserReadOwner> user_read;
     for (const device::DetectedOwner& owner : detection.owners) {
@@ -148,9 +148,9 @@ std::unique_ptr<Catch> Pipeline::inspect(const collector::CondemnedSet& condemne
         if (depth == Depth::lean) {
             limits.max_objects = kLeanObjects;
         }
-        python::with_others_stopped([&] {
-            caught->captured =
-                capture::capture_graph(condemned.objects(), detection.dependents, objects, limits);
+        python::with_world_stopped([&] {
+            collection->captured = capture::capture_graph(
+                unreachable.objects(), detection.dependents, objects, limits);
         });
         PyErr_Clear();
     }
@@ -160,60 +160,60 @@ std::unique_ptr<Catch> Pipeline::inspect(const collector::CondemnedSet& condemne
     for (const UserReadOwner& owner : user_read) {
         readings.add(owner.object.get(), *owner.reader, position++);
     }
-    if (const auto& places = caught->captured.owners; !places.empty()) {
-        for (PendingOwner& owner : caught->owners) {
+    if (const auto& places = collection->captured.owners; !places.empty()) {
+        for (PendingOwner& owner : collection->owners) {
             owner.place = places[owner.object];
         }
     }
     if (depth == Depth::full) {
-        caught->memory = meter_.before(caught->storages);
+        collection->memory = sampler_.before(collection->storages);
     }
-    caught->condemned_at = device::WallTime::now();
-    return caught;
+    collection->unreachable_at = device::WallTime::now();
+    return collection;
 }
 
-void Pipeline::settle(Catch& caught) noexcept {
-    for (model::Storage& storage : caught.storages) {
+void Pipeline::read_after_sweep(CapturedCollection& collection) noexcept {
+    for (model::Storage& storage : collection.storages) {
         storage.released = true;
     }
-    for (PendingOwner& owner : caught.owners) {
-        owner.storage_went = !owner.reading.witness || owner.reading.witness->released();
-        owner.reading.witness.reset();
+    for (PendingOwner& owner : collection.owners) {
+        owner.storage_went = !owner.reading.weak_storage || owner.reading.weak_storage->released();
+        owner.reading.weak_storage.reset();
     }
-    python::with_others_stopped([&caught] {
-        for (PendingOwner& owner : caught.owners) {
+    python::with_world_stopped([&collection] {
+        for (PendingOwner& owner : collection.owners) {
             if (owner.is_part) {
-                owner.died = caught.owners[owner.whole].died;  // which stands before it
+                owner.died = collection.owners[owner.whole].died;  // which stands before it
             } else {
                 owner.died =
                     owner.reading.goes_with_storage ? owner.storage_went : is_dead(owner.weakref);
             }
         }
     });
-    for (PendingOwner& owner : caught.owners) {
+    for (PendingOwner& owner : collection.owners) {
         owner.weakref.reset();
         if (!owner.died || !owner.storage_went) {
-            caught.storages[owner.storage].released = false;
+            collection.storages[owner.storage].released = false;
         } else {
-            caught.objects_left -= owner.reading.left_objects;
+            collection.objects_left -= owner.reading.left_objects;
         }
     }
-    meter_.after(caught.memory);
-    caught.settled_at = device::WallTime::now();
+    sampler_.after(collection.memory);
+    collection.swept_at = device::WallTime::now();
 }
 
-model::Observation observation_of(Catch& caught, const Pipeline::Wanted& wanted) {
+model::Observation observation_of(CapturedCollection& collection, const Pipeline::Wanted& wanted) {
     model::Observation observation;
-    observation.storages = caught.storages;
-    observation.repeats = caught.captured.repeats;
-    std::ranges::copy_if(caught.memory,
+    observation.storages = collection.storages;
+    observation.repeats = collection.captured.repeats;
+    std::ranges::copy_if(collection.memory,
                          std::back_inserter(observation.record.device_memory),
                          [&wanted](const auto& sample) { return wanted(sample.device); });
-    observation.omitted_nodes = caught.captured.omitted_objects;
-    observation.omitted_references = caught.captured.omitted_references;
-    std::vector<bool> counted(caught.storages.size(), false);
-    for (const PendingOwner& owner : caught.owners) {
-        const model::Storage& storage = caught.storages[owner.storage];
+    observation.omitted_nodes = collection.captured.omitted_objects;
+    observation.omitted_references = collection.captured.omitted_references;
+    std::vector<bool> counted(collection.storages.size(), false);
+    for (const PendingOwner& owner : collection.owners) {
+        const model::Storage& storage = collection.storages[owner.storage];
         if (!owner.died || !wanted(storage.device)) {
             continue;
         }
@@ -237,7 +237,7 @@ model::Observation observation_of(Catch& caught, const Pipeline::Wanted& wanted)
     for (model::RepeatedShape& repeat : observation.repeats) {
         repeat.count = repeat.owners > 0 ? repeat.count : 0;
     }
-    observation.graph = std::move(caught.captured.graph);
+    observation.graph = std::move(collection.captured.graph);
     return observation;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One collection, stage by stage: condemned set -> owners -> what they own -> reference graph,
+// One collection, stage by stage: unreachable set -> owners -> what they own -> reference graph,
 // and after the sweep: what really went. Calls the rooms in order; decides nothing itself.
 //
 // REQUIRES (everything here): GIL held. RUNS PYTHON: only readers the user registered.
@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "capture/graph_capture.h"
-#include "collector/condemned_set.h"
-#include "device/memory_meter.h"
+#include "collector/unreachable_set.h"
+#include "device/memory_sampler.h"
 #include "device/owner_detector.h"
 #include "device/owner_reader.h"
 #include "device/owner_registry.h"
@@ -44,13 +44,14 @@ struct PendingOwner {
     bool storage_went = true;
 };
 
-// Everything known of one collection that condemned an owner.
-struct Catch {
+// Everything known of one collection that found an owner unreachable.
+struct CapturedCollection {
     std::vector<PendingOwner> owners;
     std::vector<model::Storage> storages;
-    std::vector<model::DeviceMemory> memory;  // in use before the sweep; after settle(), after it
-    device::WallTime condemned_at;            // before the sweep
-    device::WallTime settled_at;              // after it
+    std::vector<model::DeviceMemory>
+        memory;                       // in use before the sweep; after read_after_sweep(), after it
+    device::WallTime unreachable_at;  // before the sweep
+    device::WallTime swept_at;        // after it
     capture::CapturedGraph captured;
     std::uint64_t failed_readings = 0;
     int objects_made = 0;  // by readers; each goes with its storage
@@ -64,25 +65,27 @@ class Pipeline {
 
     device::OwnerRegistry& registry() noexcept { return registry_; }
 
-    // Inside CollectionListener::on_condemned(): all stages up to the graph. Null where nothing
-    // that is wanted was condemned. May throw std::bad_alloc.
-    [[nodiscard]] std::unique_ptr<Catch> inspect(const collector::CondemnedSet& condemned,
-                                                 const Wanted& wanted,
-                                                 Depth depth,
-                                                 bool values);
+    // Inside CollectionListener::on_unreachable(): all stages up to the graph. Null where nothing
+    // that is wanted was unreachable. May throw std::bad_alloc.
+    [[nodiscard]] std::unique_ptr<CapturedCollection> inspect(
+        const collector::UnreachableSet& unreachable,
+        const Wanted& wanted,
+        Depth depth,
+        bool values);
 
-    // At "stop": asks the witnesses which owners and storages really went, and what memory is in
-    // use now. Lowers `caught.objects_left` to what is still there.
-    void settle(Catch& caught) noexcept;
+    // At "stop": asks the weak storages which owners and storages really went, and what memory is
+    // in use now. Lowers `collection.objects_left` to what is still there.
+    void read_after_sweep(CapturedCollection& collection) noexcept;
 
   private:
     device::OwnerRegistry registry_;
     device::OwnerDetector detector_;
-    device::MemoryMeter meter_;
+    device::MemorySampler sampler_;
 };
 
-// What one watch sees of `caught`: its owners and storages, the totals in the record. Moves the
-// graph into the observation; give it back with `caught.captured.graph = std::move(...)`.
-[[nodiscard]] model::Observation observation_of(Catch& caught, const Pipeline::Wanted& wanted);
+// What one watch sees of `collection`: its owners and storages, the totals in the record. Moves the
+// graph into the observation; give it back with `collection.captured.graph = std::move(...)`.
+[[nodiscard]] model::Observation observation_of(CapturedCollection& collection,
+                                                const Pipeline::Wanted& wanted);
 
 }  // namespace cyclewatch::watch

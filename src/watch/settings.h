@@ -20,7 +20,7 @@ struct Listeners {
     // A signature seen for the first time; `report_path` is where the report is written, "" if
     // it is not.
     std::function<void(const model::Finding&, const std::string& report_path)> on_finding;
-    // After a collection that condemned an owner: what that collection found.
+    // After a collection that found an owner unreachable: what that collection found.
     std::function<void(std::shared_ptr<const model::Report>)> on_report;
     // Something the user should know; `level` as in Python's logging (30 warning, 40 error).
     std::function<void(int level, const std::string& message)> on_log;

@@ -12,7 +12,7 @@
 #include "python/guards.h"
 #include "report/merge.h"
 #include "watch/budget.h"
-#include "watch/notices.h"
+#include "watch/notification_queue.h"
 
 namespace cyclewatch::watch {
 namespace {
@@ -67,7 +67,7 @@ std::uint64_t count_not_found(const std::vector<report::PlacedOwners>& groups) {
 
 // Tells everybody who has a copy of the finding.
 void spread(Watch& watch,
-            News& news,
+            CollectionResult& result,
             const std::string& signature,
             const std::vector<report::PlacedOwners>& groups) {
     const auto place = [&](model::Finding& finding) {
@@ -78,30 +78,30 @@ void spread(Watch& watch,
         }
     };
     watch.revise(place);
-    std::ranges::for_each(news.fresh, place);
-    std::ranges::for_each(news.found, place);
+    std::ranges::for_each(result.fresh, place);
+    std::ranges::for_each(result.found, place);
 }
 
 }  // namespace
 
-CollectedStorages collected_storages(const Catch& caught) {
+CollectedStorages collected_storages(const CapturedCollection& collection) {
     std::shared_ptr<std::vector<device::CollectedStorage>> storages;
-    for (const PendingOwner& owner : caught.owners) {
-        const model::Storage& storage = caught.storages[owner.storage];
+    for (const PendingOwner& owner : collection.owners) {
+        const model::Storage& storage = collection.storages[owner.storage];
         const std::optional<int> device = device::cuda_number(storage.device);
         if (!device) {
             continue;
         }
         if (storages == nullptr) {
             storages = std::make_shared<std::vector<device::CollectedStorage>>();
-            storages->resize(caught.storages.size());
+            storages->resize(collection.storages.size());
         }
         (*storages)[owner.storage] = {.device = *device,
                                       .address = owner.reading.storage,
                                       .bytes = storage.bytes,
                                       .released = storage.released,
-                                      .condemned = caught.condemned_at,
-                                      .settled = caught.settled_at};
+                                      .unreachable = collection.unreachable_at,
+                                      .settled = collection.swept_at};
     }
     return storages;
 }
@@ -132,10 +132,10 @@ std::vector<SiteQuestion> take_questions(std::vector<model::Finding>& findings,
 }
 
 void SiteLookup::ask(const std::shared_ptr<Watch>& watch,
-                     const std::shared_ptr<News>& news,
+                     const std::shared_ptr<CollectionResult>& result,
                      std::vector<SiteQuestion> questions) {
-    std::erase_if(questions, [&news](const SiteQuestion& question) {
-        return std::ranges::none_of(news->fresh, [&question](const model::Finding& finding) {
+    std::erase_if(questions, [&result](const SiteQuestion& question) {
+        return std::ranges::none_of(result->fresh, [&question](const model::Finding& finding) {
             return finding.signature == question.signature;
         });
     });
@@ -146,7 +146,7 @@ void SiteLookup::ask(const std::shared_ptr<Watch>& watch,
         return;
     }
     for (SiteQuestion& question : questions) {
-        waiting_.push_back({watch, news, std::move(question)});
+        waiting_.push_back({watch, result, std::move(question)});
     }
 }
 
@@ -204,7 +204,7 @@ void SiteLookup::read(std::vector<Asked>& asked) {
     for (Asked& one : asked) {
         const std::vector<report::PlacedOwners> groups = placed(one.question, answers);
         one.watch->skip("owners not found in torch's memory history", count_not_found(groups));
-        spread(*one.watch, *one.news, one.question.signature, groups);
+        spread(*one.watch, *one.result, one.question.signature, groups);
     }
 }
 
@@ -213,9 +213,9 @@ void SiteLookup::tell_failure(const std::vector<Asked>& asked, const std::string
         one.watch->skip("findings not looked up: torch's memory history could not be read");
     }
     if (!std::exchange(told_failure_, true)) {
-        asked.front().watch->tell(kWarning,
-                                  "torch's memory history could not be read (" + failure +
-                                      "); findings do not say where their memory was allocated.");
+        asked.front().watch->log(kWarning,
+                                 "torch's memory history could not be read (" + failure +
+                                     "); findings do not say where their memory was allocated.");
     }
 }
 

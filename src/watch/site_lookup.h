@@ -21,8 +21,8 @@ namespace cyclewatch::watch {
 // cannot tell of any.
 using CollectedStorages = std::shared_ptr<const std::vector<device::CollectedStorage>>;
 
-// At "stop", once `caught` is settled. RUNS PYTHON: never. May throw std::bad_alloc.
-[[nodiscard]] CollectedStorages collected_storages(const Catch& caught);
+// At "stop", once `collection` is settled. RUNS PYTHON: never. May throw std::bad_alloc.
+[[nodiscard]] CollectedStorages collected_storages(const CapturedCollection& collection);
 
 // The owners of one finding that may be looked up, and how many are over which storage.
 struct SiteQuestion {
@@ -41,13 +41,13 @@ class SiteLookup {
     // its own: what is announced afterwards is told with the answers. However many wait, one
     // snapshot is taken for all, and none while torch records no history. RUNS PYTHON: not yet.
     void ask(const std::shared_ptr<Watch>& watch,
-             const std::shared_ptr<News>& news,
+             const std::shared_ptr<CollectionResult>& result,
              std::vector<SiteQuestion> questions);
 
   private:
     struct Asked {
         std::shared_ptr<Watch> watch;
-        std::shared_ptr<News> news;
+        std::shared_ptr<CollectionResult> result;
         SiteQuestion question;
     };
 

@@ -11,7 +11,7 @@
 
 #include "python/guards.h"
 #include "python/state_lock.h"
-#include "watch/notices.h"
+#include "watch/notification_queue.h"
 #include "watch/program_info.h"
 
 namespace cyclewatch::watch {
@@ -32,26 +32,26 @@ std::set<std::string>& files_of_watches() {
 
 }  // namespace
 
-void Ledger::count(const CollectionCost& cost) {
+void StatsCounter::count(const CollectionCost& cost) {
     const std::lock_guard lock(mutex_);
     ++stats_.collections;
-    stats_.condemned += cost.condemned;
+    stats_.unreachable += cost.unreachable;
     stats_.seconds += cost.own_seconds;
     stats_.collection_seconds += cost.collection_seconds;
 }
 
-void Ledger::skip(const std::string& reason, std::uint64_t times) {
+void StatsCounter::skip(const std::string& reason, std::uint64_t times) {
     const std::lock_guard lock(mutex_);
     stats_.skipped[reason] += times;
 }
 
-void Ledger::add_owners(std::uint64_t owners, std::uint64_t fresh_findings) {
+void StatsCounter::add_owners(std::uint64_t owners, std::uint64_t fresh_findings) {
     const std::lock_guard lock(mutex_);
     stats_.owners += owners;
     stats_.findings += fresh_findings;
 }
 
-model::Stats Ledger::stats() const {
+model::Stats StatsCounter::stats() const {
     const std::lock_guard lock(mutex_);
     model::Stats stats = stats_;
     stats.elapsed = seconds(Clock::now() - started_);
@@ -77,7 +77,7 @@ Watch::~Watch() {
 void Watch::open_store() {
     program_ = describe_program();
     step_ = -1;
-    ledger_ = std::make_shared<Ledger>();
+    counter_ = std::make_shared<StatsCounter>();
     store_ = std::make_shared<report::ReportStore>(program_, settings_.devices.words());
     writer_ = nullptr;
 }
@@ -96,7 +96,9 @@ void Watch::open_writer() {
     plan.replace = settings_.replace_report;
     plan.formats = settings_.formats;
     plan.render = render_;
-    plan.snapshot = [store = store_, ledger = ledger_] { return store->snapshot(ledger->stats()); };
+    plan.snapshot = [store = store_, counter = counter_] {
+        return store->snapshot(counter->stats());
+    };
     plan.reserved = [](const std::string& path) { return files_of_watches().contains(path); };
     writer_ = std::make_shared<ReportWriter>(std::move(plan));
     for (const std::string& path : writer_->paths()) {
@@ -104,7 +106,7 @@ void Watch::open_writer() {
             claimed_.push_back(path);
         }
     }
-    tell_problems();
+    log_write_failures();
 }
 
 bool Watch::wants(std::string_view device, bool accelerator_usable) const {
@@ -112,78 +114,80 @@ bool Watch::wants(std::string_view device, bool accelerator_usable) const {
 }
 
 double Watch::seconds_since_start(Clock::time_point now) const {
-    return seconds(now - ledger_->started());
+    return seconds(now - counter_->started());
 }
 
 Depth Watch::depth(Clock::time_point now) const {
-    const model::Stats spent = ledger_->stats();
+    const model::Stats spent = counter_->stats();
     return Budget(settings_.budget)
         .depth(spent.seconds, seconds_since_start(now), spent.collections);
 }
 
 void Watch::skip(const std::string& reason, std::uint64_t times) {
     if (times > 0) {
-        ledger_->skip(reason, times);
+        counter_->skip(reason, times);
     }
 }
 
 std::vector<model::Finding> Watch::large_enough(std::vector<model::Finding> findings) {
     const std::size_t before = findings.size();
     std::erase_if(findings, [this](const model::Finding& finding) {
-        return finding.held_bytes + finding.shared_bytes < settings_.min_bytes;
+        return finding.retained_bytes + finding.shared_bytes < settings_.min_bytes;
     });
     skip("findings below min_bytes", before - findings.size());
     return findings;
 }
 
-std::shared_ptr<News> Watch::add(const model::CollectionRecord& record,
-                                 std::vector<model::Finding> findings) {
+std::shared_ptr<CollectionResult> Watch::add(const model::CollectionRecord& record,
+                                             std::vector<model::Finding> findings) {
     findings = large_enough(std::move(findings));
-    auto news = std::make_shared<News>();
+    auto result = std::make_shared<CollectionResult>();
     if (settings_.listeners.on_report) {
-        news->found = findings;
+        result->found = findings;
     }
-    news->fresh = store_->add(record, std::move(findings)).fresh;
-    ledger_->add_owners(record.owners, news->fresh.size());
+    result->fresh = store_->add(record, std::move(findings)).fresh;
+    counter_->add_owners(record.owners, result->fresh.size());
     open_writer();
     if (writer_ != nullptr) {
-        writer_->changed(!news->fresh.empty());
-        tell_problems();
+        writer_->changed(!result->fresh.empty());
+        log_write_failures();
     }
-    return news;
+    return result;
 }
 
-void Watch::announce(const model::CollectionRecord& record, const std::shared_ptr<News>& news) {
+void Watch::notify(const model::CollectionRecord& record,
+                   const std::shared_ptr<CollectionResult>& result) {
     if (settings_.listeners.on_finding) {
-        tell_findings(news);
+        notify_findings(result);
     }
     if (settings_.listeners.on_report) {
-        tell_report(record, news);
+        notify_report(record, result);
     }
 }
 
-void Watch::say(std::function<void()> notice) {
+void Watch::enqueue(std::function<void()> notice) {
     if (!post(std::move(notice))) {
         skip("messages dropped: the main thread ran no Python for too long");
     }
 }
 
-void Watch::tell_findings(const std::shared_ptr<News>& news) {
+void Watch::notify_findings(const std::shared_ptr<CollectionResult>& result) {
     const std::string path = writer_ != nullptr ? writer_->path() : "";
-    for (std::size_t i = 0; i < news->fresh.size(); ++i) {
-        if (news->fresh[i].standing != model::Standing::fresh) {
+    for (std::size_t i = 0; i < result->fresh.size(); ++i) {
+        if (result->fresh[i].status != model::Status::fresh) {
             continue;
         }
-        say([self = shared_from_this(), news, i, path] {
-            self->settings_.listeners.on_finding(news->fresh[i], path);
+        enqueue([self = shared_from_this(), result, i, path] {
+            self->settings_.listeners.on_finding(result->fresh[i], path);
         });
     }
 }
 
-void Watch::tell_report(const model::CollectionRecord& record, const std::shared_ptr<News>& news) {
-    say([self = shared_from_this(), record, news, program = program_, figures = stats()] {
+void Watch::notify_report(const model::CollectionRecord& record,
+                          const std::shared_ptr<CollectionResult>& result) {
+    enqueue([self = shared_from_this(), record, result, program = program_, figures = stats()] {
         report::ReportStore once(program, self->settings_.devices.words());
-        once.add(record, std::move(news->found));
+        once.add(record, std::move(result->found));
         self->settings_.listeners.on_report(
             std::make_shared<const model::Report>(once.snapshot(figures)));
     });
@@ -208,19 +212,19 @@ std::vector<std::string> Watch::report_failures() const {
     return writer_ != nullptr ? writer_->failures() : std::vector<std::string>();
 }
 
-void Watch::tell(int level, const std::string& sentence) {
+void Watch::log(int level, const std::string& sentence) {
     store_->note(sentence);
     if (settings_.listeners.on_log) {
-        say([self = shared_from_this(), level, sentence] {
+        enqueue([self = shared_from_this(), level, sentence] {
             self->settings_.listeners.on_log(level, sentence);
         });
     }
 }
 
-void Watch::tell_problems() {
+void Watch::log_write_failures() {
     if (writer_ != nullptr) {
         for (const std::string& sentence : writer_->take_problems()) {
-            tell(kWarning, sentence);
+            log(kWarning, sentence);
         }
     }
 }
@@ -234,12 +238,12 @@ void Watch::flush(double seconds) {
         const python::GilRelease release;
         writer->flush(seconds);
     }
-    tell_problems();
+    log_write_failures();
 }
 
 void Watch::start_over(unsigned fork) {
     // The parent's writer thread does not exist here, and its locks may be held for ever: store,
-    // writer and ledger are left behind, never touched again.
+    // writer and counter are left behind, never touched again.
     static auto& abandoned = *new std::vector<std::shared_ptr<void>>;
     if (fork == fork_) {
         return;  // another watch ran out of memory, and all of them are asked again
@@ -248,7 +252,7 @@ void Watch::start_over(unsigned fork) {
     if (!name.empty()) {
         name += "-" + std::to_string(::getpid());
     }
-    abandoned.insert(abandoned.end(), {store_, writer_, ledger_});
+    abandoned.insert(abandoned.end(), {store_, writer_, counter_});
     open_store();
     settings_.report_name = std::move(name);
     fork_ = fork;

@@ -25,14 +25,14 @@ using Clock = std::chrono::steady_clock;  // never goes backwards
 
 // What one collection cost and touched, for the statistics of every watch.
 struct CollectionCost {
-    std::uint64_t condemned = 0;  // objects
+    std::uint64_t unreachable = 0;  // objects
     double own_seconds = 0;
     double collection_seconds = 0;
 };
 
 // The figures of one watch. Shared with the report writer's thread, which must never hold a
 // Watch: the last reference to one frees Python objects and so needs the GIL.
-class Ledger {
+class StatsCounter {
   public:
     void count(const CollectionCost& cost);
     void skip(const std::string& reason, std::uint64_t times);
@@ -48,7 +48,7 @@ class Ledger {
 
 // What a collection has brought, on its way to the user: what is learnt of it until it is told
 // may still be added.
-struct News {
+struct CollectionResult {
     std::vector<model::Finding> fresh;  // signatures seen for the first time
     std::vector<model::Finding> found;  // all of that collection, if somebody wants to hear of it
 };
@@ -66,7 +66,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     [[nodiscard]] double seconds_since_start(Clock::time_point now) const;
     [[nodiscard]] Depth depth(Clock::time_point now) const;
 
-    void count(const CollectionCost& cost) { ledger_->count(cost); }
+    void count(const CollectionCost& cost) { counter_->count(cost); }
     void skip(const std::string& reason, std::uint64_t times = 1);
 
     // The program's own count of what it is at; -1: it never told. Collections are stamped with it.
@@ -75,23 +75,24 @@ class Watch : public std::enable_shared_from_this<Watch> {
 
     // Takes in what one collection found. `findings` are those of `record`'s collection, analysed
     // and judged.
-    [[nodiscard]] std::shared_ptr<News> add(const model::CollectionRecord& record,
-                                            std::vector<model::Finding> findings);
+    [[nodiscard]] std::shared_ptr<CollectionResult> add(const model::CollectionRecord& record,
+                                                        std::vector<model::Finding> findings);
     // Tells whoever listens, soon; of findings that are no news on_finding is not told.
-    void announce(const model::CollectionRecord& record, const std::shared_ptr<News>& news);
+    void notify(const model::CollectionRecord& record,
+                const std::shared_ptr<CollectionResult>& result);
 
     // Lets `change` have every finding so far (ReportStore::revise).
     void revise(const std::function<void(model::Finding&)>& change);
 
     [[nodiscard]] model::Report report() const;
-    [[nodiscard]] model::Stats stats() const { return ledger_->stats(); }
+    [[nodiscard]] model::Stats stats() const { return counter_->stats(); }
     [[nodiscard]] std::vector<std::string> report_paths() const;
     [[nodiscard]] std::vector<std::string> report_failures() const;
 
     // Says `sentence` through the log and keeps it in the report's notes.
-    void tell(int level, const std::string& sentence);
+    void log(int level, const std::string& sentence);
     // Passes on what the report writer could not do.
-    void tell_problems();
+    void log_write_failures();
     // Waits for the report file, at most `seconds`; lets other threads run meanwhile.
     void flush(double seconds);
 
@@ -103,16 +104,17 @@ class Watch : public std::enable_shared_from_this<Watch> {
     void open_store();
     void open_writer();
     [[nodiscard]] std::vector<model::Finding> large_enough(std::vector<model::Finding> findings);
-    void say(std::function<void()> notice);
-    void tell_findings(const std::shared_ptr<News>& news);
-    void tell_report(const model::CollectionRecord& record, const std::shared_ptr<News>& news);
+    void enqueue(std::function<void()> notice);
+    void notify_findings(const std::shared_ptr<CollectionResult>& result);
+    void notify_report(const model::CollectionRecord& record,
+                       const std::shared_ptr<CollectionResult>& result);
 
     Settings settings_;
     ReportWriter::Render render_;
     model::ProgramInfo program_;
     std::int64_t step_ = -1;
     unsigned fork_ = 0;  // the last that start_over() was called for
-    std::shared_ptr<Ledger> ledger_;
+    std::shared_ptr<StatsCounter> counter_;
     std::shared_ptr<report::ReportStore> store_;
     std::vector<std::string> claimed_;      // files that no other watch of this process may choose
     std::shared_ptr<ReportWriter> writer_;  // null: nothing to write, or no file was asked for

@@ -15,7 +15,7 @@ HEAD = """\
 # Does it name the right reference?
 
 Written by `{switch}=1 pytest tests/corpus`; do not edit. Each row is a module in
-`tests/corpus/cases/`. Those that begin with a letter and a number are miniatures of loops that
+`tests/corpus/cases/`. Those that begin with a letter and a number are miniatures of cycles that
 public projects had and removed; *accepted* then is what they removed, or what their discussion
 calls as good. Those that begin with `own` are shapes beyond these. Most rows were written while the
 ranking was, so read the numbers as what must not get worse and not as odds for the next program.
@@ -73,10 +73,10 @@ order of two that are as good.
 
 {controls}
 
-A tensor that something alive holds as well is not freed with the loop, so a loop that leads to
+A tensor that something alive holds as well is not freed with the cycle, so a cycle that leads to
 such tensors only is not reported at all.
 
-Most loops that run through autograd's C++ objects are invisible to the collector: it never frees
+Most cycles that run through autograd's C++ objects are invisible to the collector: it never frees
 them, and cyclewatch says nothing about them. `tests/corpus/test_autograd.py` holds three of them,
 and one that the collector sees.
 """

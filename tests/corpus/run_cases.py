@@ -84,7 +84,7 @@ def observe(function, payload):
             "pattern": finding.pattern,
             "signature": finding.signature,
             "title": finding.title,
-            "held_bytes": finding.held_bytes,
+            "retained_bytes": finding.retained_bytes,
             "shared_bytes": finding.shared_bytes,
             "count": finding.occurrences,
         }
@@ -124,7 +124,9 @@ def repeat_case(path, times):
             if done % (times // 10) == 0:
                 gc.collect()
                 pages.append(int(Path("/proc/self/statm").read_text().split()[1]))
-    findings = [[finding.occurrences, finding.held_bytes] for finding in watch.report().findings]
+    findings = [
+        [finding.occurrences, finding.retained_bytes] for finding in watch.report().findings
+    ]
     return {"findings": findings, "grown_bytes": (pages[-1] - pages[1]) * resource.getpagesize()}
 
 

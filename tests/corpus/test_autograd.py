@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loops through autograd: most run through C++ objects, where the collector does not see them.
+"""Cycles through autograd: most run through C++ objects, where the collector does not see them.
 
-Such a loop is no cyclic garbage: it is never freed, and nothing is said of it.
+Such a cycle is no cyclic garbage: it is never freed, and nothing is said of it.
 """
 
 import json
@@ -125,7 +125,7 @@ def test_an_output_kept_on_its_own_context_is_reported(main_interpreter):
     [HOOK_ON_GRAPH, SAVED_TENSOR_HOOK, SAVED_VIEW_OF_OUTPUT],
     ids=["hook_on_graph", "saved_tensor_hook", "saved_view_of_output"],
 )
-def test_loops_through_autograd_are_not_reported(main_interpreter, program):
+def test_cycles_through_autograd_are_not_reported(main_interpreter, program):
     pytest.importorskip("torch")
     assert said(main_interpreter, program) == ([], True)
 

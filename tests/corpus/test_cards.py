@@ -20,13 +20,13 @@ HEAD = f"""\
 # Five cards, and where to look first
 
 Written by `{SWITCH}=1 pytest tests/corpus/test_cards.py`; do not edit.
-These are the cards of five cases of the [corpus](accuracy.md), miniatures of loops that public
+These are the cards of five cases of the [corpus](accuracy.md), miniatures of cycles that public
 projects had. `Tensor` stands for a tensor there.
 
-Read a card from the top: how much in how many loops; the loop in short; **cut**, the one reference
-to change, with its place; *why*; **fix**, what to write instead; **or**, what would do as well.
-Below stand the loop in full, what it kept alive, and the signature by which the finding is known
-on every run.
+Read a card from the top: how much in how many cycles; the cycle in short; **cut**, the one
+reference to change, with its place; *why*; **fix**, what to write instead; **or**, what would do as
+well. Below stand the cycle in full, what it kept alive, and the signature by which the finding is
+known on every run.
 """
 
 LIBRARIES = """
@@ -40,23 +40,23 @@ Written by `tests/real/run.py --write`. In each of these, many parts refer back 
 SHOWN = {
     "r1_recursive_inner_function": (
         "Look at *cut*: the function captures itself. The state hangs off the same function, so "
-        "the alternative, to keep the loop and drop the tensor, would do as well."
+        "the alternative, to keep the cycle and drop the tensor, would do as well."
     ),
     "c1_callback_in_own_list": (
         "The object is not next to the lambda: a list stands between. *cut* names the lambda all "
         "the same, at the line where it is written."
     ),
     "w1_wrapped_method": (
-        "The optimizer is only where the loop passes; what to change is the function that wraps "
+        "The optimizer is only where the cycle passes; what to change is the function that wraps "
         "its method."
     ),
     "b1_back_pointer": (
-        "Either of the two references would end the loop. *why* says which of the objects is the "
+        "Either of the two references would end the cycle. *why* says which of the objects is the "
         "part, and so which reference is the one to go."
     ),
     "e4_failed_future": (
-        "Nobody wrote this loop down: the traceback of the exception leads back into the frame. "
-        "The part of the loop that your own code makes is the variable named in *cut*."
+        "Nobody wrote this cycle down: the traceback of the exception leads back into the frame. "
+        "The part of the cycle that your own code makes is the variable named in *cut*."
     ),
 }
 
@@ -71,7 +71,7 @@ def test_every_card_is_short_and_says_what_to_do(interpreter):
         lines = card.splitlines()
         assert len(lines) <= 25, name
         assert max(map(len, lines)) <= 100, name
-        for word in ("cut", "fix", "loop", "holds", "seen", "id"):
+        for word in ("cut", "fix", "cycle", "holds", "seen", "id"):
             assert any(line.startswith(f"    {word} ") for line in lines), f"{name}: no {word}"
         assert "{" not in card, f"{name}: a slot was not filled"
 

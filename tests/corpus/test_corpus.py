@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real and invented ways to keep tensors in a loop: is the right reference named?
+"""Real and invented ways to keep tensors in a cycle: is the right reference named?
 
 Each module in cases/ has a leaky and a fixed variant and lists, as EXPECTED, the answers that a
 maintainer would accept. Those in controls/ must give no finding at all.
@@ -36,7 +36,7 @@ def test_leaky_variants_give_exactly_one_finding(said, variant):
         assert leaky["waiting"] > 0, f"{name} keeps nothing that a collection has to free"
         assert leaky["rooted"] == 0, f"{name} keeps tensors past a collection"
         assert len(leaky["findings"]) == 1, f"{name}: {leaky['findings']}"
-        assert leaky["findings"][0]["held_bytes"] == leaky["waiting"] << 20, name
+        assert leaky["findings"][0]["retained_bytes"] == leaky["waiting"] << 20, name
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

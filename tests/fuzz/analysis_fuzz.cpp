@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small graphs against what is found the slow way: which components hold an owner, how many bytes
-// each of them alone keeps, and whether the references to cut end every loop that holds an owner.
+// each of them alone keeps, and whether the references to cut end every cycle that holds an owner.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -120,7 +120,7 @@ Reach reach_of(const Case& one, const std::vector<bool>& dead) {
     return reach;
 }
 
-// The smallest node on a loop with `node`, which names its component; kMostNodes: it is on none.
+// The smallest node on a cycle with `node`, which names its component; kMostNodes: it is on none.
 std::uint32_t component_of(const Reach& reach, std::uint32_t node) {
     if (!reach[node][node]) {
         return kMostNodes;
@@ -137,8 +137,8 @@ bool holds_an_owner(const Case& one, const Reach& reach, std::uint32_t node) {
         one.owners, [&](std::uint32_t owner) { return owner == node || reach[node][owner]; });
 }
 
-// What no loop holds is freed by its reference count: no collection condemns it.
-void drop_owners_without_loop(Case& one) {
+// What no cycle holds is freed by its reference count: no collection finds it unreachable.
+void drop_owners_without_cycle(Case& one) {
     const Reach reach = reach_of(one, std::vector<bool>(one.edges.size(), false));
     for (std::size_t o = one.owners.size(); o-- > 0;) {
         const std::uint32_t owner = one.owners[o];
@@ -153,7 +153,7 @@ void drop_owners_without_loop(Case& one) {
     }
 }
 
-// True if `owner` can be reached from where nobody holds, or from another component's loop that
+// True if `owner` can be reached from where nobody holds, or from another component's cycle that
 // nothing leads to, without `component`: then that component does not keep it alone.
 bool reached_without(const Case& one,
                      const Reach& all,
@@ -217,11 +217,11 @@ std::size_t edge_of(const model::Reference& reference) {
     return std::stoul(reference.label.substr(2));
 }
 
-// True if no loop of `component` holds an owner any more once the references in `dead` are gone.
-bool ends_loops(const Case& one,
-                const Reach& all,
-                std::uint32_t component,
-                const std::vector<bool>& dead) {
+// True if no cycle of `component` holds an owner any more once the references in `dead` are gone.
+bool ends_cycles(const Case& one,
+                 const Reach& all,
+                 std::uint32_t component,
+                 const std::vector<bool>& dead) {
     const Reach reach = reach_of(one, dead);
     for (std::uint32_t node = 0; node < one.nodes; ++node) {
         if (component_of(all, node) == component && reach[node][node] &&
@@ -246,7 +246,7 @@ std::vector<std::size_t> inner_references(const Case& one,
     return inner;
 }
 
-// True if one of `inner` alone ends every loop of `component` that holds an owner.
+// True if one of `inner` alone ends every cycle of `component` that holds an owner.
 bool one_is_enough(const Case& one,
                    const Reach& all,
                    std::uint32_t component,
@@ -254,12 +254,12 @@ bool one_is_enough(const Case& one,
     return std::ranges::any_of(inner, [&](std::size_t edge) {
         std::vector<bool> dead(one.edges.size(), false);
         dead[edge] = true;
-        return ends_loops(one, all, component, dead);
+        return ends_cycles(one, all, component, dead);
     });
 }
 
-// The cut ends every loop that holds an owner: always where one reference does, and otherwise
-// unless the finding says that loops remain, or takes the owners from the loop instead.
+// The cut ends every cycle that holds an owner: always where one reference does, and otherwise
+// unless the finding says that cycles remain, or takes the owners from the cycle instead.
 void check_cut(const Case& one,
                const Reach& all,
                const model::Finding& finding,
@@ -269,7 +269,7 @@ void check_cut(const Case& one,
     const bool is_inner = std::ranges::all_of(finding.cut, [&](const model::Reference& reference) {
         return std::ranges::binary_search(inner, edge_of(reference));
     });
-    const bool admits = finding.remedy.find("other loops remain") != std::string::npos;
+    const bool admits = finding.remedy.find("other cycles remain") != std::string::npos;
     if (!must_end && (admits || !is_inner || finding.omitted_cuts > 0)) {
         return;
     }
@@ -278,7 +278,7 @@ void check_cut(const Case& one,
         dead[edge_of(reference)] = true;
     }
     require(!finding.cut.empty(), "there is a reference to cut");
-    require(ends_loops(one, all, component, dead), "the cut ends every loop that holds an owner");
+    require(ends_cycles(one, all, component, dead), "the cut ends every cycle that holds an owner");
 }
 
 }  // namespace
@@ -286,23 +286,23 @@ void check_cut(const Case& one,
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     Bytes bytes(data, size);
     Case one = make_case(bytes);
-    drop_owners_without_loop(one);
+    drop_owners_without_cycle(one);
     const Reach all = reach_of(one, std::vector<bool>(one.edges.size(), false));
     const std::map<std::uint32_t, std::uint64_t> expected = held_by_component(one, all);
 
     std::map<std::uint32_t, std::uint64_t> found;
     for (const model::Finding& finding : cyclewatch::analysis::analyze(observe(one))) {
-        require(!finding.loop.empty(), "a finding has a loop");
-        const std::uint32_t component = component_of(all, node_of(finding.loop[0].holder));
+        require(!finding.cycle.empty(), "a finding has a cycle");
+        const std::uint32_t component = component_of(all, node_of(finding.cycle[0].holder));
         require(finding.occurrences == 1, "names are distinct, so nothing is merged");
-        require(found.emplace(component, finding.held_bytes).second, "one finding a component");
-        for (std::size_t i = 0; i < finding.loop.size(); ++i) {
-            const model::Reference& next = finding.loop[(i + 1) % finding.loop.size()];
-            require(finding.loop[i].target == next.holder, "the loop is closed");
-            const Edge& edge = one.edges[edge_of(finding.loop[i])];
-            require(node_name(edge.from) == finding.loop[i].holder &&
-                        node_name(edge.to) == finding.loop[i].target,
-                    "the loop consists of references that are there");
+        require(found.emplace(component, finding.retained_bytes).second, "one finding a component");
+        for (std::size_t i = 0; i < finding.cycle.size(); ++i) {
+            const model::Reference& next = finding.cycle[(i + 1) % finding.cycle.size()];
+            require(finding.cycle[i].target == next.holder, "the cycle is closed");
+            const Edge& edge = one.edges[edge_of(finding.cycle[i])];
+            require(node_name(edge.from) == finding.cycle[i].holder &&
+                        node_name(edge.to) == finding.cycle[i].target,
+                    "the cycle consists of references that are there");
         }
         check_cut(one, all, finding, component);
     }
@@ -310,7 +310,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const auto& [component, held] : expected) {
         require(found.contains(component), "every such component has a finding");
         require(found.at(component) == held,
-                "held bytes",
+                "retained bytes",
                 std::to_string(found.at(component)) + " expected " + std::to_string(held));
     }
     return 0;

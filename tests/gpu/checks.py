@@ -24,7 +24,7 @@ BLOCK = 512  # torch's allocator on CUDA hands out multiples of this many bytes
 
 
 class Holder:
-    """One object of a loop that keeps a tensor."""
+    """One object of a cycle that keeps a tensor."""
 
 
 def leave(tensor):
@@ -48,7 +48,7 @@ def watching(device, **options):
 
 
 def exact_bytes(device):
-    """Held bytes are what torch's allocator got back, to the byte."""
+    """Retained bytes are what torch's allocator got back, to the byte."""
     sizes = [BLOCK * count for count in (1, 3, 1000, 65536)] * 5
     settle(device)
     with watching(device) as watch:
@@ -64,12 +64,12 @@ def exact_bytes(device):
         before = allocated(device)
         settle(device)
         after = allocated(device)
-    held = watch.report().held_bytes
+    held = watch.report().retained_bytes
     assert held == sum(sizes) + BLOCK * 8, held
     assert kept.numel() == BLOCK * 16
     if before is not None:
         assert before - after == held, (before, after, held)
-    return {"bytes held": held, "bytes torch's allocator got back": before and before - after}
+    return {"retained bytes": held, "bytes torch's allocator got back": before and before - after}
 
 
 def odd_sizes(device):
@@ -82,10 +82,10 @@ def odd_sizes(device):
         before = allocated(device)
         settle(device)
         after = allocated(device)
-    assert watch.report().held_bytes == sum(sizes)
+    assert watch.report().retained_bytes == sum(sizes)
     if before is not None:
         assert before - after == sum(-(-size // BLOCK) * BLOCK for size in sizes)
-    return {"bytes held": sum(sizes), "bytes of their blocks": before and before - after}
+    return {"retained bytes": sum(sizes), "bytes of their blocks": before and before - after}
 
 
 def capture(device):
@@ -103,7 +103,7 @@ def capture(device):
                 doubled = source * 2
                 gc.collect()
                 result = doubled + 1
-            assert watch.report().held_bytes == BLOCK * 4, mode
+            assert watch.report().retained_bytes == BLOCK * 4, mode
             for _ in range(3):
                 result.zero_()
                 graph.replay()
@@ -113,7 +113,7 @@ def capture(device):
 
 
 def streams(device):
-    """Tensors of several streams, some still in use there when their loop dies."""
+    """Tensors of several streams, some still in use there when their cycle dies."""
     if device == "cpu":
         return {"streams": 0}
     several = [torch.cuda.Stream() for _ in range(4)]
@@ -130,13 +130,13 @@ def streams(device):
             del tensor
         gc.collect()
         torch.cuda.synchronize()
-    assert watch.report().held_bytes == 4 * 4_000_000
+    assert watch.report().retained_bytes == 4 * 4_000_000
     assert float(result) == 1_000_003
     return {"streams": len(several)}
 
 
 class Collecting(torch.autograd.Function):
-    """Leaves a loop behind and collects, wherever autograd runs it."""
+    """Leaves a cycle behind and collects, wherever autograd runs it."""
 
     threads = []
 
@@ -158,7 +158,7 @@ def autograd_threads(device):
     with watching(device) as watch:
         for _ in range(3):
             Collecting.apply(tensor).sum().backward()
-    assert watch.report().held_bytes == 3 * BLOCK
+    assert watch.report().retained_bytes == 3 * BLOCK
     assert tensor.grad.tolist() == [3.0] * 10
     # On CUDA a thread of autograd's own, on the CPU the caller's.
     assert all(Collecting.threads) == (device == "cpu")
@@ -187,7 +187,7 @@ def compiled(device):
         if watch is not None:
             watch.stop()
             holders = [each for each in watch.report().findings if "Holder" in each.title]
-            assert sum(each.held_bytes for each in holders) == 6 * BLOCK
+            assert sum(each.retained_bytes for each in holders) == 6 * BLOCK
         return losses, frames
 
     without, with_watch = train(False), train(True)
@@ -196,7 +196,7 @@ def compiled(device):
 
 
 def out_of_memory(device):
-    """Memory runs out while loops hold some of it: the error is the program's, and it goes on."""
+    """Memory runs out while cycles hold some of it: the error is the program's, and it goes on."""
     error = torch.cuda.OutOfMemoryError if device == "cuda" else RuntimeError
     with watching(device) as watch:
         for _ in range(10):
@@ -208,7 +208,7 @@ def out_of_memory(device):
             words = str(raised).splitlines()[0]
         else:
             raise AssertionError("there is a petabyte")
-        assert watch.report().held_bytes == 10 << 20
+        assert watch.report().retained_bytes == 10 << 20
         # Nothing is pending that was not before.
         assert float(torch.ones(10, device=device).sum()) == 10
         settle(device)
@@ -337,7 +337,7 @@ def against_torch(device):
         options = {"devices": device, "report_dir": folder, "budget": 1}
         with cyclewatch.warn_tensor_cycles(**options) as watch:
             ours = statistics.median(collection() for _ in range(5))
-            held = watch.report().held_bytes
+            held = watch.report().retained_bytes
         remove = observe_garbage(observer)
         theirs = statistics.median(collection() for _ in range(2))
         remove()
@@ -351,7 +351,7 @@ def against_torch(device):
         both.stop()
     assert held == 5 * 100 * BLOCK
     assert found == [100 * BLOCK], found
-    assert both.report().held_bytes == 100 * BLOCK
+    assert both.report().retained_bytes == 100 * BLOCK
     return {
         "collection without either, ms": round(1000 * plain, 3),
         "we add, ms": round(1000 * (ours - plain), 3),

@@ -42,9 +42,9 @@ def test_example_on_the_device(torch_interpreter, name, tensors, tmp_path):
     torch_interpreter.run(EXAMPLES / f"{name}.py", *flags, cwd=tmp_path)
     (path,) = tmp_path.glob("cyclewatch-*.html")
     (finding,) = cyclewatch.Report.load(path).findings
-    assert finding.held_bytes == 5 * tensors * 64 * 64 * 4
+    assert finding.retained_bytes == 5 * tensors * 64 * 64 * 4
     assert {owner.device for owner in finding.owners} == {"cuda:0"}
-    keep(f"examples/{name}.py", "cuda", {"bytes held": finding.held_bytes})
+    keep(f"examples/{name}.py", "cuda", {"retained bytes": finding.retained_bytes})
 
 
 def test_sizes_are_whole_blocks():

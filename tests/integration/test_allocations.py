@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-PROGRAM = Path(__file__).parent / "programs" / "allocated_loops.py"
+PROGRAM = Path(__file__).parent / "programs" / "allocated_cycles.py"
 LINES = PROGRAM.read_text().splitlines()
 
 
@@ -42,7 +42,7 @@ def test_one_recorded_call_is_taken_as_it_is(interpreter):
 def test_holder_without_code_of_its_own_is_where_it_was_made(interpreter):
     assert (
         answer_of(interpreter, 5)["holder"]
-        == f"{PROGRAM}:{LINES.index('def loop_of_buffers():') + 2}"
+        == f"{PROGRAM}:{LINES.index('def cycle_of_buffers():') + 2}"
     )
 
 
@@ -57,7 +57,7 @@ def test_without_tracing_no_place_is_said_and_the_collector_says_the_same(interp
 def test_card_shows_the_place(main_interpreter):
     card = answer_of(main_interpreter, 5)["card"].splitlines()
     line = line_of("kept.append(Buffer(8))").rpartition(":")[2]
-    assert any(re.search(rf"allocated at .*allocated_loops\.py:{line}$", text) for text in card)
+    assert any(re.search(rf"allocated at .*allocated_cycles\.py:{line}$", text) for text in card)
     assert len(card) <= 25 and max(map(len, card)) <= 100
 
 

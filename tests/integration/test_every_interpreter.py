@@ -22,7 +22,7 @@ cyclewatch.register_owner(
 gc.disable()
 gc.collect()
 
-def make_loop(*sizes):
+def make_cycle(*sizes):
     nodes = [Node(size) for size in sizes]
     for left, right in zip(nodes, nodes[1:] + nodes[:1]):
         left.peer = right
@@ -34,19 +34,20 @@ def report_of(interpreter, program):
     return json.loads(interpreter.run(BUFFERS + program).stdout.splitlines()[-1])
 
 
-def test_equal_loops_are_one_finding_with_a_count(interpreter):
+def test_equal_cycles_are_one_finding_with_a_count(interpreter):
     answer = report_of(
         interpreter,
         """
 with cyclewatch.watch(devices=("cpu",)) as w:
     for _ in range(7):
-        make_loop(100, 20)
+        make_cycle(100, 20)
     collected = gc.collect()
 report = w.report()
 (finding,) = report.findings
 print(json.dumps([
-    collected, finding.occurrences, finding.held_bytes, report.held_bytes, finding.cut.label,
-    w.stats.owners, w.stats.findings, sorted(owner.nbytes for owner in finding.owners),
+    collected, finding.occurrences, finding.retained_bytes, report.retained_bytes,
+    finding.cut.label, w.stats.owners, w.stats.findings,
+    sorted(owner.nbytes for owner in finding.owners),
 ]))
 """,
     )
@@ -58,8 +59,8 @@ print(json.dumps([
 def test_the_watch_changes_nothing_the_collector_says(interpreter):
     program = """
 def round():
-    make_loop(1, 2, 3)
-    make_loop(4)
+    make_cycle(1, 2, 3)
+    make_cycle(4)
     return gc.collect(), gc.collect(), len(gc.garbage), gc.get_debug()
 
 cyclewatch.watch(devices=("cpu",)).stop()
@@ -72,7 +73,7 @@ print(json.dumps(without == during))
     assert report_of(interpreter, program) is True
 
 
-def test_buffer_of_an_older_generation_dies_with_the_loop_and_is_reported(interpreter):
+def test_buffer_of_an_older_generation_dies_with_the_cycle_and_is_reported(interpreter):
     answer = report_of(
         interpreter,
         """
@@ -84,7 +85,7 @@ with cyclewatch.watch(devices=("cpu",)) as w:
     node.extra = old
     del old, node
     gc.collect(0)
-print(json.dumps([w.report().held_bytes, len(w.report().findings)]))
+print(json.dumps([w.report().retained_bytes, len(w.report().findings)]))
 """,
     )
     assert answer == [4097, 1]
@@ -101,7 +102,7 @@ with cyclewatch.watch(devices=("cpu",)) as w:
     node.extra = alive
     del node
     gc.collect()
-print(json.dumps([w.report().held_bytes, len(w.report().findings)]))
+print(json.dumps([w.report().retained_bytes, len(w.report().findings)]))
 """,
     )
     assert answer == [1, 1]
@@ -131,7 +132,7 @@ def test_report_of_one_interpreter_is_read_by_another(interpreter, main_interpre
         BUFFERS
         + """
 with cyclewatch.watch(devices=("cpu",)) as w:
-    make_loop(10, 20)
+    make_cycle(10, 20)
     gc.collect()
 w.report().save(sys.argv[1])
 """,
@@ -141,7 +142,7 @@ w.report().save(sys.argv[1])
         """
 import sys, cyclewatch
 report = cyclewatch.Report.load(sys.argv[1])
-print(report.findings[0].held_bytes, report.to_json() == open(sys.argv[1]).read())
+print(report.findings[0].retained_bytes, report.to_json() == open(sys.argv[1]).read())
 """,
         path,
     )

@@ -33,9 +33,9 @@ def test_simple_finds_the_two_nodes(torch_interpreter, tmp_path):
     output, (report,) = run_example(torch_interpreter, "simple", tmp_path)
     (finding,) = report.findings
     assert finding.occurrences == ITERATIONS
-    assert finding.held_bytes == ITERATIONS * 2 * TENSOR_BYTES
-    assert report.held_bytes == finding.held_bytes
-    assert {(step.holder, step.label) for step in finding.loop} == {("__main__.Node", ".peer")}
+    assert finding.retained_bytes == ITERATIONS * 2 * TENSOR_BYTES
+    assert report.retained_bytes == finding.retained_bytes
+    assert {(step.holder, step.label) for step in finding.cycle} == {("__main__.Node", ".peer")}
     assert finding.cut.label == ".peer"
     assert finding.title in output
     assert str(next(tmp_path.glob("cyclewatch-simple-*.html"))) in output
@@ -45,7 +45,7 @@ def test_awaitable_names_the_captured_self_and_its_line(torch_interpreter, tmp_p
     output, (report,) = run_example(torch_interpreter, "awaitable", tmp_path)
     (finding,) = report.findings
     assert finding.occurrences == ITERATIONS
-    assert finding.held_bytes == ITERATIONS * TENSOR_BYTES
+    assert finding.retained_bytes == ITERATIONS * TENSOR_BYTES
     assert finding.cut.label == "closure:self"
     assert finding.cut.target == "__main__.AwaitableTensorWithViewCallback"
     line = line_of("awaitable", "lambda ret")

@@ -33,13 +33,13 @@ cyclewatch.register_owner(Buffer, read)
 GIL = """
 answers = [sys._is_gil_enabled()]
 with cyclewatch.watch(devices=("cpu",)) as watch:
-    loop = [Buffer(10)]
-    loop.append(loop)
-    del loop
+    cycle = [Buffer(10)]
+    cycle.append(cycle)
+    del cycle
     gc.collect()
     answers.append(sys._is_gil_enabled())
 answers.append(sys._is_gil_enabled())
-print(json.dumps([answers, watch.report().held_bytes, watch.report().processes[0].strategy]))
+print(json.dumps([answers, watch.report().retained_bytes, watch.report().processes[0].strategy]))
 """
 
 STRESS = """
@@ -121,7 +121,7 @@ report = watch.report()
 print(json.dumps({
     "failures": failures,
     "owners": watch.stats.owners,
-    "held": report.held_bytes,
+    "held": report.retained_bytes,
     "occurrences": sorted(finding.occurrences for finding in report.findings),
     "skipped": dict(watch.stats.skipped),
     "gil": getattr(sys, "_is_gil_enabled", lambda: True)(),
@@ -171,12 +171,12 @@ with cyclewatch.watch(devices=("cpu",)) as watch:
 
     asking = threading.Thread(target=ask)
     asking.start()
-    loop = [Buffer(10)]
-    loop.append(loop)
-    del loop
+    cycle = [Buffer(10)]
+    cycle.append(cycle)
+    del cycle
     gc.collect()
     asking.join()
-print(json.dumps([in_time, watch.report().held_bytes]))
+print(json.dumps([in_time, watch.report().retained_bytes]))
 """
 
 FORK = """
@@ -200,11 +200,11 @@ with cyclewatch.watch(devices=("cpu",)) as watch:
     for _ in range(20):
         child = os.fork()
         if child == 0:
-            loop = [Buffer(10)]
-            loop.append(loop)
-            del loop
+            cycle = [Buffer(10)]
+            cycle.append(cycle)
+            del cycle
             gc.collect()
-            os._exit(0 if watch.report().held_bytes == 10 else 1)
+            os._exit(0 if watch.report().retained_bytes == 10 else 1)
         statuses.append(os.waitpid(child, 0)[1])
     stop.append(True)
     for thread in threads:
@@ -236,7 +236,7 @@ def test_gil_stays_off_through_import_and_watch(interpreter):
     assert answer_of(interpreter, GIL) == [[False, False, False], 10, "ride-along"]
 
 
-def test_every_loop_is_found_once_while_eight_threads_use_the_api(interpreter):
+def test_every_cycle_is_found_once_while_eight_threads_use_the_api(interpreter):
     answer = answer_of(interpreter, STRESS)
     assert answer == {
         "gil": not interpreter.free_threaded,

@@ -16,11 +16,11 @@ MODULES = Path(__file__).resolve().parents[2] / ".build" / "modules"
 
 NODE = "Node.me -> Node"
 
-# Act -> bytes that were held in loops, titles of the findings (None: not the point).
+# Act -> bytes that were held in cycles, titles of the findings (None: not the point).
 LYING_TYPES = {
     "Honest": (24, ["Honest.first -> Node.liar -> Honest", NODE]),
     # It hides that it refers to the Node: the collector leaves both alone, and then they are no
-    # garbage. The one beside a loop hides its owner.
+    # garbage. The one beside a cycle hides its owner.
     "Silent": (8, [NODE]),
     # Visiting the owner twice looks as if nothing alive held it. It lives, so it is not reported.
     "living_owner_visited_twice": (8, [NODE]),
@@ -53,7 +53,7 @@ OBJECTS = {
     "finalizer: collect_again": (16, ["Final.me -> Final", NODE]),
     "finalizer: make_more": (24, ["Final.me -> Final", NODE]),
     "finalizer: run_a_thread": (24, ["Final.me -> Final", NODE]),
-    # The owner dies before the sweep, with the loop that held it.
+    # The owner dies before the sweep, with the cycle that held it.
     "finalizer: clear_the_owner": (16, ["Final.me -> Final", NODE]),
     "callback: raise_in_callback": (16, [NODE]),
     "callback: import_in_callback": (16, [NODE]),
@@ -168,17 +168,17 @@ def test_debugger_stops_where_it_would(interpreter, tmp_path):
     program.write_text(
         """\
 import sys
-from acts import loop, start_watch
+from acts import cycle, start_watch
 import gc
 watch = start_watch() if sys.argv[1:] else None
 gc.disable()
 gc.collect()  # what the imports left: theirs are more with a watch
 def leak():
-    loop()
+    cycle()
     return gc.collect()
 for number in range(3):
     leak()
-print(watch.report().held_bytes if watch else 24)
+print(watch.report().retained_bytes if watch else 24)
 """
     )
     commands = "b leak\nc\nn\nn\nr\nw\nc\nc\np number\nc\nq\n"

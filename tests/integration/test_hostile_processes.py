@@ -41,12 +41,12 @@ ENDS = {
 
 
 def reports_in(folder):
-    """Process id -> held bytes, of every report; each of them has to be whole."""
+    """Process id -> retained bytes, of every report; each of them has to be whole."""
     held = {}
     for path in sorted(folder.glob("cyclewatch-*")):
         report = cyclewatch.Report.load(path)
         pid = report.processes[0].pid
-        assert held.setdefault(pid, report.held_bytes) == report.held_bytes, path
+        assert held.setdefault(pid, report.retained_bytes) == report.retained_bytes, path
     return held
 
 
@@ -111,7 +111,7 @@ def test_program_that_leaves_at_once_leaves_no_half_report(interpreter, act, tmp
     outcome = interpreter.run(PROGRAM, act, cwd=tmp_path, check=False)
     assert outcome.returncode == 7, outcome.stderr
     for path in tmp_path.glob("cyclewatch-*"):
-        assert cyclewatch.Report.load(path).held_bytes == 8
+        assert cyclewatch.Report.load(path).retained_bytes == 8
 
 
 @pytest.mark.parametrize(
@@ -134,4 +134,4 @@ def test_terminated_program_leaves_a_whole_report(interpreter, act, status, tmp_
     paths = list(tmp_path.glob("cyclewatch-*"))
     assert {path.suffix for path in paths} == {".json", ".html"}
     for path in paths:
-        assert cyclewatch.Report.load(path).held_bytes > 0
+        assert cyclewatch.Report.load(path).retained_bytes > 0

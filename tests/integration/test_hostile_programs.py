@@ -48,7 +48,7 @@ def test_worker_of_multiprocessing_finishes_its_report(interpreter, tmp_path):
     # Its own report, whole, and nothing half written beside it.
     (path,) = tmp_path.iterdir()
     assert path.name == f"cyclewatch-hostile_program-{pid}.json"
-    assert cyclewatch.Report.load(path).held_bytes == 8
+    assert cyclewatch.Report.load(path).retained_bytes == 8
 
 
 def test_a_subinterpreter_is_left_alone(interpreter):
@@ -123,7 +123,7 @@ def run(source):
 
 # Alone, then while this interpreter does the same, then with some left for the other's end.
 run(theirs)
-alone = [watch.stats.collections, watch.report().held_bytes]
+alone = [watch.stats.collections, watch.report().retained_bytes]
 thread = threading.Thread(target=run, args=(theirs,))
 thread.start()
 rounds = 100  # not "while it runs": 3.12 never asks us to give a shared lock to the other's thread
@@ -133,10 +133,10 @@ for _ in range(rounds):
 thread.join()
 run("Owner()")
 _interpreters.destroy(other)
-together = [watch.stats.collections - rounds, watch.report().held_bytes - 8 * rounds]
+together = [watch.stats.collections - rounds, watch.report().retained_bytes - 8 * rounds]
 Owner()
 gc.collect()
-after = [watch.stats.collections - rounds, watch.report().held_bytes - 8 * rounds]
+after = [watch.stats.collections - rounds, watch.report().retained_bytes - 8 * rounds]
 print(json.dumps([alone, together, after, len(watch.report().findings)]))
 """
 

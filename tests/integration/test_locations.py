@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-PROGRAM = Path(__file__).parent / "programs" / "located_loops.py"
+PROGRAM = Path(__file__).parent / "programs" / "located_cycles.py"
 
 
 def marked_lines(arrow):

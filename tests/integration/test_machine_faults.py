@@ -68,8 +68,8 @@ def test_allocation_that_fails_in_a_collection_costs_what_it_would_have_found(
     assert "SystemError" not in outcome.stderr  # the hook left no error set
 
 
-# Of a ring every node is on the loop; of the list a region around the owner is named; from the end
-# of the chain the loop is out of sight, which the report says.
+# Of a ring every node is on the cycle; of the list a region around the owner is named; from the end
+# of the chain the cycle is out of sight, which the report says.
 @pytest.mark.parametrize(
     ("shape", "length", "found"),
     [
@@ -83,8 +83,8 @@ def test_a_list_of_a_million_goes_through_capture_analysis_and_every_renderer(
     interpreter, tmp_path, shape, length, found
 ):
     outcome = interpreter.run(PROGRAM, "deep", tmp_path, shape, length)
-    (condemned, owners, held), findings, skipped = map(json.loads, outcome.stdout.splitlines())
-    assert length < condemned <= length + 3
+    (unreachable, owners, held), findings, skipped = map(json.loads, outcome.stdout.splitlines())
+    assert length < unreachable <= length + 3
     assert (owners, held) == (1, MIB)
     assert [[title.split(".")[0], references] for title, references, _ in findings] == found
     assert all(lines <= 25 for _, _, lines in findings)
@@ -95,11 +95,11 @@ def test_a_list_of_a_million_goes_through_capture_analysis_and_every_renderer(
 @pytest.mark.slow
 def test_ten_million_objects_of_garbage_hide_no_owner(main_interpreter, tmp_path):
     outcome = main_interpreter.run(PROGRAM, "deep", tmp_path, "many", 10_000_000)
-    (condemned, owners, held), [[title, references, _]], skipped = map(
+    (unreachable, owners, held), [[title, references, _]], skipped = map(
         json.loads, outcome.stdout.splitlines()
     )
-    assert condemned > 10_000_000
+    assert unreachable > 10_000_000
     assert (owners, held) == (1, MIB)
     assert (title, references) == ("list[0] -> list", 1)
-    # Loops that are alike and own nothing are counted, not left out.
+    # Cycles that are alike and own nothing are counted, not left out.
     assert skipped == {}

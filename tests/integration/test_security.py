@@ -101,7 +101,7 @@ def leave():
         Named(key)
     return Secretive() and Keyed() and Inheriting() and None
 def told(report):
-    assert report.held_bytes == 56
+    assert report.retained_bytes == 56
     return {name: getattr(report, f"to_{name}")() for name in sys.argv[1].split(",")}
 watches = [
     cyclewatch.watch(devices="cpu", budget=1, capture_values=asked == "values")
@@ -152,7 +152,7 @@ print(len(watch.report_paths))
     assert modes == {f".{suffix}": 0o600 for suffix in FORMATS.values()}
 
 
-# With a loop the watch writes it, without one what is left is an empty report.
+# With a cycle the watch writes it, without one what is left is an empty report.
 @pytest.mark.parametrize("leaks", [True, False])
 def test_a_report_that_run_names_is_the_owners_alone(main_interpreter, shared, leaks):
     for name in ("report.json", "report.html"):
@@ -209,7 +209,7 @@ print(json.dumps([path, watch.report_paths, os.lstat(path) == before]))
     # The watch takes another name; theirs is what it was, down to its times.
     assert is_there
     assert paths == [path.replace(".json", "-2.json")]
-    assert cyclewatch.Report.load(paths[0]).held_bytes == 16
+    assert cyclewatch.Report.load(paths[0]).retained_bytes == 16
     assert victim.read_text() == "precious"
     assert sorted(os.listdir(shared)) == sorted(map(os.path.basename, [path, *paths]))
 
@@ -233,7 +233,7 @@ os.unlink(path)
 {PLANTED[planted]}
 leak("Other")
 watch.stop()
-print(json.dumps([path, logged[-1], watch.report().held_bytes]))
+print(json.dumps([path, logged[-1], watch.report().retained_bytes]))
 """,
         victim,
     )
@@ -247,7 +247,7 @@ print(json.dumps([path, logged[-1], watch.report().held_bytes]))
     else:
         # In the place of a file that was ours stands ours again, and nothing was opened.
         assert stat.S_ISREG(os.lstat(path).st_mode)
-        assert cyclewatch.Report.load(path).held_bytes == 16
+        assert cyclewatch.Report.load(path).retained_bytes == 16
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
@@ -278,7 +278,7 @@ watch._native_watch.flush(60)
 leak("Other")
 watch.stop()
 uids = {{name: os.lstat(name).st_uid for name in os.listdir()}}
-print(json.dumps([watch.report_paths, logged[-1], watch.report().held_bytes, uids]))
+print(json.dumps([watch.report_paths, logged[-1], watch.report().retained_bytes, uids]))
 """,
         victim,
     )
@@ -286,7 +286,7 @@ print(json.dumps([watch.report_paths, logged[-1], watch.report().held_bytes, uid
     assert held == 16
     (path,) = paths
     assert path.endswith("-5.json")
-    assert cyclewatch.Report.load(path).held_bytes == 16
+    assert cyclewatch.Report.load(path).retained_bytes == 16
     assert stat.S_IMODE(os.lstat(path).st_mode) == 0o600
     assert sorted(uids.values()) == [0, 65534, 65534, 65534, 65534]
 
@@ -438,10 +438,10 @@ COMPANY = {
 
 
 @pytest.mark.parametrize("call", COMPANY)
-def test_a_program_that_is_not_alone_is_ended(main_interpreter, solitude, call):
+def test_a_program_that_is_not_alone_is_ended(main_interpreter, no_network, call):
     # What the next tests stand on.
     program = f"import os\n{COMPANY[call]}"
-    outcome = main_interpreter.run(program, check=False, LD_PRELOAD=str(solitude))
+    outcome = main_interpreter.run(program, check=False, LD_PRELOAD=str(no_network))
     assert (outcome.returncode, outcome.stderr) == (99, f"not alone: {call}()\n")
 
 
@@ -458,8 +458,10 @@ sys.addaudithook(note)
 """
 
 
-def test_a_watch_starts_no_process_and_opens_no_socket(interpreter, shared, solitude, monkeypatch):
-    monkeypatch.setenv("LD_PRELOAD", str(solitude))
+def test_a_watch_starts_no_process_and_opens_no_socket(
+    interpreter, shared, no_network, monkeypatch
+):
+    monkeypatch.setenv("LD_PRELOAD", str(no_network))
     written = run(
         interpreter,
         shared,
@@ -468,7 +470,7 @@ def test_a_watch_starts_no_process_and_opens_no_socket(interpreter, shared, soli
 with started("text", "json", "dot", "svg", "html") as watch:
     leak("Kind")
 report = watch.report()
-assert report.held_bytes == 8
+assert report.retained_bytes == 8
 texts = [getattr(report, f"to_{name}")() for name in ("text", "json", "dot", "svg", "html")]
 report.save("leaking.json")
 merged = cyclewatch.Report.merge([cyclewatch.Report.load("leaking.json"), report])
@@ -494,7 +496,7 @@ print(json.dumps(sorted(os.listdir())))
     ids=lambda words: words[0],
 )
 def test_a_command_starts_no_process_and_opens_no_socket(
-    main_interpreter, tmp_path, solitude, words
+    main_interpreter, tmp_path, no_network, words
 ):
     shutil.copy(GOLDEN / "report.json", tmp_path)
     program = f"""
@@ -503,16 +505,16 @@ import os, sys
 from cyclewatch.cli import main
 sys.exit(main(sys.argv[1:]))
 """
-    outcome = main_interpreter.run(program, *words, cwd=tmp_path, LD_PRELOAD=str(solitude))
+    outcome = main_interpreter.run(program, *words, cwd=tmp_path, LD_PRELOAD=str(no_network))
     assert (outcome.returncode, outcome.stderr) == (0, "")
 
 
-def test_a_watch_of_the_environment_starts_no_process(main_interpreter, tmp_path, solitude):
+def test_a_watch_of_the_environment_starts_no_process(main_interpreter, tmp_path, no_network):
     # `run` watches a program in the same way, after it has replaced its process.
     outcome = main_interpreter.run(
         f"import gc, os, sys\n{LISTENING}\ngc.collect()",
         cwd=tmp_path,
-        LD_PRELOAD=str(solitude),
+        LD_PRELOAD=str(no_network),
         CYCLEWATCH="1",
         CYCLEWATCH_OUTPUT="named.json",
     )

@@ -33,5 +33,5 @@ def test_a_watch_leaves_the_device_as_it_is(interpreter, tmp_path, simulated_cud
     assert state == [in_use, in_use, 0, 0 if fault == "capture" else -1]
     # And the watch did what it is there for.
     (written,) = tmp_path.glob("cyclewatch-*.json")
-    assert cyclewatch.Report.load(written).held_bytes == 2 * MIB
-    assert cyclewatch.Report.load(tmp_path / "saved.json").held_bytes == MIB
+    assert cyclewatch.Report.load(written).retained_bytes == 2 * MIB
+    assert cyclewatch.Report.load(tmp_path / "saved.json").retained_bytes == MIB

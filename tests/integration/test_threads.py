@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads that make and drop loops while others collect; without a GIL they do so at once."""
+"""Threads that make and drop cycles while others collect; without a GIL they do so at once."""
 
 import json
 
@@ -16,7 +16,7 @@ class Buffer:
 class Node:
     pass
 
-def loop_with_buffer():
+def cycle_with_buffer():
     node, peer = Node(), Node()
     node.peer, peer.peer = peer, node
     node.buffer = Buffer()
@@ -25,7 +25,7 @@ def loop_with_buffer():
 cyclewatch.register_owner(
     Buffer, lambda b: {"device": "cpu", "nbytes": b.nbytes, "data_ptr": id(b)}
 )
-shared = [loop_with_buffer() for _ in range(THREADS)]  # handed from thread to thread
+shared = [cycle_with_buffer() for _ in range(THREADS)]  # handed from thread to thread
 kept, failures = [], []
 started = threading.Barrier(THREADS)
 
@@ -33,7 +33,7 @@ def work(number):
     try:
         started.wait()
         for turn in range(ROUNDS):
-            node = loop_with_buffer()
+            node = cycle_with_buffer()
             if turn % 10 == 0:
                 kept.append(node)
             if turn % 40 == number:
@@ -63,16 +63,16 @@ print(json.dumps({
     "failures": failures,
     "gil changed": getattr(sys, "_is_gil_enabled", lambda: True)() != gil_before,
     "alive": alive, "while kept": while_kept, "in all": in_all,
-    "held": report.held_bytes, "skipped": dict(watch.stats.skipped),
+    "held": report.retained_bytes, "skipped": dict(watch.stats.skipped),
 }))
 """
 
 
-def test_eight_threads_lose_no_loop_and_report_no_living_one(interpreter):
+def test_eight_threads_lose_no_cycle_and_report_no_living_one(interpreter):
     answer = json.loads(interpreter.run(PROGRAM).stdout.splitlines()[-1])
-    # GIVEN 8 threads of 400 loops each, of which every tenth stays alive, and 8 shared ones
+    # GIVEN 8 threads of 400 cycles each, of which every tenth stays alive, and 8 shared ones
     made, alive = 8 * 400 + 8, 8 * 40 + 8
-    # THEN each dead loop's buffer was seen once, no living one's, and nothing was left out
+    # THEN each dead cycle's buffer was seen once, no living one's, and nothing was left out
     assert answer == {
         "failures": [],
         "gil changed": False,

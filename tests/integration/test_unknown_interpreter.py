@@ -35,7 +35,7 @@ try:
         Node()
         gc.collect()
     report = watch.report()
-    answer = [report.processes[0].strategy, report.held_bytes, len(report.findings)]
+    answer = [report.processes[0].strategy, report.retained_bytes, len(report.findings)]
     said = " ".join(report.notes)
 except RuntimeError as error:
     answer, said = [str(error), 0, 0], ""
@@ -48,7 +48,7 @@ def outcome_of(interpreter, program):
     return json.loads(interpreter.run(FUTURE + program + WATCH).stdout.splitlines()[-1])
 
 
-def test_future_version_is_proved_and_its_loops_are_found_without_names(interpreter):
+def test_future_version_is_proved_and_its_cycles_are_found_without_names(interpreter):
     _, answer, said = outcome_of(interpreter, "collect = gc.collect")
     assert answer == ["ride-along", 100, 1]
     assert "layouts of CPython" in said

@@ -94,7 +94,7 @@ found = [[f.headline, f.remedy, f.cut.location] for f in report.findings]
 answer([issued, logged, found])
 """)
     issued, logged, findings = answer_of(outcome)
-    # One for each finding, however often its loop was made.
+    # One for each finding, however often its cycle was made.
     assert len(issued) == len(findings) == 2
     for (message, category, path, line), (_, remedy, location) in zip(
         issued, findings, strict=True
@@ -103,9 +103,9 @@ answer([issued, logged, found])
         assert message.splitlines()[0].endswith(f" of cpu memory alive: {remedy}.")
         if location is not None:
             assert f"{path}:{line}" == location
-    # A warning tells of the first loop of a kind, the report of all of them.
-    assert issued[0][0].startswith("Handler is part of a reference loop that keeps 100 B")
-    assert findings[0][0].startswith("3 reference loops through Handler keep 300 B")
+    # A warning tells of the first cycle of a kind, the report of all of them.
+    assert issued[0][0].startswith("Handler is part of a reference cycle that keeps 100 B")
+    assert findings[0][0].startswith("3 reference cycles through Handler keep 300 B")
     assert issued[0][2:] == [str(tmp_path / "train_model.py"), line_of("lambda: self")]
     # The logger got the card of each, and each names the report.
     assert [level for level, _ in logged] == ["WARNING", "WARNING"]
@@ -140,7 +140,7 @@ Handler(100)
 gc.collect()
 watch.stop()
 written = cyclewatch.Report.load(f"cyclewatch-train_model-{os.getpid()}.html")
-answer([os.getpid(), written.held_bytes])
+answer([os.getpid(), written.retained_bytes])
 """)
     pid, held = answer_of(outcome)
     assert held == 200
@@ -158,11 +158,11 @@ gc.collect()
     assert "TensorCycleWarning" in outcome.stderr
     (path,) = tmp_path.glob("cyclewatch-train_model-*.html")
     report = cyclewatch.Report.load(path)
-    assert report.held_bytes == 200
+    assert report.retained_bytes == 200
     assert report.findings[0].occurrences == 2
 
 
-def test_loop_that_dies_while_the_interpreter_exits_does_no_harm(run, tmp_path):
+def test_cycle_that_dies_while_the_interpreter_exits_does_no_harm(run, tmp_path):
     outcome = run("""
 watch = cyclewatch.warn_tensor_cycles(devices="cpu")
 kept = Handler(100)
@@ -214,7 +214,7 @@ with open("\\udcff/wrong.json", "w") as file:
 try:
     cyclewatch.Report.load("\\udcff/wrong.json")
 except cyclewatch.ReportFormatError as error:
-    answer([len(issued), len(logged), cyclewatch.Report.load(path).held_bytes, str(error)])
+    answer([len(issued), len(logged), cyclewatch.Report.load(path).retained_bytes, str(error)])
 """)
     *counts, error = answer_of(outcome)
     assert counts == [1, 1, 100]
@@ -254,7 +254,7 @@ answer([watch.report_paths for watch in watches] + [logged])
     assert sorted([*first, *second]) == sorted(str(each) for each in tmp_path.glob("cyclewatch-*"))
     assert len({*first, *second}) == 2
     for path in (*first, *second):
-        assert cyclewatch.Report.load(path).held_bytes == 100
+        assert cyclewatch.Report.load(path).retained_bytes == 100
         assert sum(path in card for _, card in logged) == 1
 
 
@@ -272,15 +272,15 @@ assert open(theirs).read() == "theirs"
 """)
     theirs, ours = sorted(tmp_path.glob("cyclewatch-*"), key=lambda path: path.stat().st_size)
     assert theirs.read_text() == "theirs"
-    assert cyclewatch.Report.load(ours).held_bytes == 200
+    assert cyclewatch.Report.load(ours).retained_bytes == 200
 
 
 def test_nothing_is_written_where_nothing_was_found(run, tmp_path):
     run("""
 with cyclewatch.warn_tensor_cycles(devices="cpu"):
-    loop = []
-    loop.append(loop)
-    del loop
+    cycle = []
+    cycle.append(cycle)
+    del cycle
     gc.collect()
 """)
     assert reports_in(tmp_path) == []
@@ -294,7 +294,7 @@ Handler(100)
 gc.collect()
 gc.collect()
 watch.stop()
-answer([logged, watch.report().held_bytes])
+answer([logged, watch.report().retained_bytes])
 """)
     logged, held = answer_of(outcome)
     assert held == 100
@@ -303,11 +303,11 @@ answer([logged, watch.report().held_bytes])
     assert "Traceback" not in outcome.stderr
 
 
-def test_callback_is_called_once_for_each_collection_that_condemned_an_owner(run):
+def test_callback_is_called_once_for_each_collection_that_found_an_owner(run):
     outcome = run("""
 seen = []
 def callback(report):
-    seen.append([report.held_bytes, len(report.findings), threading.current_thread().name])
+    seen.append([report.retained_bytes, len(report.findings), threading.current_thread().name])
 watch = cyclewatch.observe_tensor_cycles(callback, devices="cpu")
 Handler(100)
 Handler(100)
@@ -330,7 +330,7 @@ def test_callback_that_raises_does_not_end_the_watch(run, tmp_path):
 calls, unraisable = [], []
 sys.unraisablehook = lambda told: unraisable.append([str(told.exc_value), told.object is callback])
 def callback(report):
-    calls.append(report.held_bytes)
+    calls.append(report.retained_bytes)
     raise RuntimeError("callback broke")
 watch = cyclewatch.observe_tensor_cycles(callback, devices="cpu")
 for nbytes in (1, 2):
@@ -352,20 +352,20 @@ gc.collect()
 read, write = os.pipe()
 child = os.fork()
 if child == 0:
-    before = watch.report().held_bytes
+    before = watch.report().retained_bytes
     Handler(7)
     gc.collect()
     watch.stop()
-    os.write(write, json.dumps([before, watch.report().held_bytes]).encode())
+    os.write(write, json.dumps([before, watch.report().retained_bytes]).encode())
     os._exit(0)
 _, status = os.waitpid(child, 0)
 watch.stop()
-answer([status, json.loads(os.read(read, 1000)), watch.report().held_bytes, os.getpid(), child])
+answer([status, json.loads(os.read(read, 1000)), watch.report().retained_bytes, os.getpid(), child])
 """)
     status, of_child, of_parent, parent, child = answer_of(outcome)
     assert (status, of_child, of_parent) == (0, [0, 7], 100)
     held = {
-        pid: cyclewatch.Report.load(tmp_path / f"cyclewatch-train_model-{pid}.html").held_bytes
+        pid: cyclewatch.Report.load(tmp_path / f"cyclewatch-train_model-{pid}.html").retained_bytes
         for pid in (parent, child)
     }
     assert held == {parent: 100, child: 7}
@@ -382,8 +382,8 @@ with cyclewatch.watch(devices="cpu") as watch:
         Parent(50)
         gc.collect()
 report = watch.report()
-answer([report.processes[0].strategy, report.held_bytes, report.stats.owners, report.notes,
-        [[f.signature, f.title, f.held_bytes, f.occurrences] for f in report.findings]])
+answer([report.processes[0].strategy, report.retained_bytes, report.stats.owners, report.notes,
+        [[f.signature, f.title, f.retained_bytes, f.occurrences] for f in report.findings]])
 """
     chosen, *found = answer_of(run(addition, CYCLEWATCH_STRATEGY=strategy))
     _, *usual = answer_of(run(addition))

@@ -32,11 +32,11 @@ seen = []
 def found():
     with cyclewatch.watch(devices="cpu") as watch:
         was_active = watch.active
-        loop = [Buffer()]
-        loop.append(loop)
-        del loop
+        cycle = [Buffer()]
+        cycle.append(cycle)
+        del cycle
         gc.collect()
-    return [was_active, watch.report().held_bytes]
+    return [was_active, watch.report().retained_bytes]
 
 def start_one_at_the_end():
     ending.wait()

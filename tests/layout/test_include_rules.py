@@ -101,7 +101,7 @@ def test_only_python_counts_references_by_hand():
         ("model", "#include <Python.h>", ["Python.h"]),
         ("analysis", '#include "report/report_store.h"', ["report/report_store.h"]),
         ("capture", '#include "collector/gc_hook.h"', ["collector/gc_hook.h"]),
-        ("capture", '#include "collector/condemned_set.h"', []),
+        ("capture", '#include "collector/unreachable_set.h"', []),
         ("device", "  #  include <internal/pycore_gc.h>", []),
         ("render", "#include <pybind11/pybind11.h>", ["pybind11/pybind11.h"]),
         ("model", '// #include "watch/watch.h"', []),

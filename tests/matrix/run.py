@@ -25,7 +25,7 @@ PURE = (
 
 # Libraries for child processes of tests.
 LIBRARIES = (
-    *("backwards_clock", "failing_allocator", "failing_disk", "solitude"),
+    *("backwards_clock", "failing_allocator", "failing_disk", "no_network"),
     *("simulated_cudart", "simulated_driver"),
 )
 TESTS = ["tests/integration", "tests/unit"]

@@ -89,7 +89,7 @@ def test_looks(tensor_cycles):
     leaky.Engine(1000)
     gc.collect()
     (finding,) = tensor_cycles.report().findings
-    assert finding.held_bytes == 1000
+    assert finding.retained_bytes == 1000
 """
 
 

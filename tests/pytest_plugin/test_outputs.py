@@ -74,7 +74,7 @@ def test_report_holds_the_findings_of_the_whole_run(run, project):
     result.stdout.fnmatch_lines([f"report: {path}", "*= cyclewatch =*", f"report: {path}"])
     for suffix in (".html", ".json"):
         report = cyclewatch.Report.load(path.with_suffix(suffix))
-        assert [finding.held_bytes for finding in report.findings] == [5000, 2000, 3]
+        assert [finding.retained_bytes for finding in report.findings] == [5000, 2000, 3]
 
 
 def test_junit_xml_has_the_message_and_properties(run, project):

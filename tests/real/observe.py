@@ -53,8 +53,8 @@ def describe(finding):
     return {
         "cut": [reference_text(reference) for reference in cut_of(finding)],
         "alternatives": [reference_text(reference) for reference in finding.alternatives],
-        "status": finding.standing,
-        "bytes": finding.held_bytes,
+        "status": finding.status,
+        "bytes": finding.retained_bytes,
         "remedy": finding.remedy,
         "card": finding.to_text(),
         "pattern": finding.pattern,

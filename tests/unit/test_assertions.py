@@ -14,7 +14,7 @@ class Buffer:
 
 
 class Engine:
-    """A reference loop."""
+    """A reference cycle."""
 
     def __init__(self):
         self.buffer = Buffer()
@@ -30,7 +30,7 @@ def buffers_are_owners():
     cyclewatch.unregister_owner(Buffer)
 
 
-def test_block_that_leaves_a_loop_raises_with_its_card():
+def test_block_that_leaves_a_cycle_raises_with_its_card():
     with (
         pytest.raises(cyclewatch.TensorCycleError) as caught,
         cyclewatch.assert_no_tensor_cycles(devices="cpu"),
@@ -38,11 +38,11 @@ def test_block_that_leaves_a_loop_raises_with_its_card():
         Engine()
     assert str(caught.value).startswith("Engine.myself -> Engine keeps 100 B\n\n#1  100 B in ")
     (finding,) = caught.value.findings
-    assert finding.held_bytes == 100
+    assert finding.retained_bytes == 100
     assert isinstance(caught.value, AssertionError)
 
 
-def test_block_without_loops_passes_and_older_garbage_does_not_count():
+def test_block_without_cycles_passes_and_older_garbage_does_not_count():
     Engine()
     with cyclewatch.assert_no_tensor_cycles(devices="cpu") as watch:
         Buffer()
@@ -55,7 +55,7 @@ def test_exception_of_the_block_goes_on():
         raise KeyError
 
 
-def test_small_loops_do_not_count():
+def test_small_cycles_do_not_count():
     with cyclewatch.assert_no_tensor_cycles(devices="cpu", min_bytes=101):
         Engine()
 

@@ -38,7 +38,7 @@ def said(*kinds):
 
 def tell(findings):
     print(json.dumps({
-        name: [f.pattern, f.standing, f.standing_reason, f.advice] for name, f in findings.items()
+        name: [f.pattern, f.status, f.status_reason, f.advice] for name, f in findings.items()
     }))
 """
 
@@ -137,16 +137,16 @@ print(json.dumps([len(caught), str(caught[0].message).split()[0], text]))
 
 def test_a_benign_pattern_has_its_own_section(project):
     project.write("cyclewatch.toml", "[[pattern]]" + MINE + 'tags = ["benign"]')
-    assert project.said()["Engine"][1:3] == ["benign", "a loop by design"]
+    assert project.said()["Engine"][1:3] == ["benign", "a cycle by design"]
     text = project.run(START + "print(said(Engine)['Engine'].to_text())").stdout
-    assert "note  a loop by design" in text
+    assert "note  a cycle by design" in text
 
 
 @pytest.mark.parametrize(
-    ("loaded", "standing"),
+    ("loaded", "status"),
     [("1.4.2", "library"), ("1.5", "new"), (None, "new"), (14, "new")],
 )
-def test_a_leak_of_a_library_depends_on_its_version(project, loaded, standing):
+def test_a_leak_of_a_library_depends_on_its_version(project, loaded, status):
     library = 'library = { package = "our-lib", versions = ">=1.4,<1.5" }'
     project.write("cyclewatch.toml", "[[pattern]]" + MINE + library)
     module = f"""
@@ -156,9 +156,9 @@ sys.modules["our_lib"].__version__ = {loaded!r}
 tell(said(Engine))
 """
     [(pattern, stands, reason, _)] = project.said(START + module).values()
-    assert stands == standing
-    assert pattern == ("our-engine" if standing == "library" else "closure-captures-self")
-    assert ("our-lib >=1.4,<1.5 (here 1.4.2)" in reason) == (standing == "library")
+    assert stands == status
+    assert pattern == ("our-engine" if status == "library" else "closure-captures-self")
+    assert ("our-lib >=1.4,<1.5 (here 1.4.2)" in reason) == (status == "library")
 
 
 def test_ignore_holds_for_what_was_found_and_what_will_be(project):
@@ -174,7 +174,7 @@ Part(); gc.collect()
 [again] = watch.report().findings
 watch()
 tell({"found": found, "again": again})
-print(json.dumps([found.standing, again.standing, again.occurrences]), file=sys.stderr)
+print(json.dumps([found.status, again.status, again.occurrences]), file=sys.stderr)
 """
     )
     done = project.run(program)

@@ -23,7 +23,7 @@ class Block:
 
 @pytest.fixture(autouse=True)
 def block_is_an_owner():
-    """Let every watch know the class, and nothing else be condemned meanwhile."""
+    """Let every watch know the class, and nothing else be unreachable meanwhile."""
     gc.collect()
     cyclewatch.register_owner(
         Block, lambda block: {"device": "cpu", "nbytes": block.size, "data_ptr": id(block)}
@@ -81,7 +81,7 @@ def test_one_line_that_wraps_methods_of_several_classes_is_one_finding():
     (finding,) = report_of(*METRICS, lambda: F1Score(300)).findings
     assert [each.name for each in finding.variants] == ["F1Score", "Recall", "Accuracy"]
     assert [each.occurrences for each in finding.variants] == [2, 1, 1]
-    assert (finding.held_bytes, finding.occurrences) == (900, 4)
+    assert (finding.retained_bytes, finding.occurrences) == (900, 4)
     assert set(finding.signatures) == {each.signature for each in finding.variants}
     assert finding.signature == min(finding.signatures)
     assert "    also  in Recall and Accuracy (2 cycles)" in finding.to_text()
@@ -148,12 +148,16 @@ def test_shared_bytes_are_named_ranked_and_added_up_once():
         Leaf(block)
 
     report = report_of(share, lambda: Accuracy(100))
-    assert [each.held_bytes + each.shared_bytes for each in report.findings] == [4096, 4096, 100]
+    assert [each.retained_bytes + each.shared_bytes for each in report.findings] == [
+        4096,
+        4096,
+        100,
+    ]
     assert [each.shared_with for each in report.findings] == [1, 1, 0]
-    assert sum(each.attributed_bytes for each in report.findings) == report.held_bytes == 4196
+    assert sum(each.attributed_bytes for each in report.findings) == report.retained_bytes == 4196
     assert "alive, shared with 1 other finding: " in report.findings[0].headline
     text = report.to_text()
-    assert "#1  4.0 KiB in 1 loop, shared with 1 other finding" in text
+    assert "#1  4.0 KiB in 1 cycle, shared with 1 other finding" in text
     assert "4.0 KiB is freed once the first finding and the one that shares it are fixed." in (
         text.replace("\n", " ")
     )
@@ -164,5 +168,5 @@ def test_a_cycle_that_leads_only_to_what_is_alive_is_no_finding():
     report = report_of(lambda: Node(alive))
     assert not report.findings
     report = report_of(lambda: Node(alive), lambda: Accuracy(100))
-    assert [each.held_bytes for each in report.findings] == [100]
+    assert [each.retained_bytes for each in report.findings] == [100]
     assert alive.size == 4096

@@ -13,14 +13,14 @@ import cyclewatch
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "src" / "catalog" / "patterns.toml"
-TABLE = ROOT / "src" / "analysis" / "pattern_table.h"
+TABLE = ROOT / "src" / "analysis" / "evidence_weights.h"
 ROW = re.compile(r'Evidence\s+k\w+\{\s*"([^"]+)",\s*"([^"]*)",\s*-?\d+\s*\}')
 PUBLIC_CASE = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/(issues|pull)/\d+")
 
 PAGE = ROOT / "docs" / "patterns.md"
 SWITCH = "CYCLEWATCH_UPDATE_PATTERNS"
 HEAD = f"""\
-# The kinds of loops
+# The kinds of cycles
 
 Written by `{SWITCH}=1 pytest tests/unit/test_patterns.py` from
 [patterns.toml](../src/catalog/patterns.toml); do not edit. `Finding.pattern` is one of these names,

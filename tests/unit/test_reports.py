@@ -12,7 +12,7 @@ import cyclewatch
 
 
 class Block:
-    """Owns what the reader says, and may be part of a loop."""
+    """Owns what the reader says, and may be part of a cycle."""
 
     __slots__ = ("__weakref__", "other", "size")
 
@@ -24,7 +24,7 @@ class Block:
 
 @pytest.fixture(autouse=True)
 def block_is_an_owner():
-    """Let every watch know the class, and nothing else be condemned meanwhile."""
+    """Let every watch know the class, and nothing else be unreachable meanwhile."""
     gc.collect()
     cyclewatch.register_owner(
         Block, lambda block: {"device": "cpu", "nbytes": block.size, "data_ptr": id(block)}
@@ -34,7 +34,7 @@ def block_is_an_owner():
 
 
 def report_of(*sizes, steps=()):
-    """What a watch says of one loop of each size, one collection each."""
+    """What a watch says of one cycle of each size, one collection each."""
     with cyclewatch.watch(devices=("cpu",)) as watch:
         for number, size in enumerate(sizes):
             if steps:
@@ -56,16 +56,16 @@ def as_other_process(report, rank, tmp_path):
 def test_finding_says_at_which_step_it_was_first_seen():
     report = report_of(100, 50, steps=(7, 8))
     assert [collection.step for collection in report.collections] == [7, 8]
-    [sighting] = report.findings[0].sightings
-    assert (sighting.process, sighting.occurrences, sighting.held_bytes) == (0, 2, 150)
-    assert sighting.first_step == 7
-    assert sighting.first_seen == report.findings[0].first_seen
+    [occurrences] = report.findings[0].by_process
+    assert (occurrences.process, occurrences.occurrences, occurrences.retained_bytes) == (0, 2, 150)
+    assert occurrences.first_step == 7
+    assert occurrences.first_seen == report.findings[0].first_seen
 
 
 def test_step_is_unknown_until_the_program_tells_one():
     report = report_of(100)
     assert report.collections[0].step is None
-    assert report.findings[0].sightings[0].first_step is None
+    assert report.findings[0].by_process[0].first_step is None
 
 
 def test_byte_seconds_are_bytes_times_the_longest_wait():
@@ -87,18 +87,18 @@ def test_live_report_is_of_one_process():
     [process] = report.processes
     assert process.rank is None
     assert report.collections[0].process == 0
-    assert report.findings[0].standing == "new"
+    assert report.findings[0].status == "new"
     assert report.findings[0].verdict == report.findings[0].note == ""
 
 
-def test_merged_report_has_a_sighting_for_each_process(tmp_path):
+def test_merged_report_has_occurrences_by_process(tmp_path):
     one = as_other_process(report_of(100, 200), 0, tmp_path)
     two = as_other_process(report_of(1000), 1, tmp_path)
     whole = cyclewatch.Report.merge([two, one])
     assert [process.rank for process in whole.processes] == [0, 1]
     [finding] = whole.findings
-    assert finding.held_bytes == whole.held_bytes == 1300
-    assert [sighting.held_bytes for sighting in finding.sightings] == [300, 1000]
+    assert finding.retained_bytes == whole.retained_bytes == 1300
+    assert [occurrences.retained_bytes for occurrences in finding.by_process] == [300, 1000]
     assert "2 processes" in repr(whole)
     assert "2 processes" in whole.to_text()
     assert "ranks 0 to 1" in whole.to_html()
@@ -111,18 +111,18 @@ def test_merging_needs_reports():
         cyclewatch.Report.merge([None])
 
 
-def test_standings_and_verdicts_are_given_to_a_copy(tmp_path):
+def test_statuses_and_verdicts_are_given_to_a_copy(tmp_path):
     report = report_of(100)
     signature = report.findings[0].signature
-    known = report.with_standings({signature: ("known", "in the baseline"), "cw1-0": ("new", "")})
+    known = report.with_statuses({signature: ("known", "in the baseline"), "cw1-0": ("new", "")})
     judged = known.with_verdicts({signature: ("bug", "ask Ada")})
     judged.save(tmp_path / "judged.json")
     finding = cyclewatch.Report.load(tmp_path / "judged.json").findings[0]
-    assert (finding.standing, finding.standing_reason) == ("known", "in the baseline")
+    assert (finding.status, finding.status_reason) == ("known", "in the baseline")
     assert (finding.verdict, finding.note) == ("bug", "ask Ada")
-    assert report.findings[0].standing == "new"
+    assert report.findings[0].status == "new"
     with pytest.raises(ValueError, match="'worse' is none of .*'library'"):
-        report.with_standings({signature: ("worse", "")})
+        report.with_statuses({signature: ("worse", "")})
     with pytest.raises(ValueError, match="'worse' is none of .*'accepted'"):
         report.with_verdicts({signature: ("worse", "")})
 

@@ -21,7 +21,7 @@ class Buffer:
 
 
 class Node:
-    """What loops are made of."""
+    """What cycles are made of."""
 
 
 def read_buffer(buffer):
@@ -39,7 +39,7 @@ def quiet_collector():
     cyclewatch.unregister_owner(Buffer)
 
 
-def make_loop(*held):
+def make_cycle(*held):
     node = Node()
     node.self = node
     node.held = held
@@ -57,13 +57,13 @@ def test_one_hook_serves_several_watches_each_with_its_devices():
         cyclewatch.watch(devices="all") as on_all,
     ):
         assert len(our_callbacks()) == 1
-        # WHEN a loop dies that held memory of two of them
-        make_loop(Buffer(10), Buffer(200, "cuda:1"), Buffer(3000, "cuda:0"))
+        # WHEN a cycle dies that held memory of two of them
+        make_cycle(Buffer(10), Buffer(200, "cuda:1"), Buffer(3000, "cuda:0"))
         gc.collect()
         # THEN each counts its own
-        assert on_cpu.report().held_bytes == 10
-        assert on_second_gpu.report().held_bytes == 200
-        assert on_all.report().held_bytes == 3210
+        assert on_cpu.report().retained_bytes == 10
+        assert on_second_gpu.report().retained_bytes == 200
+        assert on_all.report().retained_bytes == 3210
         on_cpu.stop()
         assert len(our_callbacks()) == 1
     assert our_callbacks() == []
@@ -73,10 +73,10 @@ def test_stopped_watch_sees_no_more_and_the_others_do():
     with cyclewatch.watch(devices="cpu") as stays:
         stopped = cyclewatch.watch(devices="cpu")
         stopped()
-        make_loop(Buffer(10))
+        make_cycle(Buffer(10))
         gc.collect()
-        assert stays.report().held_bytes == 10
-    assert stopped.report().held_bytes == 0
+        assert stays.report().retained_bytes == 10
+    assert stopped.report().retained_bytes == 0
     assert stopped.stats.collections == 0
 
 
@@ -100,11 +100,11 @@ def test_owner_whose_reading_is_unusable_is_skipped_counted_and_logged_once(capl
     cyclewatch.register_owner(Unreadable, reader)
     with cyclewatch.watch(devices="cpu") as watch:
         for _ in range(2):
-            make_loop(Unreadable(), Buffer(10))
+            make_cycle(Unreadable(), Buffer(10))
             gc.collect()
         report = watch.report()
     cyclewatch.unregister_owner(Unreadable)
-    assert report.held_bytes == 20
+    assert report.retained_bytes == 20
     assert report.stats.owners == 2
     assert sum(watch.stats.skipped.values()) == 2
     (record,) = [record for record in caplog.records if record.name == "cyclewatch"]
@@ -120,7 +120,7 @@ def test_reader_that_says_none_names_no_owner():
 
     cyclewatch.register_owner(Empty, lambda empty: None)
     with cyclewatch.watch(devices="cpu") as watch:
-        make_loop(Empty())
+        make_cycle(Empty())
         gc.collect()
         assert watch.stats.owners == 0
         assert watch.stats.skipped == {}
@@ -138,9 +138,9 @@ def test_reader_of_a_class_reads_its_subclasses_and_the_nearest_wins():
         Large, lambda large: {"device": "cpu", "nbytes": 5000, "data_ptr": id(large)}
     )
     with cyclewatch.watch(devices="cpu") as watch:
-        make_loop(Larger(1))
+        make_cycle(Larger(1))
         gc.collect()
-        assert watch.report().held_bytes == 5000
+        assert watch.report().retained_bytes == 5000
     cyclewatch.unregister_owner(Large)
 
 
@@ -159,7 +159,7 @@ def test_owner_tells_shape_and_dtype_as_its_reader_does():
         },
     )
     with cyclewatch.watch(devices="cuda") as watch:
-        make_loop(Shaped())
+        make_cycle(Shaped())
         gc.collect()
         ((owner,),) = [finding.owners for finding in watch.report().findings]
     cyclewatch.unregister_owner(Shaped)
@@ -186,7 +186,7 @@ def test_owner_tells_shape_and_dtype_as_its_reader_does():
 def test_shape_of_any_kind_is_read_as_far_as_is_useful(shape, told):
     cyclewatch.register_owner(Buffer, lambda buffer: {**read_buffer(buffer), "shape": shape})
     with cyclewatch.watch(devices="cpu", budget=1) as watch:
-        make_loop(Buffer(10))
+        make_cycle(Buffer(10))
         gc.collect()
         ((owner,),) = [finding.owners for finding in watch.report().findings]
     assert owner.shape == told
@@ -203,7 +203,7 @@ def test_of_names_without_measure_the_beginning_is_told(letter):
         del node, kind
         gc.collect()
         (finding,) = watch.report().findings
-    assert finding.held_bytes == 10
+    assert finding.retained_bytes == 10
     assert len(finding.cut.holder) == 2 * 4096 + len(".")
 
 
@@ -216,9 +216,9 @@ def test_equal_pointers_on_two_devices_are_two_storages():
         Twin, lambda twin: {"device": twin.device, "nbytes": 7, "data_ptr": 0x1000}
     )
     with cyclewatch.watch(devices="all") as watch:
-        make_loop(Twin("cuda:0"), Twin("cuda:0"), Twin("cuda:1"))
+        make_cycle(Twin("cuda:0"), Twin("cuda:0"), Twin("cuda:1"))
         gc.collect()
-        assert watch.report().held_bytes == 14
+        assert watch.report().retained_bytes == 14
         assert watch.stats.owners == 3
     cyclewatch.unregister_owner(Twin)
 
@@ -227,27 +227,27 @@ def test_hook_that_the_program_removed_is_put_back_and_the_gap_told(caplog):
     with cyclewatch.watch(devices="cpu") as watch:
         theirs = list(gc.callbacks)
         gc.callbacks.clear()
-        make_loop(Buffer(10))
+        make_cycle(Buffer(10))
         gc.collect()
-        assert watch.report().held_bytes == 0
+        assert watch.report().retained_bytes == 0
         # Asking for the report put the hook back.
         assert len(our_callbacks()) == 1
         gc.callbacks.extend(callback for callback in theirs if callback not in gc.callbacks)
-        make_loop(Buffer(200))
+        make_cycle(Buffer(200))
         gc.collect()
         report = watch.report()
-    assert report.held_bytes == 200
+    assert report.retained_bytes == 200
     assert any("gc.callbacks" in note for note in report.notes)
     assert any("gc.callbacks" in record.getMessage() for record in caplog.records)
 
 
 def test_collection_on_another_thread_is_seen():
     with cyclewatch.watch(devices="cpu") as watch:
-        make_loop(Buffer(10))
+        make_cycle(Buffer(10))
         thread = threading.Thread(target=gc.collect)
         thread.start()
         thread.join()
-        assert watch.report().held_bytes == 10
+        assert watch.report().retained_bytes == 10
 
 
 def test_garbage_of_a_suspended_generator_is_reported_although_the_collector_may_count_none():
@@ -262,15 +262,15 @@ def test_garbage_of_a_suspended_generator_is_reported_although_the_collector_may
 
     gc.collect()
     suspend()
-    # Its finalizer opens the loop before the collector counts what is left of it: nothing, but on
+    # Its finalizer opens the cycle before the collector counts what is left of it: nothing, but on
     # 3.13.0 and on free-threaded builds.
     counted = gc.collect()
     with cyclewatch.watch(devices="cpu") as watch:
         suspend()
         assert gc.collect() == counted
         (finding,) = watch.report().findings
-    assert finding.held_bytes == 4096
-    assert any("generate" in step.holder for step in finding.loop)
+    assert finding.retained_bytes == 4096
+    assert any("generate" in step.holder for step in finding.cycle)
 
 
 def test_owner_that_a_finalizer_saved_is_not_reported_until_it_dies():
@@ -290,21 +290,21 @@ def test_owner_that_a_finalizer_saved_is_not_reported_until_it_dies():
         gc.collect()
         assert len(saved) == 1
         assert watch.stats.owners == 0
-        assert watch.report().held_bytes == 0
-        make_loop(saved.pop())
+        assert watch.report().retained_bytes == 0
+        make_cycle(saved.pop())
         gc.collect()
-        assert watch.report().held_bytes == 10
+        assert watch.report().retained_bytes == 10
 
 
 def test_findings_below_min_bytes_are_kept_out_and_counted():
     with cyclewatch.watch(devices="cpu", min_bytes=100) as watch:
-        make_loop(Buffer(99))
+        make_cycle(Buffer(99))
         gc.collect()
         assert watch.report().findings == []
         assert sum(watch.stats.skipped.values()) == 1
-        make_loop(Buffer(100))
+        make_cycle(Buffer(100))
         gc.collect()
-        assert [finding.held_bytes for finding in watch.report().findings] == [100]
+        assert [finding.retained_bytes for finding in watch.report().findings] == [100]
 
 
 def test_weakref_and_finalizer_of_the_program_run_as_ever():
@@ -324,10 +324,10 @@ def test_weakref_and_finalizer_of_the_program_run_as_ever():
 
 def test_report_of_one_watch_does_not_change_later():
     with cyclewatch.watch(devices="cpu") as watch:
-        make_loop(Buffer(10))
+        make_cycle(Buffer(10))
         gc.collect()
         early = watch.report()
-        make_loop(Buffer(10))
+        make_cycle(Buffer(10))
         gc.collect()
         assert early.findings[0].occurrences == 1
         assert watch.report().findings[0].occurrences == 2

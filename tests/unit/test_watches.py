@@ -65,7 +65,7 @@ def test_leaving_the_with_block_stops_the_watch_and_keeps_its_report():
         pass
     assert not watch.active
     assert watch.report().findings == []
-    assert watch.report().held_bytes == 0
+    assert watch.report().retained_bytes == 0
 
 
 def test_stats_answer_by_attribute_and_by_name():

@@ -4,7 +4,7 @@
 import "./style/page.css";
 import { PageCopy } from "./report/save";
 import { readReport } from "./report/read";
-import { dressCards, unfoldCards } from "./findings/cards";
+import { enhanceCards, unfoldCards } from "./findings/cards";
 import { addEditorChoice } from "./findings/editors";
 import { showChosenFindings } from "./findings/list";
 import { State } from "./findings/state";
@@ -20,7 +20,7 @@ async function start(copy: PageCopy): Promise<void> {
     drawTimeline(state);
     drawRanks(state);
     addEditorChoice();
-    dressCards(report, copy);
+    enhanceCards(report, copy);
     document.documentElement.dataset.ready = "";
 }
 

@@ -32,7 +32,7 @@ HOSTILE = [
     "]]>&lt;&#60;%3Cscript%3E",
 ]
 # What the format allows only certain words in.
-WORDS = {"schema", "standing", "verdict", "source"}
+WORDS = {"schema", "status", "verdict", "source"}
 
 RANKS, SIGNATURES = 1000, 200
 NODES = 5000
@@ -46,7 +46,7 @@ def golden():
 def quiet():
     """A run without findings."""
     report = golden()
-    report.update(findings=[], collections=[], held_bytes=0, notes=[], omitted_collections=0)
+    report.update(findings=[], collections=[], retained_bytes=0, notes=[], omitted_collections=0)
     report["stats"].update(owners=0, findings=0, skipped={})
     return report
 
@@ -68,12 +68,12 @@ def merged():
     first = report["processes"][0]
     report["processes"] = [first | {"rank": rank, "pid": 4242 + rank} for rank in range(8)]
     for place, finding in enumerate(report["findings"]):
-        seen = finding["sightings"][0]
-        finding["sightings"] = [
+        seen = finding["by_process"][0]
+        finding["by_process"] = [
             seen
             | {
                 "process": rank,
-                "held_bytes": seen["held_bytes"] // (rank + 1),
+                "retained_bytes": seen["retained_bytes"] // (rank + 1),
                 "first_step": 100 + 7 * rank,
             }
             for rank in range(8)
@@ -124,14 +124,14 @@ def many():
         finding = copy.deepcopy(templates[place % len(templates)])
         finding["signature"] = f"cw1-{place:016x}"
         finding["title"] = f"Layer{place}.{finding['title']}"
-        finding["held_bytes"] = (SIGNATURES - place) * 2**24
-        # Ranks do the same work: most see the same loops at the same step, at times of their own;
+        finding["retained_bytes"] = (SIGNATURES - place) * 2**24
+        # Ranks do the same work: most see the same cycles at the same step, at times of their own;
         # one in thirteen is an odd one.
-        finding["sightings"] = [
+        finding["by_process"] = [
             {
                 "process": rank,
                 "occurrences": 16 if rank % 13 else 1 + (rank * 31 + place * 17) % 97,
-                "held_bytes": (SIGNATURES - place)
+                "retained_bytes": (SIGNATURES - place)
                 * 2**14
                 * (16 if rank % 13 else 1 + (rank * 31 + place * 17) % 97),
                 "first_seen": place + (rank * 7919 * (place + 3)) % 1_000_003 / 1e6,
@@ -152,14 +152,14 @@ def many():
                 {
                     "signature": f"cw1-{rank % SIGNATURES:016x}",
                     "occurrences": 2,
-                    "held_bytes": 2**20,
+                    "retained_bytes": 2**20,
                 }
             ],
         }
         for rank in range(RANKS)
         for turn in range(4)
     ]
-    report["held_bytes"] = sum(finding["held_bytes"] for finding in report["findings"])
+    report["retained_bytes"] = sum(finding["retained_bytes"] for finding in report["findings"])
     return report
 
 
@@ -175,17 +175,17 @@ def large():
             {
                 "text": "torch.Tensor" if owner else f"Part{here}",
                 "detail": f"app.model.Part{here} at app/model.py:{here}",
-                "on_loop": False,
+                "on_cycle": False,
                 "owner": owner,
                 "bytes": 4096 * here if owner else 0,
             }
         )
-        # Twenty at the loop itself, the rest a tree of threes: no owner has children.
+        # Twenty at the cycle itself, the rest a tree of threes: no owner has children.
         parent = here % 2 if here < 24 else 4 + (here - 24) // 3
         while picture["items"][parent]["owner"]:
             parent -= 1
         picture["arrows"].append(
-            {"from": parent, "to": here, "label": f".part{here}", "on_loop": False, "cut": False}
+            {"from": parent, "to": here, "label": f".part{here}", "on_cycle": False, "cut": False}
         )
     report["findings"] = [finding]
     return report

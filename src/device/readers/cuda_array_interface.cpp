@@ -43,7 +43,7 @@ struct Names {
 };
 
 // Tells by a weak reference whether the object that the memory hangs on is gone.
-class ObjectWitness final : public StorageWitness {
+class ObjectWitness final : public WeakStorage {
   public:
     explicit ObjectWitness(OwnedRef reference) noexcept : reference_(std::move(reference)) {}
     [[nodiscard]] bool released() noexcept override {
@@ -56,7 +56,7 @@ class ObjectWitness final : public StorageWitness {
 };
 
 // Null where the type knows no weak references: then the memory counts as gone with its owner.
-std::unique_ptr<StorageWitness> watch(PyObject* object) {
+std::unique_ptr<WeakStorage> watch(PyObject* object) {
     if (Py_TYPE(object)->tp_weaklistoffset == 0) {
         return nullptr;
     }
@@ -205,7 +205,7 @@ ReadOutcome CudaArrayInterfaceReader::read_cupy(PyTypeObject* type,
         reading.shape = shape_text(shape.get());
         reading.dtype = dtype_of(dtype.get());
         // Every view keeps the first array alive, so that one tells of the memory.
-        reading.witness = watch(root && root.get() != Py_None ? root.get() : array);
+        reading.weak_storage = watch(root && root.get() != Py_None ? root.get() : array);
     }
     return outcome;
 }
@@ -244,7 +244,7 @@ ReadOutcome CudaArrayInterfaceReader::read_numba(PyObject* array, OwnerReading& 
     if (outcome == ReadOutcome::owns) {
         reading.shape = shape_text(instance_attribute(array, "shape"));
         reading.dtype = dtype_of(instance_attribute(array, "dtype"));
-        reading.witness = watch(memory);
+        reading.weak_storage = watch(memory);
     }
     return outcome;
 }
@@ -343,7 +343,7 @@ ReadOutcome CudaArrayInterfaceReader::read_getter(PyObject* object, OwnerReading
     if (outcome == ReadOutcome::owns) {
         reading.shape = shape_text(field("shape"));
         reading.dtype = dtype_text(code[1], item);
-        reading.witness = watch(object);
+        reading.weak_storage = watch(object);
     }
     return outcome;
 }

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "python/deferred_exceptions.h"
-#include "python/dying_threads.h"
+#include "python/forced_unwind.h"
 
 namespace cyclewatch::device {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "compat/gc_list.h"
+#include "device/readers/storage_alias.h"
 #include "device/readers/torch_functions.h"
-#include "device/readers/torch_lens.h"
 #include "python/references.h"
 
 namespace cyclewatch::device {
@@ -25,13 +25,13 @@ using torch_api::WithoutTorchFunction;
 constexpr std::size_t kMostDevices = 64;  // whose names are remembered
 
 // A weak hold on a StorageImpl: tells whether its memory went, keeps none of it.
-class WeakStorage final : public StorageWitness {
+class TorchWeakStorage final : public WeakStorage {
   public:
-    WeakStorage(const torch_api::TorchFunctions& torch, OwnedRef handle) noexcept
+    TorchWeakStorage(const torch_api::TorchFunctions& torch, OwnedRef handle) noexcept
         : torch_(torch), handle_(std::move(handle)) {}
-    WeakStorage(const WeakStorage&) = delete;
-    WeakStorage& operator=(const WeakStorage&) = delete;
-    ~WeakStorage() override {
+    TorchWeakStorage(const TorchWeakStorage&) = delete;
+    TorchWeakStorage& operator=(const TorchWeakStorage&) = delete;
+    ~TorchWeakStorage() override {
         const OwnedRef result = call(torch_.storage_free_weak_ref, handle_.get());
         PyErr_Clear();
     }
@@ -155,12 +155,12 @@ class TorchReader final : public OwnerReader {
         if (storage == 0) {
             return ReadOutcome::owns_nothing;
         }
-        const TorchLens::View view(lens_, storage);
+        const StorageAlias::View view(lens_, storage);
         const ReadOutcome outcome = read_rest_of_storage(view.object(), reading);
         // A weak reference would be seen by the tensor's finalizers; torch refuses to swap tensors
         // that have one.
         reading.goes_with_storage =
-            reading.witness && number_of(call(torch_.storage_use_count, address.get())) == 1;
+            reading.weak_storage && number_of(call(torch_.storage_use_count, address.get())) == 1;
         return outcome;
     }
 
@@ -235,7 +235,7 @@ class TorchReader final : public OwnerReader {
             return ReadOutcome::owns_nothing;
         }
         if (OwnedRef handle = call(torch_.storage_weak_ref, storage)) {
-            reading.witness = std::make_unique<WeakStorage>(torch_, std::move(handle));
+            reading.weak_storage = std::make_unique<TorchWeakStorage>(torch_, std::move(handle));
         }
         return reading.device.empty() ? ReadOutcome::failed : ReadOutcome::owns;
     }
@@ -326,7 +326,7 @@ class TorchReader final : public OwnerReader {
     }
 
     torch_api::TorchFunctions torch_;
-    TorchLens lens_;
+    StorageAlias lens_;
     bool has_lens_ = false;
     std::unordered_map<PyObject*, std::string> dtypes_;
     std::vector<std::pair<OwnedRef, std::string>> devices_;

@@ -12,7 +12,7 @@
 
 namespace cyclewatch::render {
 
-// JSON longer than this is packed: sightings by columns, gzip, then base64.
+// JSON longer than this is packed: occurrences by process as columns, gzip, then base64.
 inline constexpr std::size_t kLongestPlainJson = std::size_t{512} * 1024;
 // What a packed report may grow to; a file that claims more is an attack.
 inline constexpr std::size_t kLongestUnpackedJson = std::size_t{1} << 30;

@@ -8,7 +8,7 @@
 
 #include "base/byte_size.h"
 #include "catalog/catalog.h"
-#include "model/loop_gap.h"
+#include "model/cycle_gap.h"
 #include "render/html/html_writer.h"
 #include "render/labels.h"
 #include "render/picture_text.h"
@@ -20,7 +20,7 @@ namespace {
 using base::format_bytes;
 using model::Finding;
 using model::Reference;
-using model::Standing;
+using model::Status;
 
 // Line by line, since escaping makes a space of what would break a name over lines.
 std::string escaped_lines(std::string_view text) {
@@ -54,7 +54,7 @@ std::string public_cases(const catalog::Pattern& pattern) {
     return element("h3", "cases", "Public cases") + wrap_markup("ul", "links", items) + "\n";
 }
 
-constexpr std::size_t kMostSteps = 100;  // of a loop, in its table
+constexpr std::size_t kMostSteps = 100;  // of a cycle, in its table
 constexpr std::size_t kMostAlternatives = 6;
 constexpr std::size_t kMostCuts = 12;
 constexpr std::size_t kMostOwners = 40;
@@ -67,10 +67,10 @@ std::string prose(std::string_view sentence) {
 }
 
 std::string heading(const Finding& finding, std::size_t rank) {
-    const bool own = finding.held_bytes > 0;
+    const bool own = finding.retained_bytes > 0;
     std::string facts =
-        element("span", "bytes", format_bytes(own ? finding.held_bytes : finding.shared_bytes));
-    facts += element("span", "", counted(finding.occurrences, "loop"));
+        element("span", "bytes", format_bytes(own ? finding.retained_bytes : finding.shared_bytes));
+    facts += element("span", "", counted(finding.occurrences, "cycle"));
     facts += element("span", "", "in " + counted(finding.collections, "collection"));
     if (finding.dead_for_at_most > 0) {
         facts += element("span", "", "dead for up to " + format_duration(finding.dead_for_at_most));
@@ -81,12 +81,12 @@ std::string heading(const Finding& finding, std::size_t rank) {
                          (own ? "+ " + format_bytes(finding.shared_bytes) + " " : "") +
                              sharing_words(finding) + ": freed once all are fixed");
     }
-    if (finding.sightings.size() > 1) {
+    if (finding.by_process.size() > 1) {
         facts +=
-            element("span", "", "on " + counted(finding.sightings.size(), "process", "processes"));
+            element("span", "", "on " + counted(finding.by_process.size(), "process", "processes"));
     }
-    if (finding.standing != Standing::fresh) {
-        facts += element("span", "pill standing", model::word_of(finding.standing));
+    if (finding.status != Status::fresh) {
+        facts += element("span", "pill status", model::word_of(finding.status));
     }
     if (!finding.pattern.empty() && finding.pattern != "unknown") {
         facts += element("span", "pill", shown_name(finding.pattern));
@@ -96,12 +96,12 @@ std::string heading(const Finding& finding, std::size_t rank) {
            "<span class=\"title\">" + title_markup(finding.title) + "</span></h2>\n" +
            wrap_markup("p", "facts", facts) + "\n" +
            element("p", "headline", prose(headline(finding))) +
-           (finding.standing_reason.empty()
+           (finding.status_reason.empty()
                 ? std::string()
                 : element("p",
-                          "standing-reason",
-                          "Set apart as " + std::string(word_of(finding.standing)) + ": " +
-                              prose(finding.standing_reason))) +
+                          "status-reason",
+                          "Set apart as " + std::string(word_of(finding.status)) + ": " +
+                              prose(finding.status_reason))) +
            "</header>\n";
 }
 
@@ -136,11 +136,11 @@ std::string instead(const Finding& finding) {
 std::string cut_section(const Finding& finding) {
     if (finding.cut.empty()) {
         return "<section class=\"cut none\"><h3>What to cut</h3>\n"
-               "<p>No single reference stands out. Any reference of the loop below will do.</p>"
+               "<p>No single reference stands out. Any reference of the cycle below will do.</p>"
                "</section>\n";
     }
     const bool either = finding.tie && !finding.alternatives.empty();
-    const std::string title = finding.cut.front().payload ? "Keep the loop, drop what it holds"
+    const std::string title = finding.cut.front().payload ? "Keep the cycle, drop what it holds"
                               : either                    ? "Cut either of these"
                               : finding.cut.size() == 1   ? "Cut this reference"
                                                           : "Cut all of these";
@@ -186,17 +186,17 @@ std::string alternatives(const Finding& finding) {
         }
     }
     return alternative_list(other_cuts, "Or cut this instead") +
-           alternative_list(payload, "Or keep the loop and drop the tensor");
+           alternative_list(payload, "Or keep the cycle and drop the tensor");
 }
 
 std::string figure(const Finding& finding, std::size_t rank, std::string_view picture) {
     std::string out =
         "<figure class=\"picture\">\n<div class=\"frame\" role=\"region\" tabindex=\"0\" "
-        "aria-label=\"Picture of loop " +
+        "aria-label=\"Picture of cycle " +
         std::to_string(rank) + "\">";
     out.append(picture).append("</div>\n<figcaption>");
     out +=
-        "<span class=\"key loop\">the loop</span> <span class=\"key cut\">cut here</span> "
+        "<span class=\"key cycle\">the cycle</span> <span class=\"key cut\">cut here</span> "
         "<span class=\"key owner\">owners of device memory</span>";
     if (const std::uint64_t more = undrawn_items(finding.picture); more > 0) {
         out += element("span", "more", "and " + counted(more, "more object") + " not drawn");
@@ -234,7 +234,7 @@ std::string owner_table(const Finding& finding) {
         "</th><th scope=\"col\">Type</th><th scope=\"col\">Shape</th><th scope=\"col\">Dtype</th>"
         "<th scope=\"col\">Device</th><th scope=\"col\">Reached by</th>";
     head += sites ? "<th scope=\"col\">Allocated at</th>" : "";
-    std::string out = scrolling_table("What the loop held", head, rows);
+    std::string out = scrolling_table("What the cycle held", head, rows);
     const std::uint64_t more = finding.owners.size() - shown + finding.omitted_owners;
     if (more > 0) {
         out += element("p", "more", "and " + counted(more, "more group") + " of equal owners");
@@ -274,14 +274,14 @@ std::string raw_path(const Reference& reference) {
     return out + (shown < reference.raw_path.size() ? " ..." : "");
 }
 
-std::string loop_details(const Finding& finding) {
-    if (finding.loop.empty()) {
+std::string cycle_details(const Finding& finding) {
+    if (finding.cycle.empty()) {
         return {};
     }
     std::string rows;
-    const std::size_t shown = std::min(finding.loop.size(), kMostSteps);
+    const std::size_t shown = std::min(finding.cycle.size(), kMostSteps);
     for (std::size_t i = 0; i < shown; ++i) {
-        const Reference& step = finding.loop[i];
+        const Reference& step = finding.cycle[i];
         rows += "<tr>" + cell(std::to_string(i + 1), "number") + name_cell(step.holder) +
                 name_cell(step.label) + name_cell(step.target) + name_cell(step.location) +
                 wrap_markup("td", "", raw_path(step)) + "</tr>\n";
@@ -290,10 +290,10 @@ std::string loop_details(const Finding& finding) {
         "<th scope=\"col\" class=\"number\">Step</th><th scope=\"col\">Holder</th>"
         "<th scope=\"col\">Reference</th><th scope=\"col\">Target</th><th scope=\"col\">Where</th>"
         "<th scope=\"col\">As the collector sees it</th>";
-    std::string out = "<details><summary>Every reference of the loop</summary>\n" +
-                      scrolling_table("References of the loop, in order", head, rows);
-    if (shown < finding.loop.size()) {
-        const auto rest = std::span(finding.loop).subspan(shown);
+    std::string out = "<details><summary>Every reference of the cycle</summary>\n" +
+                      scrolling_table("References of the cycle, in order", head, rows);
+    if (shown < finding.cycle.size()) {
+        const auto rest = std::span(finding.cycle).subspan(shown);
         out += element("p", "more", "and " + counted(model::references_in(rest), "more step"));
     }
     return out + "</details>\n";
@@ -306,8 +306,8 @@ std::string at_step(std::int64_t step) {
 std::string when_section(const Finding& finding) {
     std::string sentence = "First seen " + format_duration(finding.first_seen) +
                            " into the run, in collection " + format_count(finding.first_collection);
-    if (!finding.sightings.empty()) {
-        sentence += at_step(finding.sightings.front().first_step);
+    if (!finding.by_process.empty()) {
+        sentence += at_step(finding.by_process.front().first_step);
     }
     if (finding.last_seen > finding.first_seen) {
         sentence += "; last after " + format_duration(finding.last_seen);
@@ -334,7 +334,7 @@ std::string pattern_details(const model::Finding& finding) {
         return {};
     }
     return "<details class=\"pattern\">" +
-           element("summary", "", "About this kind of loop: " + pattern->title) + "\n" +
+           element("summary", "", "About this kind of cycle: " + pattern->title) + "\n" +
            element("p", "explanation", "Its shape: " + pattern->shape + ".") +
            "\n<div class=\"before-after\">\n" + sample("Before", "before", pattern->before) +
            sample("After", "after", pattern->after) + "</div>\n" + public_cases(*pattern) +
@@ -351,7 +351,7 @@ std::string finding_card(const Finding& finding,
         "<div class=\"" + columns + "\">\n<div class=\"advice\">\n" + cut_section(finding) +
         alternatives(finding) + "</div>\n" + figure(finding, rank, picture.markup) + "</div>\n" +
         variant_table(finding) + owner_table(finding) + when_section(finding) +
-        pattern_details(finding) + loop_details(finding) + "<p class=\"signature\">Signature " +
+        pattern_details(finding) + cycle_details(finding) + "<p class=\"signature\">Signature " +
         code(finding.signature) +
         " <span class=\"hint\">the same on every run, rank and machine</span></p>\n" +
         opinion(finding);

@@ -15,7 +15,7 @@ namespace {
 using base::format_bytes;
 using model::CollectionRecord;
 using model::Finding;
-using model::Sighting;
+using model::ProcessOccurrences;
 
 constexpr std::size_t kMostBars = 12;  // before the fold
 constexpr std::size_t kMostFoldedBars = 1000;
@@ -36,7 +36,7 @@ std::string collection_row(const CollectionRecord& record) {
     return "<tr>" + number(format_count(record.number)) +
            number(std::to_string(record.generation)) + number(format_duration(record.started_at)) +
            number(format_duration(record.duration)) + number(format_duration(record.own_seconds)) +
-           number(format_count(record.condemned)) + number(format_count(record.owners)) +
+           number(format_count(record.unreachable)) + number(format_count(record.owners)) +
            number(format_bytes(record.released_bytes)) +
            element("td", "", truncate_end(clean_text(record.note), 200)) + "</tr>\n";
 }
@@ -44,12 +44,12 @@ std::string collection_row(const CollectionRecord& record) {
 std::string bar_entry(const model::Finding& finding, std::size_t index, double largest) {
     const std::string number = std::to_string(index + 1);
     const std::string label = truncate_middle(shown_name(finding.title), 90);
-    const bool apart = finding.standing != model::Standing::fresh;
+    const bool apart = finding.status != model::Status::fresh;
     std::string out = "<li data-finding=\"" + std::to_string(index) + "\"";
     out.append(apart ? " class=\"apart\"" : "").append("><a href=\"#finding-").append(number);
     out.append("\">").append(element("span", "rank", number));
     out.append(element("span", "label", label));
-    out.append(bar(finding.held_bytes, finding.shared_bytes, largest));
+    out.append(bar(finding.retained_bytes, finding.shared_bytes, largest));
     return out.append(element("span", "bytes", format_bytes(model::reached_bytes(finding))))
         .append("</a></li>\n");
 }
@@ -81,7 +81,7 @@ std::string collection_table(const model::Report& report) {
                               "At",
                               "Took",
                               "In the watch",
-                              "Condemned",
+                              "Unreachable",
                               "Owners",
                               "Released"}) {
         head.append("<th scope=\"col\" class=\"number\">").append(title).append("</th>");
@@ -90,7 +90,7 @@ std::string collection_table(const model::Report& report) {
     std::string out =
         "<details><summary>" + counted(report.collections.size(), "collection") +
         " that freed device memory</summary>\n" +
-        scrolling_table("Collections that condemned an owner of device memory", head, rows);
+        scrolling_table("Collections that found an owner of device memory unreachable", head, rows);
     const std::uint64_t older = report.collections.size() - shown;
     if (older > 0) {
         out += element("p", "more", counted(older, "earlier record") + " not shown here");
@@ -102,15 +102,15 @@ constexpr std::size_t kMostRankRows = 300;
 
 // The process that saw the finding first: by step where the program named steps, since clocks of
 // different processes start at different times.
-const Sighting* first_sighting(const Finding& finding) {
-    const auto earlier = [](const Sighting& a, const Sighting& b) {
+const ProcessOccurrences* first_occurrence(const Finding& finding) {
+    const auto earlier = [](const ProcessOccurrences& a, const ProcessOccurrences& b) {
         const bool both = a.first_step >= 0 && b.first_step >= 0;
         return both && a.first_step != b.first_step ? a.first_step < b.first_step
                                                     : a.first_seen < b.first_seen;
     };
     const auto found =
-        std::min_element(finding.sightings.begin(), finding.sightings.end(), earlier);
-    return found == finding.sightings.end() ? nullptr : &*found;
+        std::min_element(finding.by_process.begin(), finding.by_process.end(), earlier);
+    return found == finding.by_process.end() ? nullptr : &*found;
 }
 
 // "rank 3", or "process 4242" where no rank was set.
@@ -122,7 +122,7 @@ std::string process_name(const model::ProgramInfo& program) {
 std::string row(const model::Report& report, std::size_t index) {
     const Finding& finding = report.findings[index];
     const std::string number = std::to_string(index + 1);
-    const Sighting* first = first_sighting(finding);
+    const ProcessOccurrences* first = first_occurrence(finding);
     const bool known = first != nullptr && first->process < report.processes.size();
     std::string step;
     if (first != nullptr && first->first_step >= 0) {
@@ -134,7 +134,7 @@ std::string row(const model::Report& report, std::size_t index) {
            code(truncate_middle(shown_name(finding.title), 40)) + "</a></th>" +
            element("td",
                    "number",
-                   format_count(finding.sightings.size()) + " of " +
+                   format_count(finding.by_process.size()) + " of " +
                        format_count(report.processes.size())) +
            element("td", "", known ? process_name(report.processes[first->process]) : "") +
            element("td", "number", step) +
@@ -151,9 +151,9 @@ std::string finding_bars(const model::Report& report) {
     double largest = 0;
     bool any_shared = false;
     for (const model::Finding& finding : report.findings) {
-        largest = std::max(
-            largest,
-            static_cast<double>(finding.held_bytes) + static_cast<double>(finding.shared_bytes));
+        largest = std::max(largest,
+                           static_cast<double>(finding.retained_bytes) +
+                               static_cast<double>(finding.shared_bytes));
         any_shared = any_shared || finding.shared_bytes > 0;
     }
     const std::size_t total = report.findings.size();
@@ -168,8 +168,8 @@ std::string finding_bars(const model::Report& report) {
     }
     if (any_shared) {
         out +=
-            "<p class=\"key-line\"><span class=\"key own\">held by this loop alone</span> "
-            "<span class=\"key shared\">shared with other loops</span></p>\n";
+            "<p class=\"key-line\"><span class=\"key own\">held by this cycle alone</span> "
+            "<span class=\"key shared\">shared with other cycles</span></p>\n";
     }
     return out + "</nav>\n";
 }

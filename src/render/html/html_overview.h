@@ -9,7 +9,7 @@
 
 namespace cyclewatch::render {
 
-// One bar per finding: bytes of its own, and bytes that other loops kept too.
+// One bar per finding: bytes of its own, and bytes that other cycles kept too.
 [[nodiscard]] std::string finding_bars(const model::Report& report);
 
 // Overhead, what was skipped, notes, the collections as a table, and which program this was.

@@ -49,7 +49,7 @@ CardPicture no_picture(std::string_view reason) {
 CardPicture picture_of(const model::Finding& finding, std::size_t rank) {
     RingDrawing ring = draw_ring(finding.picture, rank);
     if (ring.svg.empty()) {
-        return no_picture("No picture was recorded for this loop.");
+        return no_picture("No picture was recorded for this cycle.");
     }
     return {std::move(ring.svg), ring.width > kWidestBeside};
 }
@@ -58,7 +58,7 @@ std::string page_title(const model::Report& report) {
     const std::string script =
         report.processes.empty() ? "" : shown_name(report.processes.front().script);
     return escape_markup((script.empty() ? "cyclewatch" : script) +
-                         ": reference loops that kept device memory");
+                         ": reference cycles that kept device memory");
 }
 
 std::string program_facts(const model::Report& report) {
@@ -119,7 +119,7 @@ class Cards {
         std::string cards;
         for (std::size_t i = 0; i < report_.findings.size(); ++i) {
             const model::Finding& finding = report_.findings[i];
-            if ((finding.standing != model::Standing::fresh) != apart) {
+            if ((finding.status != model::Status::fresh) != apart) {
                 continue;
             }
             if (size_ > room_) {

@@ -21,7 +21,7 @@ namespace cyclewatch::render {
 // A name of the program in <code>, cut to a sensible length, with places to break the line.
 [[nodiscard]] std::string code(std::string_view name, std::string_view style = {});
 
-// A loop's title with real arrows.
+// A cycle's title with real arrows.
 [[nodiscard]] std::string title_markup(std::string_view title);
 
 // A table that scrolls inside its own box, so that the page never does. `head` and `rows` are

@@ -62,7 +62,7 @@ class RingBuilder {
 
     void choose_members() {
         for (std::size_t i = 0; i < layout_.boxes.size(); ++i) {
-            if (picture_.items[i].on_loop && members_.size() < kMaxRingMembers) {
+            if (picture_.items[i].on_cycle && members_.size() < kMaxRingMembers) {
                 members_.push_back(i);
             }
         }

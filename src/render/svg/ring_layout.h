@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lays out a picture: the members of its loop clockwise on an ellipse, everything else in columns
+// Lays out a picture: the members of its cycle clockwise on an ellipse, everything else in columns
 // at both sides. Pure geometry in pixels, y pointing down.
 #pragma once
 
@@ -37,9 +37,8 @@ struct RingLayout {
 inline constexpr std::size_t kMaxRingMembers = 10;
 inline constexpr double kLabelLine = 15;  // height of a line on an arrow
 
-// Members of the ring are the first items on the loop, in their order; without one, the first item.
-// Nothing is laid out if the picture has no items; undrawn_items()
-// are left out.
+// Members of the ring are the first items on the cycle, in their order; without one, the first
+// item. Nothing is laid out if the picture has no items; undrawn_items() are left out.
 [[nodiscard]] RingLayout lay_out_ring(const model::Picture& picture);
 
 }  // namespace cyclewatch::render

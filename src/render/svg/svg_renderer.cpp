@@ -29,7 +29,7 @@ std::string text_at(Point at, std::string_view style, const std::string& text) {
            svg_number(at.y) + "\">" + escape_markup(text) + "</text>\n";
 }
 
-// A bar along the lower edge: how much of the heaviest owner's bytes this one holds.
+// A bar along the lower edge: how much of the largest owner's bytes this one holds.
 std::string weight_bar(const RingBox& box, double share) {
     const double room = box.width - 16;
     const double y = box.centre.y + box.height / 2 - 7;
@@ -43,7 +43,7 @@ std::string draw_box(const Picture::Item& item, const RingBox& box, double share
     const double left = box.centre.x - box.width / 2;
     const double top = box.centre.y - box.height / 2;
     std::string out = "<g class=\"";
-    out += item.owner ? "item owner" : item.on_loop ? "item loop" : "item";
+    out += item.owner ? "item owner" : item.on_cycle ? "item cycle" : "item";
     out += "\">\n<title>" +
            escape_markup(shown_name(item.detail.empty() ? item.text : item.detail)) + "</title>\n";
     out += svg_rectangle("box", left, top, box.width, box.height, item.owner ? 3 : 9) + "\n";
@@ -96,7 +96,7 @@ std::string arrow_style(const Picture& picture, const RingArrow& arrow) {
     if (any([](const Picture::Arrow& a) { return a.cut; })) {
         return "arrow cut";
     }
-    return any([](const Picture::Arrow& a) { return a.on_loop; }) ? "arrow loop" : "arrow";
+    return any([](const Picture::Arrow& a) { return a.on_cycle; }) ? "arrow cycle" : "arrow";
 }
 
 std::string draw_line(const Picture& picture, const RingArrow& arrow) {
@@ -109,9 +109,9 @@ std::string draw_labels(const Picture& picture, const RingArrow& arrow) {
     const double lines = static_cast<double>(arrow.arrows.size());
     double y = arrow.label.y + 4 - kLabelLine * (lines - 1) / 2;
     for (const std::size_t i : arrow.arrows) {
-        const std::string style = picture.arrows[i].cut       ? "label cut"
-                                  : picture.arrows[i].on_loop ? "label loop"
-                                                              : "label";
+        const std::string style = picture.arrows[i].cut        ? "label cut"
+                                  : picture.arrows[i].on_cycle ? "label cycle"
+                                                               : "label";
         const std::string text = arrow_text(picture.arrows[i]);
         if (text.empty()) {
             continue;
@@ -138,31 +138,31 @@ text{font-family:Helvetica,Arial,sans-serif;fill:#191d25}
 .ring .name{font-size:13px;font-weight:600}
 .ring .detail,.ring .label{font-size:11px;fill:#565e6d}
 .box{fill:#fff;stroke:#565e6d;stroke-width:1.2}
-.item.loop .box{fill:#eef0fd;stroke:#3d4db8;stroke-width:2}
+.item.cycle .box{fill:#eef0fd;stroke:#3d4db8;stroke-width:2}
 .item.owner .box{fill:#e6f5f2;stroke:#0a6e5f;stroke-width:1.4}
 .weight-room{fill:#dfe3ea}
 .weight{fill:#0a6e5f}
 .line{fill:none;stroke:#565e6d;stroke-width:1.3}
 .head{fill:#565e6d}
-.arrow.loop .line{stroke:#3d4db8;stroke-width:2.4}
-.arrow.loop .head,.ring .label.loop{fill:#3d4db8}
+.arrow.cycle .line{stroke:#3d4db8;stroke-width:2.4}
+.arrow.cycle .head,.ring .label.cycle{fill:#3d4db8}
 .arrow.cut .line{stroke:#bf262c;stroke-width:2.6;stroke-dasharray:7 4}
 .arrow.cut .head,.ring .label.cut{fill:#bf262c}
-.ring .label.loop{font-weight:600}
+.ring .label.cycle{font-weight:600}
 .ring .label.cut{font-weight:700;text-decoration:underline}
 @media (prefers-color-scheme:dark){
 text{fill:#e8eaf0}
 .page,.label-ground{fill:#15181f}
 .ring .detail,.ring .label{fill:#a5adbc}
 .box{fill:#1a1d25;stroke:#a5adbc}
-.item.loop .box{fill:#262b47;stroke:#a5b0ff}
+.item.cycle .box{fill:#262b47;stroke:#a5b0ff}
 .item.owner .box{fill:#14332e;stroke:#5cc9b5}
 .weight-room{fill:#2f3541}
 .weight{fill:#5cc9b5}
 .line{stroke:#a5adbc}
 .head{fill:#a5adbc}
-.arrow.loop .line{stroke:#a5b0ff}
-.arrow.loop .head,.ring .label.loop{fill:#a5b0ff}
+.arrow.cycle .line{stroke:#a5b0ff}
+.arrow.cycle .head,.ring .label.cycle{fill:#a5b0ff}
 .arrow.cut .line{stroke:#ff8f8a}
 .arrow.cut .head,.ring .label.cut{fill:#ff8f8a}
 }
@@ -176,7 +176,7 @@ std::string text_element(double y, int size, const std::string& text) {
 
 std::string heading(const model::Finding& finding, std::size_t rank) {
     return "#" + std::to_string(rank) + ": " + base::format_bytes(model::reached_bytes(finding)) +
-           " in " + counted(finding.occurrences, "loop") + ": " +
+           " in " + counted(finding.occurrences, "cycle") + ": " +
            truncate_middle(shown_name(finding.title), 110);
 }
 
@@ -208,9 +208,9 @@ RingDrawing draw_ring(const Picture& picture, std::size_t rank) {
     if (layout.boxes.empty()) {
         return {};
     }
-    std::uint64_t heaviest = 0;
+    std::uint64_t largest = 0;
     for (const Picture::Item& item : picture.items) {
-        heaviest = std::max(heaviest, item.owner ? item.bytes : 0);
+        largest = std::max(largest, item.owner ? item.bytes : 0);
     }
     const std::string id = "f" + std::to_string(rank);
     const std::string width = svg_number(layout.width);
@@ -218,7 +218,7 @@ RingDrawing draw_ring(const Picture& picture, std::size_t rank) {
     std::string out = "<svg class=\"ring\" role=\"img\" aria-labelledby=\"" + id + "t " + id +
                       "d\" width=\"" + width + "\" height=\"" + height + "\" viewBox=\"0 0 " +
                       width + " " + height + "\">\n<title id=\"" + id +
-                      "t\">The loop as a ring</title>\n<desc id=\"" + id + "d\">" +
+                      "t\">The cycle as a ring</title>\n<desc id=\"" + id + "d\">" +
                       escape_markup(describe_picture(picture)) + "</desc>\n";
     // Lines below boxes below labels: a label must never be struck through.
     for (const RingArrow& arrow : layout.arrows) {
@@ -226,7 +226,7 @@ RingDrawing draw_ring(const Picture& picture, std::size_t rank) {
     }
     for (std::size_t i = 0; i < layout.boxes.size(); ++i) {
         const Picture::Item& item = picture.items[i];
-        out += draw_box(item, layout.boxes[i], share_of(item.bytes, heaviest));
+        out += draw_box(item, layout.boxes[i], share_of(item.bytes, largest));
     }
     for (const RingArrow& arrow : layout.arrows) {
         out += draw_labels(picture, arrow);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/byte_size.h"
-#include "model/loop_gap.h"
+#include "model/cycle_gap.h"
 #include "render/labels.h"
 #include "render/summary.h"
 
@@ -21,7 +21,7 @@ using model::Reference;
 
 constexpr std::size_t kLeastWidth = 40;
 constexpr std::size_t kIndent = 4;   // under the rank
-constexpr std::size_t kMargin = 10;  // indent and the column of words: cut, loop, holds ...
+constexpr std::size_t kMargin = 10;  // indent and the column of words: cut, cycle, holds ...
 
 // Most lines of each part; together they stay within kMaxCardLines.
 constexpr std::size_t kTitleLines = 2;
@@ -32,7 +32,7 @@ constexpr std::size_t kNoteLines = 2;  // instead of alternatives
 constexpr std::size_t kAlternatives = 2;
 constexpr std::size_t kVariants = 6;
 constexpr std::size_t kVariantLines = 2;  // one less on a tight card
-constexpr std::size_t kLoopLines = 6;     // one less on a tight card
+constexpr std::size_t kCycleLines = 6;    // one less on a tight card
 constexpr std::size_t kOwnerLines = 4;
 constexpr std::size_t kLeastPath = 16;  // of a path that leaves room for a place
 
@@ -119,7 +119,7 @@ void add_heading(Card& card, const Finding& finding, std::size_t rank) {
 
 void add_cut(Card& card, const Finding& finding) {
     if (finding.cut.empty()) {
-        card.add("cut", "no single reference stands out; see the loop");
+        card.add("cut", "no single reference stands out; see the cycle");
         return;
     }
     const std::size_t shown = std::min(finding.cut.size(), kCutReferences);
@@ -144,7 +144,7 @@ void add_alternatives(Card& card, const Finding& finding) {
         const Reference& other = finding.alternatives[i];
         const std::string equal = i == 0 && finding.tie ? " (either of these)" : "";
         const std::string text = other.payload
-                                     ? described(other) + " (keeps the loop, drops the tensor)"
+                                     ? described(other) + " (keeps the cycle, drops the tensor)"
                                      : described(other) + equal;
         card.add_columns("or", text, shown_name(other.location));
     }
@@ -163,8 +163,8 @@ void add_variants(Card& card, const Finding& finding) {
     }
 }
 
-void add_loop(Card& card, const Finding& finding, std::size_t most_lines) {
-    const std::size_t total = finding.loop.size();
+void add_cycle(Card& card, const Finding& finding, std::size_t most_lines) {
+    const std::size_t total = finding.cycle.size();
     const std::size_t most = card.at_most(most_lines);
     const std::size_t shown = total > most ? most - 1 : total;
     std::vector<const Reference*> unmarked;
@@ -172,7 +172,7 @@ void add_loop(Card& card, const Finding& finding, std::size_t most_lines) {
         unmarked.push_back(&reference);
     }
     for (std::size_t i = 0; i < shown; ++i) {
-        const Reference& step = finding.loop[i];
+        const Reference& step = finding.cycle[i];
         // Each reference to cut marks one step only: without places, equal ones look the same.
         const auto match =
             std::find_if(unmarked.begin(), unmarked.end(), [&step](const Reference* candidate) {
@@ -184,11 +184,11 @@ void add_loop(Card& card, const Finding& finding, std::size_t most_lines) {
             unmarked.erase(match);
         }
         const std::string line = shown_name(step.holder) + "  " + shown_name(step.label);
-        card.add(i == 0 ? "loop" : "",
+        card.add(i == 0 ? "cycle" : "",
                  truncate_middle(line, card.room() - 8) + (cut ? "  <- cut" : ""));
     }
     if (total > shown) {
-        const auto rest = std::span(finding.loop).subspan(shown);
+        const auto rest = std::span(finding.cycle).subspan(shown);
         card.add("",
                  "... " + counted(model::references_in(rest), "more step") + ", back to the first");
     }
@@ -234,37 +234,37 @@ void append_wrapped(std::string& out,
     }
 }
 
-// Every standing in the order of the sections; what is news has no heading.
-constexpr std::array kStandings{model::Standing::fresh,
-                                model::Standing::known,
-                                model::Standing::library,
-                                model::Standing::benign,
-                                model::Standing::ignored};
+// Every status in the order of the sections; what is news has no heading.
+constexpr std::array kStatuses{model::Status::fresh,
+                               model::Status::known,
+                               model::Status::library,
+                               model::Status::benign,
+                               model::Status::ignored};
 
-std::string_view heading_of(model::Standing standing) {
-    switch (standing) {
-        case model::Standing::fresh:
+std::string_view heading_of(model::Status status) {
+    switch (status) {
+        case model::Status::fresh:
             break;
-        case model::Standing::known:
+        case model::Status::known:
             return "Known, as the baseline says:";
-        case model::Standing::library:
+        case model::Status::library:
             return "Known leaks of libraries, not of this program:";
-        case model::Standing::benign:
-            return "Loops by design:";
-        case model::Standing::ignored:
+        case model::Status::benign:
+            return "Cycles by design:";
+        case model::Status::ignored:
             return "Ignored, as was asked:";
     }
     return "";
 }
 
-// The findings of that standing, under the numbers they have among all.
+// The findings of that status, under the numbers they have among all.
 void append_section(std::string& out,
                     const model::Report& report,
-                    model::Standing standing,
+                    model::Status status,
                     std::size_t width) {
-    std::string_view heading = heading_of(standing);
+    std::string_view heading = heading_of(status);
     for (std::size_t i = 0; i < report.findings.size(); ++i) {
-        if (report.findings[i].standing != standing) {
+        if (report.findings[i].status != status) {
             continue;
         }
         if (!heading.empty()) {
@@ -285,13 +285,13 @@ std::string render_card(const Finding& finding, std::size_t rank, std::size_t wi
         if (!finding.advice.empty()) {
             card.add_wrapped("fix", clean_text(finding.advice), kAdviceLines);
         }
-        if (finding.standing == model::Standing::fresh) {
+        if (finding.status == model::Status::fresh) {
             add_alternatives(card, finding);
         } else {
-            card.add_wrapped("note", clean_text(finding.standing_reason), kNoteLines);
+            card.add_wrapped("note", clean_text(finding.status_reason), kNoteLines);
         }
         add_variants(card, finding);
-        add_loop(card, finding, finding.variants.empty() ? kLoopLines : kLoopLines - 1);
+        add_cycle(card, finding, finding.variants.empty() ? kCycleLines : kCycleLines - 1);
         add_owners(card, finding);
         card.add_wrapped("seen", seen_sentence(finding), 2);
         card.add("id", truncate_end(clean_text(finding.signature), card.room()));
@@ -309,8 +309,8 @@ std::string render_text(const model::Report& report, std::size_t width) {
         sentence += " " + remedy_sentence(report);
     }
     append_wrapped(out, sentence, width, "");
-    for (const model::Standing standing : kStandings) {
-        append_section(out, report, standing, width);
+    for (const model::Status status : kStatuses) {
+        append_section(out, report, status, width);
     }
     out += "\n";
     append_wrapped(out, overhead_sentence(report.stats), width, "");

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A loop that something alive refers to is no garbage."""
+"""A cycle that something alive refers to is no garbage."""
 
 
 class Model:

@@ -25,20 +25,20 @@ model::Finding only(std::string_view text) {
     return findings.empty() ? model::Finding{} : findings[0];
 }
 
-TEST(Analyze, SaysNothingOfOwnersWithNoLoopAboveThem) {
+TEST(Analyze, SaysNothingOfOwnersWithNoCycleAboveThem) {
     EXPECT_TRUE(find("A.w->t:owner(8) A.b->B").empty());
     EXPECT_TRUE(find("A.b->B B.a->A t:owner(8)").empty());
     EXPECT_TRUE(find("A.b->B B.a->A").empty());
 }
 
-TEST(Analyze, TellsTheLoopInOrder) {
+TEST(Analyze, TellsTheCycleInOrder) {
     const model::Finding finding = only(
         "E=m.Engine E.callbacks->l:list l[0]->f:function=m.Engine.go.<lambda> "
         "f/closure:self->E E.weights->d:dict d['w']->t:owner(4096)");
     EXPECT_EQ(finding.title, "Engine.callbacks -> [0] -> <lambda>.closure:self -> Engine");
-    ASSERT_EQ(finding.loop.size(), 3U);
-    EXPECT_EQ(finding.loop[0].holder, "m.Engine");
-    EXPECT_EQ(finding.loop[2].target, "m.Engine");
+    ASSERT_EQ(finding.cycle.size(), 3U);
+    EXPECT_EQ(finding.cycle[0].holder, "m.Engine");
+    EXPECT_EQ(finding.cycle[2].target, "m.Engine");
     ASSERT_EQ(finding.owners.size(), 1U);
     EXPECT_EQ(finding.owners[0].path, "Engine.weights['w']");
     EXPECT_EQ(finding.remedy, "cut <lambda>.closure:self");
@@ -46,20 +46,20 @@ TEST(Analyze, TellsTheLoopInOrder) {
 
 TEST(Bytes, CountAStorageOnceHoweverManyOwnersViewIt) {
     const model::Finding finding = only("A.b->B B.a->A A.v->t:owner(64,s) B.v->u:owner(64,s)");
-    EXPECT_EQ(finding.held_bytes, 64U);
+    EXPECT_EQ(finding.retained_bytes, 64U);
     EXPECT_EQ(finding.shared_bytes, 0U);
     EXPECT_EQ(finding.owners.size(), 2U);
 }
 
-TEST(Bytes, OfTwoLoopsAreSharedWhereBothReach) {
+TEST(Bytes, OfTwoCyclesAreSharedWhereBothReach) {
     const auto findings =
         find("A.b->B B.a->A C.d->D D.c->C A.x->t:owner(64) C.x->t A.own->u:owner(8)");
     ASSERT_EQ(findings.size(), 2U);
-    EXPECT_EQ(findings[0].held_bytes, 8U);
+    EXPECT_EQ(findings[0].retained_bytes, 8U);
     EXPECT_EQ(findings[0].shared_bytes, 64U);
     EXPECT_EQ(findings[0].shared_with, 1U);
     EXPECT_EQ(findings[0].attributed_bytes, 72U);
-    EXPECT_EQ(findings[1].held_bytes, 0U);
+    EXPECT_EQ(findings[1].retained_bytes, 0U);
     EXPECT_EQ(findings[1].shared_bytes, 64U);
     EXPECT_EQ(findings[1].shared_with, 1U);
     EXPECT_EQ(findings[1].attributed_bytes, 0U);
@@ -70,13 +70,13 @@ TEST(Bytes, RankWhatIsSharedWithWhatIsHeldAlone) {
         "A.me->A A.w->t:owner(64) B.me->B B.x->t C.me->C C.x->t D.me->D D.w->u:owner(64) "
         "E.me->E E.w->v:owner(63)");
     ASSERT_EQ(findings.size(), 5U);
-    EXPECT_EQ(findings[0].held_bytes, 64U);  // of equal ones, what no other finding shares
+    EXPECT_EQ(findings[0].retained_bytes, 64U);  // of equal ones, what no other finding shares
     std::uint64_t attributed = 0;
     for (const model::Finding& finding : findings) {
         attributed += finding.attributed_bytes;
         EXPECT_EQ(finding.shared_with, finding.shared_bytes > 0 ? 2U : 0U);
     }
-    EXPECT_EQ(findings[4].held_bytes, 63U);
+    EXPECT_EQ(findings[4].retained_bytes, 63U);
     EXPECT_EQ(attributed, 64U + 64U + 63U);
 }
 
@@ -89,26 +89,26 @@ TEST(Bytes, HeldByOneFindingAreNotAttributedToAnotherThatLeadsToIt) {
     EXPECT_EQ(findings[1].shared_with, 1U);
 }
 
-TEST(Bytes, OfALoopFurtherDownInTheSameFindingCountOnce) {
+TEST(Bytes, OfACycleFurtherDownInTheSameFindingCountOnce) {
     const model::Finding finding =
         only("A=m.Node A.me->A A.next->B B=m.Node B.me->B B.w->t:owner(64)");
     EXPECT_EQ(finding.occurrences, 2U);
-    EXPECT_EQ(finding.held_bytes, 64U);
+    EXPECT_EQ(finding.retained_bytes, 64U);
     EXPECT_EQ(finding.shared_bytes, 0U);
 }
 
-TEST(Bytes, OfAViewInAnotherLoopAreNotExclusive) {
+TEST(Bytes, OfAViewInAnotherCycleAreNotExclusive) {
     const auto findings = find("A.b->B B.a->A C.d->D D.c->C A.x->t:owner(64,s) C.x->u:owner(64,s)");
     ASSERT_EQ(findings.size(), 2U);
-    EXPECT_EQ(findings[0].held_bytes + findings[1].held_bytes, 0U);
+    EXPECT_EQ(findings[0].retained_bytes + findings[1].retained_bytes, 0U);
 }
 
-TEST(Bytes, SharedAmongLoopsOfOneFindingOnlyAreKeptByTheFinding) {
+TEST(Bytes, SharedAmongCyclesOfOneFindingOnlyAreKeptByTheFinding) {
     const model::Finding finding = only(
         "A=m.Node A.me->A A.x->t:owner(64,s) B=m.Node B.me->B B.x->u:owner(64,s) "
         "C=m.Node C.me->C C.x->v:owner(8)");
     EXPECT_EQ(finding.occurrences, 3U);
-    EXPECT_EQ(finding.held_bytes, 72U);
+    EXPECT_EQ(finding.retained_bytes, 72U);
     EXPECT_EQ(finding.shared_bytes, 0U);
 }
 
@@ -118,31 +118,31 @@ TEST(Bytes, SharedWithAnotherFindingCountOnceForEach) {
         "C=m.Other C.me->C C.x->v:owner(64,s)");
     ASSERT_EQ(findings.size(), 2U);
     for (const model::Finding& finding : findings) {
-        EXPECT_EQ(finding.held_bytes, 0U);
+        EXPECT_EQ(finding.retained_bytes, 0U);
         EXPECT_EQ(finding.shared_bytes, 64U);
     }
 }
 
-TEST(Bytes, BelongToTheNearestLoopThatKeepsThemAlone) {
+TEST(Bytes, BelongToTheNearestCycleThatKeepsThemAlone) {
     const auto findings = find("A.b->B B.a->A A.c->C C.d->D D.c->C D.x->t:owner(64)");
     ASSERT_EQ(findings.size(), 2U);
-    EXPECT_EQ(findings[0].loop[0].holder, "m.D");
-    EXPECT_EQ(findings[0].held_bytes, 64U);
-    EXPECT_EQ(findings[1].held_bytes, 0U);
+    EXPECT_EQ(findings[0].cycle[0].holder, "m.D");
+    EXPECT_EQ(findings[0].retained_bytes, 64U);
+    EXPECT_EQ(findings[1].retained_bytes, 0U);
     EXPECT_EQ(findings[1].shared_bytes, 64U);
 }
 
-TEST(Bytes, UnderTwoInnerLoopsBelongToTheOuterOne) {
+TEST(Bytes, UnderTwoInnerCyclesBelongToTheOuterOne) {
     const auto findings =
         find("A.b->B B.a->A A.c->C C.me->C A.d->D D.me->D C.x->t:owner(64) D.x->t");
     ASSERT_EQ(findings.size(), 3U);
     EXPECT_EQ(findings[0].title.substr(0, 1), "A");
-    EXPECT_EQ(findings[0].held_bytes, 64U);
+    EXPECT_EQ(findings[0].retained_bytes, 64U);
 }
 
 TEST(Bytes, ThatAnObjectOfUnseenHoldersKeepsTooAreShared) {
     const model::Finding finding = only("A.b->B B.a->A A.x->t:owner(64) X.x->t");
-    EXPECT_EQ(finding.held_bytes, 0U);
+    EXPECT_EQ(finding.retained_bytes, 0U);
     EXPECT_EQ(finding.shared_bytes, 64U);
     EXPECT_EQ(finding.shared_with, 0U);
     EXPECT_EQ(finding.attributed_bytes, 64U);
@@ -150,7 +150,7 @@ TEST(Bytes, ThatAnObjectOfUnseenHoldersKeepsTooAreShared) {
 
 TEST(Bytes, StillHeldBySomethingAliveAreNotCountedButListed) {
     const model::Finding finding = only("A.b->B B.a->A A.x->t:owner(64,s,held) B.y->u:owner(8)");
-    EXPECT_EQ(finding.held_bytes, 8U);
+    EXPECT_EQ(finding.retained_bytes, 8U);
     EXPECT_EQ(finding.shared_bytes, 0U);
     ASSERT_EQ(finding.owners.size(), 2U);
     EXPECT_EQ(finding.owners[0].bytes, 64U);
@@ -164,13 +164,13 @@ TEST(Bytes, StillHeldBySomethingAliveAreNoFindingOfTheirOwn) {
     EXPECT_EQ(finding.title, "C.me -> C");
 }
 
-TEST(Bytes, OfAnOwnerInTheLoopItself) {
+TEST(Bytes, OfAnOwnerInTheCycleItself) {
     const model::Finding finding = only("T=m.MyTensor T.ctx->C C.out->T T:owner(32)");
-    EXPECT_EQ(finding.held_bytes, 32U);
+    EXPECT_EQ(finding.retained_bytes, 32U);
     EXPECT_EQ(finding.owners[0].path, "MyTensor");
 }
 
-TEST(Merge, EqualLoopsAreOneFindingWithACount) {
+TEST(Merge, EqualCyclesAreOneFindingWithACount) {
     std::string text;
     for (int i = 0; i < 500; ++i) {
         const std::string n = std::to_string(i);
@@ -179,7 +179,7 @@ TEST(Merge, EqualLoopsAreOneFindingWithACount) {
     }
     const model::Finding finding = only(text);
     EXPECT_EQ(finding.occurrences, 500U);
-    EXPECT_EQ(finding.held_bytes, 8000U);
+    EXPECT_EQ(finding.retained_bytes, 8000U);
     EXPECT_EQ(finding.largest_bytes, 16U);
     ASSERT_EQ(finding.owners.size(), 1U);
     EXPECT_EQ(finding.owners[0].count, 500U);
@@ -199,19 +199,19 @@ TEST(Merge, CountsClustersThatWereNotCaptured) {
     const auto findings = analyze(observation);
     ASSERT_EQ(findings.size(), 1U);
     EXPECT_EQ(findings[0].occurrences, 10U);
-    EXPECT_EQ(findings[0].held_bytes, 160U);
+    EXPECT_EQ(findings[0].retained_bytes, 160U);
     EXPECT_EQ(findings[0].largest_bytes, 16U);
     EXPECT_EQ(findings[0].owners[0].count, 10U);
 }
 
-TEST(Merge, CountsBytesThatSeveralLoopsOfAClusterShareOnceForEachCluster) {
+TEST(Merge, CountsBytesThatSeveralCyclesOfAClusterShareOnceForEachCluster) {
     model::Observation observation =
         observe("a=m.A b=m.B a.b->b b.a->a c=m.A d=m.B c.b->d d.a->c a.w->t:owner(64) c.w->t");
     observation.repeats.push_back({observation.owners[0].node, 9, 9, 576});
     const auto findings = analyze(observation);
     ASSERT_EQ(findings.size(), 1U);
     EXPECT_EQ(findings[0].occurrences, 20U);
-    EXPECT_EQ(findings[0].held_bytes + findings[0].shared_bytes, 640U);
+    EXPECT_EQ(findings[0].retained_bytes + findings[0].shared_bytes, 640U);
 }
 
 TEST(Merge, KeepsAtMostSoManyOwnersAndSaysHowManyNot) {
@@ -254,7 +254,7 @@ TEST(Analyze, SeesTheFramesOfATracebackAsTheExceptions) {
     ASSERT_EQ(here.size(), 1U);
     ASSERT_EQ(below.size(), 1U);
     EXPECT_EQ(here[0].signature, below[0].signature);
-    EXPECT_EQ(below[0].loop.size(), 2U);
+    EXPECT_EQ(below[0].cycle.size(), 2U);
     EXPECT_EQ(below[0].cut.at(0).label, "local:last");
     // Most of the memory hangs on the innermost frame, from which f_back alone leads on.
     const auto heavy =
@@ -320,7 +320,7 @@ TEST(Classes, ThatShareAVariableAreOneFinding) {
              "x/cell_contents->t:owner(64)");
     EXPECT_EQ(finding.cut.size(), 2U);
     EXPECT_EQ(finding.occurrences, 2U);
-    EXPECT_EQ(finding.held_bytes, 64U);
+    EXPECT_EQ(finding.retained_bytes, 64U);
     EXPECT_EQ(finding.shared_bytes, 0U);
     ASSERT_EQ(finding.owners.size(), 1U);
     EXPECT_EQ(finding.owners[0].count, 1U);
@@ -348,35 +348,35 @@ TEST(Classes, ThatOnlyDeriveFromTheOneThatKeepsAreNoFindingOfTheirOwn) {
     EXPECT_EQ(analyze(observe(kClass + derived + data + " D.more->u:owner(8)")).size(), 2U);
 }
 
-TEST(Classes, ThatKeepAnotherLoopAreAFindingOfTheirOwn) {
+TEST(Classes, ThatKeepAnotherCycleAreAFindingOfTheirOwn) {
     const auto findings = analyze(observe(kClass + "T.node->a=m.Node a.me->a a.w->t:owner(64)"));
     ASSERT_EQ(findings.size(), 2U);
     EXPECT_EQ(findings[0].cut.at(0).label, ".me");
-    EXPECT_EQ(findings[0].held_bytes, 64U);
+    EXPECT_EQ(findings[0].retained_bytes, 64U);
     EXPECT_DOUBLE_EQ(findings[0].freed_share, 0);  // the class goes on to keep it
-    EXPECT_EQ(findings[1].held_bytes, 0U);
+    EXPECT_EQ(findings[1].retained_bytes, 0U);
     ASSERT_EQ(findings[1].cut.size(), 1U);
     EXPECT_EQ(findings[1].cut[0].label, ".node");
     EXPECT_DOUBLE_EQ(findings[1].freed_share, 0);
 }
 
-TEST(Loops, FreeNothingAloneWhereAnotherOneLeadsToThem) {
+TEST(Cycles, FreeNothingAloneWhereAnotherOneLeadsToThem) {
     const auto findings = analyze(observe("O.self->O O.x->p p.inner->N N.me->N N.w->t:owner(8)"));
     ASSERT_EQ(findings.size(), 2U);
-    EXPECT_EQ(findings[0].held_bytes, 8U);
+    EXPECT_EQ(findings[0].retained_bytes, 8U);
     EXPECT_DOUBLE_EQ(findings[0].freed_share, 0);
 }
 
-TEST(Loops, FreeNotAtOnceWhatALoopFurtherDownLeadsToAsWell) {
+TEST(Cycles, FreeNotAtOnceWhatACycleFurtherDownLeadsToAsWell) {
     const std::string rest = " C.me->C C.v->u:owner(8,s)";
     const auto findings =
         analyze(observe("A.b->B B.a->A A.w->t:owner(8,s) A.more->m:owner(24) A.c->C" + rest));
     ASSERT_EQ(findings.size(), 2U);
-    EXPECT_EQ(findings[0].held_bytes, 32U);
+    EXPECT_EQ(findings[0].retained_bytes, 32U);
     EXPECT_DOUBLE_EQ(findings[0].freed_share, 0.75);
 }
 
-TEST(Loops, PromiseNothingWhereTheyWereFoundInSeveralForms) {
+TEST(Cycles, PromiseNothingWhereTheyWereFoundInSeveralForms) {
     const std::string large = "A=m.A B=m.B A.b->B B.a->A A.w->t:owner(16) ";
     const std::string with_another =
         "P=m.A Q=m.B S=m.S P.b->Q Q.a->P P.s->S S.a->P P.w->u:owner(8)";
@@ -386,7 +386,7 @@ TEST(Loops, PromiseNothingWhereTheyWereFoundInSeveralForms) {
     EXPECT_DOUBLE_EQ(finding.freed_share, 0);
 }
 
-TEST(Classes, AreBlamedOnAMethodThatIsOnTheirLoopToo) {
+TEST(Classes, AreBlamedOnAMethodThatIsOnTheirCycleToo) {
     const model::Finding finding =
         only(kClass +
              "T.__init__->f:function=app.make.<locals>.Local.__init__ f/closure:__class__->T "
@@ -395,7 +395,7 @@ TEST(Classes, AreBlamedOnAMethodThatIsOnTheirLoopToo) {
     EXPECT_EQ(finding.cut.at(0).label, "closure:data");
 }
 
-TEST(Loops, OfALibraryThatKeepNothingAreNoFindingOfTheirOwn) {
+TEST(Cycles, OfALibraryThatKeepNothingAreNoFindingOfTheirOwn) {
     const std::string mine = "A.me->A A.w->t:owner(8) ";
     EXPECT_EQ(analyze(observe(mine + "f:function=torch.fx.f@/x/site-packages/torch/a.py:1 "
                                      "f/closure:f->f f/closure:x->A"))
@@ -404,7 +404,7 @@ TEST(Loops, OfALibraryThatKeepNothingAreNoFindingOfTheirOwn) {
     EXPECT_EQ(analyze(observe(mine + "f:function=app.f f/closure:f->f f/closure:x->A")).size(), 2U);
 }
 
-TEST(Classes, AreNoLoopOfAMethodThatNamesItsClass) {
+TEST(Classes, AreNoCycleOfAMethodThatNamesItsClass) {
     const model::Finding finding =
         only(kClass +
              "T.__init__->f:function=app.make.<locals>.Local.__init__ f/closure:Local->T "
@@ -413,28 +413,28 @@ TEST(Classes, AreNoLoopOfAMethodThatNamesItsClass) {
     EXPECT_EQ(finding.cut.at(0).label, "[0]");
 }
 
-TEST(Classes, AreNotTheLoopWhereAnotherOneExists) {
+TEST(Classes, AreNotTheCycleWhereAnotherOneExists) {
     const model::Finding finding = only(
         "T:type=app.Local T/__mro__->m:tuple m[0]->T a/__class__->T a.b->b b.a->a "
         "T.run->f:function f/closure:a->a a.w->t:owner(64)");
-    ASSERT_EQ(finding.loop.size(), 2U);
-    for (const model::Reference& step : finding.loop) {
+    ASSERT_EQ(finding.cycle.size(), 2U);
+    for (const model::Reference& step : finding.cycle) {
         EXPECT_NE(step.label, "__class__");
     }
 }
 
-TEST(Picture, ShowsTheLoopFirstAndStaysSmall) {
+TEST(Picture, ShowsTheCycleFirstAndStaysSmall) {
     std::string text = "n0.w->t:owner(8)";
     for (int i = 0; i < 100; ++i) {
         text += " n" + std::to_string(i) + ".next->n" + std::to_string((i + 1) % 100);
     }
     const model::Finding finding = only(text);
-    EXPECT_EQ(finding.loop.size(), 100U);
+    EXPECT_EQ(finding.cycle.size(), 100U);
     EXPECT_LE(finding.picture.items.size(), 40U);
     // Ten places of the ring, one of them the gap, and the tensor.
     EXPECT_EQ(finding.picture.items.size(), 11U);
     EXPECT_EQ(finding.picture.omitted_items, 101U - 10);
-    EXPECT_TRUE(finding.picture.items[0].on_loop);
+    EXPECT_TRUE(finding.picture.items[0].on_cycle);
     std::size_t owners = 0;
     for (const auto& item : finding.picture.items) {
         owners += item.owner ? 1 : 0;
@@ -446,17 +446,17 @@ TEST(Picture, ShowsTheLoopFirstAndStaysSmall) {
     }
 }
 
-TEST(Analyze, ShortensALoopThatNobodyWouldRead) {
+TEST(Analyze, ShortensACycleThatNobodyWouldRead) {
     std::string text = "n0.w->t:owner(8)";
     for (int i = 0; i < 1000; ++i) {
         text += " n" + std::to_string(i) + ".next->n" + std::to_string((i + 1) % 1000);
     }
     const model::Finding finding = only(text);
-    ASSERT_EQ(finding.loop.size(), 200U);
-    EXPECT_EQ(finding.loop[100].label, "... 801 more ...");
-    for (std::size_t i = 0; i < finding.loop.size(); ++i) {
-        const std::size_t next = (i + 1) % finding.loop.size();
-        EXPECT_EQ(finding.loop[i].target, finding.loop[next].holder) << i;
+    ASSERT_EQ(finding.cycle.size(), 200U);
+    EXPECT_EQ(finding.cycle[100].label, "... 801 more ...");
+    for (std::size_t i = 0; i < finding.cycle.size(); ++i) {
+        const std::size_t next = (i + 1) % finding.cycle.size();
+        EXPECT_EQ(finding.cycle[i].target, finding.cycle[next].holder) << i;
     }
 }
 
@@ -469,10 +469,10 @@ std::string printed(const std::vector<model::Finding>& findings) {
     };
     for (const model::Finding& finding : findings) {
         text += finding.signature + finding.title + finding.remedy + finding.pattern +
-                std::to_string(finding.held_bytes) + "/" + std::to_string(finding.shared_bytes) +
-                "/" + std::to_string(finding.largest_bytes) + "*" +
-                std::to_string(finding.occurrences) + "\n";
-        for (const auto* list : {&finding.loop, &finding.cut, &finding.alternatives}) {
+                std::to_string(finding.retained_bytes) + "/" +
+                std::to_string(finding.shared_bytes) + "/" + std::to_string(finding.largest_bytes) +
+                "*" + std::to_string(finding.occurrences) + "\n";
+        for (const auto* list : {&finding.cycle, &finding.cut, &finding.alternatives}) {
             std::for_each(list->begin(), list->end(), add);
         }
         for (const model::OwnerSummary& owner : finding.owners) {
@@ -519,7 +519,7 @@ TEST(Determinism, ObjectsOfOneNameAreToldApartByWhatSurroundsThem) {
 
 // Two ways out of one object and back to it that are equal except far from it. The owners hang in
 // the middle of both, so that it is the same from either.
-TEST(Determinism, LoopsThatDifferFarFromWhereTheyStartAreToldApart) {
+TEST(Determinism, CyclesThatDifferFarFromWhereTheyStartAreToldApart) {
     std::string text = "R=m.R s:set R.s->s R.w->t:owner(64)";
     for (const std::string way : {"a", "b"}) {
         text += " s/element->" + way + "0";
@@ -578,27 +578,27 @@ TEST(Merge, CountsEqualClustersAsIfEachWereLookedAt) {
     }
 }
 
-TEST(Merge, OfLoopsThatAreEqualButForWhatTheyShareTellsThemApart) {
+TEST(Merge, OfCyclesThatAreEqualButForWhatTheyShareTellsThemApart) {
     const std::string pair = "=m.Node a.me->a b=m.Node b.me->b c=m.Node c.me->c ";
     const model::Finding shared =
         only("a" + pair +
              "a.w->t:owner(64,s) b.w->u:owner(64,s) c.w->v:owner(64,z) d=m.Node d.me->d "
              "d.w->x:owner(64,z) X.x->x");
     EXPECT_EQ(shared.occurrences, 4U);
-    EXPECT_EQ(shared.held_bytes, 64U);
+    EXPECT_EQ(shared.retained_bytes, 64U);
     EXPECT_EQ(shared.shared_bytes, 64U);
 }
 
-TEST(Loop, GoesThroughTheNodeThatKeepsMost) {
+TEST(Cycle, GoesThroughTheNodeThatKeepsMost) {
     const model::Finding finding =
         only("A.b->B B.a->A B.c->C C.d->D D.e->C D.b->B A.w->t:owner(8) D.w->u:owner(4096)");
-    EXPECT_EQ(finding.loop[0].holder, "m.D");
+    EXPECT_EQ(finding.cycle[0].holder, "m.D");
     EXPECT_EQ(finding.title, "D.e -> C.d -> D");
 }
 
-TEST(Loop, IsTheShortestThroughThatNode) {
+TEST(Cycle, IsTheShortestThroughThatNode) {
     const model::Finding finding = only("A.b->B B.c->C C.a->A B.a->A A.w->t:owner(8)");
-    EXPECT_EQ(finding.loop.size(), 2U);
+    EXPECT_EQ(finding.cycle.size(), 2U);
 }
 
 }  // namespace

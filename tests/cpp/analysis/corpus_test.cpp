@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shapes of loops that really happened, each with the reference that its fix removed. The kinds,
+// Shapes of cycles that really happened, each with the reference that its fix removed. The kinds,
 // labels and parts are those that capture gives.
 #include <gtest/gtest.h>
 
@@ -118,7 +118,7 @@ TEST_P(Corpus, NamesTheReferenceThatTheFixRemoved) {
         const auto findings = analyze(test_support::observe(text, shuffle));
         ASSERT_EQ(findings.size(), 1U);
         const model::Finding& finding = findings[0];
-        EXPECT_EQ(finding.held_bytes, 4096U);
+        EXPECT_EQ(finding.retained_bytes, 4096U);
         ASSERT_EQ(finding.cut.size(), 1U);
         EXPECT_EQ(finding.cut[0].holder, shape.holder);
         EXPECT_EQ(finding.cut[0].label, shape.label);

@@ -54,7 +54,7 @@ TEST(Cut, TakesAllFunctionsThatShareOneVariable) {
     EXPECT_NE(finding.cut[0].reason.find("share this one variable"), std::string::npos);
 }
 
-TEST(Cut, NamesASetWhereEveryReferenceClosesALoopOfItsOwn) {
+TEST(Cut, NamesASetWhereEveryReferenceClosesACycleOfItsOwn) {
     const model::Finding finding = only(
         "E.a->f:function E.b->g:function f/closure:self->E g/closure:self->E "
         "E.w->t:owner(8)");
@@ -83,11 +83,11 @@ TEST(Cut, SaysOfEachMemberOfASetThatAllLikeItMustGo) {
     EXPECT_EQ(finding.remedy, "cut Saver.owner and all like it and Saver.parent and all like it");
 }
 
-TEST(Cut, ShowsNoSelfReferenceAsTheLoopIfThereIsAnother) {
-    // The loop that is looked at has three ways back; its way there ends all of them.
+TEST(Cut, ShowsNoSelfReferenceAsTheCycleIfThereIsAnother) {
+    // The cycle that is looked at has three ways back; its way there ends all of them.
     const model::Finding finding =
         only("A.me->A A.w->t:owner(8) A.first->B B.one->A B.two->A B.three->A");
-    EXPECT_EQ(finding.loop.size(), 2U);
+    EXPECT_EQ(finding.cycle.size(), 2U);
     EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{".me", ".first"}));
 }
 
@@ -358,7 +358,7 @@ Labelled random_case(std::mt19937& random) {
     return result;
 }
 
-// Is node 0, which holds the tensor, held by a loop, if the references in `cut` are left out?
+// Is node 0, which holds the tensor, held by a cycle, if the references in `cut` are left out?
 bool held_without(const test_support::RandomGraph& graph, const std::set<std::string>& cut) {
     test_support::RandomGraph rest;
     for (std::uint32_t n = 0; n < graph.nodes(); ++n) {
@@ -378,7 +378,7 @@ bool held_without(const test_support::RandomGraph& graph, const std::set<std::st
     return false;
 }
 
-TEST(Cut, EndsEveryLoopOfItsComponentOnRandomGraphs) {
+TEST(Cut, EndsEveryCycleOfItsComponentOnRandomGraphs) {
     std::mt19937 random(5);
     int checked = 0;
     for (int round = 0; round < 600; ++round) {

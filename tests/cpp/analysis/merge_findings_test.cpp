@@ -43,7 +43,7 @@ TEST(MergeFindings, OneLineThatWrapsMethodsOfSeveralClassesIsOneFinding) {
     const model::Finding& finding = findings[0];
     EXPECT_EQ(finding.title.substr(0, 3), "F1.");
     EXPECT_EQ(finding.occurrences, 3U);
-    EXPECT_EQ(finding.held_bytes, 88U);
+    EXPECT_EQ(finding.retained_bytes, 88U);
     EXPECT_EQ(finding.largest_bytes, 64U);
     EXPECT_EQ(finding.attributed_bytes, 88U);
     EXPECT_EQ(finding.owners.size(), 3U);
@@ -96,7 +96,7 @@ TEST(MergeFindings, CountsAStorageThatOnlyTheyShareOnceAndAsHeld) {
     const auto findings = analyze(observe(wrapped("Accuracy", "t:owner(16,s)") +
                                           wrapped("F1", "u:owner(16,s)") + "F1.x->v:owner(4)"));
     ASSERT_EQ(findings.size(), 1U);
-    EXPECT_EQ(findings[0].held_bytes, 20U);
+    EXPECT_EQ(findings[0].retained_bytes, 20U);
     EXPECT_EQ(findings[0].shared_bytes, 0U);
     EXPECT_EQ(findings[0].shared_with, 0U);
 }
@@ -107,7 +107,7 @@ TEST(MergeFindings, CountsAStorageThatAnotherFindingSharesOnce) {
                         "X=m.Other X.me->X X.t->z:owner(16,s)"));
     ASSERT_EQ(findings.size(), 2U);
     for (const model::Finding& finding : findings) {
-        EXPECT_EQ(finding.held_bytes, 0U);
+        EXPECT_EQ(finding.retained_bytes, 0U);
         EXPECT_EQ(finding.shared_bytes, 16U);
         EXPECT_EQ(finding.shared_with, 1U);
     }

@@ -18,7 +18,7 @@ class NamesTest : public ::testing::Test {
     void read(std::string_view text) {
         observation_ = test_support::observe(text);
         const std::size_t nodes = observation_.graph.nodes.size();
-        graph_ = make_logical(
+        graph_ = collapse(
             observation_.graph, std::vector<char>(nodes, 0), std::vector<std::uint32_t>(nodes, 1));
     }
     // The reference with that label.
@@ -34,7 +34,7 @@ class NamesTest : public ::testing::Test {
     std::uint32_t holder(std::string_view label) const { return graph_.edges[edge(label)].holder; }
 
     model::Observation observation_;
-    LogicalGraph graph_;
+    CollapsedGraph graph_;
 };
 
 TEST_F(NamesTest, ADictThatLocalsMadeGoesByItsFunction) {
@@ -42,8 +42,8 @@ TEST_F(NamesTest, ADictThatLocalsMadeGoesByItsFunction) {
     const std::uint32_t dict = holder("['self']");
     EXPECT_EQ(full_name(graph_, dict), "locals() of m.Engine.run");
     EXPECT_EQ(step_text(graph_, edge("['self']")), "['self']");
-    const std::vector<std::uint32_t> loop{edge("['self']"), edge(".kept")};
-    EXPECT_EQ(loop_text(graph_, loop), "locals()['self'] -> A.kept -> locals()");
+    const std::vector<std::uint32_t> cycle{edge("['self']"), edge(".kept")};
+    EXPECT_EQ(cycle_text(graph_, cycle), "locals()['self'] -> A.kept -> locals()");
     EXPECT_EQ(location_of(graph_, edge("['self']")), "run.py:7");
 }
 

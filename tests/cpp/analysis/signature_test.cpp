@@ -40,7 +40,7 @@ TEST(LeastRotation, IsTheLeastOfAllRotations) {
     }
 }
 
-TEST(Signature, IsTheSameWhereverTheLoopIsEntered) {
+TEST(Signature, IsTheSameWhereverTheCycleIsEntered) {
     const std::string from_a = only_signature("A.b->B B.c->C C.a->A A.w->t:owner(8)");
     EXPECT_EQ(from_a, only_signature("A.b->B B.c->C C.a->A B.w->t:owner(8)"));
     EXPECT_EQ(from_a, only_signature("A.b->B B.c->C C.a->A C.w->t:owner(8)"));

@@ -48,13 +48,13 @@ TEST(Clusters, OnlyWhatReachesAnOwnerBelongsToOne) {
     EXPECT_EQ(clusters.size, (std::vector<std::uint64_t>{3}));
 }
 
-TEST(Clusters, TwoOwnersOfOneLoopAreOneCluster) {
+TEST(Clusters, TwoOwnersOfOneCycleAreOneCluster) {
     const Adjacency graph = graph_of(4, {{0, 1}, {1, 0}, {0, 2}, {1, 3}});
     const Clusters clusters = clusters_of(graph, {2, 3}, {1, 1, 2, 2});
     EXPECT_EQ(clusters.size, (std::vector<std::uint64_t>{4}));
 }
 
-TEST(Clusters, LoopsThatShareNothingAreApartAndOfOneShapeWhateverTheirOrder) {
+TEST(Clusters, CyclesThatShareNothingAreApartAndOfOneShapeWhateverTheirOrder) {
     const Adjacency graph = graph_of(6, {{0, 1}, {1, 0}, {0, 2}, {4, 3}, {3, 4}, {4, 5}});
     const Clusters clusters = clusters_of(graph, {2, 5}, {7, 8, 9, 8, 7, 9});
     ASSERT_EQ(clusters.size, (std::vector<std::uint64_t>{3, 3}));
@@ -78,31 +78,31 @@ Clusters of_sizes_and_shapes(std::initializer_list<std::pair<std::uint64_t, std:
 }
 
 TEST(ChooseClusters, NamesAllWithinTheLimit) {
-    const auto verdicts = choose_clusters(of_sizes_and_shapes({{10, 1}, {10, 1}, {10, 2}}), 30, 30);
-    for (const Verdict& verdict : verdicts) {
-        EXPECT_EQ(verdict.fate, Verdict::Fate::named);
+    const auto choices = choose_clusters(of_sizes_and_shapes({{10, 1}, {10, 1}, {10, 2}}), 30, 30);
+    for (const ClusterChoice& choice : choices) {
+        EXPECT_EQ(choice.fate, ClusterChoice::Fate::named);
     }
 }
 
 TEST(ChooseClusters, CountsEqualShapesBeyondTheLimitAndOmitsUnknownOnes) {
-    const auto verdicts = choose_clusters(of_sizes_and_shapes({{10, 1}, {10, 1}, {10, 2}}), 10, 10);
-    EXPECT_EQ(verdicts[0].fate, Verdict::Fate::named);
-    EXPECT_EQ(verdicts[1].fate, Verdict::Fate::repeated);
-    EXPECT_EQ(verdicts[1].twin, 0U);
-    EXPECT_EQ(verdicts[2].fate, Verdict::Fate::omitted);
+    const auto choices = choose_clusters(of_sizes_and_shapes({{10, 1}, {10, 1}, {10, 2}}), 10, 10);
+    EXPECT_EQ(choices[0].fate, ClusterChoice::Fate::named);
+    EXPECT_EQ(choices[1].fate, ClusterChoice::Fate::repeated);
+    EXPECT_EQ(choices[1].twin, 0U);
+    EXPECT_EQ(choices[2].fate, ClusterChoice::Fate::omitted);
 }
 
 TEST(ChooseClusters, CountsEqualShapesSoonerThanItOmitsNewOnes) {
-    const auto verdicts =
+    const auto choices =
         choose_clusters(of_sizes_and_shapes({{10, 1}, {10, 1}, {10, 1}, {10, 2}}), 40, 20);
-    EXPECT_EQ(verdicts[1].fate, Verdict::Fate::named);
-    EXPECT_EQ(verdicts[2].fate, Verdict::Fate::repeated);
-    EXPECT_EQ(verdicts[3].fate, Verdict::Fate::named);
+    EXPECT_EQ(choices[1].fate, ClusterChoice::Fate::named);
+    EXPECT_EQ(choices[2].fate, ClusterChoice::Fate::repeated);
+    EXPECT_EQ(choices[3].fate, ClusterChoice::Fate::named);
 }
 
 TEST(ChooseClusters, TheFirstIsNamedHoweverLarge) {
-    const auto verdicts = choose_clusters(of_sizes_and_shapes({{1000, 1}}), 10, 10);
-    EXPECT_EQ(verdicts[0].fate, Verdict::Fate::named);
+    const auto choices = choose_clusters(of_sizes_and_shapes({{1000, 1}}), 10, 10);
+    EXPECT_EQ(choices[0].fate, ClusterChoice::Fate::named);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "catalog/built_in.h"
 #include "catalog/reader.h"
-#include "catalog/words.h"
+#include "catalog/slots.h"
 
 namespace cyclewatch::catalog {
 namespace {

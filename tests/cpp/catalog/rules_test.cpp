@@ -15,7 +15,7 @@ using ::testing::IsEmpty;
 
 constexpr const char* kSignature = "cw1-0123456789abcdef";
 
-// The loop of torch.fx.wrap(), as the analysis describes it.
+// The cycle of torch.fx.wrap(), as the analysis describes it.
 model::Finding wrap_frame() {
     model::Finding finding;
     finding.signature = kSignature;
@@ -25,7 +25,7 @@ model::Finding wrap_frame() {
     own.holder = own.target = "frame of torch.fx._symbolic_trace.wrap";
     own.label = "local:currentframe";
     own.reason = "the analysis's own";
-    finding.loop = {own};
+    finding.cycle = {own};
     finding.cut = {own};
     return finding;
 }
@@ -44,9 +44,9 @@ model::Finding judged(const Rules& rules, const VersionOf& version_of) {
 
 TEST(Rules, KnowsTheLeaksOfALibraryInTheVersionsThatHaveThem) {
     const model::Finding finding = judged(Rules(), version("2.13.0+cpu"));
-    EXPECT_EQ(finding.standing, model::Standing::library);
+    EXPECT_EQ(finding.status, model::Status::library);
     EXPECT_EQ(finding.pattern, "torch-fx-wrap-frame");
-    EXPECT_THAT(finding.standing_reason, HasSubstr("torch >=2.1 (here 2.13.0+cpu); see https://"));
+    EXPECT_THAT(finding.status_reason, HasSubstr("torch >=2.1 (here 2.13.0+cpu); see https://"));
     EXPECT_THAT(finding.advice, HasSubstr("torch._dynamo"));
     EXPECT_THAT(finding.cut[0].reason, HasSubstr("`currentframe`"));
 }
@@ -73,21 +73,21 @@ TEST(Rules, TakesTheUsersPatternFirst) {
                 IsEmpty());
     const model::Finding finding = judged(rules, version("2.13.0"));
     EXPECT_EQ(finding.pattern, "mine");
-    EXPECT_EQ(finding.standing, model::Standing::fresh) << "a pattern alone silences nothing";
+    EXPECT_EQ(finding.status, model::Status::fresh) << "a pattern alone silences nothing";
     EXPECT_EQ(finding.advice, "Ask Ann about currentframe.");
     EXPECT_EQ(finding.cut[0].reason, "wrap again");
     EXPECT_EQ(rules.patterns().front().id, "mine");
     EXPECT_EQ(rules.patterns().size(), Catalog::built_in().patterns().size() + 1);
 }
 
-TEST(Rules, TellsLoopsByDesign) {
+TEST(Rules, TellsCyclesByDesign) {
     Rules rules;
     EXPECT_THAT(rules.configure(R"({"pattern": [{"id": "mine", "title": "T", "explanation": "E",
         "tags": ["benign"], "links": ["https://example.org/1"], "steps": [{}]}]})"),
                 IsEmpty());
     const model::Finding finding = judged(rules, version(""));
-    EXPECT_EQ(finding.standing, model::Standing::benign);
-    EXPECT_EQ(finding.standing_reason, "a loop by design; see https://example.org/1");
+    EXPECT_EQ(finding.status, model::Status::benign);
+    EXPECT_EQ(finding.status_reason, "a cycle by design; see https://example.org/1");
     EXPECT_EQ(finding.advice, "the analysis's own") << "the pattern gives none";
 }
 
@@ -107,8 +107,8 @@ TEST(Rules, IgnoresBySignatureAndByPattern) {
         Rules rules;
         EXPECT_EQ(rules.ignore(one.suppression), "");
         const model::Finding finding = judged(rules, version(""));
-        EXPECT_EQ(finding.standing == model::Standing::ignored, one.concerned);
-        EXPECT_EQ(finding.standing_reason, one.concerned ? "r" : "");
+        EXPECT_EQ(finding.status == model::Status::ignored, one.concerned);
+        EXPECT_EQ(finding.status_reason, one.concerned ? "r" : "");
         EXPECT_EQ(finding.advice, "the analysis's own");
     }
 }
@@ -120,7 +120,7 @@ TEST(Rules, RefusesWhatIgnoresNothing) {
     EXPECT_THAT(rules.ignore({"cw1-12", "", "r"}), HasSubstr("is no signature"));
     EXPECT_THAT(rules.ignore({"", "back-pionter", "r"}),
                 HasSubstr("the patterns are frame-in-own-local, "));
-    EXPECT_EQ(judged(rules, version("")).standing, model::Standing::fresh);
+    EXPECT_EQ(judged(rules, version("")).status, model::Status::fresh);
 }
 
 TEST(Rules, ForgetsTheConfigurationBefore) {
@@ -129,9 +129,9 @@ TEST(Rules, ForgetsTheConfigurationBefore) {
     EXPECT_THAT(
         rules.configure(R"({"ignore": [{"pattern": "frame-in-own-local", "reason": "r"}]})"),
         IsEmpty());
-    EXPECT_EQ(judged(rules, version("")).standing, model::Standing::ignored);
+    EXPECT_EQ(judged(rules, version("")).status, model::Status::ignored);
     EXPECT_THAT(rules.configure("{}"), IsEmpty());
-    EXPECT_EQ(judged(rules, version("")).standing, model::Standing::fresh);
+    EXPECT_EQ(judged(rules, version("")).status, model::Status::fresh);
     EXPECT_THAT(rules.configure(R"({"ignore": [{}]})"), ElementsAre(HasSubstr("ignore[0]: ")));
 }
 
@@ -140,11 +140,11 @@ TEST(Rules, IgnoreAFindingByTheSignatureOfAnyOfItsVariants) {
     EXPECT_EQ(rules.ignore({"cw1-00000000000000aa", "", "known"}), "");
     model::Finding finding = wrap_frame();
     rules.judge(finding, version(""));
-    EXPECT_EQ(finding.standing, model::Standing::fresh);
+    EXPECT_EQ(finding.status, model::Status::fresh);
     finding.variants.resize(1);
     finding.variants[0].signature = "cw1-00000000000000aa";
     rules.judge(finding, version(""));
-    EXPECT_EQ(finding.standing, model::Standing::ignored);
+    EXPECT_EQ(finding.status, model::Status::ignored);
 }
 
 }  // namespace

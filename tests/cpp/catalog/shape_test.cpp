@@ -17,12 +17,12 @@ model::Reference reference(const char* holder, const char* label, const char* ta
 // Engine.hooks -> [0] -> <lambda>.closure:self -> Engine
 model::Finding engine() {
     model::Finding finding;
-    finding.loop = {
+    finding.cycle = {
         reference("app.Engine", ".hooks", "list"),
         reference("list", "[0]", "function app.Engine.<lambda>"),
         reference("function app.Engine.<lambda>", "closure:self", "app.Engine"),
     };
-    finding.cut = {finding.loop[2]};
+    finding.cut = {finding.cycle[2]};
     finding.alternatives = {reference("app.Engine", ".weights", "torch.Tensor")};
     return finding;
 }
@@ -49,7 +49,7 @@ TEST(Glob, DoesNotBlowUp) {
     EXPECT_FALSE(glob_matches("*a*a*a*a*a*a*a*a*b", std::string(5000, 'a')));
 }
 
-TEST(Shape, BeginsAnywhereInTheLoop) {
+TEST(Shape, BeginsAnywhereInTheCycle) {
     EXPECT_TRUE(shape_matches(shaped({{"app.Engine", ".hooks", "list"}}), engine()));
     EXPECT_TRUE(shape_matches(shaped({{"*", "closure:*", "app.Engine"}, {"app.*", ".hooks", "*"}}),
                               engine()));
@@ -59,7 +59,7 @@ TEST(Shape, NeedsEveryStepInOrder) {
     EXPECT_FALSE(shape_matches(shaped({{"app.Engine", ".hooks", "*"}, {"*", "closure:self", "*"}}),
                                engine()));
     EXPECT_FALSE(shape_matches(shaped({{"app.Engine", ".weights", "*"}}), engine()));
-    EXPECT_FALSE(shape_matches(shaped({{}, {}, {}, {}}), engine())) << "longer than the loop";
+    EXPECT_FALSE(shape_matches(shaped({{}, {}, {}, {}}), engine())) << "longer than the cycle";
 }
 
 TEST(Shape, LooksAtWhatIsSuggested) {
@@ -69,7 +69,7 @@ TEST(Shape, LooksAtWhatIsSuggested) {
     pattern.suggests = Step{"*", "closure:self", "*"};
     EXPECT_TRUE(shape_matches(pattern, engine()));
     pattern.suggests = Step{"*", ".hooks", "*"};
-    EXPECT_FALSE(shape_matches(pattern, engine())) << "on the loop, but not suggested";
+    EXPECT_FALSE(shape_matches(pattern, engine())) << "on the cycle, but not suggested";
 }
 
 TEST(Shape, OfNothingMatchesNothing) {

@@ -22,8 +22,8 @@ class Recorder final : public CollectionListener {
         generations.push_back(generation);
         seen.clear();
     }
-    void on_condemned(const CondemnedSet& condemned) noexcept override {
-        seen.assign(condemned.objects().begin(), condemned.objects().end());
+    void on_unreachable(const UnreachableSet& unreachable) noexcept override {
+        seen.assign(unreachable.objects().begin(), unreachable.objects().end());
     }
     void on_stop(Miss miss) noexcept override { misses.push_back(miss); }
 
@@ -73,7 +73,7 @@ class GcHookTest : public ::testing::TestWithParam<const char*> {
     Recorder recorder_;
 };
 
-TEST_P(GcHookTest, TheCondemnedSetIsExactlyTheGarbage) {
+TEST_P(GcHookTest, TheUnreachableSetIsExactlyTheGarbage) {
     for (int generation = 0; generation < 3; ++generation) {
         const std::vector<PyObject*> garbage = make_garbage(500);
         EXPECT_EQ(collect(generation), 500);
@@ -104,7 +104,7 @@ TEST_P(GcHookTest, GarbageThatHasAgedIsSeenWhenItsGenerationIsCollected) {
     EXPECT_EQ(seen_sorted(), aged);
 }
 
-TEST_P(GcHookTest, LivingObjectsAreNotCondemned) {
+TEST_P(GcHookTest, LivingObjectsAreNotUnreachable) {
     const python::OwnedRef alive = python::steal(PyList_New(0));
     PyList_Append(alive.get(), alive.get());
     const std::vector<PyObject*> garbage = make_garbage(3);

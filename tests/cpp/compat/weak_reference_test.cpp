@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "python/guards.h"
-#include "python/others_stopped.h"
 #include "python/references.h"
+#include "python/stop_the_world.h"
 #include "support/embedded_python.h"
 
 namespace cyclewatch::test {
@@ -44,7 +44,7 @@ PyObject* make_block() {
 
 bool is_dead(const python::OwnedRef& weakref) {
     bool dead = false;
-    python::with_others_stopped([&] { dead = cyclewatch_weakref_is_dead(weakref.get()) != 0; });
+    python::with_world_stopped([&] { dead = cyclewatch_weakref_is_dead(weakref.get()) != 0; });
     return dead;
 }
 

@@ -151,11 +151,11 @@ TEST_F(CudaArrayInterfaceReaderTest, TellsThatCupyMemoryWentWhenItsFirstArrayDid
     Py_INCREF(as_object(root));
     view->base = as_object(root);
     ASSERT_EQ(read(view), ReadOutcome::owns);
-    ASSERT_NE(reading.witness, nullptr);
+    ASSERT_NE(reading.weak_storage, nullptr);
     Py_DECREF(as_object(view));
-    EXPECT_FALSE(reading.witness->released()) << "the first array is still there";
+    EXPECT_FALSE(reading.weak_storage->released()) << "the first array is still there";
     Py_DECREF(as_object(root));
-    EXPECT_TRUE(reading.witness->released());
+    EXPECT_TRUE(reading.weak_storage->released());
     Py_DECREF(as_object(memory));
 }
 
@@ -267,10 +267,10 @@ TEST_F(NumbaArrayTest, CountsTheStorageAndNotTheView) {
 
 TEST_F(NumbaArrayTest, GoesWithItsAllocation) {
     ASSERT_EQ(read_one("owned(dtype)"), ReadOutcome::owns);
-    ASSERT_NE(reading.witness, nullptr);
-    EXPECT_FALSE(reading.witness->released());
+    ASSERT_NE(reading.weak_storage, nullptr);
+    EXPECT_FALSE(reading.weak_storage->released());
     PyDict_DelItemString(script.names(), "memory");
-    EXPECT_TRUE(reading.witness->released());
+    EXPECT_TRUE(reading.weak_storage->released());
 }
 
 TEST_F(NumbaArrayTest, OwnsNothingWhenEmpty) {

@@ -12,7 +12,7 @@ namespace {
 using Kind = MemoryEvent::Kind;
 constexpr std::uint64_t kBytes = 4096;
 // The collection began to free at 10,000 and was over at 20,000.
-constexpr std::int64_t kCondemned = 10'000;
+constexpr std::int64_t kUnreachable = 10'000;
 constexpr std::int64_t kSettled = 20'000;
 
 CollectedStorage storage(bool released = true) {
@@ -20,7 +20,7 @@ CollectedStorage storage(bool released = true) {
     result.address = 0x1000;
     result.bytes = kBytes;
     result.released = released;
-    result.condemned.microseconds = kCondemned;
+    result.unreachable.microseconds = kUnreachable;
     result.settled.microseconds = kSettled;
     return result;
 }
@@ -76,15 +76,17 @@ TEST(AllocationOf, IsUnknownWhereTheEndWasNotRecorded) {
 }
 
 TEST(AllocationOf, IsUnknownWhereItEndedBeforeOrAfterTheCollection) {
-    EXPECT_EQ(allocation_of(storage(), Events{allocated(1), freed(kCondemned - 101)}), kNothing);
+    EXPECT_EQ(allocation_of(storage(), Events{allocated(1), freed(kUnreachable - 101)}), kNothing);
     EXPECT_EQ(allocation_of(storage(), Events{allocated(1), freed(kSettled + 101)}), kNothing);
-    EXPECT_EQ(allocation_of(storage(), Events{allocated(1), freed(kCondemned - 99)}), 0U);
+    EXPECT_EQ(allocation_of(storage(), Events{allocated(1), freed(kUnreachable - 99)}), 0U);
     EXPECT_EQ(allocation_of(storage(), Events{allocated(1), freed(kSettled + 99)}), 0U);
 }
 
 TEST(AllocationOf, IsUnknownWhereStampsCannotTellTwoApart) {
-    const Events events{
-        allocated(1), freed(kCondemned - 50), allocated(kCondemned - 20), freed(kCondemned + 20)};
+    const Events events{allocated(1),
+                        freed(kUnreachable - 50),
+                        allocated(kUnreachable - 20),
+                        freed(kUnreachable + 20)};
     EXPECT_EQ(allocation_of(storage(), events), kNothing);
 }
 

@@ -53,8 +53,8 @@ class TorchHistoryTest : public ::testing::Test {
     TorchHistoryTest() {
         storage.address = 0x1000;
         storage.bytes = 64;
-        storage.condemned = storage.settled = WallTime::now();
-        let("now", std::to_string(storage.condemned.microseconds));
+        storage.unreachable = storage.settled = WallTime::now();
+        let("now", std::to_string(storage.unreachable.microseconds));
         let("import_torch()");
     }
     ~TorchHistoryTest() override {
@@ -105,7 +105,7 @@ TEST_F(TorchHistoryTest, LooksAtTheDeviceOfTheStorageOnly) {
 }
 
 TEST_F(TorchHistoryTest, KnowsNoPlaceWhereTheClockWasSet) {
-    storage.condemned.ahead -= 1'000'000;
+    storage.unreachable.ahead -= 1'000'000;
     EXPECT_EQ(read("traces(call('/a.py', 1))").sites[0], base::CallSite{});
 }
 

@@ -25,11 +25,11 @@ Finding method_of(const std::string& name, const std::string& location) {
     finding.title = name + ".call -> " + name;
     finding.pattern = "bound-method-on-self";
     finding.occurrences = 2;
-    finding.held_bytes = 8;
+    finding.retained_bytes = 8;
     finding.shared_bytes = 1;
-    finding.loop = {reference("m." + name, ".call", location),
-                    reference("bound method m." + name + ".run", "__self__", "m.py:" + name)};
-    finding.cut = {finding.loop[1]};
+    finding.cycle = {reference("m." + name, ".call", location),
+                     reference("bound method m." + name + ".run", "__self__", "m.py:" + name)};
+    finding.cut = {finding.cycle[1]};
     return finding;
 }
 
@@ -74,20 +74,20 @@ TEST(Mistake, GoesByLabelsAndLocationsOfAllThatIsToBeCut) {
 
 TEST(Mistake, OfEqualCyclesNeedsAClassThatBothGoThrough) {
     Finding a;
-    a.loop = {reference("m.A", ".items"), reference("list", "[0]")};
+    a.cycle = {reference("m.A", ".items"), reference("list", "[0]")};
     EXPECT_THAT(mistake_keys(a), IsEmpty());
-    a.loop.push_back(reference("m.B", ".parent"));
+    a.cycle.push_back(reference("m.B", ".parent"));
     Finding b = a;
-    b.loop = {reference("m.C", ".parent"), reference("m.A", ".items"), reference("list", "[5]")};
+    b.cycle = {reference("m.C", ".parent"), reference("m.A", ".items"), reference("list", "[5]")};
     EXPECT_TRUE(same_mistake(a, b));
-    b.loop[1].holder = "m.D";
+    b.cycle[1].holder = "m.D";
     EXPECT_FALSE(same_mistake(a, b));
 }
 
 TEST(Variants, ListEachSignatureOnceMostBytesFirst) {
     Finding shown = method_of("A", "base.py:3");
     Finding other = method_of("B", "base.py:3");
-    other.held_bytes = 99;
+    other.retained_bytes = 99;
     add_variants(shown, shown);
     EXPECT_THAT(shown.variants, IsEmpty());
     add_variants(shown, other);
@@ -117,7 +117,7 @@ TEST(Variants, OfTheSameClassesAreToldApartByTheReference) {
     Finding shown = method_of("A", "base.py:3");
     Finding other = shown;
     other.signature = "cw1-other";
-    other.loop[0].label = ".second";
+    other.cycle[0].label = ".second";
     add_variants(shown, other);
     EXPECT_EQ(shown.variants[1].name, "A.second");
 }

@@ -66,9 +66,9 @@ TEST(Packing, IsForReportsThatWouldMakeAPageHeavy) {
 model::Report make_heavy_report() {
     model::Report report = testing::make_merged_report();
     model::Finding finding = report.findings.front();
-    finding.sightings = {{0, 3, ~std::uint64_t{0}, 0.25, -1}, {1, 5, 7, 1e-6, 12}};
+    finding.by_process = {{0, 3, ~std::uint64_t{0}, 0.25, -1}, {1, 5, 7, 1e-6, 12}};
     report.findings.assign(300, finding);
-    report.findings.back().sightings.clear();
+    report.findings.back().by_process.clear();
     return report;
 }
 
@@ -76,11 +76,11 @@ std::string packed_json(const model::Report& report) {
     return find_embedded_report(report_element(report)).value().json;
 }
 
-TEST(Packing, SightingsAreByColumnsAndLoseNothing) {
+TEST(Packing, OccurrencesByProcessAreColumnsAndLoseNothing) {
     const model::Report report = make_heavy_report();
     EXPECT_THAT(packed_json(report),
-                HasSubstr("\"sightings\":{\"process\":[0,1],\"occurrences\":[3,5],"
-                          "\"held_bytes\":[18446744073709551615,7],"
+                HasSubstr("\"by_process\":{\"process\":[0,1],\"occurrences\":[3,5],"
+                          "\"retained_bytes\":[18446744073709551615,7],"
                           "\"first_seen\":[0.25,1e-06],\"first_step\":[-1,12]}"));
     const auto loaded = load_report("<!doctype html>\n" + report_element(report));
     ASSERT_TRUE(loaded.ok()) << loaded.error();
@@ -94,11 +94,11 @@ TEST(Packing, SaysWhatIsWrongWithAColumn) {
         json.replace(json.find(part), part.size(), instead);
         return load_report(json).error();
     };
-    const std::string where = "findings[0].sightings.";
+    const std::string where = "findings[0].by_process.";
     EXPECT_THAT(error_with("\"process\":[0,1]", "\"process\":[0,\"1\"]"),
                 HasSubstr(where + "process[1]: expected a whole number"));
     EXPECT_THAT(error_with("\"process\":[0,1]", "\"process\":[0,9]"),
-                HasSubstr("findings[0].sightings[1].process: it is of process 9"));
+                HasSubstr("findings[0].by_process[1].process: it is of process 9"));
     EXPECT_THAT(
         error_with("\"occurrences\":[3,5]", "\"occurrences\":[3,5,6]"),
         HasSubstr(where + "occurrences: expected 2 values, as the first field has, found 3"));

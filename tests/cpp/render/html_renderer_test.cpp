@@ -82,16 +82,16 @@ TEST(Html, RefersToNothingOutsideItself) {
 
 TEST(Html, SaysFirstWhatWasKeptAndWhatFixingItReturns) {
     const std::string page = render_html(testing::make_sample_report());
-    EXPECT_THAT(page, HasSubstr("<h1>165 reference loops kept 342 MiB of cuda:0 memory"));
+    EXPECT_THAT(page, HasSubstr("<h1>165 reference cycles kept 342 MiB of cuda:0 memory"));
     EXPECT_THAT(page, HasSubstr("first two references named below frees 306 MiB at once (89 %)"));
 }
 
-TEST(Html, TellsOfTheKindOfALoopWhereItIsABuiltInOne) {
+TEST(Html, TellsOfTheKindOfACycleWhereItIsABuiltInOne) {
     model::Report report = testing::make_sample_report();
     report.findings.resize(1);
     ASSERT_EQ(report.findings[0].pattern, "closure-captures-self");
     const std::string known = render_html(report);
-    EXPECT_THAT(known, HasSubstr("About this kind of loop: An inner function that captures"));
+    EXPECT_THAT(known, HasSubstr("About this kind of cycle: An inner function that captures"));
     EXPECT_THAT(known, HasSubstr("<div class=\"before\"><h3>Before</h3>"));
     EXPECT_THAT(known, HasSubstr("<div class=\"after\"><h3>After</h3>"));
     EXPECT_THAT(known, HasSubstr("<code>class Awaitable:\n    def __init__(self, view_dim):\n"));
@@ -117,7 +117,7 @@ TEST(Html, TellsTheKindsOfAdviceApart) {
     EXPECT_THAT(page, HasSubstr("Cut this reference"));
     EXPECT_THAT(page, HasSubstr("Cut either of these"));
     EXPECT_THAT(page, HasSubstr("Cut all of these"));
-    EXPECT_THAT(page, HasSubstr("Or keep the loop and drop the tensor"));
+    EXPECT_THAT(page, HasSubstr("Or keep the cycle and drop the tensor"));
 }
 
 TEST(Html, GivesEveryIdOnce) {

@@ -48,7 +48,7 @@ TEST(LoadReport, GivesBackEveryFieldOnItsOwn) {
         if (value.is_structured()) {
             for (auto& [name, inner] : value.items()) {
                 // Only their own words will do for these.
-                if (name != "standing" && name != "verdict" && name != "source") {
+                if (name != "status" && name != "verdict" && name != "source") {
                     self(self, inner);
                 }
             }
@@ -91,7 +91,7 @@ TEST(LoadReport, KeepsHostileNamesExactlyUnlessTheyAreNotUtf8) {
 
 TEST(LoadReport, KeepsTheLargestNumbers) {
     model::Report report = testing::make_sample_report();
-    report.held_bytes = std::numeric_limits<std::uint64_t>::max();
+    report.retained_bytes = std::numeric_limits<std::uint64_t>::max();
     report.processes.front().pid = std::numeric_limits<std::int64_t>::min();
     report.stats.elapsed = 1e-6;
     report.stats.seconds = std::numeric_limits<double>::max();
@@ -152,11 +152,14 @@ TEST(LoadReport, TellsForeignFilesFromDamagedOnes) {
                 HasSubstr("not valid JSON at byte 1"));
 }
 
-TEST(LoadReport, RefusesANewerSchemaByNumber) {
+TEST(LoadReport, RefusesAnotherSchemaByNumber) {
     json document = sample();
     document["schema_version"] = model::kReportSchemaVersion + 6;
     EXPECT_THAT(document_error(document),
-                AllOf(HasSubstr("version 7"), HasSubstr("newer cyclewatch")));
+                AllOf(HasSubstr("version 8"), HasSubstr("newer cyclewatch")));
+    document["schema_version"] = 1;
+    EXPECT_THAT(document_error(document),
+                AllOf(HasSubstr("version 1,"), HasSubstr("record it again")));
     document["schema_version"] = "1";
     EXPECT_THAT(document_error(document), HasSubstr("schema_version: expected a whole number"));
     document["schema_version"] = -1;
@@ -169,14 +172,14 @@ TEST(LoadReport, NamesTheFieldThatIsWrong) {
     EXPECT_EQ(document_error(document), "findings[2].owners[1].bytes: this field is missing");
 
     document = sample();
-    document["findings"][0]["held_bytes"] = -5;
+    document["findings"][0]["retained_bytes"] = -5;
     EXPECT_THAT(document_error(document),
-                HasSubstr("findings[0].held_bytes: expected a whole number"));
+                HasSubstr("findings[0].retained_bytes: expected a whole number"));
 
     document = sample();
-    document["findings"][0]["held_bytes"] = 1e30;
+    document["findings"][0]["retained_bytes"] = 1e30;
     EXPECT_THAT(document_error(document),
-                HasSubstr("findings[0].held_bytes: expected a whole number"));
+                HasSubstr("findings[0].retained_bytes: expected a whole number"));
 
     document = sample();
     document["findings"][0]["cut"] = "all of it";
@@ -209,8 +212,8 @@ TEST(LoadReport, RefusesProcessesThatAreNotThere) {
     EXPECT_EQ(document_error(document),
               "collections[2].process: it is of process 1, but there are only 1 processes");
     document = sample();
-    document["findings"][1]["sightings"][0]["process"] = 4;
-    EXPECT_THAT(document_error(document), HasSubstr("findings[1].sightings[0].process"));
+    document["findings"][1]["by_process"][0]["process"] = 4;
+    EXPECT_THAT(document_error(document), HasSubstr("findings[1].by_process[0].process"));
     document = sample();
     document["processes"] = json::array();
     document["collections"] = json::array();
@@ -219,9 +222,9 @@ TEST(LoadReport, RefusesProcessesThatAreNotThere) {
 
 TEST(LoadReport, RefusesWordsItDoesNotKnow) {
     json document = sample();
-    document["findings"][0]["standing"] = "fresh";
+    document["findings"][0]["status"] = "fresh";
     EXPECT_EQ(document_error(document),
-              "findings[0].standing: expected one of \"new\", \"known\", \"library\", "
+              "findings[0].status: expected one of \"new\", \"known\", \"library\", "
               "\"benign\", \"ignored\", found \"fresh\"");
     document = sample();
     document["collections"][0]["device_memory"][0]["source"] = 3;

@@ -161,12 +161,12 @@ TEST(RingLayout, DrawsWhatIsNotASimpleRing) {
     open.arrows.pop_back();
     EXPECT_EQ(lay_out_ring(open).arrows.size(), 2U);
 
-    Picture no_loop = ring(3, 2);
-    for (Picture::Item& item : no_loop.items) {
-        item.on_loop = false;
+    Picture no_cycle = ring(3, 2);
+    for (Picture::Item& item : no_cycle.items) {
+        item.on_cycle = false;
     }
-    EXPECT_EQ(lay_out_ring(no_loop).boxes.size(), 5U);
-    expect_boxes_apart(lay_out_ring(no_loop));
+    EXPECT_EQ(lay_out_ring(no_cycle).boxes.size(), 5U);
+    expect_boxes_apart(lay_out_ring(no_cycle));
 
     Picture astray = ring(3, 0);
     astray.arrows.push_back({0, 77, ".gone", false, false});

@@ -10,12 +10,12 @@ constexpr std::uint64_t kMiB = 1U << 20;
 
 model::Finding finding_of(std::size_t steps, std::uint64_t occurrences) {
     model::Finding finding;
-    finding.loop.resize(steps);
+    finding.cycle.resize(steps);
     if (steps > 0) {
-        finding.loop.front().holder = "function pkg.Engine.go.<locals>.inner";
+        finding.cycle.front().holder = "function pkg.Engine.go.<locals>.inner";
     }
     finding.occurrences = occurrences;
-    finding.held_bytes = occurrences * 4 * kMiB;
+    finding.retained_bytes = occurrences * 4 * kMiB;
     finding.remedy = "cut inner.closure:inner (train.py:12)";
     model::OwnerSummary owner;
     owner.device = "cuda:0";
@@ -23,9 +23,9 @@ model::Finding finding_of(std::size_t steps, std::uint64_t occurrences) {
     return finding;
 }
 
-TEST(Headline, SaysWhatOneLoopKeepsAndWhatToCut) {
+TEST(Headline, SaysWhatOneCycleKeepsAndWhatToCut) {
     EXPECT_EQ(headline(finding_of(2, 1)),
-              "inner is part of a reference loop that keeps 4.0 MiB of cuda:0 memory alive: cut "
+              "inner is part of a reference cycle that keeps 4.0 MiB of cuda:0 memory alive: cut "
               "inner.closure:inner (train.py:12).");
     EXPECT_EQ(headline(finding_of(1, 1)),
               "inner refers to itself and keeps 4.0 MiB of cuda:0 memory alive: cut "
@@ -35,14 +35,14 @@ TEST(Headline, SaysWhatOneLoopKeepsAndWhatToCut) {
 TEST(Headline, CallsADictThatLocalsMadeSo) {
     model::Finding finding = finding_of(2, 1);
     finding.remedy.clear();
-    finding.loop.front().holder = "locals() of pkg.Engine.go";
+    finding.cycle.front().holder = "locals() of pkg.Engine.go";
     EXPECT_EQ(headline(finding),
-              "locals() is part of a reference loop that keeps 4.0 MiB of cuda:0 memory alive.");
+              "locals() is part of a reference cycle that keeps 4.0 MiB of cuda:0 memory alive.");
 }
 
-TEST(Headline, CountsWhatAllLoopsOfAKindKeep) {
+TEST(Headline, CountsWhatAllCyclesOfAKindKeep) {
     EXPECT_EQ(headline(finding_of(1, 1200)),
-              "1,200 reference loops through inner keep 4.7 GiB of cuda:0 memory alive: cut "
+              "1,200 reference cycles through inner keep 4.7 GiB of cuda:0 memory alive: cut "
               "inner.closure:inner (train.py:12).");
 }
 
@@ -52,27 +52,27 @@ TEST(Headline, NamesTheDeviceOnlyWhereAllOwnersAreOnOne) {
     finding.owners.back().device = "cuda:1";
     finding.remedy.clear();
     EXPECT_EQ(headline(finding),
-              "inner is part of a reference loop that keeps 4.0 MiB of device memory alive.");
+              "inner is part of a reference cycle that keeps 4.0 MiB of device memory alive.");
     finding.owners.clear();
     EXPECT_EQ(headline(finding),
-              "inner is part of a reference loop that keeps 4.0 MiB of device memory alive.");
+              "inner is part of a reference cycle that keeps 4.0 MiB of device memory alive.");
 }
 
 TEST(Headline, ClaimsNoBytesThatOthersHoldToo) {
     model::Finding finding = finding_of(2, 2);
     finding.remedy.clear();
-    finding.held_bytes = 0;
+    finding.retained_bytes = 0;
     finding.shared_bytes = kMiB;
     EXPECT_EQ(headline(finding),
-              "2 reference loops through inner keep 1.0 MiB of cuda:0 memory alive, shared with "
+              "2 reference cycles through inner keep 1.0 MiB of cuda:0 memory alive, shared with "
               "objects on no cycle.");
     finding.shared_with = 1;
     EXPECT_EQ(headline(finding),
-              "2 reference loops through inner keep 1.0 MiB of cuda:0 memory alive, shared with "
+              "2 reference cycles through inner keep 1.0 MiB of cuda:0 memory alive, shared with "
               "1 other finding.");
     finding.shared_bytes = 0;
     EXPECT_EQ(headline(finding),
-              "2 reference loops through inner lead to device memory that something else holds "
+              "2 reference cycles through inner lead to device memory that something else holds "
               "too.");
 }
 
@@ -84,12 +84,12 @@ TEST(Headline, StaysOneHarmlessLine) {
     EXPECT_NE(text.find("red"), std::string::npos);
 }
 
-TEST(Headline, DoesWithoutALoop) {
+TEST(Headline, DoesWithoutACycle) {
     model::Finding finding = finding_of(0, 1);
     finding.remedy.clear();
-    EXPECT_EQ(headline(finding), "A reference loop keeps 4.0 MiB of cuda:0 memory alive.");
+    EXPECT_EQ(headline(finding), "A reference cycle keeps 4.0 MiB of cuda:0 memory alive.");
     finding.occurrences = 3;
-    EXPECT_EQ(headline(finding), "3 reference loops keep 4.0 MiB of cuda:0 memory alive.");
+    EXPECT_EQ(headline(finding), "3 reference cycles keep 4.0 MiB of cuda:0 memory alive.");
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST(Svg, TakesNothingFromTheProgramForMarkup) {
 
 TEST(Svg, SaysSoWhenNothingWasFound) {
     EXPECT_THAT(render_svg(testing::make_quiet_report()),
-                HasSubstr("No reference loop kept cuda memory"));
+                HasSubstr("No reference cycle kept cuda memory"));
 }
 
 TEST(Svg, DrawsAPictureAtTheCapInBoundedSize) {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "model/loop_gap.h"
+#include "model/cycle_gap.h"
 #include "render/labels.h"
 #include "support/hostile_names.h"
 #include "support/sample_report.h"
@@ -29,12 +29,12 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 TEST(Card, NamesTheReferenceItsPlaceAndWhy) {
     const std::string card = render_card(testing::make_sample_report().findings[0]);
-    EXPECT_THAT(card, HasSubstr("256 MiB in 64 loops"));
+    EXPECT_THAT(card, HasSubstr("256 MiB in 64 cycles"));
     EXPECT_THAT(card, HasSubstr("closure:self of function"));
     EXPECT_THAT(card, HasSubstr("examples/awaitable.py:44"));
     EXPECT_THAT(card, HasSubstr("why: the lambda is stored"));
     EXPECT_THAT(card, HasSubstr("fix   Read self._view_dim into a local"));
-    EXPECT_THAT(card, HasSubstr("keeps the loop, drops the tensor"));
+    EXPECT_THAT(card, HasSubstr("keeps the cycle, drops the tensor"));
     EXPECT_THAT(card, HasSubstr("cw1-3f0a9c1be27d4458"));
     EXPECT_FALSE(card.ends_with("\n"));
 }
@@ -46,9 +46,9 @@ TEST(Card, SaysWhenTwoReferencesAreEquallyGood) {
 
 TEST(Card, MarksOnlyTheReferenceToCut) {
     model::Finding finding = testing::make_sample_report().findings[1];
-    for (auto* references : {&finding.loop, &finding.cut}) {
+    for (auto* references : {&finding.cycle, &finding.cut}) {
         for (model::Reference& reference : *references) {
-            reference.location.clear();  // now both steps of the loop read the same
+            reference.location.clear();  // now both steps of the cycle read the same
         }
     }
     const auto lines = lines_of(render_card(finding));
@@ -65,12 +65,12 @@ model::Finding overfull_finding() {
     for (int i = 0; i < 400; ++i) {
         prose += "word ";
     }
-    finding.title = finding.remedy = finding.advice = finding.standing_reason = prose;
+    finding.title = finding.remedy = finding.advice = finding.status_reason = prose;
     finding.shared_bytes = 1;
     finding.cut.assign(9, finding.cut.front());
     finding.cut.front().reason = prose;
     finding.alternatives.assign(9, finding.alternatives.front());
-    finding.loop.assign(50, finding.loop.front());
+    finding.cycle.assign(50, finding.cycle.front());
     finding.owners.assign(32, finding.owners.front());
     finding.variants.assign(50, testing::make_sample_report().findings[1].variants[1]);
     finding.variants.back().name = std::string(300, 'v');
@@ -81,7 +81,7 @@ model::Finding overfull_finding() {
 TEST(Card, KeepsToItsLinesAndColumns) {
     for (const std::size_t width : {1U, 40U, 60U, 100U, 200U, 101U}) {
         model::Finding finding = overfull_finding();
-        finding.standing = width == 101 ? model::Standing::ignored : model::Standing::fresh;
+        finding.status = width == 101 ? model::Status::ignored : model::Status::fresh;
         const auto lines = lines_of(render_card(finding, 12345, width));
         EXPECT_LE(lines.size(), kMaxCardLines);
         for (const std::string& line : lines) {
@@ -91,14 +91,14 @@ TEST(Card, KeepsToItsLinesAndColumns) {
     }
 }
 
-TEST(Card, CountsEveryStepOfALoopOfWhichTheMiddleIsLeftOut) {
+TEST(Card, CountsEveryStepOfACycleOfWhichTheMiddleIsLeftOut) {
     model::Finding finding = overfull_finding();
-    finding.loop.assign(200, finding.loop.front());
-    finding.loop[100].label = model::gap_label(4'801);
+    finding.cycle.assign(200, finding.cycle.front());
+    finding.cycle[100].label = model::gap_label(4'801);
     std::string card = render_card(finding);
     EXPECT_THAT(card, HasSubstr(" more steps, back to the first"));
     EXPECT_THAT(card, HasSubstr("... 4,99"));  // of 5,000; how many are shown depends on the rest
-    finding.loop[100].label = "... more and more ...";  // a file may say anything
+    finding.cycle[100].label = "... more and more ...";  // a file may say anything
     card = render_card(finding);
     EXPECT_THAT(card, HasSubstr("... 19"));
 }
@@ -109,20 +109,20 @@ TEST(Card, OfAnEmptyFindingIsStillACard) {
 
 TEST(Text, BeginsWithOneSentence) {
     const std::string text = render_text(testing::make_sample_report());
-    EXPECT_TRUE(text.starts_with("165 reference loops kept 342 MiB of cuda:0 memory")) << text;
+    EXPECT_TRUE(text.starts_with("165 reference cycles kept 342 MiB of cuda:0 memory")) << text;
 }
 
 TEST(Text, PutsWhatIsNoNewsIntoSectionsOfItsOwn) {
     model::Report report = testing::make_sample_report();
     report.findings.resize(2);
-    report.findings[0].standing = model::Standing::ignored;
-    report.findings[0].standing_reason = "ticket 12";
+    report.findings[0].status = model::Status::ignored;
+    report.findings[0].status_reason = "ticket 12";
     const std::string text = render_text(report);
     const std::size_t heading = text.find("\nIgnored, as was asked:\n");
     EXPECT_LT(text.find("#2"), heading);
     EXPECT_LT(heading, text.find("#1"));
     EXPECT_LT(heading, text.find("note  ticket 12"));
-    EXPECT_EQ(text.find("Loops by design"), std::string::npos) << "nothing stands there";
+    EXPECT_EQ(text.find("Cycles by design"), std::string::npos) << "nothing stands there";
     EXPECT_THAT(text, HasSubstr("frees 50.0 MiB at once")) << "of the one that is news";
     report.findings.resize(1);
     EXPECT_THAT(render_text(report, 200), HasSubstr("None of it is news"));
@@ -141,10 +141,10 @@ TEST(Text, SaysWhatTheFirstTwoFindingsReturn) {
     EXPECT_THAT(render_text(report, 200), HasSubstr("the reference named below frees 256 MiB"));
 }
 
-TEST(Text, PromisesNothingOfMemoryThatLoopsShare) {
+TEST(Text, PromisesNothingOfMemoryThatCyclesShare) {
     model::Report report = testing::make_sample_report();
     report.findings.resize(1);
-    report.findings[0].held_bytes = 0;
+    report.findings[0].retained_bytes = 0;
     report.findings[0].shared_bytes = 4096;
     report.findings[0].shared_with = 2;
     EXPECT_THAT(render_text(report, 200),
@@ -153,7 +153,7 @@ TEST(Text, PromisesNothingOfMemoryThatLoopsShare) {
     report.findings[0].shared_with = 1;
     const std::string text = render_text(report, 200);
     EXPECT_THAT(text, HasSubstr("the first finding and the one that shares it are fixed."));
-    EXPECT_THAT(text, HasSubstr("#1  4.0 KiB in 64 loops, shared with 1 other finding   ["));
+    EXPECT_THAT(text, HasSubstr("#1  4.0 KiB in 64 cycles, shared with 1 other finding   ["));
     EXPECT_THAT(text, HasSubstr("; 4.0 KiB freed once this and 1 other finding are fixed"));
     report.findings[0].shared_with = 0;
     EXPECT_THAT(render_text(report, 200), HasSubstr("and the other objects that hold it die."));
@@ -181,7 +181,7 @@ TEST(Text, SaysWhatASharedStorageNeedsBesidesTheFirstFinding) {
     report.findings[0].shared_with = 3;
     const std::string text = render_text(report, 300);
     EXPECT_THAT(text,
-                HasSubstr("#1  256 MiB in 64 loops, and 4.0 KiB shared with 3 other findings"));
+                HasSubstr("#1  256 MiB in 64 cycles, and 4.0 KiB shared with 3 other findings"));
     EXPECT_THAT(text,
                 HasSubstr("Another 4.0 KiB is freed once the first finding and the 3 that share it "
                           "are fixed."));
@@ -189,11 +189,11 @@ TEST(Text, SaysWhatASharedStorageNeedsBesidesTheFirstFinding) {
 
 TEST(Text, SaysWhatWasWatchedWhenNothingWasFound) {
     const std::string text = render_text(testing::make_quiet_report());
-    EXPECT_THAT(text, HasSubstr("No reference loop kept cuda memory: 123 collections in 34.5 s"));
+    EXPECT_THAT(text, HasSubstr("No reference cycle kept cuda memory: 123 collections in 34.5 s"));
     EXPECT_THAT(render_text(model::Report{}), HasSubstr("no collection ran"));
     model::Report report = testing::make_quiet_report();
     report.devices = {"auto"};
-    EXPECT_THAT(render_text(report), HasSubstr("No reference loop kept device memory"));
+    EXPECT_THAT(render_text(report), HasSubstr("No reference cycle kept device memory"));
 }
 
 TEST(Text, PassesOnNoControlCharacter) {

@@ -14,7 +14,7 @@ namespace {
 
 using model::Report;
 
-// What a watch of that rank says after `collections` collections, each of which found one loop of
+// What a watch of that rank says after `collections` collections, each of which found one cycle of
 // each signature, of (rank + 1) bytes.
 Report of_rank(int rank,
                const std::vector<std::string>& signatures,
@@ -38,7 +38,7 @@ Report of_rank(int rank,
             model::Finding finding;
             finding.signature = signature;
             finding.remedy = "of rank " + std::to_string(rank);
-            finding.held_bytes = finding.largest_bytes = record.released_bytes;
+            finding.retained_bytes = finding.largest_bytes = record.released_bytes;
             finding.occurrences = 1;
             findings.push_back(finding);
         }
@@ -77,22 +77,22 @@ TEST(MergeReports, JoinsEqualFindingsOfSeveralRanks) {
     ASSERT_EQ(report.findings.size(), 2U);
     const model::Finding& finding = report.findings[0];
     EXPECT_EQ(finding.signature, "a");
-    EXPECT_EQ(finding.held_bytes, 2U * 1 + 3U * 3);
+    EXPECT_EQ(finding.retained_bytes, 2U * 1 + 3U * 3);
     EXPECT_EQ(finding.occurrences, 5U);
     EXPECT_EQ(finding.byte_seconds, 2.0 * 11);
-    EXPECT_EQ(finding.remedy, "of rank 2") << "the heaviest is shown";
+    EXPECT_EQ(finding.remedy, "of rank 2") << "the largest is shown";
     EXPECT_EQ(finding.first_seen, 11) << "of rank 0, which met it soonest";
     EXPECT_EQ(finding.last_seen, 33);
-    const std::vector<model::Sighting> expected{{0, 2, 2, 11, 5}, {1, 3, 9, 31, 5}};
-    EXPECT_EQ(finding.sightings, expected);
-    EXPECT_EQ(report.findings[1].sightings.size(), 1U);
+    const std::vector<model::ProcessOccurrences> expected{{0, 2, 2, 11, 5}, {1, 3, 9, 31, 5}};
+    EXPECT_EQ(finding.by_process, expected);
+    EXPECT_EQ(report.findings[1].by_process.size(), 1U);
 }
 
 TEST(MergeReports, AddsUpWhatReportsSayOfThemselves) {
     const auto whole = merged({of_rank(0, {"a"}, 2), of_rank(1, {"b"}, 3)});
     ASSERT_TRUE(whole.ok()) << whole.error();
     const Report& report = whole.value();
-    EXPECT_EQ(report.held_bytes, 2U * 1 + 3U * 2);
+    EXPECT_EQ(report.retained_bytes, 2U * 1 + 3U * 2);
     EXPECT_EQ(report.stats.collections, 5U);
     EXPECT_EQ(report.stats.elapsed, 5);
     EXPECT_EQ(report.stats.findings, 2U);
@@ -166,17 +166,17 @@ TEST(MergeReports, BoundsWhatItKeeps) {
     EXPECT_THAT(whole.notes, ::testing::Contains(::testing::StartsWith("51 further kinds")));
 }
 
-TEST(MergeReports, WeighsStandingsAndKeepsWhatReadersWrote) {
+TEST(MergeReports, WeighsStatusesAndKeepsWhatReadersWrote) {
     Report one = of_rank(0, {"x", "y"});
     Report two = of_rank(1, {"x", "y"});
     for (Report* report : {&one, &two}) {
         for (model::Finding& finding : report->findings) {
-            finding.standing = model::Standing::ignored;
-            finding.standing_reason = "said so";
+            finding.status = model::Status::ignored;
+            finding.status_reason = "said so";
         }
     }
-    two.findings[0].standing = model::Standing::known;  // x
-    two.findings[0].standing_reason = "in the baseline";
+    two.findings[0].status = model::Status::known;  // x
+    two.findings[0].status_reason = "in the baseline";
     two.findings[0].verdict = model::Verdict::bug;
     two.findings[0].note = "ask Ada";
     one.findings[1].verdict = model::Verdict::bug;  // y
@@ -185,12 +185,12 @@ TEST(MergeReports, WeighsStandingsAndKeepsWhatReadersWrote) {
     two.findings[1].note = "ask Bob";
     const Report whole = merged({one, two}).value();
     const model::Finding& x = whole.findings[0];
-    EXPECT_EQ(x.standing, model::Standing::known);
-    EXPECT_EQ(x.standing_reason, "in the baseline");
+    EXPECT_EQ(x.status, model::Status::known);
+    EXPECT_EQ(x.status_reason, "in the baseline");
     EXPECT_EQ(x.verdict, model::Verdict::bug);
     EXPECT_EQ(x.note, "ask Ada");
     const model::Finding& y = whole.findings[1];
-    EXPECT_EQ(y.standing_reason, "said so");
+    EXPECT_EQ(y.status_reason, "said so");
     EXPECT_EQ(y.verdict, model::Verdict::unclear);
     EXPECT_EQ(y.note, "ask Ada\nask Bob");
 }
@@ -204,7 +204,7 @@ TEST(MergeReports, JoinsFindingsOfOneMistakeAndTheirParts) {
         cut.holder = finding.signature;
         cut.label = ".parent";
         cut.location = "m.py:1";
-        finding.loop = finding.cut = {cut};
+        finding.cycle = finding.cut = {cut};
     }
     const base::Result<Report> result = merged(reports);
     ASSERT_TRUE(result);
@@ -212,7 +212,7 @@ TEST(MergeReports, JoinsFindingsOfOneMistakeAndTheirParts) {
     const model::Finding& finding = result.value().findings[0];
     EXPECT_EQ(finding.signature, "b");
     EXPECT_EQ(finding.variants.size(), 2U);
-    EXPECT_EQ(finding.sightings.size(), 2U);
+    EXPECT_EQ(finding.by_process.size(), 2U);
     for (const model::CollectionRecord& record : result.value().collections) {
         EXPECT_EQ(record.findings.at(0).signature, "b");
     }

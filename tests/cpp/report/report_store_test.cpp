@@ -25,7 +25,7 @@ model::Finding finding(const std::string& signature, std::uint64_t bytes) {
     model::Finding result;
     result.signature = signature;
     result.remedy = "keeps " + std::to_string(bytes);
-    result.held_bytes = result.largest_bytes = result.attributed_bytes = bytes;
+    result.retained_bytes = result.largest_bytes = result.attributed_bytes = bytes;
     result.occurrences = 1;
     return result;
 }
@@ -54,12 +54,12 @@ TEST(ReportStore, LetsWhatIsThoughtOfItsFindingsChange) {
     (void)store.add({}, {finding("a", 1), finding("b", 2)});
     store.revise([](model::Finding& stored) {
         if (stored.signature == "a") {
-            stored.standing = model::Standing::ignored;
+            stored.status = model::Status::ignored;
         }
     });
     const model::Report report = store.snapshot({});
-    EXPECT_EQ(report.findings[0].standing, model::Standing::fresh);
-    EXPECT_EQ(report.findings[1].standing, model::Standing::ignored);
+    EXPECT_EQ(report.findings[0].status, model::Status::fresh);
+    EXPECT_EQ(report.findings[1].status, model::Status::ignored);
 }
 
 TEST(ReportStore, TellsNewSignaturesFromKnownOnes) {
@@ -70,7 +70,7 @@ TEST(ReportStore, TellsNewSignaturesFromKnownOnes) {
     const Added second = store.add(record(2), {finding("a", 8)});
     EXPECT_TRUE(second.fresh.empty());
     ASSERT_EQ(second.seen.size(), 1U);
-    EXPECT_EQ(second.seen[0].held_bytes, 16U) << "the merged state";
+    EXPECT_EQ(second.seen[0].retained_bytes, 16U) << "the merged state";
 }
 
 TEST(ReportStore, AddsUpWhatEqualFindingsHeld) {
@@ -79,7 +79,7 @@ TEST(ReportStore, AddsUpWhatEqualFindingsHeld) {
     store.add(record(5), {finding("a", 32)});
     store.add(record(7), {finding("a", 16)});
     const model::Finding merged = store.snapshot({}).findings.at(0);
-    EXPECT_EQ(merged.held_bytes, 56U);
+    EXPECT_EQ(merged.retained_bytes, 56U);
     EXPECT_EQ(merged.occurrences, 3U);
     EXPECT_EQ(merged.largest_bytes, 32U);
     EXPECT_EQ(merged.collections, 3U);
@@ -87,7 +87,7 @@ TEST(ReportStore, AddsUpWhatEqualFindingsHeld) {
     EXPECT_EQ(merged.first_seen, 1.0);
     EXPECT_EQ(merged.last_seen, 7.0);
     EXPECT_EQ(merged.dead_for_at_most, 10.0) << "the longest wait";
-    EXPECT_EQ(merged.remedy, "keeps 32") << "the heaviest occurrence is shown";
+    EXPECT_EQ(merged.remedy, "keeps 32") << "the largest occurrence is shown";
 }
 
 TEST(ReportStore, SaysWhatTheProcessSawAndHowLongBytesWaited) {
@@ -97,8 +97,8 @@ TEST(ReportStore, SaysWhatTheProcessSawAndHowLongBytesWaited) {
     store.add(record(2), {finding("a", 8), finding("b", 1)});
     store.add(later, {finding("a", 32)});
     const model::Finding merged = store.snapshot({}).findings.at(0);
-    const std::vector<model::Sighting> expected{{0, 2, 40, 2.0, -1}};
-    EXPECT_EQ(merged.sightings, expected) << "first seen before the program told a step";
+    const std::vector<model::ProcessOccurrences> expected{{0, 2, 40, 2.0, -1}};
+    EXPECT_EQ(merged.by_process, expected) << "first seen before the program told a step";
     EXPECT_EQ(merged.byte_seconds, 8 * 5.0 + 32 * 2.0);
 }
 
@@ -112,7 +112,7 @@ TEST(ReportStore, CountsEqualOwnersAndKeepsOthersApart) {
     store.add(record(2), {two});
     const auto owners = store.snapshot({}).findings.at(0).owners;
     ASSERT_EQ(owners.size(), 2U);
-    EXPECT_EQ(owners[0].path, "A.v") << "heaviest first";
+    EXPECT_EQ(owners[0].path, "A.v") << "largest first";
     EXPECT_EQ(owners[1].count, 5U);
 }
 
@@ -207,7 +207,7 @@ TEST(ReportStore, BoundsTheOwnersOfAFinding) {
     EXPECT_GT(merged.omitted_owners, 0U);
 }
 
-TEST(ReportStore, ListsTheHeaviestFirst) {
+TEST(ReportStore, ListsTheLargestFirst) {
     ReportStore store = make_store();
     store.add(record(1), {finding("a", 1), finding("b", 9), finding("c", 5)});
     const auto findings = store.snapshot({}).findings;
@@ -218,7 +218,7 @@ TEST(ReportStore, HoldsWhatAllCollectionsReleasedEvenWithoutAFinding) {
     ReportStore store = make_store();
     store.add(record(1, 100), {finding("a", 60)});
     store.add(record(2, 7), {});
-    EXPECT_EQ(store.snapshot({}).held_bytes, 107U);
+    EXPECT_EQ(store.snapshot({}).retained_bytes, 107U);
 }
 
 TEST(ReportStore, SaysOfEachRecordWhichFindingsItReleased) {
@@ -233,7 +233,7 @@ TEST(ReportStore, SaysOfEachRecordWhichFindingsItReleased) {
     ASSERT_EQ(parts.size(), model::kMaxPartsPerCollection);
     EXPECT_EQ(parts[0], (model::FindingPart{"b", 2, 12}));
     EXPECT_EQ(parts[1], (model::FindingPart{"a", 1, 9}));
-    EXPECT_EQ(parts[2].held_bytes, 1U);
+    EXPECT_EQ(parts[2].retained_bytes, 1U);
 }
 
 // A finding whose reference to cut is at that location.
@@ -245,7 +245,7 @@ model::Finding cut_at(const std::string& signature, const std::string& location)
     cut.holder = "m." + signature;
     cut.label = ".parent";
     cut.location = location;
-    result.loop = result.cut = {cut};
+    result.cycle = result.cut = {cut};
     return result;
 }
 
@@ -272,7 +272,7 @@ TEST(ReportStore, JoinsFindingsOfOneMistakeUnderTheSignatureThatCameFirst) {
 TEST(ReportStore, KeepsWhatIsIgnoredApartFromWhatIsNew) {
     ReportStore store = make_store();
     model::Finding ignored = cut_at("a", "m.py:1");
-    ignored.standing = model::Standing::ignored;
+    ignored.status = model::Status::ignored;
     store.add(record(1), {ignored});
     EXPECT_EQ(store.add(record(2), {cut_at("b", "m.py:1")}).fresh.size(), 1U);
     EXPECT_EQ(store.add(record(3), {cut_at("a", "m.py:1")}).seen.size(), 1U);
@@ -294,7 +294,7 @@ TEST(ReportStore, KeepsRecordsOfTheWholeRunOfCollectionsWithOwners) {
     EXPECT_EQ(report.collections.back().number, model::kMaxCollectionRecords + 5);
 }
 
-TEST(ReportStore, SaysHowManyKindsOfLoopsItCouldNotKeep) {
+TEST(ReportStore, SaysHowManyKindsOfCyclesItCouldNotKeep) {
     ReportStore store = make_store();
     for (std::size_t i = 0; i < kMaxFindings + 3; ++i) {
         const Added added = store.add(record(1), {finding("s" + std::to_string(i), 1)});
@@ -306,7 +306,7 @@ TEST(ReportStore, SaysHowManyKindsOfLoopsItCouldNotKeep) {
     EXPECT_EQ(report.findings[0].signature, "s0");
     EXPECT_EQ(report.stats.findings, kMaxFindings + 3);
     ASSERT_EQ(report.notes.size(), 1U);
-    EXPECT_THAT(report.notes[0], ::testing::StartsWith("3 further kinds of loops"));
+    EXPECT_THAT(report.notes[0], ::testing::StartsWith("3 further kinds of cycles"));
 }
 
 TEST(ReportStore, KeepsEachNoteOnce) {
@@ -332,7 +332,7 @@ TEST(ReportStore, MayBeUsedByManyThreads) {
         thread.join();
     }
     EXPECT_EQ(store.snapshot({}).findings.at(0).occurrences, 800U);
-    EXPECT_EQ(store.snapshot({}).held_bytes, 800U);
+    EXPECT_EQ(store.snapshot({}).retained_bytes, 800U);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ TEST(Timeline, KeepsEveryRecordUpToTheLimit) {
     EXPECT_EQ(timeline.omitted(), 0U);
 }
 
-TEST(Timeline, KeepsTheHeaviestOfEachPairBeyondTheLimit) {
+TEST(Timeline, KeepsTheLargestOfEachPairBeyondTheLimit) {
     // Pairs 1-2, 3-4, 5-6, 7-8, then the latest.
     EXPECT_EQ(numbers(timeline_of(7, 6)), "1 3 5 7");
     EXPECT_EQ(numbers(timeline_of(8, 6)), "1 3 5 7 8");

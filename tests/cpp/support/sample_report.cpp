@@ -23,15 +23,15 @@ Finding awaitable_finding() {
         "AwaitableTensorWithViewCallback.callback -> <lambda>.closure:self -> "
         "AwaitableTensorWithViewCallback";
     finding.remedy = "cut <lambda>.closure:self (awaitable.py:44)";
-    finding.held_bytes = 256 * kMiB;
+    finding.retained_bytes = 256 * kMiB;
     finding.shared_bytes = 0;
-    finding.attributed_bytes = finding.held_bytes;
+    finding.attributed_bytes = finding.retained_bytes;
     finding.occurrences = 64;
     finding.largest_bytes = 4 * kMiB;
     finding.byte_seconds = 576.0 * kMiB;
     finding.advice =
         "Read self._view_dim into a local before the lambda, and let the lambda use that.";
-    finding.sightings = {{0, 64, 256 * kMiB, 0.5, 100}};
+    finding.by_process = {{0, 64, 256 * kMiB, 0.5, 100}};
     const std::string object = "examples.awaitable.AwaitableTensorWithViewCallback";
     const std::string lambda =
         "function examples.awaitable.AwaitableTensorWithViewCallback.__init__.<lambda>";
@@ -50,14 +50,14 @@ Finding awaitable_finding() {
                              "only self._view_dim, which can be read before it is made",
                              {"__closure__", "[0]", "cell_contents"},
                              false};
-    finding.loop = {callback, captured};
+    finding.cycle = {callback, captured};
     finding.cut = {captured};
     finding.alternatives = {
         {object,
          ".callback",
          lambda,
          "examples/awaitable.py:43",
-         "setting the callback to None once it has run ends the loop too",
+         "setting the callback to None once it has run ends the cycle too",
          {},
          false},
         {"examples.awaitable.AwaitableTensor",
@@ -105,14 +105,14 @@ Finding tie_finding() {
     finding.pattern = "unknown";
     finding.title = "Node.other -> Node.other -> Node";
     finding.remedy = "cut Node.other (simple.py:18) or, just as well, Node.other (simple.py:19)";
-    finding.held_bytes = 50 * kMiB;
+    finding.retained_bytes = 50 * kMiB;
     finding.shared_bytes = 12 * kMiB;
     finding.shared_with = 1;
     finding.attributed_bytes = 62 * kMiB;
     finding.occurrences = 100;
     finding.largest_bytes = 512 * kKiB;
     finding.byte_seconds = 37.5 * kMiB;
-    finding.sightings = {{0, 100, 50 * kMiB, 3, 140}};
+    finding.by_process = {{0, 100, 50 * kMiB, 3, 140}};
     finding.verdict = model::Verdict::accepted;
     finding.note = "Goes with the rewrite of the tree.";
     Reference other{"examples.simple.Node",
@@ -129,7 +129,7 @@ Finding tie_finding() {
     finding.tie = true;
     other.reason.clear();
     back.reason.clear();
-    finding.loop = {other, back};
+    finding.cycle = {other, back};
     finding.owners = {
         {"torch.Tensor", "cuda:0", 256 * kKiB, "[256, 256]", "float32", "Node.payload", 200, ""},
         {"torch.nn.parameter.Parameter",
@@ -179,7 +179,7 @@ Finding tie_finding() {
     return finding;
 }
 
-// An exception kept beyond its handler: a longer loop, and two references must go together.
+// An exception kept beyond its handler: a longer cycle, and two references must go together.
 Finding traceback_finding() {
     Finding finding;
     finding.signature = "cw1-a41c5ee0920bd677";
@@ -188,17 +188,17 @@ Finding traceback_finding() {
         "ShardError.__traceback__ -> traceback.tb_frame -> frame load_shard.local:err -> "
         "ShardError";
     finding.remedy = "cut load_shard.local:err (io.py:88) and load_shard.local:first (io.py:91)";
-    finding.held_bytes = 24 * kMiB;
-    finding.attributed_bytes = finding.held_bytes;
+    finding.retained_bytes = 24 * kMiB;
+    finding.attributed_bytes = finding.retained_bytes;
     finding.occurrences = 1;
     finding.largest_bytes = 24 * kMiB;
     finding.byte_seconds = 732.0 * kMiB;
-    finding.standing = model::Standing::known;
-    finding.standing_reason = "in baseline.json since 2026-01-12";
-    finding.sightings = {{0, 1, 24 * kMiB, 20.5, -1}};
+    finding.status = model::Status::known;
+    finding.status_reason = "in baseline.json since 2026-01-12";
+    finding.by_process = {{0, 1, 24 * kMiB, 20.5, -1}};
     const std::string error = "train.io.ShardError";
     const std::string frame = "frame train.io.load_shard";
-    finding.loop = {
+    finding.cycle = {
         {error, ".__traceback__", "traceback", "", "", {"__traceback__"}, false},
         {"traceback", "tb_frame", frame, "", "", {"tb_frame"}, false},
         {frame, "local:err", error, "train/io.py:88", "", {"f_locals", "err"}, false},
@@ -266,8 +266,8 @@ std::vector<model::FindingPart> parts_of_collection(const model::Report& report,
     const auto& findings = report.findings;
     std::vector<model::FindingPart> parts;
     if (i < 9) {
-        const std::uint64_t loops = i == 8 ? 8 : 7;
-        parts.push_back({findings[0].signature, loops, loops * 4 * kMiB});
+        const std::uint64_t cycles = i == 8 ? 8 : 7;
+        parts.push_back({findings[0].signature, cycles, cycles * 4 * kMiB});
     }
     if (i == 8) {
         parts.push_back({findings[2].signature, 1, 24 * kMiB});
@@ -289,13 +289,13 @@ void add_collections(model::Report& report) {
         record.duration = 0.004 + 0.001 * static_cast<double>(i % 4);
         record.own_seconds = 0.0005;
         record.dead_for_at_most = 2.25;
-        record.condemned = 120 + 1000 * (i % 4);
+        record.unreachable = 120 + 1000 * (i % 4);
         record.owners = 1 + i % 5;
         record.step = 100 + 40 * static_cast<std::int64_t>(i);
         record.findings = parts_of_collection(report, i);
-        record.released_bytes = i == 10 ? 12 * kMiB : 0;  // what two kinds of loop share
+        record.released_bytes = i == 10 ? 12 * kMiB : 0;  // what two kinds of cycle share
         for (const model::FindingPart& part : record.findings) {
-            record.released_bytes += part.held_bytes;
+            record.released_bytes += part.retained_bytes;
         }
         used += record.released_bytes;
         record.device_memory = {{"cuda:0",
@@ -318,7 +318,7 @@ model::Report make_quiet_report() {
         {"train.py", 4242, 0, "3.11.7", "0.1.0", "2026-01-31T12:00:00Z", "ride-along"}};
     report.devices = {"cuda"};
     report.stats.collections = 123;
-    report.stats.condemned = 45678;
+    report.stats.unreachable = 45678;
     report.stats.seconds = 0.0125;
     report.stats.collection_seconds = 0.5;
     report.stats.elapsed = 34.5;
@@ -328,7 +328,7 @@ model::Report make_quiet_report() {
 model::Report make_sample_report() {
     model::Report report = make_quiet_report();
     report.findings = {awaitable_finding(), tie_finding(), traceback_finding()};
-    report.held_bytes = 342 * kMiB;
+    report.retained_bytes = 342 * kMiB;
     add_collections(report);
     report.omitted_collections = 2;
     report.stats.owners = 266;
@@ -343,10 +343,10 @@ model::Report make_merged_report() {
     report.processes.push_back(
         {"train.py", 4243, 1, "3.11.7", "0.1.0", "2026-01-31T12:00:01Z", "ride-along"});
     Finding& shared = report.findings.front();
-    shared.sightings.push_back({1, 36, 100 * kMiB, 4.25, 140});
-    shared.sightings.front().occurrences -= 36;
-    shared.sightings.front().held_bytes -= 100 * kMiB;
-    report.findings.back().sightings.front().process = 1;
+    shared.by_process.push_back({1, 36, 100 * kMiB, 4.25, 140});
+    shared.by_process.front().occurrences -= 36;
+    shared.by_process.front().retained_bytes -= 100 * kMiB;
+    report.findings.back().by_process.front().process = 1;
     for (std::size_t i = 6; i < report.collections.size(); ++i) {
         report.collections[i].process = 1;
     }
@@ -370,8 +370,8 @@ model::Report make_hostile_report(const std::string& text) {
     };
     for (Finding& finding : report.findings) {
         finding.signature = finding.pattern = finding.title = finding.remedy = text;
-        finding.advice = finding.standing_reason = finding.note = text;
-        spoil(finding.loop);
+        finding.advice = finding.status_reason = finding.note = text;
+        spoil(finding.cycle);
         spoil(finding.cut);
         spoil(finding.alternatives);
         for (OwnerSummary& owner : finding.owners) {

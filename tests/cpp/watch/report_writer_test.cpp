@@ -46,18 +46,18 @@ class WriterTest : public ::testing::Test {
         plan.stem = "cyclewatch-train-7";
         plan.formats = {"json", "text"};
         plan.render = [](const model::Report& report, const std::string& format) {
-            return base::Result<std::string>(format + std::to_string(report.held_bytes));
+            return base::Result<std::string>(format + std::to_string(report.retained_bytes));
         };
         plan.snapshot = [this] {
             model::Report report;
-            report.held_bytes = held_bytes_.load();
+            report.retained_bytes = retained_bytes_.load();
             return report;
         };
         return plan;
     }
 
     fs::path folder_;
-    std::atomic<std::uint64_t> held_bytes_{1};
+    std::atomic<std::uint64_t> retained_bytes_{1};
 };
 
 TEST_F(WriterTest, WritesEveryFormatAndRewritesIt) {
@@ -66,7 +66,7 @@ TEST_F(WriterTest, WritesEveryFormatAndRewritesIt) {
     ASSERT_TRUE(file->flush(30));
     EXPECT_EQ(read(folder_ / "cyclewatch-train-7.json"), "json1");
     EXPECT_EQ(read(folder_ / "cyclewatch-train-7.txt"), "text1");
-    held_bytes_ = 2;
+    retained_bytes_ = 2;
     file->changed(false);
     ASSERT_TRUE(file->flush(30));
     EXPECT_EQ(read(folder_ / "cyclewatch-train-7.json"), "json2");
@@ -83,7 +83,7 @@ TEST_F(WriterTest, TakesTheNextNameWhereAnotherProcessCameFirst) {
         EXPECT_EQ(read(folder_ / "cyclewatch-train-7.json"), "theirs");
         EXPECT_EQ(read(folder_ / "cyclewatch-train-7-2.json"), "theirs too");
         EXPECT_EQ(read(folder_ / "cyclewatch-train-7-3.json"), wanted);
-        ++held_bytes_;
+        ++retained_bytes_;
     }
     EXPECT_EQ(file->path(), (folder_ / "cyclewatch-train-7-3.json").string());
     EXPECT_TRUE(file->take_problems().empty());
@@ -132,7 +132,7 @@ TEST_F(WriterTest, FlushWaitsForNoQuietPeriod) {
     patient.quiet_period = std::chrono::hours(1);
     const auto file = std::make_shared<ReportWriter>(std::move(patient));
     for (int i = 0; i < 100; ++i) {
-        held_bytes_ = static_cast<std::uint64_t>(i);
+        retained_bytes_ = static_cast<std::uint64_t>(i);
         file->changed(i % 2 == 0);
         ASSERT_TRUE(file->flush(30));
         ASSERT_EQ(read(folder_ / "cyclewatch-train-7.json"), "json" + std::to_string(i));

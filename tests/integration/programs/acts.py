@@ -25,11 +25,11 @@ class Owner:
 
 
 class Node:
-    """An object to make loops of."""
+    """An object to make cycles of."""
 
 
-def loop(**attributes):
-    """A loop of one Node that holds an owner. Whoever drops it leaves eight bytes of garbage."""
+def cycle(**attributes):
+    """A cycle of one Node that holds an owner. Whoever drops it leaves eight bytes of garbage."""
     node = Node()
     node.me = node
     node.owner = Owner()
@@ -41,7 +41,7 @@ def held_by(watch):
     """What the watch says, as one line."""
     report = watch.report()
     titles = sorted(finding.title for finding in report.findings)
-    return json.dumps([report.held_bytes, titles, CLEARS_WEAKREFS])
+    return json.dumps([report.retained_bytes, titles, CLEARS_WEAKREFS])
 
 
 def start_watch(**options):

@@ -47,7 +47,7 @@ def watch_with(read):
         cyclewatch.register_owner(Closing, answer)
         make_chain(1, Closing)
         gc.collect()
-        print("next", watch.report().held_bytes)
+        print("next", watch.report().retained_bytes)
 
 
 def exception_in_a_reader():

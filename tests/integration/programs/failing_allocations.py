@@ -89,7 +89,7 @@ def main():
             before = watch.report()
             collect_without_memory(first, last)
             after = watch.report()
-            lost = after.held_bytes != before.held_bytes + NBYTES
+            lost = after.retained_bytes != before.retained_bytes + NBYTES
             if lost and not is_counted(before.stats, after.stats, last > first):
                 uncounted.append([first, last])
     before = watch.report()
@@ -97,9 +97,9 @@ def main():
     gc.collect()
     watch.stop()
     report = watch.report()
-    assert report.held_bytes == before.held_bytes + NBYTES
+    assert report.retained_bytes == before.retained_bytes + NBYTES
     (finding,) = report.findings
-    labels = [reference.label for reference in finding.loop]
+    labels = [reference.label for reference in finding.cycle]
     told = {"allocations": number, "uncounted": uncounted, "labels_afterwards": labels}
     print(json.dumps(told))
 

@@ -9,7 +9,7 @@ import types
 import unittest.mock
 import weakref
 
-from acts import Owner, loop, main
+from acts import Owner, cycle, main
 
 CALLS = []
 ARMED = []
@@ -29,7 +29,7 @@ def refuse(name):
     return method
 
 
-# Everything that looking at an object might call, with what it does while the loop is built.
+# Everything that looking at an object might call, with what it does while the cycle is built.
 DEFAULTS = {
     "__getattribute__": object.__getattribute__,
     "__setattr__": object.__setattr__,
@@ -112,7 +112,7 @@ def disguise():
 
 
 def proxies():
-    node = loop()
+    node = cycle()
     node.proxy = weakref.proxy(node)
     node.view = types.MappingProxyType({"node": node})
     node.mock = unittest.mock.MagicMock(node=node)
@@ -144,7 +144,7 @@ def finalizer_that(method):
         final.owner = Owner()
         del final
         print("collected", gc.collect(), gc.garbage)
-        loop()
+        cycle()
         print("after", gc.collect())
 
     return act
@@ -167,12 +167,12 @@ def collect_again(self):
 
 
 def make_more(self):
-    loop()
+    cycle()
     print("nested", gc.collect())
 
 
 def run_a_thread(self):
-    thread = threading.Thread(target=lambda: (loop(), print("nested", gc.collect())))
+    thread = threading.Thread(target=lambda: (cycle(), print("nested", gc.collect())))
     thread.start()
     thread.join()
 
@@ -200,11 +200,11 @@ def finalizer_that_resurrects():
 
 def callback_that(function):
     def act():
-        node = loop()
+        node = cycle()
         reference = weakref.ref(node, function)
         del node
         print("collected", gc.collect() > 0, reference())
-        loop()
+        cycle()
         print("after", gc.collect())
 
     return act
@@ -221,7 +221,7 @@ def import_in_callback(reference):
 
 
 def collect_in_callback(reference):
-    loop()
+    cycle()
     print("nested", gc.collect())
 
 
@@ -294,7 +294,7 @@ def living_owner_on_the_stack_of_a_generator():
     next(generator)
     generator.send(generator)
     del generator
-    loop()
+    cycle()
     print("collected", gc.collect() > 0, alive.answer)
 
 
@@ -303,7 +303,7 @@ def stack_that_is_nearly_full():
         try:
             descend(depth + 1)
         except RecursionError:
-            loop()
+            cycle()
             try:
                 print("collected", gc.collect())
             except RecursionError:
@@ -315,7 +315,7 @@ def stack_that_is_nearly_full():
     except SystemExit:
         pass
     gc.collect()
-    loop()
+    cycle()
     print("after", gc.collect())
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes and threads that begin or end at the worst moment. PROGRAM ACT.
 
-Each process that saw loops leaves its own report in the current folder. Each act says on stdout
+Each process that saw cycles leaves its own report in the current folder. Each act says on stdout
 what is to stand in them: "PID BYTES" for each process.
 """
 
@@ -18,7 +18,7 @@ import time
 import warnings
 import weakref
 
-from acts import Node, Owner, loop
+from acts import Node, Owner, cycle
 
 import cyclewatch
 
@@ -40,7 +40,7 @@ def answer(owner):
 
 def leak(times=1):
     for _ in range(times):
-        loop()
+        cycle()
     gc.collect()
 
 
@@ -96,7 +96,7 @@ def after_the_fork():
 
 def fork_in_weakref_callback():
     start()
-    node = loop()
+    node = cycle()
     reference = weakref.ref(node, lambda _: fork_once(leak_in_child))
     del node
     gc.collect()
@@ -135,7 +135,7 @@ def fork_while_the_report_is_written():
         gc.collect()
         if FORKED:
             gc.collect()
-            os._exit(WATCHES[0].report().held_bytes)
+            os._exit(WATCHES[0].report().retained_bytes)
     expect(8 * 40)
 
 
@@ -168,7 +168,7 @@ def fork_while_another_thread_collects():
             leak(3)
             report = WATCHES[0].report()
             # What the thread had left behind, and not collected yet, is the child's garbage too.
-            os._exit(0 if report.held_bytes in (24, 32) else 1)
+            os._exit(0 if report.retained_bytes in (24, 32) else 1)
         _, status = os.waitpid(child, 0)
         assert status == 0, status
     stop.set()
@@ -201,7 +201,7 @@ def workers_of_multiprocessing(method):
 
 
 class LeakingData:
-    """A dataset of torch whose every item leaves a loop behind."""
+    """A dataset of torch whose every item leaves a cycle behind."""
 
     def __len__(self):
         return 6
@@ -279,7 +279,7 @@ def thread_that_ends_while_another_one_collects():
             thread.join()
 
     def work():
-        local.kept = loop()
+        local.kept = cycle()
         ready.set()
         go.wait()
 
@@ -391,7 +391,7 @@ class Kept(Node):
     """Stays alive to the end, and dies while the interpreter goes down."""
 
     def __del__(self):
-        loop()
+        cycle()
         gc.collect()
 
 
@@ -400,7 +400,7 @@ def collect_while_the_interpreter_ends():
     leak()
     sys.kept = Kept()
     sys.kept.me = sys.kept
-    threading.kept = loop()
+    threading.kept = cycle()
     expect(8)
 
 

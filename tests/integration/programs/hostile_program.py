@@ -67,7 +67,7 @@ def callback_that_makes_more():
     calls = []
 
     def callback(report):
-        calls.append(report.held_bytes)
+        calls.append(report.retained_bytes)
         make_chain(1)
         gc.collect()
 

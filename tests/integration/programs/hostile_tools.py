@@ -9,7 +9,7 @@ import threading
 import tracemalloc
 import weakref
 
-from acts import Owner, loop, main
+from acts import Owner, cycle, main
 
 
 def entry_of_the_watch():
@@ -19,7 +19,7 @@ def entry_of_the_watch():
 
 def leak(times=1):
     for _ in range(times):
-        loop()
+        cycle()
     return gc.collect()
 
 
@@ -70,7 +70,7 @@ def callback_that_keeps_what_it_meets():
 
 def callbacks_that_collect():
     def collecting(phase, info):
-        loop()
+        cycle()
         print(phase, gc.collect())
 
     gc.callbacks.insert(0, collecting)
@@ -118,10 +118,10 @@ def entry_called_by_anybody():
             entry(*call)
 
     call_all()
-    node = loop()
+    node = cycle()
     references = [weakref.ref(node, call_all) for _ in range(3)]
     del node
-    node = loop()
+    node = cycle()
     weakref.finalize(node, call_all)
     del node
     print(gc.collect() > 0, len(references))
@@ -161,7 +161,7 @@ def tracer():
 
 def profiler_that_collects():
     def note(frame, event, argument):
-        loop()
+        cycle()
         gc.collect()
 
     sys.setprofile(note)
@@ -213,7 +213,7 @@ def monitoring():
 def freezing():
     gc.collect()
     before = len(gc.get_objects())
-    loop()
+    cycle()
     gc.freeze()
     print(gc.collect(), gc.get_freeze_count() - before)
     gc.unfreeze()
@@ -223,7 +223,7 @@ def freezing():
 def switched_off():
     gc.disable()
     for _ in range(2000):
-        loop()
+        cycle()
     print(gc.isenabled(), gc.get_count()[0] > 2000)
     print(gc.collect() >= 2000)
 
@@ -231,7 +231,7 @@ def switched_off():
 def saving_everything():
     gc.collect()
     gc.set_debug(gc.DEBUG_SAVEALL)
-    loop()
+    cycle()
     print(gc.collect(), sorted(type(kept).__name__ for kept in gc.garbage))
     gc.set_debug(0)
     gc.garbage.clear()
@@ -268,7 +268,7 @@ def detector_of_torch():
     found = []
     remove = observe_garbage(lambda garbage: found.append(sum(type(x) is Owner for x in garbage)))
     for _ in range(3):
-        loop()
+        cycle()
         gc.collect()
         str(torch)
         print(sorted(found), gc.get_debug(), sys.getprofile())

@@ -4,18 +4,18 @@
 import gc
 
 import lying_types
-from acts import Node, Owner, loop, main
+from acts import Node, Owner, cycle, main
 
 
-def in_a_loop(kind):
-    """An object of `kind`, tracked, on a loop with a Node; the owner is its second reference."""
+def in_a_cycle(kind):
+    """An object of `kind`, tracked, on a cycle with a Node; the owner is its second reference."""
     node = Node()
     liar = lying_types.make(kind, node)
     node.liar = liar
     liar.second = Owner()
 
 
-def beside_a_loop(kind):
+def beside_a_cycle(kind):
     """The same, untracked and held by garbage alone: only who follows references visits it."""
     liar = lying_types.untracked(kind, Node())
     liar.second = Owner()
@@ -37,7 +37,7 @@ def act_of(kind, *makers, collected=now_and_later):
         for make in makers:
             make(kind)
             print(kind.__name__, *collected())
-        loop()
+        cycle()
         print("after", gc.collect(), gc.garbage, gc.isenabled())
 
     return act
@@ -51,16 +51,16 @@ def living_owner_visited_twice():
     node.liar = lying_types.make(lying_types.Twice, alive)
     del node
     print("twice", gc.collect(), type(alive).__name__)
-    loop()
+    cycle()
     print("after", gc.collect())
 
 
 ACTS = {
     "living_owner_visited_twice": living_owner_visited_twice,
     # The collector itself crashes on a tracked object that visits NULL.
-    "NullFirst": act_of(lying_types.NullFirst, beside_a_loop),
+    "NullFirst": act_of(lying_types.NullFirst, beside_a_cycle),
     # What it makes while it is traversed is found now or later, by how often that is, on 3.13t.
-    "Renewing": act_of(lying_types.Renewing, in_a_loop, beside_a_loop, collected=in_all),
+    "Renewing": act_of(lying_types.Renewing, in_a_cycle, beside_a_cycle, collected=in_all),
 }
 for kind in (
     lying_types.Honest,
@@ -71,7 +71,7 @@ for kind in (
     lying_types.Allocating,
     lying_types.Fleeting,
 ):
-    ACTS[kind.__name__] = act_of(kind, in_a_loop, beside_a_loop)
+    ACTS[kind.__name__] = act_of(kind, in_a_cycle, beside_a_cycle)
 
 if __name__ == "__main__":
     main(ACTS)

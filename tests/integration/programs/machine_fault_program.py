@@ -11,7 +11,7 @@ import cyclewatch
 
 
 class Owner:
-    """Says it owns memory, and is a loop of its own."""
+    """Says it owns memory, and is a cycle of its own."""
 
     def __init__(self):
         self.me = self
@@ -23,9 +23,9 @@ cyclewatch.register_owner(
 
 
 def make_finding(number):
-    """One loop of a kind that was not seen before."""
+    """One cycle of a kind that was not seen before."""
     owner = Owner()
-    owner.__dict__ = {f"loop_{number}_": owner}  # not the number last: that would be a series
+    owner.__dict__ = {f"cycle_{number}_": owner}  # not the number last: that would be a series
     del owner
     gc.collect()
 
@@ -73,7 +73,7 @@ def backwards(folder):
     for form in ("text", "dot", "svg", "html"):
         getattr(again, f"to_{form}")()
     seen = {finding.cut.label for finding in again.findings}
-    print(json.dumps([len(seen), watch.stats.collections, again.held_bytes]))
+    print(json.dumps([len(seen), watch.stats.collections, again.retained_bytes]))
 
 
 class Node:
@@ -83,7 +83,7 @@ class Node:
 
 
 def make_ring(length):
-    """The only loop is as long as the list."""
+    """The only cycle is as long as the list."""
     first = node = Node()
     for _ in range(length - 1):
         node.following = Node()
@@ -93,17 +93,17 @@ def make_ring(length):
 
 
 def make_many(length):
-    """Loops of one list each; one of them has an owner."""
+    """Cycles of one list each; one of them has an owner."""
     kept = []
     for _ in range(length):
-        loop = []
-        loop.append(loop)
-        kept.append(loop)
+        cycle = []
+        cycle.append(cycle)
+        kept.append(cycle)
     kept[length // 2].append(acyclic_owner())
 
 
 def make_list(length):
-    """Doubly linked: a loop of two between each pair, and all of them one component."""
+    """Doubly linked: a cycle of two between each pair, and all of them one component."""
     node = Node()
     for _ in range(length - 1):
         node.following = Node()
@@ -113,7 +113,7 @@ def make_list(length):
 
 
 def make_chain(length):
-    """A loop of one whose owner hangs on lists in lists."""
+    """A cycle of one whose owner hangs on lists in lists."""
     node = acyclic_owner()
     for _ in range(length):
         node = [node]
@@ -143,8 +143,8 @@ def deep(folder, shape, length):
     assert len(cyclewatch.Report.load(os.path.join(folder, "report.json")).findings) == len(
         report.findings
     )
-    print(json.dumps([watch.stats.condemned, watch.stats.owners, report.held_bytes]))
-    print(json.dumps([[f.title, len(f.loop), f.to_text().count("\n")] for f in report.findings]))
+    print(json.dumps([watch.stats.unreachable, watch.stats.owners, report.retained_bytes]))
+    print(json.dumps([[f.title, len(f.cycle), f.to_text().count("\n")] for f in report.findings]))
     print(json.dumps(watch.stats.skipped))
 
 

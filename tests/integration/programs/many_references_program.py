@@ -27,14 +27,14 @@ def dense():
 
 
 def seen(leak):
-    """Held bytes, owners, findings with a loop, references that were left out."""
+    """Retained bytes, owners, findings with a cycle, references that were left out."""
     with cyclewatch.watch(devices="cpu", budget=1) as watch:
         leak()
         gc.collect()
         report = watch.report()
-        loops = sum(bool(finding.loop) for finding in report.findings)
+        cycles = sum(bool(finding.cycle) for finding in report.findings)
         left_out = [number for what, number in watch.stats.skipped.items() if "references" in what]
-        return [report.held_bytes, watch.stats.owners, loops, left_out]
+        return [report.retained_bytes, watch.stats.owners, cycles, left_out]
 
 
 cyclewatch.register_owner(Owner, operator.attrgetter("answer"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Installs a watch, observes a loop, reads the report and removes the watch, over and over.
+"""Installs a watch, observes a cycle, reads the report and removes the watch, over and over.
 
 many_watches.py ROUNDS: prints, after a fifth of them and at the end, what must not grow. Every
 tenth round writes a report file as well.
@@ -18,7 +18,7 @@ from cyclewatch import _native
 
 
 class Owner:
-    """Says it owns memory, and is a loop of its own."""
+    """Says it owns memory, and is a cycle of its own."""
 
     def __init__(self):
         self.me = self

@@ -145,8 +145,8 @@ def expected(description, generation):
     """Positions of the nodes that must die in a collection of that generation, and that live on.
 
     From the description alone: what roots reach lives; of the rest, what nothing refers to is gone
-    before; the collector condemns what is young enough and reached from nothing else; and what
-    only the condemned refer to goes with them.
+    before; the collector finds unreachable what is young enough and reached from nothing else; and
+    what only unreachable objects refer to goes with them.
     """
     everything = set(range(len(description)))
     edges = edges_of(description)
@@ -219,10 +219,10 @@ def observed(description, generation, make_owner=None):
         after = watch.report()
     answer = {
         "owners": after.stats.owners - before.stats.owners,
-        "bytes": after.held_bytes - before.held_bytes,
-        "before": before.held_bytes,
+        "bytes": after.retained_bytes - before.retained_bytes,
+        "before": before.retained_bytes,
         "skipped": after.stats.skipped,
-        "exclusive": sum(finding.held_bytes for finding in after.findings),
+        "exclusive": sum(finding.retained_bytes for finding in after.findings),
         "shared": sum(finding.shared_bytes for finding in after.findings),
     }
     roots.clear()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loops that hold memory of a stand-in for torch's CUDA allocator, which records its history.
+"""Cycles that hold memory of a stand-in for torch's CUDA allocator, which records its history.
 
 The stand-in answers as torch does: `_cuda_memoryStats` and `_cuda_isHistoryEnabled` of `torch._C`,
 `_snapshot` of `torch.cuda.memory`. Usage: recorded_memory.py SCENARIO; prints what was found.
@@ -323,7 +323,7 @@ def main(scenario):
     report = watch.report()
     answer = {
         "owners": sorted(
-            [f.loop[0].holder.rpartition(".")[2], owner.count, owner.allocated_at]
+            [f.cycle[0].holder.rpartition(".")[2], owner.count, owner.allocated_at]
             for f in report.findings
             for owner in f.owners
         ),

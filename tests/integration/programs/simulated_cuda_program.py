@@ -16,7 +16,7 @@ import cyclewatch
 
 
 class Owner:
-    """Says it owns memory of the device, and is a loop of its own."""
+    """Says it owns memory of the device, and is a cycle of its own."""
 
     def __init__(self):
         self.me = self
@@ -60,7 +60,7 @@ def main(driver_path, runtime_path, folder, fault):
     Owner()
     gc.collect()
     report = watch.report()
-    assert report.held_bytes == 1 << 20
+    assert report.retained_bytes == 1 << 20
     report.save(os.path.join(folder, "saved.json"))
     Owner()
     gc.collect()

@@ -131,7 +131,7 @@ def make_garbage(number, payload):
 
 
 def make_suspended(payload):
-    """A generator that waits inside a loop it is part of, and would be closed by its finalizer."""
+    """A generator that waits inside a cycle it is part of, and would be closed by its finalizer."""
 
     def generate():
         held = payload()
@@ -178,8 +178,8 @@ def run_growing(payload):
     for number in range(GROWING_ROUNDS):
         kept.append(Silent())
         if number % 16 == 0:
-            looped = Silent()
-            looped.self, looped.payload = looped, payload()
+            cyclic = Silent()
+            cyclic.self, cyclic.payload = cyclic, payload()
     return len(kept)
 
 

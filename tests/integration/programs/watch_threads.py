@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads that start and stop watches, find loops, read reports and have them written, all at once.
+"""Threads that start and stop watches, find cycles, read and write reports, all at once.
 
-watch_threads.py THREADS ROUNDS FOLDER. Prints how many watches were stopped and how many loops of
+watch_threads.py THREADS ROUNDS FOLDER. Prints how many watches were stopped and how many cycles of
 its own the thread of each saw. Says where every thread is if that takes too long, and exits with 1.
 """
 
@@ -18,7 +18,7 @@ SECONDS = 250
 
 
 class Owner:
-    """Says it owns memory, and is a loop of its own."""
+    """Says it owns memory, and is a cycle of its own."""
 
     def __init__(self):
         self.me = self
@@ -45,7 +45,7 @@ def live(number, rounds, folder, outcome, together):
         gc.collect()
         seen += len(watch.report().findings) <= 1
         _ = watch.stats.collections, watch.report_paths
-        cyclewatch.ignore(signature=f"cw1-{number:08d}{step:08d}", reason="no loop of ours")
+        cyclewatch.ignore(signature=f"cw1-{number:08d}{step:08d}", reason="no cycle of ours")
         watch.stop()
         for path in watch.report_paths:
             if path.endswith(".json"):

@@ -84,5 +84,5 @@ def program(tmp_path):
 
 @pytest.fixture
 def leak():
-    """A program that leaves three loops, of one finding."""
+    """A program that leaves three cycles, of one finding."""
     return LEAK

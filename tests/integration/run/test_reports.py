@@ -66,7 +66,9 @@ def test_a_program_that_forks_workers(python, program, tmp_path):
     python.both("program.py", options=["-o", "one.json"])
     assert [path.name for path in tmp_path.glob("*.json")] == ["one.json"]
     python.both("program.py", options=["-o", "all.json", "--follow-fork"])
-    held = sorted(cyclewatch.Report.load(path).held_bytes for path in tmp_path.glob("all*.json"))
+    held = sorted(
+        cyclewatch.Report.load(path).retained_bytes for path in tmp_path.glob("all*.json")
+    )
     assert held == [4000, 8000, 8000]
 
 

@@ -59,7 +59,7 @@ def test_inputs_are_files_folders_globs_and_standard_input(command, report, tmp_
     assert "pipe.json is no regular file" in command("show", tmp_path).err
     assert "pipe.json is no regular file" in command("show", "*.json").err
     assert command("show", "dangling.json").status == 3  # that was asked for by name
-    assert command("show", "*port.json").out.startswith("165 reference loops")
+    assert command("show", "*port.json").out.startswith("165 reference cycles")
     assert command("show", "o*.html", "report.json").out.count("== ") == 2
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(report.read_bytes())))
     assert command("show", "-").out == command("show", report).out
@@ -174,8 +174,8 @@ def test_diff_sorts_by_what_became_of_it(command, report, changed):
     def change(data):
         gone, grown, shrunk = data["findings"]
         data["findings"] = [grown, shrunk, dict(gone, signature="cw1-1111111111111111")]
-        grown["held_bytes"] *= 2
-        shrunk["held_bytes"] //= 2
+        grown["retained_bytes"] *= 2
+        shrunk["retained_bytes"] //= 2
 
     after = changed("after.json", change)
     kinds = {
@@ -192,7 +192,7 @@ def test_diff_sorts_by_what_became_of_it(command, report, changed):
     text = command("diff", report, after)
     assert text.status == 0
     assert text.out.startswith("1 new, 1 grown, 1 shrunk, 1 gone, 0 same\n")
-    assert f"grown  62.0 MiB in 100 loops -> 112 MiB in 100 loops   {NODES}" in text.out
+    assert f"grown  62.0 MiB in 100 cycles -> 112 MiB in 100 cycles   {NODES}" in text.out
     assert command("diff", report, after, "--fail").status == 1
     assert command("diff", report, report, "--fail").status == 0
 
@@ -206,7 +206,7 @@ def test_verify_wants_it_gone_and_fewer_bytes(command, report, changed):
 
     def worse(data):
         data["findings"].pop(0)
-        data["findings"][0]["held_bytes"] = data["findings"][0]["attributed_bytes"] = 1 << 40
+        data["findings"][0]["retained_bytes"] = data["findings"][0]["attributed_bytes"] = 1 << 40
 
     outcome = command("verify", report, changed("worse.json", worse), "-e", LAMBDA, "--json")
     assert outcome.status == 1
@@ -263,7 +263,7 @@ def test_strip_removes_paths_and_names(command, report, changed):
     stripped = json.loads(names)
     signatures = [each["signature"] for each in stripped["findings"]]
     assert signatures == [LAMBDA, NODES, ERROR]
-    assert stripped["held_bytes"] == json.loads(report.read_text())["held_bytes"]
+    assert stripped["retained_bytes"] == json.loads(report.read_text())["retained_bytes"]
 
 
 @pytest.mark.parametrize(

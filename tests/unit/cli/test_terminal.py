@@ -20,7 +20,7 @@ HOSTILE = [
     "\u202egnp.exe\u2066",
     "\ud800lone\udfff",
     "</script><img src=x onerror=alert(1)>",
-    "#1  1 GiB in 1 loop",
+    "#1  1 GiB in 1 cycle",
     "A" * 10_000,
 ]
 SIGNATURE = "cw1-3f0a9c1be27d4458"
@@ -34,7 +34,7 @@ def poison(value, name):
     return f"{value}{name}" if isinstance(value, str) else value
 
 
-KEPT = ("schema", "signature", "pattern", "standing", "verdict", "source")
+KEPT = ("schema", "signature", "pattern", "status", "verdict", "source")
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=lambda name: ascii(name[:12]))

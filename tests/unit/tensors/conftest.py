@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures: loops that hold tensors, and a collector that runs when a test says so."""
+"""Fixtures: cycles that hold tensors, and a collector that runs when a test says so."""
 
 import gc
 
@@ -7,7 +7,7 @@ import pytest
 
 
 class Node:
-    """What loops are made of."""
+    """What cycles are made of."""
 
 
 @pytest.fixture(autouse=True)
@@ -20,8 +20,8 @@ def quiet_collector():
 
 
 @pytest.fixture
-def in_loop():
-    """Make a loop of one object, which has what is passed as its attributes, and return it."""
+def in_cycle():
+    """Make a cycle of one object, which has what is passed as its attributes, and return it."""
 
     def make(**held):
         node = Node()

@@ -55,15 +55,15 @@ class NotingFunctions(TorchFunctionMode):
 
 
 @pytest.mark.parametrize("subclass", [torch.Tensor, torch.nn.Parameter, Overriding])
-def test_mode_that_is_active_in_a_collection_sees_nothing_of_it(in_loop, subclass):
+def test_mode_that_is_active_in_a_collection_sees_nothing_of_it(in_cycle, subclass):
     with cyclewatch.watch(devices="cpu", budget=1) as watch:
-        in_loop(tensor=torch.zeros(8).as_subclass(subclass))
+        in_cycle(tensor=torch.zeros(8).as_subclass(subclass))
         with NotingFunctions():
             CALLS.clear()
             gc.collect()
             called = list(CALLS)
             still_on = torch.zeros(1)
-        assert watch.report().held_bytes == 8 * FLOAT
+        assert watch.report().retained_bytes == 8 * FLOAT
     assert called == []
     assert len(CALLS) == 1 and still_on.numel() == 1
 
@@ -77,11 +77,11 @@ class NotingOperators(TorchDispatchMode):
 
 
 @pytest.mark.parametrize("dtype", [torch.float, torch.cfloat])
-def test_view_whose_base_was_written_to_is_not_brought_up_to_date(in_loop, dtype):
+def test_view_whose_base_was_written_to_is_not_brought_up_to_date(in_cycle, dtype):
     weight = torch.ones(3, requires_grad=True)
     with cyclewatch.watch(devices="cpu", budget=1) as watch, NotingOperators():
         buffer = torch.zeros(4, 3, dtype=dtype)
-        in_loop(view=(torch.view_as_real(buffer) if dtype.is_complex else buffer)[0])
+        in_cycle(view=(torch.view_as_real(buffer) if dtype.is_complex else buffer)[0])
         buffer[0] = weight * 2
         before = buffer.sum()
         CALLS.clear()
@@ -94,24 +94,24 @@ def test_view_whose_base_was_written_to_is_not_brought_up_to_date(in_loop, dtype
     assert after.grad_fn._sequence_nr() == before.grad_fn._sequence_nr() + 1
 
 
-def test_gradient_of_a_view_that_is_a_leaf_is_told(in_loop):
+def test_gradient_of_a_view_that_is_a_leaf_is_told(in_cycle):
     with cyclewatch.watch(devices="cpu", budget=1) as watch:
         leaf = torch.zeros(6)[3:].requires_grad_()
         leaf.sum().backward()
-        in_loop(leaf=leaf)
+        in_cycle(leaf=leaf)
         del leaf
         gc.collect()
-        assert watch.report().held_bytes == (6 + 3) * FLOAT
+        assert watch.report().retained_bytes == (6 + 3) * FLOAT
 
 
-def test_sizes_that_are_symbols_are_not_decided_upon(in_loop):
+def test_sizes_that_are_symbols_are_not_decided_upon(in_cycle):
     environment = ShapeEnv()
     dynamic = StatelessSymbolicContext(dynamic_sizes=[DimDynamic.DYNAMIC] * 2)
     real = torch.ones(6, 7)
     with cyclewatch.watch(devices="cpu", budget=1), FakeTensorMode(shape_env=environment) as mode:
         tensor = mode.from_tensor(real, source=ConstantSource("tensor"), symbolic_context=dynamic)
         wrapped = Wrapping(tensor[3:])
-        in_loop(wrapped=wrapped, storage=wrapped.untyped_storage())
+        in_cycle(wrapped=wrapped, storage=wrapped.untyped_storage())
         del wrapped
         guards = [str(guard.expr) for guard in environment.guards]
         assert guards  # slicing made some
@@ -119,11 +119,11 @@ def test_sizes_that_are_symbols_are_not_decided_upon(in_loop):
         assert [str(guard.expr) for guard in environment.guards] == guards
 
 
-def test_storage_that_nobody_asked_for_is_met_by_nobody(in_loop):
+def test_storage_that_nobody_asked_for_is_met_by_nobody(in_cycle):
     base = torch.zeros(100)
     storages = [each for each in gc.get_objects() if type(each) is torch.UntypedStorage]
     with cyclewatch.watch(devices="cpu", budget=1) as watch:
-        in_loop(view=base[10:])
+        in_cycle(view=base[10:])
         gc.collect()
         assert watch.stats.owners == 1
     left = [each for each in gc.get_objects() if type(each) is torch.UntypedStorage]
@@ -149,12 +149,12 @@ def test_gradient_that_lives_on_is_known_to_the_collector():
     assert gc.is_tracked(saved[0].grad)
 
 
-def test_tensor_that_copies_on_its_first_write_is_not_copied(in_loop):
+def test_tensor_that_copies_on_its_first_write_is_not_copied(in_cycle):
     original = torch.zeros(100)
     clone = torch._lazy_clone(original)
     alias = clone[:1]
     with cyclewatch.watch(devices="cpu", budget=1) as watch:
-        in_loop(clone=clone)
+        in_cycle(clone=clone)
         del clone
         gc.collect()
         assert watch.stats.collections == 1
@@ -178,7 +178,7 @@ def test_no_question_is_asked_that_torch_would_refuse(main_interpreter, layout):
         with cyclewatch.watch(devices="cpu") as watch:
             Node()
             gc.collect()
-            print(watch.stats.condemned > 0)
+            print(watch.stats.unreachable > 0)
     """
     outcome = main_interpreter.run(program, layout, TORCH_SHOW_CPP_STACKTRACES="1")
     assert (outcome.stdout, outcome.stderr) == ("True\n", "")
@@ -253,7 +253,7 @@ def test_collection_leaves_no_mark_in_a_trace_that_is_recorded(main_interpreter,
             Node()
             print(torch.jit.trace(traced, torch.ones(3), check_trace=False).graph)
         if watched:
-            assert watch.report().held_bytes == (40 if sys.argv[1] == "stale view" else 20)
+            assert watch.report().retained_bytes == (40 if sys.argv[1] == "stale view" else 20)
     """
     outcomes = [main_interpreter.run(program, kind, how).stdout for how in ("unwatched", "watched")]
     assert "aten::mul" in outcomes[0]

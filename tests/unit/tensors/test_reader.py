@@ -67,74 +67,76 @@ class Wrapping(torch.Tensor):
     ],
     ids=["tensor", "parameter", "subclass", "storage"],
 )
-def test_owner_is_reported_with_its_bytes_and_no_python_of_it_runs(in_loop, make_tensor, type_name):
+def test_owner_is_reported_with_its_bytes_and_no_python_of_it_runs(
+    in_cycle, make_tensor, type_name
+):
     CALLS.clear()
-    report = report_of(lambda: in_loop(tensor=make_tensor()) and None)
+    report = report_of(lambda: in_cycle(tensor=make_tensor()) and None)
     called = list(CALLS)
     ((owner,),) = [finding.owners for finding in report.findings]
-    assert report.held_bytes == 8 * FLOAT
+    assert report.retained_bytes == 8 * FLOAT
     assert owner.type.endswith(type_name)
     assert (owner.device, owner.nbytes) == ("cpu", 8 * FLOAT)
     assert called == []
 
 
-def test_tensor_tells_shape_and_dtype(in_loop):
-    report = report_of(lambda: in_loop(tensor=torch.zeros(2, 3, dtype=torch.float64)) and None)
+def test_tensor_tells_shape_and_dtype(in_cycle):
+    report = report_of(lambda: in_cycle(tensor=torch.zeros(2, 3, dtype=torch.float64)) and None)
     (owner,) = report.findings[0].owners
     assert (owner.shape, owner.dtype) == ((2, 3), "float64")
 
 
-def test_wrapper_subclass_owns_nothing_and_what_it_wraps_does(in_loop):
+def test_wrapper_subclass_owns_nothing_and_what_it_wraps_does(in_cycle):
     CALLS.clear()
-    report = report_of(lambda: in_loop(tensor=Wrapping(torch.zeros(8))) and None)
+    report = report_of(lambda: in_cycle(tensor=Wrapping(torch.zeros(8))) and None)
     assert CALLS == []
-    assert report.held_bytes == 8 * FLOAT
+    assert report.retained_bytes == 8 * FLOAT
     assert [owner.type for owner in report.findings[0].owners] == ["torch.Tensor"]
 
 
-def test_views_of_one_storage_are_counted_once(in_loop):
+def test_views_of_one_storage_are_counted_once(in_cycle):
     def make():
         base = torch.zeros(100)
-        in_loop(base=base, head=base[:10], reshaped=base.view(10, 10), detached=base.detach())
+        in_cycle(base=base, head=base[:10], reshaped=base.view(10, 10), detached=base.detach())
 
     report = report_of(make)
     assert report.stats.owners == 4
-    assert report.held_bytes == 100 * FLOAT
+    assert report.retained_bytes == 100 * FLOAT
 
 
-def test_living_view_keeps_the_storage_so_that_no_byte_was_released(in_loop):
+def test_living_view_keeps_the_storage_so_that_no_byte_was_released(in_cycle):
     def make():
         base = torch.zeros(100)
-        in_loop(tensor=base.detach())
+        in_cycle(tensor=base.detach())
         return base
 
     report = report_of(make)
     assert report.stats.owners == 1
-    assert report.held_bytes == 0
+    assert report.retained_bytes == 0
 
 
 @pytest.mark.parametrize("device", ["meta", "cuda"])
-def test_tensor_without_memory_is_no_owner(in_loop, device):
+def test_tensor_without_memory_is_no_owner(in_cycle, device):
     def make():
         if device == "meta":
-            in_loop(tensor=torch.zeros(100, device="meta"))
+            in_cycle(tensor=torch.zeros(100, device="meta"))
         else:
             with FakeTensorMode():
-                in_loop(tensor=torch.zeros(100, device="cuda"))
+                in_cycle(tensor=torch.zeros(100, device="cuda"))
 
     gc.collect()
     with cyclewatch.watch(devices="all", budget=1) as watch:
         make()
         gc.collect()
-        assert watch.stats.condemned > 0
+        assert watch.stats.unreachable > 0
         assert watch.stats.owners == 0
 
 
-def test_empty_tensor_is_no_owner(in_loop):
-    assert report_of(lambda: in_loop(tensor=torch.zeros(0)) and None).stats.owners == 0
+def test_empty_tensor_is_no_owner(in_cycle):
+    assert report_of(lambda: in_cycle(tensor=torch.zeros(0)) and None).stats.owners == 0
 
 
-def test_parts_of_a_sparse_tensor_are_the_owners(in_loop):
+def test_parts_of_a_sparse_tensor_are_the_owners(in_cycle):
     indices, values = torch.tensor([[0, 2]]), torch.zeros(2)
     inside = sum(part.untyped_storage().nbytes() for part in (indices, values))
     del indices, values
@@ -142,21 +144,21 @@ def test_parts_of_a_sparse_tensor_are_the_owners(in_loop):
     def make():
         indices, values = torch.tensor([[0, 2]]), torch.zeros(2)
         sparse = torch.sparse_coo_tensor(indices, values, (3,), check_invariants=False)
-        in_loop(sparse=sparse, indices=indices, values=values)
+        in_cycle(sparse=sparse, indices=indices, values=values)
 
     report = report_of(make)
     assert report.stats.owners == 2
-    assert report.held_bytes == inside
+    assert report.retained_bytes == inside
 
 
-def test_tensor_with_autograd_history_is_an_owner(in_loop):
+def test_tensor_with_autograd_history_is_an_owner(in_cycle):
     def make():
         weight = torch.zeros(4, requires_grad=True)
-        in_loop(loss=(weight * 2).sum())
+        in_cycle(loss=(weight * 2).sum())
 
     report = report_of(make)
     assert report.stats.owners == 1
-    assert report.held_bytes == FLOAT
+    assert report.retained_bytes == FLOAT
 
 
 def test_parameters_of_a_module_go_by_their_dotted_names():
@@ -169,13 +171,13 @@ def test_parameters_of_a_module_go_by_their_dotted_names():
     report = report_of(lambda: Model() and None)
     (finding,) = report.findings
     paths = {owner.path for owner in finding.owners}
-    assert finding.held_bytes == (4 * 4 + 4) * FLOAT
+    assert finding.retained_bytes == (4 * 4 + 4) * FLOAT
     assert any(path.endswith(".weight") for path in paths), paths
     assert any(path.endswith(".bias") for path in paths), paths
-    text = " ".join([finding.title, *paths, *(step.label for step in finding.loop)])
+    text = " ".join([finding.title, *paths, *(step.label for step in finding.cycle)])
     assert "_parameters" not in text
     assert "_modules" not in text
-    assert any(step.label == ".inner" for step in finding.loop)
+    assert any(step.label == ".inner" for step in finding.cycle)
 
 
 class Saver(torch.nn.Module):
@@ -204,10 +206,10 @@ HOOKS = {
 @pytest.mark.parametrize("register", HOOKS)
 def test_hooks_of_a_module_go_by_their_kind(register, layer):
     [finding] = report_of(lambda: Saver(register, layer) and None).findings
-    [step] = [step for step in finding.loop if step.label.endswith("hook")]
+    [step] = [step for step in finding.cycle if step.label.endswith("hook")]
     assert step.label == HOOKS[register]
     assert step.holder.endswith("Linear" if layer else "Saver")
-    assert not [step for step in finding.loop if "Dict" in step.holder]
+    assert not [step for step in finding.cycle if "Dict" in step.holder]
     assert finding.cut.label == "__self__"
     assert "remove()" in finding.advice
 
@@ -233,23 +235,23 @@ def test_hooks_of_two_kinds_are_cut_and_not_the_model():
     assert {cut.label for cut in finding.cuts} == {"__self__"}
 
 
-def test_tensor_in_the_gradient_of_a_parameter_is_reported(in_loop):
+def test_tensor_in_the_gradient_of_a_parameter_is_reported(in_cycle):
     def make():
         weight = torch.nn.Parameter(torch.zeros(4))
         weight.grad = torch.zeros(4)
-        in_loop(weight=weight)
+        in_cycle(weight=weight)
 
-    assert report_of(make).held_bytes >= 4 * FLOAT
+    assert report_of(make).retained_bytes >= 4 * FLOAT
 
 
-def test_old_tensor_that_only_a_young_loop_held_dies_with_it_and_is_counted(in_loop):
+def test_old_tensor_that_only_a_young_cycle_held_dies_with_it_and_is_counted(in_cycle):
     with cyclewatch.watch(devices="cpu", budget=1) as watch:
         tensor = torch.zeros(77)
         gc.collect()
-        in_loop(tensor=tensor)
+        in_cycle(tensor=tensor)
         del tensor
         gc.collect(0)
-        assert watch.report().held_bytes == 77 * FLOAT
+        assert watch.report().retained_bytes == 77 * FLOAT
 
 
 def test_tensors_of_a_module_imported_later_are_seen(main_interpreter):
@@ -258,18 +260,18 @@ def test_tensors_of_a_module_imported_later_are_seen(main_interpreter):
         import gc, cyclewatch
         watch = cyclewatch.watch(devices="cpu")
         import torch
-        loop = [torch.zeros(8)]
-        loop.append(loop)
-        del loop
+        cycle = [torch.zeros(8)]
+        cycle.append(cycle)
+        del cycle
         gc.collect()
-        print(watch.report().held_bytes)
+        print(watch.report().retained_bytes)
         """
     )
     assert outcome.stdout.split() == ["32"]
 
 
 def test_gradient_is_counted_with_its_parameter():
-    # GIVEN a trained module in a loop, whose gradients hang off its parameters in C++
+    # GIVEN a trained module in a cycle, whose gradients hang off its parameters in C++
     module = torch.nn.Linear(16, 8, bias=False)
     module(torch.ones(1, 16)).sum().backward()
     module.itself = module
@@ -279,7 +281,7 @@ def test_gradient_is_counted_with_its_parameter():
         del module
         gc.collect()
     # THEN both storages are released, and nothing of the reading is left
-    assert watch.report().held_bytes == 2 * 16 * 8 * 4
+    assert watch.report().retained_bytes == 2 * 16 * 8 * 4
     (finding,) = watch.report().findings
     assert {owner.type for owner in finding.owners} == {
         "torch.nn.parameter.Parameter",
@@ -296,7 +298,7 @@ def test_gradient_that_was_asked_to_be_kept_is_counted_with_its_activation():
     with cyclewatch.watch(devices=("cpu",)) as watch:
         del activation
         gc.collect()
-    assert watch.report().held_bytes == 2 * 10 * FLOAT
+    assert watch.report().retained_bytes == 2 * 10 * FLOAT
 
 
 @pytest.mark.filterwarnings("error")
@@ -307,7 +309,7 @@ def test_activation_whose_gradient_went_is_not_asked_for_it():
     with cyclewatch.watch(devices=("cpu",)) as watch:
         del activation
         gc.collect()
-    assert watch.report().held_bytes == 10 * FLOAT
+    assert watch.report().retained_bytes == 10 * FLOAT
 
 
 def test_gradient_that_lives_on_is_not_counted_as_released():
@@ -318,7 +320,7 @@ def test_gradient_that_lives_on_is_not_counted_as_released():
     with cyclewatch.watch(devices=("cpu",)) as watch:
         del parameter
         gc.collect()
-    assert watch.report().held_bytes == 10 * 4
+    assert watch.report().retained_bytes == 10 * 4
     assert alive.sum() == 10
 
 

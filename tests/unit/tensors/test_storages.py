@@ -16,21 +16,21 @@ tells_who_holds_storages = pytest.mark.skipif(
 
 
 @tells_who_holds_storages
-def test_nobody_holds_a_storage_that_a_collection_asked_for(in_loop):
+def test_nobody_holds_a_storage_that_a_collection_asked_for(in_cycle):
     # Autograd adds to a gradient in place only where it is the one that holds its storage.
     living = torch.zeros(100)
     address = torch._C._storage_address(living)
     with cyclewatch.watch(devices="cpu", budget=1) as watch:
-        in_loop(view=living[10:])
+        in_cycle(view=living[10:])
         gc.collect()
         assert watch.stats.owners == 1
     assert torch._C._storage_Use_Count(address) == 1
 
 
-def count_after_the_end_of_tensors_whose_views_died(in_loop):
+def count_after_the_end_of_tensors_whose_views_died(in_cycle):
     living = [torch.zeros(4) for _ in range(50)]
     for tensor in living:
-        in_loop(view=tensor[1:])
+        in_cycle(view=tensor[1:])
     del tensor
     gc.collect()
     made_since = [[] for _ in range(100)]
@@ -38,12 +38,12 @@ def count_after_the_end_of_tensors_whose_views_died(in_loop):
     return gc.get_count()[0], len(made_since)
 
 
-def test_end_of_a_storage_moves_no_collection(in_loop):
+def test_end_of_a_storage_moves_no_collection(in_cycle):
     gc.callbacks.append(lambda *_: None)  # any entry makes the collector make objects
     try:
-        without = count_after_the_end_of_tensors_whose_views_died(in_loop)
+        without = count_after_the_end_of_tensors_whose_views_died(in_cycle)
         with cyclewatch.watch(devices="cpu", budget=1) as watch:
-            assert count_after_the_end_of_tensors_whose_views_died(in_loop) == without
+            assert count_after_the_end_of_tensors_whose_views_died(in_cycle) == without
         assert watch.stats.owners == 50
     finally:
         gc.callbacks.pop()
@@ -81,15 +81,15 @@ def test_tensor_that_a_finalizer_saves_is_not_reported():
         node.tensor, node.other = torch.ones(10), torch.ones(20)
         del node
         gc.collect()
-        assert (watch.stats.owners, watch.report().held_bytes) == (1, 20 * FLOAT)
+        assert (watch.stats.owners, watch.report().retained_bytes) == (1, 20 * FLOAT)
     assert saved[0].sum() == 10
 
 
 REFUSED = {
-    "vmap": "torch.vmap(leave_loops)(torch.ones(3, 4))",
-    "grad": "torch.func.grad(leave_loops)(torch.ones(4))",
-    "jvp": "torch.func.jvp(leave_loops, (torch.ones(4),), (torch.ones(4),))",
-    "nested": "leave_loop(torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]))",
+    "vmap": "torch.vmap(leave_cycles)(torch.ones(3, 4))",
+    "grad": "torch.func.grad(leave_cycles)(torch.ones(4))",
+    "jvp": "torch.func.jvp(leave_cycles, (torch.ones(4),), (torch.ones(4),))",
+    "nested": "leave_cycle(torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]))",
 }
 
 
@@ -104,12 +104,12 @@ def test_tensor_that_speaks_of_no_storage_is_not_asked_for_it(main_interpreter, 
         class Node:
             pass
 
-        def leave_loop(tensor):
+        def leave_cycle(tensor):
             node = Node()
             node.itself, node.tensor = node, tensor
 
-        def leave_loops(tensor):
-            leave_loop(tensor * 2)
+        def leave_cycles(tensor):
+            leave_cycle(tensor * 2)
             gc.collect()
             return tensor.sum()
 
@@ -118,7 +118,7 @@ def test_tensor_that_speaks_of_no_storage_is_not_asked_for_it(main_interpreter, 
         with cyclewatch.watch(devices="cpu") as watch:
             {act}
             gc.collect()
-            print(watch.stats.condemned > 0)
+            print(watch.stats.unreachable > 0)
     """
     outcome = main_interpreter.run(program, TORCH_SHOW_CPP_STACKTRACES="1")
     assert (outcome.stdout, outcome.stderr) == ("True\n", "")
@@ -141,7 +141,7 @@ def test_storages_are_asked_where_torch_does_not_say_where_they_are(main_interpr
             Node(living[1:])
             Node(torch.zeros(20)[1:])
             gc.collect()
-            print(watch.stats.owners, watch.report().held_bytes)
+            print(watch.stats.owners, watch.report().retained_bytes)
     """
     assert main_interpreter.run(program).stdout == f"2 {20 * FLOAT}\n"
 

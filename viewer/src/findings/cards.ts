@@ -2,7 +2,7 @@
 // Gives each card what a hand needs. The cards that are whole in the file have it at once; those
 // that C++ made light (src/render/html/html_finding.h) when a reader comes near, or the browser has time.
 import { all } from "../page/dom";
-import { onSightOrIdle } from "../page/sight";
+import { onVisibleOrIdle } from "../page/lazy";
 import { makePicturesZoomable } from "../picture/zoom";
 import type { PageCopy } from "../report/save";
 import type { Report } from "../report/schema";
@@ -22,7 +22,7 @@ function unfold(card: HTMLElement): void {
     }
 }
 
-export function dressCards(report: Report, copy: PageCopy): void {
+export function enhanceCards(report: Report, copy: PageCopy): void {
     const histories = new Histories(report);
     const unsaved = new Unsaved(report, copy);
     for (const card of all(CARDS)) {
@@ -40,7 +40,7 @@ export function dressCards(report: Report, copy: PageCopy): void {
         if (card.querySelector("noscript") === null) {
             dress();
         } else {
-            onSightOrIdle(card, dress);
+            onVisibleOrIdle(card, dress);
         }
     }
 }

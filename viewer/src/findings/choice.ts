@@ -3,14 +3,14 @@
 import type { Finding, Report } from "../report/schema";
 
 export const SORTS = {
-    bytes: "bytes held",
-    occurrences: "number of loops",
+    bytes: "retained bytes",
+    occurrences: "number of cycles",
     byte_seconds: "bytes × time",
     first_seen: "first seen",
 } as const;
 export type Sort = keyof typeof SORTS;
 
-export const FACETS = ["device", "rank", "pattern", "file", "standing"] as const;
+export const FACETS = ["device", "rank", "pattern", "file", "status"] as const;
 export type Facet = (typeof FACETS)[number];
 
 export interface Choice {
@@ -57,14 +57,14 @@ export function facetValues(report: Report, finding: Finding, facet: Facet): str
             return finding.owners.map((owner) => owner.device);
         case "rank": {
             const names = rankNames(report);
-            return finding.sightings.process.map((process) => names[process] ?? rankName(-1));
+            return finding.by_process.process.map((process) => names[process] ?? rankName(-1));
         }
         case "pattern":
             return [finding.pattern];
         case "file":
-            return [...finding.cut, ...finding.loop].map((step) => fileOf(step.location));
-        case "standing":
-            return [finding.standing];
+            return [...finding.cut, ...finding.cycle].map((step) => fileOf(step.location));
+        case "status":
+            return [finding.status];
     }
 }
 
@@ -89,7 +89,7 @@ export function facetCounts(report: Report, facet: Facet): Map<string, number> {
 
 // Where a search looks: what the card shows. Lower case.
 export function searchText(finding: Finding): string {
-    const references = [...finding.cut, ...finding.loop, ...finding.alternatives];
+    const references = [...finding.cut, ...finding.cycle, ...finding.alternatives];
     return [
         finding.title,
         finding.remedy,
@@ -105,7 +105,7 @@ export function searchText(finding: Finding): string {
 }
 
 const ORDER: Record<Sort, (a: Finding, b: Finding) => number> = {
-    bytes: (a, b) => b.held_bytes + b.shared_bytes - a.held_bytes - a.shared_bytes || b.held_bytes - a.held_bytes,
+    bytes: (a, b) => b.retained_bytes + b.shared_bytes - a.retained_bytes - a.shared_bytes || b.retained_bytes - a.retained_bytes,
     occurrences: (a, b) => b.occurrences - a.occurrences,
     byte_seconds: (a, b) => b.byte_seconds - a.byte_seconds,
     first_seen: (a, b) => a.first_seen - b.first_seen,

@@ -40,7 +40,7 @@ export class State {
         this.#set({ ...this.#choice, facets });
     }
 
-    // Only what one collection condemned; undefined: of all of them.
+    // Only what one collection found unreachable; undefined: of all of them.
     narrowToCollection(collection: Choice["collection"]): void {
         const { collection: before, ...rest } = this.#choice;
         this.#set(collection === undefined ? rest : { ...rest, collection });

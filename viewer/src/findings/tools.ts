@@ -10,7 +10,7 @@ const FACET_NAMES: Record<Facet, string> = {
     rank: "Rank",
     pattern: "Pattern",
     file: "File",
-    standing: "Standing",
+    status: "Status",
 };
 
 const LONGEST_OPTION = 48;

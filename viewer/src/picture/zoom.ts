@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pan and zoom inside a picture of a loop. The drawing is finished when it gets here: only the
+// Pan and zoom inside a picture of a cycle. The drawing is finished when it gets here: only the
 // view of it moves.
 import { select } from "d3-selection";
 import { zoom, zoomIdentity, type ZoomBehavior } from "d3-zoom";
 import { all, button, make, makeSvg } from "../page/dom";
-import { onFirstSight } from "../page/sight";
+import { onFirstVisible } from "../page/lazy";
 
 const STEP = 1.4; // of one press of a button or key
 const PAN = 60; // pixels of the drawing
@@ -78,7 +78,7 @@ export function makePicturesZoomable(card: HTMLElement): void {
     for (const frame of all(".picture > .frame", card)) {
         const svg = frame.querySelector("svg");
         if (svg !== null) {
-            onFirstSight(frame, () => makeZoomable(frame, svg));
+            onFirstVisible(frame, () => makeZoomable(frame, svg));
         }
     }
 }

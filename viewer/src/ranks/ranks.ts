@@ -6,27 +6,27 @@ import { counted, formatBytes, formatDuration } from "../page/format";
 import { processName } from "../page/names";
 import type { State } from "../findings/state";
 import { rankName } from "../findings/choice";
-import type { Report, Sightings } from "../report/schema";
+import type { Report, OccurrencesByProcess } from "../report/schema";
 import { Strip } from "./strip";
 
-function describe(report: Report, process: number, sightings: Sightings): string {
+function describe(report: Report, process: number, byProcess: OccurrencesByProcess): string {
     const name = processName(report.processes[process]);
-    const at = sightings.process.lastIndexOf(process);
-    const value = (field: keyof Sightings): number => sightings[field][at] ?? 0;
+    const at = byProcess.process.lastIndexOf(process);
+    const value = (field: keyof OccurrencesByProcess): number => byProcess[field][at] ?? 0;
     if (at < 0) {
         return `${name}: not seen`;
     }
     const step = value("first_step") < 0 ? "" : ` at step ${value("first_step")}`;
     return (
-        `${name}: ${formatBytes(value("held_bytes"))} in ${counted(value("occurrences"), "loop")}, ` +
+        `${name}: ${formatBytes(value("retained_bytes"))} in ${counted(value("occurrences"), "cycle")}, ` +
         `first${step} after ${formatDuration(value("first_seen"))}`
     );
 }
 
-function heaviest(report: Report): number {
+function largest(report: Report): number {
     let most = 1;
-    for (const { sightings } of report.findings) {
-        for (const bytes of sightings.held_bytes) {
+    for (const { by_process } of report.findings) {
+        for (const bytes of by_process.retained_bytes) {
             most = Math.max(most, bytes);
         }
     }
@@ -34,9 +34,9 @@ function heaviest(report: Report): number {
 }
 
 // What each process held of it, as a share of `most`.
-function sharesByProcess(report: Report, { process, held_bytes }: Sightings, most: number): number[] {
+function sharesByProcess(report: Report, { process, retained_bytes }: OccurrencesByProcess, most: number): number[] {
     const found = new Array<number>(report.processes.length).fill(0);
-    process.forEach((where, i) => (found[where] = (held_bytes[i] ?? 0) / most));
+    process.forEach((where, i) => (found[where] = (retained_bytes[i] ?? 0) / most));
     return found;
 }
 
@@ -61,20 +61,20 @@ export function drawRanks(state: State): void {
     addHeadings(report, rows);
     const readout = make("p", { class: "readout" }, "Stronger colour: more bytes. Point at a cell, or use the arrow keys.");
     section.append(readout);
-    const most = heaviest(report);
+    const most = largest(report);
     const strips: Strip[] = [];
     for (const [place, row] of all("tr[data-finding]", rows).entries()) {
         const number = Number(row.dataset.finding);
-        const sightings = report.findings[number]?.sightings;
-        if (sightings === undefined) {
+        const byProcess = report.findings[number]?.by_process;
+        if (byProcess === undefined) {
             continue;
         }
         const strip = new Strip(
             report.processes.length,
             `Finding ${number + 1} by rank`,
             {
-                values: () => sharesByProcess(report, sightings, most),
-                point: (process) => (readout.textContent = describe(report, process, sightings)),
+                values: () => sharesByProcess(report, byProcess, most),
+                point: (process) => (readout.textContent = describe(report, process, byProcess)),
                 pick: (process) => {
                     const rank = rankName(report.processes[process]?.rank ?? -1);
                     state.narrow("rank", state.choice.facets.rank === rank ? "" : rank);

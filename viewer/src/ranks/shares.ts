@@ -6,7 +6,7 @@ export function shades(share: number): number {
     return share <= 0 ? 0 : 0.16 + 0.84 * Math.sqrt(Math.min(1, share));
 }
 
-// The columns that share a pixel show the heaviest of them: none may disappear.
+// The columns that share a pixel show the largest of them: none may disappear.
 export function shares(values: readonly number[], pixels: number): number[] {
     const out = new Array<number>(Math.min(pixels, values.length)).fill(0);
     for (const [i, value] of values.entries()) {

@@ -2,7 +2,7 @@
 // One row of the heat map. A canvas: a thousand ranks times two hundred findings would be too
 // many elements.
 import { make } from "../page/dom";
-import { onFirstSight } from "../page/sight";
+import { onFirstVisible } from "../page/lazy";
 import { shades, shares } from "./shares";
 
 const HEIGHT = 18;
@@ -36,7 +36,7 @@ export class Strip {
             "aria-valuemax": count - 1,
             "aria-valuenow": 0,
         });
-        onFirstSight(this.element, () => {
+        onFirstVisible(this.element, () => {
             new ResizeObserver(() => this.#paint()).observe(this.element);
         });
         dark.addEventListener("change", () => this.#paint());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes the report out of the page, and puts it into a copy of the page: the one place that
 // knows how it is packed. src/render/html/html_data.cpp is the other end.
-import type { Finding, Report, Sighting, Sightings } from "./schema";
+import type { Finding, Report, ProcessOccurrences, OccurrencesByProcess } from "./schema";
 
 export const DATA_ID = "cyclewatch-report";
 const PACKED = "gzip-base64";
@@ -19,29 +19,29 @@ export async function readReport(page: Document): Promise<Report> {
     return parseReport(json);
 }
 
-// Sightings stand by columns where the report was packed; in the documented format they are a list.
+// Occurrences by process are columns where the report was packed; in the documented format they are a list.
 type Stored = Omit<Report, "findings"> & {
-    findings: (Omit<Finding, "sightings"> & { sightings: Sightings | Sighting[] })[];
+    findings: (Omit<Finding, "by_process"> & { by_process: OccurrencesByProcess | ProcessOccurrences[] })[];
 };
 
-const FIELDS = ["process", "occurrences", "held_bytes", "first_seen", "first_step"] as const;
+const FIELDS = ["process", "occurrences", "retained_bytes", "first_seen", "first_step"] as const;
 
-function asColumns(list: readonly Sighting[]): Sightings {
-    const column = (field: keyof Sighting): number[] => list.map((sighting) => sighting[field]);
-    return Object.fromEntries(FIELDS.map((field) => [field, column(field)])) as Sightings;
+function asColumns(list: readonly ProcessOccurrences[]): OccurrencesByProcess {
+    const column = (field: keyof ProcessOccurrences): number[] => list.map((occurrences) => occurrences[field]);
+    return Object.fromEntries(FIELDS.map((field) => [field, column(field)])) as OccurrencesByProcess;
 }
 
-function asList(columns: Sightings): Sighting[] {
-    const row = (i: number): Sighting =>
-        Object.fromEntries(FIELDS.map((field) => [field, columns[field][i]])) as unknown as Sighting;
+function asList(columns: OccurrencesByProcess): ProcessOccurrences[] {
+    const row = (i: number): ProcessOccurrences =>
+        Object.fromEntries(FIELDS.map((field) => [field, columns[field][i]])) as unknown as ProcessOccurrences;
     return columns.process.map((_, i) => row(i));
 }
 
 export function parseReport(json: string): Report {
     const stored = JSON.parse(json) as Stored;
     for (const finding of stored.findings) {
-        if (Array.isArray(finding.sightings)) {
-            finding.sightings = asColumns(finding.sightings);
+        if (Array.isArray(finding.by_process)) {
+            finding.by_process = asColumns(finding.by_process);
         }
     }
     return stored as Report;
@@ -51,7 +51,7 @@ export function parseReport(json: string): Report {
 export function formatReport(report: Report): string {
     const findings = report.findings.map((finding) => ({
         ...finding,
-        sightings: asList(finding.sightings),
+        by_process: asList(finding.by_process),
     }));
     return JSON.stringify({ ...report, findings });
 }

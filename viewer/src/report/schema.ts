@@ -26,20 +26,20 @@ export interface Owner {
     allocated_at: string;
 }
 
-export interface Sighting {
+export interface ProcessOccurrences {
     process: number; // index into processes
     occurrences: number;
-    held_bytes: number;
+    retained_bytes: number;
     first_seen: number;
     first_step: number; // -1: not known
 }
 
-// By columns: each field once, with its values of all sightings, by process. A merged report has
+// By columns: each field once, with its values of all occurrences, by process. A merged report has
 // hundreds of thousands of them.
-export type Sightings = Record<keyof Sighting, number[]>;
+export type OccurrencesByProcess = Record<keyof ProcessOccurrences, number[]>;
 
-export const STANDINGS = ["new", "known", "library", "benign", "ignored"] as const;
-export type Standing = (typeof STANDINGS)[number];
+export const STATUSES = ["new", "known", "library", "benign", "ignored"] as const;
+export type Status = (typeof STATUSES)[number];
 
 export const VERDICTS = ["", "bug", "accepted", "unclear"] as const;
 export type Verdict = (typeof VERDICTS)[number];
@@ -55,11 +55,11 @@ export interface Finding {
     pattern: string;
     title: string;
     remedy: string;
-    held_bytes: number;
+    retained_bytes: number;
     shared_bytes: number;
     occurrences: number;
     byte_seconds: number;
-    loop: Reference[];
+    cycle: Reference[];
     cut: Reference[];
     alternatives: Reference[];
     owners: Owner[];
@@ -67,8 +67,8 @@ export interface Finding {
     first_seen: number;
     last_seen: number;
     first_collection: number;
-    standing: Standing;
-    sightings: Sightings;
+    status: Status;
+    by_process: OccurrencesByProcess;
     verdict: Verdict;
     note: string;
 }
@@ -80,11 +80,11 @@ export interface DeviceMemory {
     total: number;
 }
 
-// What a collection condemned of one finding.
+// The part of one finding in one collection.
 export interface Part {
     signature: string;
     occurrences: number;
-    held_bytes: number;
+    retained_bytes: number;
 }
 
 export interface Collection {
@@ -94,7 +94,7 @@ export interface Collection {
     started_at: number;
     duration: number;
     dead_for_at_most: number; // seconds since an earlier collection could have freed it
-    condemned: number;
+    unreachable: number;
     owners: number;
     released_bytes: number;
     device_memory: DeviceMemory[];
@@ -108,7 +108,7 @@ export interface Report {
     processes: Process[];
     devices: string[];
     findings: Finding[];
-    held_bytes: number;
+    retained_bytes: number;
     collections: Collection[];
     stats: { elapsed: number };
 }

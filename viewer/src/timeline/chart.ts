@@ -58,7 +58,7 @@ function axes({ x, y }: Frame): SVGGElement {
     return group;
 }
 
-// Between which bytes a tooth's own part lies: what its loops had kept.
+// Between which bytes a tooth's own part lies: what its cycles had kept.
 function span(tooth: Tooth, series: Series): [number, number] {
     const bottom = series.measured ? tooth.after : 0;
     return [bottom + tooth.released, bottom];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// On each card: what the finding's loops released, over the run.
+// On each card: what the finding's cycles released, over the run.
 import { make, makeSvg } from "../page/dom";
 import { formatBytes, formatDuration } from "../page/format";
-import { onFirstSight } from "../page/sight";
+import { onFirstVisible } from "../page/lazy";
 import type { Finding, Report } from "../report/schema";
 
 const SLICES = 120;
@@ -17,7 +17,7 @@ function bytesBySlice(report: Report, until: number): Map<string, number[]> {
                 slices = new Array<number>(SLICES).fill(0);
                 found.set(part.signature, slices);
             }
-            slices[at] = (slices[at] ?? 0) + part.held_bytes;
+            slices[at] = (slices[at] ?? 0) + part.retained_bytes;
         }
     }
     return found;
@@ -63,7 +63,7 @@ export class Histories {
         const slices = this.#slices.get(finding.signature);
         const when = card.querySelector(".when");
         if (slices?.some((bytes) => bytes > 0) && when !== null) {
-            onFirstSight(when, () => when.append(strip(slices, this.#until)));
+            onFirstVisible(when, () => when.append(strip(slices, this.#until)));
         }
     }
 }

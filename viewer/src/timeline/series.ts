@@ -8,7 +8,7 @@ export interface Tooth {
     at: number; // seconds since the watch began
     before: number;
     after: number;
-    released: number; // bytes that loops had kept
+    released: number; // bytes that cycles had kept
     waited: number; // seconds they had been dead, at most
 }
 
@@ -71,7 +71,7 @@ export function allSeries(report: Report): Series[] {
     return [...found.values()].sort((a, b) => b.released - a.released);
 }
 
-// Which findings the collection condemned.
+// Which findings the collection found unreachable.
 export function findingsOf(report: Report, collection: number): Set<number> {
     const signatures = new Set(report.collections[collection]?.findings.map((part) => part.signature));
     const found = new Set<number>();

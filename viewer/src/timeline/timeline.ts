@@ -28,11 +28,11 @@ function describe(state: State, series: Series, tooth: Tooth): string {
 function overview(state: State, series: Series): string {
     const [only, ...others] = series.teeth;
     if (only !== undefined && others.length === 0) {
-        return `${describe(state, series, only)}. No other gave back memory that loops had kept.`;
+        return `${describe(state, series, only)}. No other gave back memory that cycles had kept.`;
     }
     return (
         `${counted(series.teeth.length, "collection")} gave back ` +
-        `${formatBytes(series.released)} that loops had kept. Point at one, or use the arrow keys; ` +
+        `${formatBytes(series.released)} that cycles had kept. Point at one, or use the arrow keys; ` +
         "click or press Enter for its findings."
     );
 }

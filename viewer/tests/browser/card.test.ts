@@ -14,12 +14,12 @@ test("says what to cut, where, why, and what to write instead", async () => {
     expect(await page.locator("#finding-1 .other").count()).toBe(2);
 });
 
-test("draws the loop with the cut in its own colour and the tensors as bars", async () => {
+test("draws the cycle with the cut in its own colour and the tensors as bars", async () => {
     const page = await openReport("golden");
     const ring = page.locator("#finding-1 svg.ring");
     const stroke = (which: string): Promise<string> =>
         ring.locator(which).first().evaluate((line) => getComputedStyle(line).stroke);
-    expect(await stroke(".arrow.cut .line")).not.toBe(await stroke(".arrow.loop .line"));
+    expect(await stroke(".arrow.cut .line")).not.toBe(await stroke(".arrow.cycle .line"));
     expect(await ring.locator(".owner .weight").count()).toBe(1);
     const weights = page.locator("#finding-3 svg.ring .weight");
     const [heavy, light] = await weights.evaluateAll((bars) =>
@@ -56,11 +56,11 @@ test("keeps raw paths and every step folded until asked", async () => {
     const page = await openReport("golden");
     const raw = page.locator("#finding-1").getByText("cell_contents");
     expect(await raw.isVisible()).toBe(false);
-    await page.locator("#finding-1").getByText("Every reference of the loop").click();
+    await page.locator("#finding-1").getByText("Every reference of the cycle").click();
     expect(await raw.isVisible()).toBe(true);
 });
 
-test("tells of the kind of loop: its shape, code before and after, public cases", async () => {
+test("tells of the kind of cycle: its shape, code before and after, public cases", async () => {
     const page = await openReport("golden");
     const pattern = page.locator("#finding-1 details.pattern");
     await pattern.locator("summary").click();
@@ -76,7 +76,7 @@ test("tells of the kind of loop: its shape, code before and after, public cases"
 
 test("lists the tensors with shape, dtype, device and where they were made", async () => {
     const page = await openReport("golden");
-    const row = page.getByRole("region", { name: "What the loop held" }).first().locator("tbody tr");
+    const row = page.getByRole("region", { name: "What the cycle held" }).first().locator("tbody tr");
     const cells = await row.first().locator("td").allTextContents();
     expect(cells).toEqual([
         "64",

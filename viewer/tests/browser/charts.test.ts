@@ -121,7 +121,7 @@ test("the heat map tells of a cell and narrows to its rank", async () => {
     await strip.focus();
     await page.keyboard.press("ArrowRight");
     const readout = page.locator("#ranks .readout");
-    expect(await readout.textContent()).toMatch(/^rank 1: 128 MiB in 64 loops, first at step 107/);
+    expect(await readout.textContent()).toMatch(/^rank 1: 128 MiB in 64 cycles, first at step 107/);
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("ArrowRight");
     expect(await readout.textContent()).toBe("rank 2: not seen");

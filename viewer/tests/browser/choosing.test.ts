@@ -20,7 +20,7 @@ test("a search narrows cards and bars to what holds every word", async () => {
 test.each([
     ["Pattern", "closure-captures-self", "Awaitable"],
     ["File", "examples/simple.py", "Node.other"],
-    ["Standing", "known", "ShardError"],
+    ["Status", "known", "ShardError"],
 ])("%s can be chosen", async (name, value, title) => {
     const page = await openReport("golden");
     await facet(page, name).selectOption(value);

@@ -79,7 +79,7 @@ test("reads as plain text with scripts off", async () => {
     const page = await openReport("merged", { javaScriptEnabled: false });
     const text = await page.locator("main").innerText();
     for (const part of [
-        "165 reference loops kept 342 MiB",
+        "165 reference cycles kept 342 MiB",
         "Cut this reference",
         "examples/awaitable.py:44",
         "To end it:",

@@ -12,7 +12,7 @@ useBrowser("firefox");
 test("Firefox shows what a program leaked, in the dark where its reader is", async () => {
     const page = await openReport("real");
     expect(await page.evaluate(() => navigator.userAgent)).toContain("Firefox/");
-    expect(await page.locator("h1").textContent()).toMatch(/^10 reference loops kept .* of cpu memory/);
+    expect(await page.locator("h1").textContent()).toMatch(/^10 reference cycles kept .* of cpu memory/);
     expect(await page.locator(".bars li").count()).toBe(2);
     expect((await shownCards(page))[0]).toContain("Node.me");
     const [ink, paper] = await page.evaluate(() => {
@@ -34,7 +34,7 @@ test("Firefox searches, filters, sorts, unfolds and copies", async () => {
     await facet(page, "Sort by").selectOption("occurrences");
     expect((await shownCards(page))[0]).toContain("Node");
     const card = page.locator("#finding-1");
-    await card.getByText("Every reference of the loop").click();
+    await card.getByText("Every reference of the cycle").click();
     expect(await card.getByText("cell_contents").isVisible()).toBe(true);
     await card.locator("details.pattern summary").click();
     expect(await card.locator(".after pre").isVisible()).toBe(true);
@@ -86,7 +86,7 @@ test("Firefox paints the heat map, narrows to a rank, and keeps within a small w
     await expect.poll(painted).toBeGreaterThan(0);
     await strip.focus();
     await page.keyboard.press("ArrowRight");
-    expect(await page.locator("#ranks .readout").textContent()).toMatch(/^rank 1: 128 MiB in 64 loops/);
+    expect(await page.locator("#ranks .readout").textContent()).toMatch(/^rank 1: 128 MiB in 64 cycles/);
     await page.keyboard.press("Enter");
     expect(await facet(page, "Rank").inputValue()).toBe("1");
     await page.setViewportSize({ width: 360, height: 800 });

@@ -7,7 +7,7 @@ useBrowser();
 test("says first what was kept for how long, and what cutting returns", async () => {
     const page = await openReport("golden");
     expect(await page.locator("h1").textContent()).toMatch(
-        /^165 reference loops kept 342 MiB of cuda:0 memory for up to 30\.5 s/,
+        /^165 reference cycles kept 342 MiB of cuda:0 memory for up to 30\.5 s/,
     );
     expect(await page.locator(".lead").textContent()).toContain(
         "Cutting the first two references named below frees 306 MiB at once (89 %)",
@@ -35,13 +35,13 @@ test("orders the cards by bytes and sets apart what is no news", async () => {
     expect(titles[0]).toContain("AwaitableTensorWithViewCallback");
     expect(titles[2]).toContain("ShardError");
     expect(await page.locator(".apart .card .title").allTextContents()).toHaveLength(1);
-    expect(await page.locator(".apart .standing-reason").textContent()).toContain("baseline.json");
+    expect(await page.locator(".apart .status-reason").textContent()).toContain("baseline.json");
 });
 
 test("tells of a run without findings in words", async () => {
     const page = await openReport("quiet");
     expect(await page.locator("h1").textContent()).toMatch(
-        /^No reference loop kept cuda memory: 123 collections in 34\.5 s/,
+        /^No reference cycle kept cuda memory: 123 collections in 34\.5 s/,
     );
     expect(await page.locator(".card").count()).toBe(0);
     expect(await page.locator("#tools").isVisible()).toBe(false);
@@ -57,7 +57,7 @@ test("ends with what the watch cost and what it left out", async () => {
 
 test("shows what a program really leaked", async () => {
     const page = await openReport("real");
-    expect(await page.locator("h1").textContent()).toMatch(/^10 reference loops kept .* of cpu memory/);
+    expect(await page.locator("h1").textContent()).toMatch(/^10 reference cycles kept .* of cpu memory/);
     expect((await shownCards(page))[0]).toContain("Node.me");
     expect(await page.locator(".card .where").first().textContent()).toContain("make_reports.py:");
 });

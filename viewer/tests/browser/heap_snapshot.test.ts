@@ -8,7 +8,7 @@ import { FOLDER } from "./reports";
 
 const ALL = 1000;
 
-test("a loader of V8's heap snapshots finds what the loops held", () => {
+test("a loader of V8's heap snapshots finds what the cycles held", () => {
     const graph = decode_bytes(readFileSync(`${FOLDER}/golden.heapsnapshot`));
     const below = (node: number): Node[] => graph.node_children(node, 0, ALL, WasmSortBy.RetainedSize);
 

@@ -32,10 +32,10 @@ print(json.dumps({"opinions": opinions, "rest": rest}))`;
 
 const NOTE = 'ask </script><b>"Ann"</b> \u202e & \ud83d\ude00';
 
-// The sightings of the first finding as the page has them, if it is not packed.
-function plainSightings(path: string): unknown {
+// The occurrences of the first finding as the page has them, if it is not packed.
+function plainOccurrences(path: string): unknown {
     const json = /id="cyclewatch-report">(.*)/.exec(readFileSync(path, "utf8"))?.[1]?.split("</script>")[0];
-    return json && (JSON.parse(json) as { findings: { sightings: unknown }[] }).findings[0]?.sightings;
+    return json && (JSON.parse(json) as { findings: { by_process: unknown }[] }).findings[0]?.by_process;
 }
 
 // A report of a thousand ranks takes its time on a machine that has other work.
@@ -63,8 +63,8 @@ test.each(["golden", "many"])("verdict and note of %s are kept by saving a copy"
     expect(after.opinions[0]).toEqual(["bug", NOTE]);
     expect(after.opinions.slice(1)).toEqual(before.opinions.slice(1));
     expect(after.rest).toBe(before.rest);
-    expect(plainSightings(copy)).toEqual(plainSightings(pathOf(name)));
-    expect(Array.isArray(plainSightings(copy))).toBe(name === "golden");
+    expect(plainOccurrences(copy)).toEqual(plainOccurrences(pathOf(name)));
+    expect(Array.isArray(plainOccurrences(copy))).toBe(name === "golden");
 
     // The copy is a report like the first: it opens, shows the verdict, and can be saved again.
     const again = await openReport(copy);

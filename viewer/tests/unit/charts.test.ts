@@ -5,7 +5,7 @@ import { byteRange, byteTicks, byteTickTexts, place, timeTicks } from "../../src
 import { shades, shares } from "../../src/ranks/shares";
 import { golden } from "./golden";
 
-test("a series for each process and device, the heaviest first", () => {
+test("a series for each process and device, the largest first", () => {
     const report = golden();
     report.collections.slice(11).forEach((record) => (record.process = 1));
     const series = allSeries(report);
@@ -58,7 +58,7 @@ test("places stay inside their scale", () => {
     expect(place({ ...scale, to: 0 }, 3)).toBe(100);
 });
 
-test("columns that share a pixel show the heaviest", () => {
+test("columns that share a pixel show the largest", () => {
     expect(shares([0, 0.5, 1, 0], 2)).toEqual([0.5, 1]);
     expect(shares([0.1, 0.2], 100)).toEqual([0.1, 0.2]);
     expect(shades(0)).toBe(0);

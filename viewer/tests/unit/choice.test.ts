@@ -6,7 +6,7 @@ import { golden } from "./golden";
 const report = golden();
 const texts = report.findings.map(searchText);
 
-test("everything is shown, heaviest first", () => {
+test("everything is shown, largest first", () => {
     expect(choose(report, texts, EVERYTHING)).toEqual([0, 1, 2]);
     expect(isNarrowed(EVERYTHING)).toBe(false);
     expect(isNarrowed({ ...EVERYTHING, search: "  " })).toBe(false);
@@ -18,7 +18,7 @@ test("all words of a search must occur, in any case and order", () => {
 });
 
 test("facets narrow together", () => {
-    const facets = { standing: "new", device: "cuda:0" };
+    const facets = { status: "new", device: "cuda:0" };
     expect(choose(report, texts, { ...EVERYTHING, facets })).toEqual([0, 1]);
     expect(choose(report, texts, { ...EVERYTHING, facets: { ...facets, rank: "9" } })).toEqual([]);
 });
@@ -34,6 +34,6 @@ test("equal findings stay in the report's order", () => {
 });
 
 test("facets offer each value with the number of findings, and no empty one", () => {
-    expect(facetCounts(report, "standing")).toEqual(new Map([["new", 2], ["known", 1]]));
+    expect(facetCounts(report, "status")).toEqual(new Map([["new", 2], ["known", 1]]));
     expect([...facetCounts(report, "file").keys()]).not.toContain("");
 });

@@ -30,6 +30,6 @@ test.each([
 
 test("counts", () => {
     expect(formatCount(12345678)).toBe("12,345,678");
-    expect(counted(1, "loop")).toBe("1 loop");
+    expect(counted(1, "cycle")).toBe("1 cycle");
     expect(counted(1000, "process", "processes")).toBe("1,000 processes");
 });

@@ -26,16 +26,16 @@ test("the bundle goes into the page as it is, or not at all", () => {
     expect(() => fillPage(page, "'</script>'", "")).toThrow("end its element");
 });
 
-test("sightings are columns in the page and a list in the documented format", () => {
-    const columns = golden().findings[1]?.sightings;
+test("by_process is columns in the page and a list in the documented format", () => {
+    const columns = golden().findings[1]?.by_process;
     expect(columns).toMatchObject({ process: [0], occurrences: [100] });
-    const list = { process: [0, 2], occurrences: [1, 3], held_bytes: [4, 5], first_seen: [0.5, 6], first_step: [-1, 7] };
+    const list = { process: [0, 2], occurrences: [1, 3], retained_bytes: [4, 5], first_seen: [0.5, 6], first_step: [-1, 7] };
     const report = golden();
-    report.findings.slice(0, 1).forEach((finding) => (finding.sightings = list));
+    report.findings.slice(0, 1).forEach((finding) => (finding.by_process = list));
     const stored = formatReport(report);
-    expect((JSON.parse(stored) as { findings: { sightings: unknown }[] }).findings[0]?.sightings).toEqual([
-        { process: 0, occurrences: 1, held_bytes: 4, first_seen: 0.5, first_step: -1 },
-        { process: 2, occurrences: 3, held_bytes: 5, first_seen: 6, first_step: 7 },
+    expect((JSON.parse(stored) as { findings: { by_process: unknown }[] }).findings[0]?.by_process).toEqual([
+        { process: 0, occurrences: 1, retained_bytes: 4, first_seen: 0.5, first_step: -1 },
+        { process: 2, occurrences: 3, retained_bytes: 5, first_seen: 6, first_step: 7 },
     ]);
     expect(parseReport(stored)).toEqual(report);
     // A packed page has the columns themselves.

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/advice_text.h"
+
+#include "analysis/evidence_weights.h"
+#include "analysis/names.h"
+#include "catalog/catalog.h"
+#include "catalog/slots.h"
+
+namespace cyclewatch::analysis {
+namespace {
+
+// Kinds of references back to one owner that a headline names.
+constexpr std::size_t kMostNamed = 3;
+
+// "Engine.callbacks", "<lambda>.closure:self"
+std::string dotted(const CollapsedGraph& graph, std::uint32_t edge) {
+    const std::string label = label_of(graph, edge);
+    std::string text = short_name(graph, graph.edges[edge].holder);
+    text += label.front() == '.' || label.front() == '[' ? "" : ".";
+    return text + label;
+}
+
+// "train.py:12" of "/home/me/train.py:12"
+std::string file_of(const std::string& location) {
+    return location.substr(location.find_last_of("/\\") + 1);
+}
+
+// "Engine.callbacks[0]", "<lambda>.closure:self (train.py:12)"
+std::string named(const CollapsedGraph& graph, const Candidate& candidate) {
+    const std::uint32_t edge = candidate.edges.front();
+    std::string text = dotted(graph, edge);
+    if (candidate.keeper != kNone) {
+        text = dotted(graph, candidate.keeper) +
+               text.substr(short_name(graph, graph.edges[edge].holder).size());
+    }
+    const std::string location = location_of(graph, edge, candidate.keeper);
+    if (!location.empty()) {
+        text += " (" + file_of(location) + ")";
+    }
+    return text;
+}
+
+// Rounded down: what is not all is never "100 %".
+std::string percent_of(double share) {
+    return std::to_string(static_cast<int>(share * 100)) + " %";
+}
+
+const catalog::Words& words_of(const Evidence& evidence) {
+    return catalog::Catalog::built_in().words(evidence.pattern, evidence.variant);
+}
+
+catalog::Slots slots_of(const CollapsedGraph& graph, std::uint32_t edge) {
+    std::string label = label_of(graph, edge);
+    const std::string_view name = graph.label_name(edge);
+    return {short_name(graph, graph.edges[edge].holder),
+            short_name(graph, graph.targets[edge]),
+            label,
+            name.empty() ? label : std::string(name)};
+}
+
+// What has to go with the first reference of `candidate`.
+std::string others_like(const Candidate& candidate) {
+    if (candidate.equivalent == 1) {
+        return "";
+    }
+    return candidate.shared_cell ? " and what shares its variable" : " and all like it";
+}
+
+// What has to go together, if it is what leads back to one owner.
+std::string all_back(const CollapsedGraph& graph, const Cut& cut) {
+    const std::string owner = short_name(graph, cut.owner);
+    if (cut.references == 1) {
+        return "everything else is still reached from " + owner + " without it";
+    }
+    std::string text = std::to_string(cut.references) + " references";
+    if (cut.cut.size() > 1) {
+        text += " of " + std::to_string(cut.cut.size()) + " kinds";
+    }
+    return text + " lead back to " + owner +
+           " or to what it owns: remove all of them, or make them weak";
+}
+
+// The one place that could clear all back references to `owner`; empty if its class has none.
+std::string end_of(const CollapsedGraph& graph, std::uint32_t owner) {
+    const model::Node& node = graph.node(owner);
+    if (node.end_method == model::kEmptyString) {
+        return "";
+    }
+    const std::string place = place_of(graph, node.end_location);
+    return " Or add code to " + short_name(graph, owner) + "." +
+           std::string(graph.raw->text(node.end_method)) + "()" +
+           (place.empty() ? "" : " (" + file_of(place) + ")") +
+           " that sets all of them to None, and call it when done.";
+}
+
+}  // namespace
+
+std::string remedy_of(const CollapsedGraph& graph, const Cut& cut) {
+    if (cut.cut.empty()) {
+        return words_of(*cut.without_cut).explanation;
+    }
+    const Candidate& first = cut.cut.front();
+    std::string text = first.payload ? "drop " : "cut ";
+    const bool summed_up = cut.owner != kNone && cut.cut.size() > kMostNamed;
+    const std::size_t shown = summed_up ? kMostNamed : cut.cut.size();
+    if (summed_up) {
+        text += "the " + std::to_string(cut.references) + " references that lead back to " +
+                short_name(graph, cut.owner) + ": ";
+    }
+    for (std::size_t i = 0; i < shown; ++i) {
+        const bool last = i + 1 == cut.cut.size();
+        text += i == 0 ? "" : last ? " and " : ", ";
+        text += named(graph, cut.cut[i]) + (summed_up ? "" : others_like(cut.cut[i]));
+    }
+    if (summed_up) {
+        const std::size_t more = cut.cut.size() - shown;
+        return text + " and " + std::to_string(more) + (more == 1 ? " more kind" : " more kinds");
+    }
+    if (first.payload) {
+        const bool is_part = cut.freed_share > 0 && cut.freed_share < 1;
+        const std::string part = is_part ? percent_of(cut.freed_share) + " of " : "";
+        return text + ", through which " + part + "the memory hangs on the cycle";
+    }
+    if (cut.tie) {
+        const Candidate& second = cut.alternatives.front();
+        const std::string other = named(graph, second);
+        if (other == named(graph, first)) {
+            return text + " on either side";
+        }
+        return text + " or, just as well, " + other + others_like(second);
+    }
+    return first.enough ? text : text + " first, though other cycles remain";
+}
+
+std::string reason_of(const CollapsedGraph& graph,
+                      const Candidate& candidate,
+                      std::size_t i,
+                      const Cut& cut) {
+    const std::size_t set_size = cut.cut.size();
+    std::string text = catalog::fill(words_of(*candidate.evidence).explanation,
+                                     slots_of(graph, candidate.edges[i]));
+    if (candidate.shared_cell) {
+        text += "; " + std::to_string(candidate.equivalent) +
+                " references share this one variable: cutting one of them is not enough, empty "
+                "the variable or change all of them";
+    } else if (cut.owner != kNone && &candidate == &cut.cut.front()) {
+        text += "; " + all_back(graph, cut);
+    } else if (candidate.equivalent > 1) {
+        text += "; there are " + std::to_string(candidate.equivalent) +
+                " references of this kind, and all of them must go";
+    }
+    if (candidate.payload && set_size <= 1 && candidate.share > 0 && candidate.share < 1) {
+        text += ", " + percent_of(candidate.share) + " of what it keeps";
+    }
+    if (set_size > 1 && candidate.payload) {
+        text += "; the references listed do so together";
+    } else if (set_size > 1 && cut.owner == kNone) {
+        text += "; it takes all " + std::to_string(set_size) +
+                " references listed: without any one of them a cycle remains";
+    }
+    if (!candidate.enough) {
+        text += "; this ends the shortest cycle, but no small set of references ends them all";
+    }
+    return text;
+}
+
+std::string advice_of(const CollapsedGraph& graph, const Cut& cut) {
+    if (cut.cut.empty()) {
+        return words_of(*cut.without_cut).advice;
+    }
+    const Candidate& first = cut.cut.front();
+    std::string text =
+        catalog::fill(words_of(*first.evidence).advice, slots_of(graph, first.edges.front()));
+    if (cut.owner != kNone && cut.references > 1) {
+        if (cut.cut.size() > 1 && first.evidence->pattern == patterns::kBackPointer.pattern) {
+            text = "Hold " + short_name(graph, cut.owner) +
+                   " through a weakref.ref in each place, or store only the values that are needed "
+                   "from it.";
+        }
+        text += end_of(graph, cut.owner);
+    }
+    return text;
+}
+
+}  // namespace cyclewatch::analysis

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/canonical_order.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "base/stable_hash.h"
+
+namespace cyclewatch::analysis {
+namespace {
+
+constexpr int kRounds = 4;
+// More rounds, while they tell more nodes apart, for as many nodes and references looked at.
+constexpr std::uint64_t kMostWork = 300'000;
+
+std::uint64_t mix(std::uint64_t value) {
+    value ^= value >> 33;
+    value *= 0xff51afd7ed558ccdULL;
+    value ^= value >> 33;
+    value *= 0xc4ceb9fe1a85ec53ULL;
+    return value ^ (value >> 33);
+}
+
+std::vector<std::uint64_t> hash_texts(const model::StringTable& strings) {
+    std::vector<std::uint64_t> hashes(strings.size());
+    for (std::size_t i = 0; i < hashes.size(); ++i) {
+        const auto id = static_cast<model::StringId>(i);
+        hashes[i] = base::StableHash().add(strings.view(id)).value();
+    }
+    return hashes;
+}
+
+// Position of every text in alphabetical order: comparing numbers is cheaper than comparing text.
+std::vector<std::uint32_t> rank_texts(const model::StringTable& strings) {
+    std::vector<std::uint32_t> by_text(strings.size());
+    std::iota(by_text.begin(), by_text.end(), 0U);
+    std::sort(by_text.begin(), by_text.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return strings.view(model::StringId{a}) < strings.view(model::StringId{b});
+    });
+    std::vector<std::uint32_t> rank(by_text.size());
+    for (std::uint32_t i = 0; i < by_text.size(); ++i) {
+        rank[by_text[i]] = i;
+    }
+    return rank;
+}
+
+// The colours of nodes after one more round.
+std::vector<std::uint64_t> look_further(const CollapsedGraph& graph,
+                                        const std::vector<std::uint64_t>& label_hash) {
+    std::vector<std::uint64_t> next(graph.nodes());
+    for (std::uint32_t n = 0; n < graph.nodes(); ++n) {
+        next[n] = mix(graph.color[n]);
+    }
+    // Sums, so that the order of references does not matter.
+    for (std::size_t e = 0; e < label_hash.size(); ++e) {
+        const std::uint32_t from = graph.edges[e].holder;
+        const std::uint32_t to = graph.targets[e];
+        next[from] += mix(graph.color[to] * 3 + label_hash[e]);
+        next[to] += mix(graph.color[from] * 5 + label_hash[e]);
+    }
+    return next;
+}
+
+std::size_t count_distinct(std::vector<std::uint64_t> colors) {
+    std::sort(colors.begin(), colors.end());
+    return static_cast<std::size_t>(std::unique(colors.begin(), colors.end()) - colors.begin());
+}
+
+void color_nodes(CollapsedGraph& graph, const std::vector<std::uint64_t>& weight) {
+    const std::vector<std::uint64_t> text_hash = hash_texts(graph.raw->strings);
+    std::vector<std::uint64_t> label_hash(graph.edges.size());
+    for (std::size_t e = 0; e < label_hash.size(); ++e) {
+        const model::EdgeLabel& label = graph.edges[e].label;
+        label_hash[e] =
+            mix(text_hash[index_of(label.name)] ^ mix((std::uint64_t{label.position()} << 8) +
+                                                      static_cast<std::uint64_t>(label.kind)));
+    }
+    graph.color.resize(graph.nodes());
+    for (std::uint32_t n = 0; n < graph.nodes(); ++n) {
+        const model::Node& node = graph.node(n);
+        const std::uint64_t place = text_hash[index_of(node.location.path)] + node.location.line;
+        graph.color[n] = mix(text_hash[index_of(node.name)] ^ mix(weight[n] + 1) ^ mix(place) ^
+                             static_cast<std::uint64_t>(node.kind));
+    }
+    int round = 0;
+    for (; round < kRounds; ++round) {
+        graph.color = look_further(graph, label_hash);
+    }
+    // Cycles may differ only far from where they start.
+    const std::uint64_t work = graph.nodes() + label_hash.size() + 1;
+    std::size_t told_apart = count_distinct(graph.color);
+    while (told_apart < graph.nodes() && ++round * work < kMostWork) {
+        std::vector<std::uint64_t> further = look_further(graph, label_hash);
+        const std::size_t now = count_distinct(further);
+        if (now <= told_apart) {
+            break;
+        }
+        told_apart = now;
+        graph.color = std::move(further);
+    }
+}
+
+void sort_references(CollapsedGraph& graph) {
+    const std::vector<std::uint32_t> rank = rank_texts(graph.raw->strings);
+    const auto key = [&](std::uint32_t e) {
+        const CollapsedEdge& edge = graph.edges[e];
+        const std::uint32_t target = graph.targets[e];
+        return std::tuple(edge.label.kind,
+                          rank[index_of(edge.label.name)],
+                          edge.label.position(),
+                          rank[index_of(graph.node(target).name)],
+                          graph.color[target]);
+    };
+    std::vector<std::uint32_t> order(graph.edges.size());
+    std::iota(order.begin(), order.end(), 0U);
+    for (std::uint32_t n = 0; n < graph.nodes(); ++n) {
+        std::stable_sort(order.begin() + graph.first[n],
+                         order.begin() + graph.first[n + 1],
+                         [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
+    }
+    std::vector<CollapsedEdge> edges(order.size());
+    std::vector<std::uint32_t> targets(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        edges[i] = graph.edges[order[i]];
+        targets[i] = graph.targets[order[i]];
+    }
+    graph.edges.swap(edges);
+    graph.targets.swap(targets);
+}
+
+}  // namespace
+
+void put_in_order(CollapsedGraph& graph, const std::vector<std::uint64_t>& weight) {
+    color_nodes(graph, weight);
+    sort_references(graph);
+}
+
+}  // namespace cyclewatch::analysis

@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/edge_classifier.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "analysis/construction_hints.h"
+#include "analysis/evidence_weights.h"
+#include "analysis/name_list.h"
+#include "analysis/names.h"
+#include "analysis/origin.h"
+
+namespace cyclewatch::analysis {
+namespace {
+
+using namespace patterns;
+using model::EdgeKind;
+using model::NodeKind;
+
+constexpr std::array<std::string_view, 3> kSelfNames{"self", "cls", "this"};
+
+// Lower case, without underscores: `_ILocIndexer` -> "ilocindexer".
+std::string folded(std::string_view name) {
+    std::string text;
+    for (const char c : name) {
+        if (c != '_') {
+            text.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
+        }
+    }
+    return text;
+}
+
+// What a container holds.
+bool is_item(EdgeKind kind) {
+    switch (kind) {
+        case EdgeKind::key_value:
+        case EdgeKind::opaque_key_value:
+        case EdgeKind::captured_key_value:
+        case EdgeKind::dict_key:
+        case EdgeKind::index:
+        case EdgeKind::element:
+        case EdgeKind::hook:
+            return true;
+        default:
+            return false;
+    }
+}
+
+// Judges one reference of a cycle.
+class EdgeClassifier {
+  public:
+    EdgeClassifier(const CycleView& cycle, std::size_t i)
+        : cycle_(cycle),
+          graph_(cycle.graph),
+          i_(i),
+          edge_(cycle.edges[i]),
+          holder_(cycle.holder(i)),
+          target_(cycle.target(i)),
+          name_(graph_.label_name(edge_)),
+          hints_(cycle) {}
+
+    const Evidence& evidence() const {
+        if (graph_.edges[edge_].structural) {
+            return kStructural;
+        }
+        const EdgeKind kind = graph_.edges[edge_].label.kind;
+        if (is_item(kind)) {
+            return item();
+        }
+        switch (kind) {
+            case EdgeKind::closure:
+                return closure();
+            case EdgeKind::local:
+                return local();
+            case EdgeKind::attribute:
+            case EdgeKind::slot:
+            case EdgeKind::field:
+                return attribute();
+            case EdgeKind::member:
+                return member();
+            case EdgeKind::partial_argument:
+            case EdgeKind::partial_keyword:
+                return is_stored_on_target() ? kPartialOfSelf : kPartial;
+            case EdgeKind::default_value:
+                return cycle_.is_object(target_) ? kDefaultHoldsOwner : kDefault;
+            case EdgeKind::stack:
+                return kFrameLocal;
+            default:
+                break;
+        }
+        return kUnnamed;
+    }
+
+    int adjustment() const {
+        int sum = 0;
+        const NodeKind kind = graph_.node(author_of_holder()).kind;
+        const bool has_author = kind == NodeKind::object || kind == NodeKind::function ||
+                                kind == NodeKind::frame || model::is_suspended(kind) ||
+                                kind == NodeKind::type;
+        if (has_author) {
+            switch (origin_of_code()) {
+                case Origin::user:
+                    break;
+                case Origin::library:
+                    sum += kInLibrary;
+                    break;
+                case Origin::standard_library:
+                    sum += kInStandardLibrary;
+                    break;
+            }
+        }
+        if (graph_.is_child_of_module(edge_)) {
+            sum += kIsChildOfModule;
+        }
+        return sum;
+    }
+
+  private:
+    const Evidence& closure() const {
+        if (graph_.is(target_, NodeKind::function)) {
+            if (name_ != short_name(graph_, target_)) {
+                return kClosure;
+            }
+            if (target_ == holder_) {
+                return kRecursiveClosure;
+            }
+            return are_functions_alone() ? kRecursivePair : kClosure;
+        }
+        if (graph_.is(target_, NodeKind::bound_method)) {
+            return kWrappedMethod;
+        }
+        if (contains(kSelfNames, name_)) {
+            return kClosureCapturesSelf;
+        }
+        if (cycle_.is_object(target_)) {
+            return is_stored_on_target() ? kClosureCapturesOwner : kClosureCapturesObject;
+        }
+        return is_container(graph_, target_) ? kClosureCapturesContainer : kClosure;
+    }
+
+    const Evidence& local() const {
+        if (model::is_suspended(graph_.node(holder_).kind)) {
+            return kGeneratorLocal;
+        }
+        if (target_ == holder_) {
+            return kFrameInOwnLocal;
+        }
+        switch (graph_.node(target_).kind) {
+            case NodeKind::exception:
+                return kExceptionInFrame;
+            case NodeKind::traceback:
+                return kTracebackInFrame;
+            case NodeKind::frame:
+                return kOtherFrameInLocal;
+            default:
+                break;
+        }
+        if (!passes(NodeKind::exception) && !passes(NodeKind::traceback)) {
+            return comes_back_by_items() ? kFrameInOwnContainer : kFrameLocal;
+        }
+        if (is_container(graph_, target_)) {
+            return kExceptionListInFrame;
+        }
+        const NodeKind stored = graph_.node(cycle_.target(cycle_.next(i_))).kind;
+        const bool stores = stored == NodeKind::exception || stored == NodeKind::traceback;
+        return stores ? kExceptionHolderInFrame : kFrameLocal;
+    }
+
+    const Evidence& attribute() const {
+        if (target_ == holder_) {
+            return kSelfReference;
+        }
+        if (graph_.is(holder_, NodeKind::type) || graph_.is(holder_, NodeKind::module)) {
+            // Its own instance, or that of a subclass; what only leads to one is no instance.
+            const bool instance = cycle_.is_object(target_) && graph_.is(holder_, NodeKind::type) &&
+                                  graph_.is(cycle_.target(cycle_.next(i_)), NodeKind::type);
+            return instance ? kClassKeepsInstance : kClassAttribute;
+        }
+        switch (kind_on_cycle(i_)) {
+            case NodeKind::exception:
+                return kExceptionStored;
+            case NodeKind::frame:
+            case NodeKind::traceback:
+                return kFrameStored;
+            case NodeKind::generator:
+            case NodeKind::coroutine:
+            case NodeKind::async_generator:
+                return kGeneratorStored;
+            case NodeKind::bound_method:
+                return kStoredMethod;
+            case NodeKind::function:
+            case NodeKind::partial:
+            case NodeKind::builtin_function:
+                return kStoredCallable;
+            default:
+                break;
+        }
+        if (graph_.node(target_).locals_snapshot) {
+            return kLocalsKept;
+        }
+        return is_container(graph_, target_) ? container_attribute() : object_attribute();
+    }
+
+    const Evidence& container_attribute() const {
+        switch (kind_on_cycle(cycle_.next(i_))) {
+            case NodeKind::exception:
+            case NodeKind::traceback:
+                return kExceptionStored;
+            case NodeKind::frame:
+                return kFrameStored;
+            default:
+                break;
+        }
+        if (hints_.is_named_as_parent(i_)) {
+            return kBackPointer;
+        }
+        return hints_.keeps_handle(i_) ? kListOfHandles : kContainerAttribute;
+    }
+
+    const Evidence& object_attribute() const {
+        if (hints_.is_named_as_helper(i_)) {
+            return kCachedAccessor;
+        }
+        if (hints_.is_named_as_parent(i_)) {
+            return kBackPointer;
+        }
+        if (origin_of(graph_, target_) != Origin::user) {
+            // What contextlib, asyncio and the like put around a generator or an exception.
+            const NodeKind wrapped = graph_.node(cycle_.target(cycle_.next(i_))).kind;
+            if (model::is_suspended(wrapped)) {
+                return kGeneratorStored;
+            }
+            if (wrapped == NodeKind::exception || wrapped == NodeKind::traceback) {
+                return kExceptionStored;
+            }
+        }
+        if (hints_.stores_itself(i_)) {
+            return kPutsItself;
+        }
+        if (hints_.is_handle(i_)) {
+            return kNeededByHandle;
+        }
+        if (hints_.keeps_handle(i_)) {
+            return kListOfHandles;
+        }
+        if (hints_.leads_back_to_creator(i_)) {
+            return kBackPointerToMaker;
+        }
+        if (folded(name_) == folded(short_name(graph_, target_)) && is_stored_on_target(false) &&
+            !hints_.is_clearly_forward(i_)) {
+            return kBackPointerByType;
+        }
+        return is_stored_on_target() ? kMutual : kRing;
+    }
+
+    const Evidence& member() const {
+        if (name_ == "__self__") {
+            if (!graph_.is(holder_, NodeKind::bound_method)) {
+                return kBuiltinMethod;
+            }
+            if (is_called_by_others()) {
+                return is_stored_on_target() ? kHookOnSelf : kHook;
+            }
+            return is_stored_on_target() ? kBoundMethodOnSelf : kBoundMethod;
+        }
+        if (name_ == "__traceback__") {
+            return kTraceback;
+        }
+        if (name_ == "__dict__" && target_ == holder_) {
+            return kDictOfItself;
+        }
+        if (name_ == "__context__" || name_ == "__cause__") {
+            return kExceptionChain;
+        }
+        if (is_group(i_)) {
+            return kMachinery;
+        }
+        static constexpr std::array<std::string_view, 11> kLinks{"tb_frame",
+                                                                 "fget",
+                                                                 "fset",
+                                                                 "fdel",
+                                                                 "tb_next",
+                                                                 "f_back",
+                                                                 "__globals__",
+                                                                 "__func__",
+                                                                 "__dict__",
+                                                                 "__closure__",
+                                                                 "__defaults__"};
+        return contains(kLinks, name_) ? kMachinery : kMember;
+    }
+
+    const Evidence& item() const {
+        const std::uint32_t after = cycle_.edges[cycle_.next(i_)];
+        if (graph_.is(target_, NodeKind::function) && graph_.targets[after] == holder_ &&
+            graph_.label_name(after) == "__globals__") {
+            return kExecNamespace;
+        }
+        if (graph_.edges[edge_].label.kind == EdgeKind::hook) {
+            return kRegisteredHook;
+        }
+        if (graph_.node(holder_).locals_snapshot) {
+            return kItem;
+        }
+        if (target_ == holder_) {
+            return kContainerInItself;
+        }
+        switch (kind_on_cycle(i_)) {
+            case NodeKind::exception:
+                return is_group(cycle_.previous(i_)) ? kMachinery : kExceptionInContainer;
+            case NodeKind::frame:
+            case NodeKind::traceback:
+                return kFrameStored;
+            case NodeKind::function:
+            case NodeKind::bound_method:
+            case NodeKind::partial:
+                return kRegisteredCallable;
+            default:
+                break;
+        }
+        // `append` of a list that somebody keeps does not make the list theirs.
+        const bool is_own = hints_.is_in_own_container(i_) ||
+                            (is_stored_on_target() && !passes(NodeKind::builtin_function));
+        if (!cycle_.is_object(target_) || !is_own) {
+            return kItem;
+        }
+        return graph_.is(holder_, NodeKind::tuple) ? kTupleHoldsOwner : kRegistryHoldsOwner;
+    }
+
+    // True for the tuple of an exception group, which nobody can change.
+    [[nodiscard]] bool is_group(std::size_t i) const {
+        const std::uint32_t edge = cycle_.edges[i];
+        return graph_.is(cycle_.holder(i), NodeKind::exception) &&
+               graph_.edges[edge].label.kind == EdgeKind::member &&
+               graph_.label_name(edge) == "exceptions";
+    }
+
+    [[nodiscard]] bool passes(NodeKind kind) const {
+        for (std::size_t k = 0; k < std::min(cycle_.size(), kFarthestLook); ++k) {
+            if (graph_.is(cycle_.holder(k), kind)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    // Functions that call each other. One that another calls leads back by what it captures.
+    [[nodiscard]] bool are_functions_alone() const {
+        for (std::size_t k = 0; k < std::min(cycle_.size(), kFarthestLook); ++k) {
+            if (!graph_.is(cycle_.holder(k), NodeKind::function)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    // True if the target keeps the holder as items of items (a list, a named tuple).
+    [[nodiscard]] bool comes_back_by_items() const {
+        std::size_t k = cycle_.next(i_);
+        for (std::size_t steps = 0; steps < kFarthestLook && k != i_; ++steps, k = cycle_.next(k)) {
+            if (!is_item(graph_.edges[cycle_.edges[k]].label.kind)) {
+                return false;
+            }
+        }
+        return k == i_;
+    }
+
+    // What reference number `i` leads to. An exception that is on the cycle by an attribute of its
+    // own, and not for the frames it came through, is an object like any other.
+    [[nodiscard]] NodeKind kind_on_cycle(std::size_t i) const {
+        const NodeKind kind = graph_.node(cycle_.target(i)).kind;
+        const std::uint32_t next = cycle_.edges[cycle_.next(i)];
+        const EdgeKind label = graph_.edges[next].label.kind;
+        const bool by_attribute = label == EdgeKind::attribute || label == EdgeKind::slot ||
+                                  graph_.label_name(next) == "args";
+        return kind == NodeKind::exception && by_attribute ? NodeKind::object : kind;
+    }
+
+    // True if the target keeps the holder with nothing but containers and, if these count,
+    // callables between.
+    [[nodiscard]] bool is_stored_on_target(bool by_callables = true) const {
+        std::size_t k = cycle_.next(i_);
+        for (std::size_t steps = 0; steps < kFarthestLook && k != i_; ++steps, k = cycle_.next(k)) {
+            const std::uint32_t holder = cycle_.holder(k);
+            const bool between = holder != target_ && !is_container(graph_, holder);
+            if (between && (!by_callables || cycle_.is_object(holder))) {
+                return false;
+            }
+        }
+        return k == i_;
+    }
+
+    // A container has no author: who holds it has. A bound method is written where its instance's
+    // class is. Who made a partial cannot be told: it may be stored far from there.
+    [[nodiscard]] std::uint32_t author_of_holder() const {
+        if (graph_.is(holder_, NodeKind::bound_method)) {
+            return target_;
+        }
+        return keeper_behind_containers(i_);
+    }
+
+    // The holder of reference number `k`, or, where that is a container, of what leads into it.
+    [[nodiscard]] std::uint32_t keeper_behind_containers(std::size_t k) const {
+        for (std::size_t steps = 0; steps < std::min(cycle_.size(), kFarthestLook); ++steps) {
+            if (!is_container(graph_, cycle_.holder(k))) {
+                break;
+            }
+            k = cycle_.previous(k);
+        }
+        return cycle_.holder(k);
+    }
+
+    // Whose code makes the reference. What a program hangs on an object of a library is its own.
+    [[nodiscard]] Origin origin_of_code() const {
+        const Origin origin = origin_of(graph_, author_of_holder());
+        if (origin == Origin::user) {
+            return origin;  // most are: nothing is looked up for them
+        }
+        const model::AttributeSite* site = site_of(graph_, edge_);
+        const std::string_view path = site == nullptr ? "" : graph_.raw->text(site->location.path);
+        const bool own = !path.empty() && base::origin_of_path(path) == Origin::user;
+        return own ? Origin::user : origin;
+    }
+
+    // True if the holder, a callable, was handed to code that is not the user's, which calls what
+    // it is given and knows no weak references; a partial is such code.
+    [[nodiscard]] bool is_called_by_others() const {
+        const std::size_t k = cycle_.previous(i_);
+        const EdgeKind kind = graph_.edges[cycle_.edges[k]].label.kind;
+        if (kind == EdgeKind::hook || graph_.is(cycle_.holder(k), NodeKind::partial)) {
+            return true;
+        }
+        if (kind == EdgeKind::attribute && graph_.label_name(cycle_.edges[k]) != "__wrapped__") {
+            return false;  // stored there as a method is: whoever stored it may store another thing
+        }
+        const std::uint32_t caller = keeper_behind_containers(k);
+        return (cycle_.is_object(caller) || graph_.is(caller, NodeKind::function)) &&
+               origin_of(graph_, caller) != Origin::user;
+    }
+
+    const CycleView& cycle_;
+    const CollapsedGraph& graph_;
+    std::size_t i_;
+    std::uint32_t edge_;
+    std::uint32_t holder_;
+    std::uint32_t target_;
+    std::string_view name_;
+    ConstructionHints hints_;
+};
+
+}  // namespace
+
+const Evidence& evidence_of(const CycleView& cycle, std::size_t i) {
+    return EdgeClassifier(cycle, i).evidence();
+}
+
+int score_of(const CycleView& cycle, std::size_t i) {
+    const EdgeClassifier classifier(cycle, i);
+    return classifier.evidence().weight + classifier.adjustment();
+}
+
+const Evidence& payload_evidence_of(const CollapsedGraph& graph,
+                                    std::uint32_t edge,
+                                    bool of_class) {
+    const EdgeKind kind = graph.edges[edge].label.kind;
+    if (kind == EdgeKind::closure) {
+        return of_class ? kPayloadOfMethod : kPayloadClosure;
+    }
+    if (of_class && kind == EdgeKind::default_value) {
+        return kPayloadDefault;
+    }
+    if (!graph.is(graph.edges[edge].holder, NodeKind::type)) {
+        return of_class ? kPayloadBesideClass : kPayload;
+    }
+    return graph.is(graph.targets[edge], NodeKind::function) ? kPayloadMethod : kPayloadOfClass;
+}
+
+}  // namespace cyclewatch::analysis

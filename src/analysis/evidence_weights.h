@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every weight of the ranking in one place; the words to each row are in catalog/patterns.toml,
+// under its pattern and variant. Rules of thumb behind the numbers:
+// 100 and more, a known mistake; 80 to 99, a reference that leads from a part back to its whole;
+// 40 to 79, one of several that would do; below 40, how the objects are meant to hang together;
+// below 0, nothing that a program can leave out.
+#pragma once
+
+#include "analysis/edge_classifier.h"
+
+namespace cyclewatch::analysis::patterns {
+
+inline constexpr Evidence kFrameInOwnLocal{"frame-in-own-local", "", 110};
+inline constexpr Evidence kExecNamespace{"exec-namespace", "", 110};
+inline constexpr Evidence kFrameInOwnContainer{"frame-in-own-local", "container", 108};
+inline constexpr Evidence kExceptionInFrame{"exception-in-frame", "", 105};
+inline constexpr Evidence kTracebackInFrame{"exception-in-frame", "traceback", 103};
+inline constexpr Evidence kClosureCapturesSelf{"closure-captures-self", "", 100};
+inline constexpr Evidence kRecursiveClosure{"recursive-closure", "", 100};
+inline constexpr Evidence kRecursivePair{"recursive-closure", "pair", 100};
+inline constexpr Evidence kOtherFrameInLocal{"frame-in-own-local", "another-frame", 100};
+inline constexpr Evidence kLocalsKept{"locals-kept", "", 95};
+inline constexpr Evidence kCachedAccessor{"cached-accessor", "", 95};
+inline constexpr Evidence kClosureCapturesOwner{"closure-captures-owner", "", 92};
+inline constexpr Evidence kBoundMethodOnSelf{"bound-method-on-self", "", 90};
+inline constexpr Evidence kHookOnSelf{"bound-method-on-self", "called-by-others", 90};
+inline constexpr Evidence kPartialOfSelf{"partial-of-self", "", 90};
+inline constexpr Evidence kBackPointer{"back-pointer", "", 90};
+inline constexpr Evidence kBackToOwner{"back-pointer", "to-owner", 50};  // of several kinds
+inline constexpr Evidence kBackToOwnerInList{"back-pointer", "to-owner-in-list", 50};
+inline constexpr Evidence kExceptionHolderInFrame{"exception-in-frame", "holder", 90};
+inline constexpr Evidence kBackPointerToMaker{"back-pointer", "to-maker", 89};
+inline constexpr Evidence kBackPointerByType{"back-pointer", "by-type", 66};
+inline constexpr Evidence kWrappedMethod{"wrapped-method", "", 96};
+inline constexpr Evidence kListOfHandles{"list-of-handles", "", 88};
+inline constexpr Evidence kRegistryHoldsOwner{"registry-holds-owner", "", 85};
+inline constexpr Evidence kTupleHoldsOwner{"registry-holds-owner", "tuple", 85};
+inline constexpr Evidence kSelfReference{"self-reference", "", 85};
+inline constexpr Evidence kDictOfItself{"self-reference", "dict", 85};
+inline constexpr Evidence kContainerInItself{"container-in-itself", "", 85};
+inline constexpr Evidence kClosureCapturesObject{"closure-captures-owner", "leads-back", 80};
+inline constexpr Evidence kExceptionInContainer{"exception-stored", "container", 80};
+inline constexpr Evidence kFrameStored{"frame-stored", "", 80};
+inline constexpr Evidence kBoundMethod{"bound-method-on-self", "leads-back", 75};
+inline constexpr Evidence kHook{"bound-method-on-self", "called-by-others", 82};
+inline constexpr Evidence kDefaultHoldsOwner{"default-argument", "", 75};
+inline constexpr Evidence kExceptionStored{"exception-stored", "", 72};
+inline constexpr Evidence kExceptionListInFrame{"exception-in-frame", "container", 70};
+inline constexpr Evidence kClosureCapturesContainer{"closure-captures-container", "", 70};
+inline constexpr Evidence kGeneratorStored{"generator-on-owner", "", 70};
+inline constexpr Evidence kPutsItself{"mutual-references", "puts-itself", 66};
+inline constexpr Evidence kPartial{"partial-of-self", "leads-back", 65};
+inline constexpr Evidence kClassKeepsInstance{"class-in-function", "instance", 65};
+inline constexpr Evidence kGeneratorLocal{"generator-on-owner", "local", 60};
+inline constexpr Evidence kFrameLocal{"frame-local", "", 60};
+inline constexpr Evidence kBuiltinMethod{"bound-method-on-self", "builtin", 60};
+inline constexpr Evidence kClosure{"closure", "", 55};
+inline constexpr Evidence kDefault{"default-argument", "", 55};
+inline constexpr Evidence kStoredMethod{"bound-method-on-self", "attribute", 52};
+inline constexpr Evidence kMutual{"mutual-references", "", 50};
+inline constexpr Evidence kRing{"mutual-references", "ring", 50};
+inline constexpr Evidence kStoredCallable{"callback-stored", "", 45};
+inline constexpr Evidence kExceptionChain{"exception-stored", "chain", 45};
+inline constexpr Evidence kRegisteredCallable{"callback-list", "", 42};
+inline constexpr Evidence kRegisteredHook{"callback-list", "hook", 42};
+inline constexpr Evidence kMember{"unknown", "", 40};
+inline constexpr Evidence kTraceback{"exception-stored", "traceback", 40};
+inline constexpr Evidence kNeededByHandle{"list-of-handles", "handle", 39};
+inline constexpr Evidence kItem{"unknown", "item", 38};
+inline constexpr Evidence kContainerAttribute{"unknown", "", 35};
+inline constexpr Evidence kUnnamed{"unknown", "", 0};
+inline constexpr Evidence kMachinery{"unknown", "machinery", -60};
+inline constexpr Evidence kClassAttribute{"class-in-function", "", -100};
+inline constexpr Evidence kStructural{"class-in-function", "", -1000};
+
+// Off the cycle: the cycle stays, the memory goes.
+inline constexpr Evidence kPayloadOfMethod{"class-in-function", "captured", 30};
+inline constexpr Evidence kPayloadDefault{"class-in-function", "default", 30};
+inline constexpr Evidence kPayloadMethod{"class-in-function", "method", 30};
+inline constexpr Evidence kPayloadOfClass{"class-in-function", "attribute", 30};
+inline constexpr Evidence kPayloadBesideClass{"class-in-function", "beside", 30};
+inline constexpr Evidence kPayloadClosure{"unknown", "captured", 30};
+inline constexpr Evidence kPayloadOfCallable{"callable-captures-data", "", 30};
+inline constexpr Evidence kPayload{"unknown", "payload", 20};
+
+// Where there is nothing to cut.
+inline constexpr Evidence kClassOnEachCall{"class-in-function", "no-reference", 0};
+inline constexpr Evidence kNoReference{"unknown", "no-reference", 0};
+
+// Against a reference: added to the weight of its pattern.
+inline constexpr int kInLibrary = -20;
+inline constexpr int kInStandardLibrary = -30;
+inline constexpr int kIsChildOfModule = -15;  // modules are made of modules
+
+// Two references whose scores differ by no more than this are equally good.
+inline constexpr int kTieMargin = 4;
+// So are a handle and the list that its creator keeps it in: callers may need the one or the other.
+constexpr bool only_names_tell(const Evidence& first, const Evidence& second) {
+    return &first == &kListOfHandles && &second == &kNeededByHandle;
+}
+// A single reference that ends all cycles is named alone, with two exceptions: it is only how the
+// objects are meant to hang together (less than kOneOfSeveral), and the references that lead back
+// to one owner score as much; or nothing tells which of two objects is the owner (kMutual), and
+// they score kClearer more. The single one follows them then.
+inline constexpr int kOneOfSeveral = 40;
+inline constexpr int kClearer = 15;
+// Of back references: each name beyond the first is one more thing to change, and an object that
+// twice as many others refer to is more likely their owner.
+inline constexpr int kFurtherRole = -5;
+inline constexpr int kTwiceTheReferences = 5;
+// A reference on the cycle that scores less than this is no advice at all.
+inline constexpr int kWorthCutting = 0;
+
+}  // namespace cyclewatch::analysis::patterns

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/retained_size.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+namespace cyclewatch::analysis {
+namespace {
+
+constexpr std::uint32_t kSeveral = kNone - 1;
+
+// Of two components, or none, or several: both.
+std::uint32_t either(std::uint32_t a, std::uint32_t b) {
+    if (a == kNone || a == b) {
+        return b;
+    }
+    return b == kNone ? a : kSeveral;
+}
+
+// Nodes in order of falling component number: holders before what they hold.
+std::vector<std::uint32_t> holders_first(const std::vector<std::uint32_t>& component_of,
+                                         std::size_t components) {
+    std::vector<std::uint32_t> next(components + 1, 0);
+    for (const std::uint32_t component : component_of) {
+        ++next[components - component];
+    }
+    std::partial_sum(next.begin(), next.end(), next.begin());
+    std::vector<std::uint32_t> order(component_of.size());
+    for (std::uint32_t node = 0; node < order.size(); ++node) {
+        order[next[components - 1 - component_of[node]]++] = node;
+    }
+    return order;
+}
+
+}  // namespace
+
+RetainedSize::RetainedSize(const CollapsedGraph& graph,
+                           const StrongComponents& components,
+                           const Representatives& representatives)
+    : component_of_(components.of), has_cycle_(components.cyclic), owned_(graph.nodes()) {
+    list_owned(graph, representatives);
+    find_variables(graph);
+    const std::vector<std::uint32_t> nodes = holders_first(components.of, components.count());
+    number(components, nodes);
+    tree_ = build_tree(graph, components, representatives);
+    mark_ways(graph, nodes, representatives);
+    mark_below_cycles(graph, components, nodes);
+    mark_unheld(graph, components, nodes, representatives);
+    add_up(components, representatives);
+    add_up_freed(graph, components, representatives);
+}
+
+void RetainedSize::list_owned(const CollapsedGraph& graph, const Representatives& representatives) {
+    const auto node_of = [&](const model::DeviceOwner& owner) {
+        return graph.collapsed_of[index_of(owner.node)];
+    };
+    for (const model::DeviceOwner& owner : representatives.owners) {
+        owned_.count(node_of(owner));
+    }
+    owned_.begin_filling();
+    for (const model::DeviceOwner& owner : representatives.owners) {
+        const model::Storage& storage = representatives.storages[index_of(owner.storage)];
+        owned_.fill(node_of(owner), {owner.storage, storage.released ? storage.bytes : 0});
+    }
+}
+
+// Of a variable with one reference that reference tells all; one that stays inside a component
+// leads to no bytes.
+void RetainedSize::find_variables(const CollapsedGraph& graph) {
+    variable_of_.assign(graph.edges.size(), kNone);
+    std::unordered_map<std::uint32_t, std::uint32_t> variable_of_cell;
+    for (std::uint32_t e = 0; e < graph.edges.size(); ++e) {
+        const std::uint32_t cell = graph.edges[e].cell;
+        const std::uint32_t component = component_of_[graph.targets[e]];
+        if (cell == kNone || component_of_[graph.edges[e].holder] == component) {
+            continue;
+        }
+        const auto [entry, fresh] =
+            variable_of_cell.try_emplace(cell, static_cast<std::uint32_t>(variables_.size()));
+        if (fresh) {
+            variables_.push_back({component, {}, 0});
+        }
+        variables_[entry->second].edges.push_back(e);
+    }
+    std::erase_if(variables_, [](const Variable& v) { return v.edges.size() < 2; });
+    // Stable: equal components keep the order of the graph, which does not hang on addresses.
+    std::ranges::stable_sort(variables_, {}, &Variable::component);
+    for (std::uint32_t v = 0; v < variables_.size(); ++v) {
+        for (const std::uint32_t e : variables_[v].edges) {
+            variable_of_[e] = v;
+        }
+    }
+}
+
+void RetainedSize::number(const StrongComponents& components,
+                          std::span<const std::uint32_t> holders_first) {
+    position_of_node_.resize(holders_first.size());
+    position_of_component_.assign(components.count(), kNone);
+    std::uint32_t next = 1;  // 0 is the root
+    auto variable = variables_.rbegin();
+    for (const std::uint32_t node : holders_first) {
+        const std::uint32_t component = components.of[node];
+        // After all that refer to the variable, before what it refers to.
+        for (; variable != variables_.rend() && variable->component == component; ++variable) {
+            variable->position = next++;
+        }
+        if (position_of_component_[component] == kNone && components.cyclic[component]) {
+            position_of_component_[component] = next++;
+        }
+        position_of_node_[node] = next++;
+        if (!components.cyclic[component]) {
+            position_of_component_[component] = position_of_node_[node];
+        }
+    }
+    first_storage_ = next;
+}
+
+DominatorTree RetainedSize::build_tree(const CollapsedGraph& graph,
+                                       const StrongComponents& components,
+                                       const Representatives& representatives) {
+    Rows rows(first_storage_ + representatives.storages.size());
+    const auto for_each_reference = [&](auto&& visit) {
+        for (const Variable& variable : variables_) {
+            visit(variable.position, position_of_component_[variable.component]);
+        }
+        for (std::uint32_t node = 0; node < graph.nodes(); ++node) {
+            const std::uint32_t component = components.of[node];
+            if (components.cyclic[component]) {
+                visit(position_of_component_[component], position_of_node_[node]);
+            }
+            for (std::uint32_t e = graph.first[node]; e < graph.first[node + 1]; ++e) {
+                const std::uint32_t target = components.of[graph.targets[e]];
+                if (target != component) {
+                    visit(position_of_node_[node],
+                          variable_of_[e] == kNone ? position_of_component_[target]
+                                                   : variables_[variable_of_[e]].position);
+                }
+            }
+        }
+        for (const model::DeviceOwner& owner : representatives.owners) {
+            const std::uint32_t node = graph.collapsed_of[index_of(owner.node)];
+            visit(position_of_node_[node],
+                  first_storage_ + static_cast<std::uint32_t>(index_of(owner.storage)));
+        }
+    };
+    for_each_reference([&](std::uint32_t, std::uint32_t to) { rows.count(to); });
+    rows.begin_filling();
+    for_each_reference([&](std::uint32_t from, std::uint32_t to) { rows.fill(to, from); });
+    for (std::uint32_t c = 0; c < components.count(); ++c) {
+        const std::size_t ways = rows.view().of(position_of_component_[c]).size();
+        one_way_.push_back(ways == 1);
+    }
+    return dominators(rows.view());
+}
+
+void RetainedSize::mark_ways(const CollapsedGraph& graph,
+                             std::span<const std::uint32_t> holders_first,
+                             const Representatives& representatives) {
+    leads_to_owner_.assign(position_of_component_.size(), false);
+    leads_to_released_.assign(position_of_component_.size(), false);
+    for (const model::DeviceOwner& owner : representatives.owners) {
+        const std::uint32_t component = component_of_[graph.collapsed_of[index_of(owner.node)]];
+        leads_to_owner_[component] = true;
+        if (representatives.storages[index_of(owner.storage)].released) {
+            leads_to_released_[component] = true;
+        }
+    }
+    for (auto node = holders_first.rbegin(); node != holders_first.rend(); ++node) {
+        const std::uint32_t component = component_of_[*node];
+        for (const std::uint32_t target : graph.view().of(*node)) {
+            if (leads_to_owner_[component_of_[target]]) {
+                leads_to_owner_[component] = true;
+            }
+            if (leads_to_released_[component_of_[target]]) {
+                leads_to_released_[component] = true;
+            }
+        }
+    }
+}
+
+void RetainedSize::mark_below_cycles(const CollapsedGraph& graph,
+                                     const StrongComponents& components,
+                                     std::span<const std::uint32_t> holders_first) {
+    cycle_above_.assign(components.count(), kNone);
+    for (const std::uint32_t node : holders_first) {
+        const std::uint32_t component = component_of_[node];
+        const std::uint32_t cycles = cycles_to(component, components);
+        if (cycles == kNone) {
+            continue;
+        }
+        for (const std::uint32_t target : graph.view().of(node)) {
+            if (component_of_[target] != component) {
+                std::uint32_t& above = cycle_above_[component_of_[target]];
+                above = either(above, cycles);
+            }
+        }
+    }
+}
+
+// The component with a cycle that `component` is or that leads to it; kNone, kSeveral.
+std::uint32_t RetainedSize::cycles_to(std::uint32_t component,
+                                      const StrongComponents& components) const {
+    const std::uint32_t above = cycle_above_[component];
+    return components.cyclic[component] ? either(above, component) : above;
+}
+
+// A storage goes with the cycles of its keeper if no other cycle leads to an owner of it.
+void RetainedSize::add_up_freed(const CollapsedGraph& graph,
+                                const StrongComponents& components,
+                                const Representatives& representatives) {
+    freed_ = held_;
+    std::vector<bool> counted(representatives.storages.size(), false);
+    for (const model::DeviceOwner& owner : representatives.owners) {
+        const std::size_t s = index_of(owner.storage);
+        const model::Storage& storage = representatives.storages[s];
+        const std::uint32_t component = component_of_[graph.collapsed_of[index_of(owner.node)]];
+        if (!storage.released || keeper_[s] == kNone || counted[s] ||
+            cycles_to(component, components) == keeper_[s]) {
+            continue;
+        }
+        counted[s] = true;
+        freed_[keeper_[s]] -= storage.bytes;
+    }
+}
+
+double RetainedSize::freed_with(std::uint32_t node) const {
+    const std::uint32_t component = component_of_[node];
+    const std::uint64_t held = held_[component];
+    if (held == 0) {
+        return cycle_above_[component] == kNone ? 1 : 0;
+    }
+    return static_cast<double>(freed_[component]) / static_cast<double>(held);
+}
+
+void RetainedSize::mark_unheld(const CollapsedGraph& graph,
+                               const StrongComponents& components,
+                               std::span<const std::uint32_t> holders_first,
+                               const Representatives& representatives) {
+    std::vector<bool> held(graph.nodes(), false);
+    std::vector<bool> off_unheld(graph.nodes(), false);
+    for (const std::uint32_t node : holders_first) {
+        if (components.cyclic[component_of_[node]]) {
+            off_unheld[node] = false;
+        } else if (!held[node]) {
+            off_unheld[node] = true;
+        }
+        for (const std::uint32_t target : graph.view().of(node)) {
+            held[target] = true;
+            off_unheld[target] = off_unheld[target] || off_unheld[node];
+        }
+    }
+    hangs_off_unheld_.assign(representatives.storages.size(), false);
+    for (const model::DeviceOwner& owner : representatives.owners) {
+        if (off_unheld[graph.collapsed_of[index_of(owner.node)]]) {
+            hangs_off_unheld_[index_of(owner.storage)] = true;
+        }
+    }
+}
+
+void RetainedSize::add_up(const StrongComponents& components,
+                          const Representatives& representatives) {
+    const auto positions = static_cast<std::uint32_t>(tree_.parent.size());
+    std::vector<std::uint32_t> nearest(positions, kNone);  // dominating component with a cycle
+    for (std::uint32_t c = 0; c < components.count(); ++c) {
+        if (components.cyclic[c]) {
+            nearest[position_of_component_[c]] = c;
+        }
+    }
+    for (std::uint32_t p = 1; p < positions; ++p) {
+        if (nearest[p] == kNone) {
+            nearest[p] = nearest[tree_.parent[p]];
+        }
+    }
+    kept_.assign(positions, 0);
+    held_.assign(components.count(), 0);
+    keeper_.assign(representatives.storages.size(), kNone);
+    for (std::uint32_t s = 0; s < representatives.storages.size(); ++s) {
+        const model::Storage& storage = representatives.storages[s];
+        keeper_[s] = nearest[first_storage_ + s];
+        if (!storage.released) {
+            continue;
+        }
+        kept_[first_storage_ + s] = storage.bytes;
+        if (keeper_[s] != kNone) {
+            held_[keeper_[s]] += storage.bytes;
+        }
+    }
+    kept_alone_ = kept_;
+    for (std::uint32_t p = positions; p-- > 1;) {
+        kept_[tree_.parent[p]] += kept_[p];
+        if (nearest[p] == nearest[tree_.parent[p]]) {
+            kept_alone_[tree_.parent[p]] += kept_alone_[p];
+        }
+    }
+    for (std::uint32_t v = 0; v < variables_.size(); ++v) {
+        const std::uint32_t position = variables_[v].position;
+        if (nearest[position] != kNone && kept_alone_[position] > 0) {
+            variables_kept_[nearest[position]].push_back(v);
+        }
+    }
+}
+
+std::vector<SharedVariable> RetainedSize::variables_of(std::uint32_t node) const {
+    std::vector<SharedVariable> kept;
+    if (const auto found = variables_kept_.find(component_of_[node]);
+        found != variables_kept_.end()) {
+        for (const std::uint32_t v : found->second) {
+            kept.push_back({variables_[v].edges, kept_alone_[variables_[v].position]});
+        }
+    }
+    std::ranges::stable_sort(kept, std::ranges::greater{}, &SharedVariable::bytes);
+    return kept;
+}
+
+std::uint64_t RetainedSize::kept_through(std::uint32_t holder, std::uint32_t target) const {
+    const std::uint32_t position = position_of_component_[component_of_[target]];
+    if (position != position_of_node_[target]) {
+        return 0;  // a cycle of its own
+    }
+    return tree_.parent[position] == position_of_node_[holder] ? kept_alone_[position] : 0;
+}
+
+}  // namespace cyclewatch::analysis

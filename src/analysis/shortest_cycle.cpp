@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/shortest_cycle.h"
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+
+#include "analysis/names.h"
+
+namespace cyclewatch::analysis {
+namespace {
+
+// Equally good nodes to start from are compared by their cycles' text; more than this many are
+// not looked at.
+constexpr std::size_t kMostTies = 4;
+
+// An attribute by which an object refers to itself is a cycle of its own, and seldom the one that
+// keeps the rest of the component.
+std::vector<char> without_self_references(const CollapsedGraph& graph, const Component& component) {
+    std::vector<char> off = component.structural;
+    for (std::size_t e = 0; e < off.size(); ++e) {
+        const model::EdgeKind kind = graph.edges[component.edges[e]].label.kind;
+        const bool attribute = kind == model::EdgeKind::attribute || kind == model::EdgeKind::slot;
+        off[e] |= attribute && component.targets[e] == component.holder[e] ? 1 : 0;
+    }
+    return off;
+}
+
+// Breadth-first search in layers: layer s is what s structural references lead to.
+class CycleSearch {
+  public:
+    CycleSearch(const Component& component, std::uint32_t start, std::span<const char> dead)
+        : component_(component), start_(start), dead_(dead), came_by_(component.size(), kNone) {}
+
+    Cycle run() {
+        std::vector<std::uint32_t> layer{start_};
+        while (!layer.empty() && closing_ == kNone) {
+            layer = search_layer(std::move(layer));
+        }
+        return closing_ == kNone ? Cycle{} : walk_back();
+    }
+
+  private:
+    [[nodiscard]] bool alive(std::uint32_t e) const { return dead_.empty() || dead_[e] == 0; }
+
+    // Takes what can be reached without a structural reference; returns the start of the next
+    // layer. The next layer is entered from all of this one, nearest first.
+    std::vector<std::uint32_t> search_layer(std::vector<std::uint32_t> queue) {
+        for (std::size_t i = 0; i < queue.size(); ++i) {
+            if (follow(queue[i], false, queue)) {
+                return {};
+            }
+        }
+        std::vector<std::uint32_t> next;
+        for (const std::uint32_t node : queue) {
+            if (follow(node, true, next)) {
+                return {};
+            }
+        }
+        return next;
+    }
+
+    // True if a reference leads back to the start.
+    bool follow(std::uint32_t node, bool structural, std::vector<std::uint32_t>& found) {
+        for (std::uint32_t e = component_.first[node]; e < component_.first[node + 1]; ++e) {
+            if ((component_.structural[e] != 0) != structural || !alive(e)) {
+                continue;
+            }
+            const std::uint32_t target = component_.targets[e];
+            if (target == start_) {
+                closing_ = e;
+                return true;
+            }
+            if (came_by_[target] == kNone) {
+                came_by_[target] = e;
+                found.push_back(target);
+            }
+        }
+        return false;
+    }
+
+    Cycle walk_back() const {
+        Cycle cycle{closing_};
+        while (component_.holder[cycle.back()] != start_) {
+            cycle.push_back(came_by_[component_.holder[cycle.back()]]);
+        }
+        std::reverse(cycle.begin(), cycle.end());
+        return cycle;
+    }
+
+    const Component& component_;
+    std::uint32_t start_;
+    std::span<const char> dead_;
+    std::vector<std::uint32_t> came_by_;
+    std::uint32_t closing_ = kNone;
+};
+
+// What each node of a cycle leads to inside the component without going through another cycle:
+// bytes behind nodes that are in no cycle are credited to the nearest one that is.
+std::vector<std::uint64_t> credit(const Component& component,
+                                  const std::vector<char>& in_cycle,
+                                  std::span<const char> off) {
+    std::vector<std::uint64_t> bytes(component.size(), 0);
+    std::vector<std::uint32_t> credited(component.size(), kNone);
+    std::vector<std::uint32_t> queue;
+    for (std::uint32_t n = 0; n < component.size(); ++n) {
+        if (in_cycle[n] != 0) {
+            credited[n] = n;
+            queue.push_back(n);
+        }
+    }
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+        const std::uint32_t n = queue[i];
+        bytes[credited[n]] += component.kept[n];
+        for (std::uint32_t e = component.first[n]; e < component.first[n + 1]; ++e) {
+            const std::uint32_t target = component.targets[e];
+            if (off[e] == 0 && credited[target] == kNone) {
+                credited[target] = credited[n];
+                queue.push_back(target);
+            }
+        }
+    }
+    return bytes;
+}
+
+std::vector<char> nodes_in_cycles(const Component& component, std::span<const char> off) {
+    const StrongComponents parts = strong_components(component.view(), off);
+    std::vector<char> in_cycle(component.size());
+    for (std::uint32_t n = 0; n < component.size(); ++n) {
+        in_cycle[n] = parts.cyclic[parts.of[n]] ? 1 : 0;
+    }
+    return in_cycle;
+}
+
+// Best nodes to start from, equally good ones side by side, at most kMostTies.
+std::vector<std::uint32_t> best_starts(const CollapsedGraph& graph,
+                                       const Component& component,
+                                       const std::vector<char>& in_cycle,
+                                       const std::vector<std::uint64_t>& bytes) {
+    const auto better = [&](std::uint32_t a, std::uint32_t b) {
+        const auto key = [&](std::uint32_t n) {
+            return std::tuple(
+                ~bytes[n], component.leads_out[n] == 0, is_container(graph, component.nodes[n]));
+        };
+        return key(a) < key(b);
+    };
+    std::vector<std::uint32_t> best;
+    for (std::uint32_t n = 0; n < component.size(); ++n) {
+        if (in_cycle[n] == 0) {
+            continue;
+        }
+        if (!best.empty() && better(n, best.front())) {
+            best.clear();
+        }
+        if (best.empty() || (!better(best.front(), n) && best.size() < kMostTies)) {
+            best.push_back(n);
+        }
+    }
+    return best;
+}
+
+std::string text_of(const CollapsedGraph& graph, const Component& component, const Cycle& cycle) {
+    std::string text;
+    for (const std::uint32_t e : cycle) {
+        text += full_name(graph, component.nodes[component.holder[e]]) + " " +
+                label_of(graph, component.edges[e]) + "\n";
+    }
+    return text;
+}
+
+}  // namespace
+
+Cycle shortest_cycle(const Component& component, std::uint32_t start, std::span<const char> dead) {
+    return CycleSearch(component, start, dead).run();
+}
+
+Cycle choose_cycle(const CollapsedGraph& graph, const Component& component) {
+    const std::vector<char> none(component.targets.size(), 0);
+    std::vector<char> off;
+    std::vector<char> in_cycle;
+    for (const std::vector<char>& left_out :
+         {without_self_references(graph, component), component.structural, none}) {
+        off = left_out;
+        in_cycle = nodes_in_cycles(component, off);
+        if (std::ranges::find(in_cycle, 1) != in_cycle.end()) {
+            break;
+        }
+    }
+    const std::vector<std::uint64_t> bytes = credit(component, in_cycle, off);
+    const std::vector<std::uint32_t> starts = best_starts(graph, component, in_cycle, bytes);
+    if (starts.size() == 1) {
+        return shortest_cycle(component, starts.front(), off);
+    }
+    Cycle best;
+    std::string best_text;
+    for (const std::uint32_t start : starts) {
+        Cycle cycle = shortest_cycle(component, start, off);
+        std::string text = text_of(graph, component, cycle);
+        const bool shorter = best.empty() || cycle.size() < best.size();
+        if (shorter || (cycle.size() == best.size() && text < best_text)) {
+            best = std::move(cycle);
+            best_text = std::move(text);
+        }
+    }
+    return best;
+}
+
+}  // namespace cyclewatch::analysis

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/readers/storage_alias.h"
+
+#include <utility>
+
+#include "python/guards.h"
+
+namespace cyclewatch::device {
+namespace {
+
+using python::OwnedRef;
+using torch_api::TorchFunctions;
+
+constexpr std::size_t kHeader = sizeof(PyObject) / sizeof(std::uint64_t);
+
+// Of no bytes, so that no allocator is asked and no profiler told. By torch's own C function alone:
+// __new__ and __del__ may be the program's, and __init__, which does nothing, is one in Python.
+OwnedRef empty_storage(const TorchFunctions& torch) noexcept {
+    if (torch.storage->tp_finalize != nullptr || torch.storage->tp_del != nullptr) {
+        return {};
+    }
+    const OwnedRef nothing = python::steal(PyTuple_New(0));
+    OwnedRef storage = python::steal(
+        nothing ? torch.storage_base->tp_new(torch.storage, nothing.get(), nullptr) : nullptr);
+    if (storage && PyObject_IS_GC(storage.get()) != 0) {
+        PyObject_GC_UnTrack(storage.get());
+    }
+    return storage;
+}
+
+std::uint64_t address_of(const TorchFunctions& torch, PyObject* storage) noexcept {
+    return torch_api::number_of(torch_api::get(torch.storage_cdata, storage));
+}
+
+// Where in the object the address of its storage stands; 0 unless that is in one place.
+std::size_t word_of_address(const TorchFunctions& torch, PyObject* storage) noexcept {
+    const auto* const words = reinterpret_cast<const std::uint64_t*>(storage);
+    const std::uint64_t address = address_of(torch, storage);
+    const std::size_t size =
+        static_cast<std::size_t>(torch.storage_base->tp_basicsize) / sizeof *words;
+    std::size_t found = 0;
+    for (std::size_t word = kHeader; address != 0 && word < size; ++word) {
+        if (words[word] == address) {
+            if (found != 0) {
+                return 0;
+            }
+            found = word;
+        }
+    }
+    return found;
+}
+
+}  // namespace
+
+std::uint64_t& StorageAlias::pointer() const noexcept {
+    return reinterpret_cast<std::uint64_t*>(object_.get())[word_];
+}
+
+bool StorageAlias::shows(const TorchFunctions& torch, PyObject* other) const {
+    const std::uint64_t address = address_of(torch, other);
+    const View view(*this, address);
+    return word_of_address(torch, other) == word_ && address_of(torch, view.object()) == address;
+}
+
+bool StorageAlias::set_up(const TorchFunctions& torch) noexcept {
+    const python::GcPause pause;  // an object that was made may be the one that starts a collection
+    const python::YoungCountGuard young_count;
+    object_ = empty_storage(torch);
+    const OwnedRef second = empty_storage(torch);
+    const OwnedRef third = empty_storage(torch);
+    bool proven = false;
+    if (object_ && second && third) {
+        word_ = word_of_address(torch, object_.get());
+        const std::uint64_t own = address_of(torch, object_.get());
+        proven = word_ != 0 && shows(torch, second.get()) && shows(torch, third.get()) &&
+                 address_of(torch, object_.get()) == own;
+    }
+    PyErr_Clear();
+    return proven;
+}
+
+StorageAlias::View::View(const StorageAlias& lens, std::uint64_t storage) noexcept
+    : lens_(lens), own_(std::exchange(lens.pointer(), storage)) {}
+
+StorageAlias::View::~View() {
+    lens_.pointer() = own_;
+}
+
+}  // namespace cyclewatch::device
