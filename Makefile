@@ -1,58 +1,58 @@
 # SPDX-License-Identifier: Apache-2.0
-# Each target sets up what it needs by itself and repeats nothing that is already done.
+# Each target installs what it needs and does not repeat finished work.
 .DEFAULT_GOAL := help
 .PHONY: help build demo test gpu-test bench soak regrtest matrix real fuzz sanitize lint format clean
 
 export JOBS ?= 2
 
-help: ## Say what there is
+help: ## List targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-demo: ## Run two leaking programs under a watch; print the cards and the reports' paths
+demo: ## Run two leaking programs; print the cards and the paths of the reports
 	@scripts/bootstrap
 	@scripts/build dev _native
 	@scripts/demo
 
-test: ## Run every test, on every supported interpreter found and in a browser
+test: ## Run all tests, on every supported interpreter found and in a browser
 	@scripts/bootstrap test
 	@scripts/build dev
 	@scripts/test
 
-build: ## Leave an importable .venv/bin/python
+build: ## Build; afterwards .venv/bin/python can import cyclewatch
 	@scripts/bootstrap
 	@scripts/build dev
 
-bench: ## Measure, and print ratios taken in this run; WRITE=1 puts them into docs/performance.md
+bench: ## Run the benchmarks; WRITE=1 updates docs/performance.md
 	@scripts/bootstrap bench
 	@scripts/build bench _native benchmarks
 	@scripts/bench $(if $(WRITE),--page docs/performance.md)
 
-soak: ## Train and leak under a watch for half an hour; WRITE=1 writes docs/soak.md and its plot
+soak: ## Run a leaking training loop for half an hour; WRITE=1 updates docs/performance.md
 	@scripts/bootstrap bench
 	@scripts/build bench _native
 	@PYTHONPATH=.build/bench/package .venv/bin/python benchmarks/soak.py \
-		$(if $(WRITE),--plot docs/images/soak.svg --page docs/soak.md)
+		$(if $(WRITE),--page docs/performance.md)
 
-gpu-test: ## Run the checks that need a CUDA device; writes docs/gpu.md where there is one
+gpu-test: ## Run the checks that need a CUDA device; updates docs/gpu.md if there is one
 	@scripts/bootstrap test
 	@scripts/build dev _native
 	@.venv/bin/python tests/gpu/run.py
 
-regrtest: ## Run CPython's own tests with and without a watch in every process; compare
+regrtest: ## Compare CPython's own tests with and without a watch in every process
 	@scripts/bootstrap
 	@scripts/build dev
 	@.venv/bin/python tests/regrtest/run.py
 
-matrix: ## Build and test on every interpreter that can be had, debug builds too; one table
+matrix: ## Build and test on every interpreter available, including debug builds
 	@scripts/bootstrap
 	@.venv/bin/python tests/matrix/run.py $(INTERPRETERS)
 
-real: ## Score the suggestions on leaks of published libraries; installs these into ~/.cache
+real: ## Score the suggestions on leaks of published libraries, installed into ~/.cache
 	@scripts/bootstrap
 	@scripts/build dev _native
 	@.venv/bin/python tests/real/run.py $(CASES)
 
-fuzz: ## Run the fuzz targets, each for SECONDS (default 60); needs clang
+fuzz: ## Run each fuzz target for SECONDS (default 60), with clang
 	@scripts/bootstrap fuzz
 	@scripts/build fuzz fuzzers
 	@scripts/fuzz $(SECONDS)
@@ -64,7 +64,7 @@ sanitize: ## Run tests under AddressSanitizer, UBSan, ThreadSanitizer and valgri
 	@scripts/build tsan
 	@scripts/sanitize asan tsan valgrind
 
-lint: ## Check formatting, clang-tidy, ruff, mypy and the viewer; change nothing
+lint: ## Check formatting, clang-tidy, ruff, mypy and the viewer; changes no file
 	@scripts/bootstrap lint
 	@scripts/lint
 
@@ -72,5 +72,5 @@ format: ## Format every source file
 	@scripts/bootstrap lint
 	@scripts/format
 
-clean: ## Remove what was built; .venv stays
+clean: ## Remove build output; keep .venv
 	rm -rf .build build dist *.egg-info cyclewatch/*.so

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The watch against torch.utils.viz._cycles, on the same garbage in the same process.
+"""Compares cyclewatch with torch.utils.viz._cycles, on the same garbage in the same process.
 
-Both are given the same task: name what kept tensors alive, as HTML. torch's tool is asked for
-its graph and page after each collection, as its own `warn_tensor_cycles` does, with a filter
-that lets CPU tensors count and without the look-up of CUDA allocations. The watch is ours of
-the same name, with its page written in the background.
+Both write an HTML page of what kept tensors alive. torch's tool makes its graph and page after each
+collection, as its own `warn_tensor_cycles` does, with a filter that includes CPU tensors and
+without the lookup of CUDA allocations. cyclewatch runs its function of the same name, which writes
+the page in the background.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from workloads import drop_pairs
 
 import cyclewatch
 
-# What an automatic young collection finds: 100 cycles of two objects, a tensor on each.
+# A typical automatic young collection: 100 cycles of two objects, each with a tensor.
 CYCLES = 100
 
 MakeOwner = Callable[[], object]
@@ -35,7 +35,7 @@ CASES = [
 
 
 class TorchObserver:
-    """torch's detector, on inside the `with`."""
+    """Enables torch's detector inside the `with` block."""
 
     def __init__(self, observer: Callable[[list[object]], object]) -> None:
         self.observer = observer
@@ -63,19 +63,19 @@ def graph_and_html(garbage: list[object]) -> None:
         to_html(create_graph(garbage, context=lambda _: None, filter=owns_memory))
 
 
-def settle() -> None:
-    """A call and a return: torch's detector works in the profile function, one event later."""
+def run_profile_function() -> None:
+    """A call and a return: torch's detector runs in the profile function, one event later."""
 
 
 def collection(generation: int, make_owner: MakeOwner) -> float:
-    """Seconds of one collection of that garbage, with all that follows it at once."""
+    """Seconds of one collection of that garbage, including what the tools do right after it."""
     gc.disable()
     drop_pairs(CYCLES, make_owner)
 
     def collect() -> None:
         gc.collect(generation)
-        settle()
-        settle()
+        run_profile_function()
+        run_profile_function()
 
     return seconds_of(collect)
 
@@ -83,7 +83,7 @@ def collection(generation: int, make_owner: MakeOwner) -> float:
 def collections(
     tool: AbstractContextManager[object], generation: int, rounds: int, make_owner: MakeOwner
 ) -> list[float]:
-    """Seconds of each collection with `tool` on; the first is not counted."""
+    """Seconds of each collection with `tool` enabled; the first one is not counted."""
     gc.collect()
     with tool:
         return [collection(generation, make_owner) for _ in range(rounds + 1)][1:]
@@ -105,8 +105,8 @@ def child(generation: int, rounds: int, tensors: bool) -> dict[str, float | list
             theirs = collections(TorchObserver(observer), generation, 1, make_owner)[0]
             stats = watch.stats
             plain_ms.append(1000 * plain)
-            # The heap makes a full collection long and uneven, our part of it drowns in that:
-            # there the watch's own clock says more than a difference of two times.
+            # The duration of a full collection varies by more than the watch adds, so use the time
+            # that the watch measured itself.
             own = stats.seconds / stats.collections
             ours_ms.append(1000 * (own if generation == 2 else ours - plain))
             theirs_ms.append(1000 * (theirs - plain))
@@ -122,10 +122,16 @@ def measure(quick: bool) -> list[Figure]:
         samples = {key: value for key, value in answer.items() if isinstance(value, list)}
         goal = 100 if tensors else None
         figures += [
-            Figure(f"{what}: torch adds / we add", "ratio", samples["ratios"], goal, at_least=True),
-            Figure(f"{what}: without either", "ms", samples["plain"]),
-            Figure(f"{what}: we add", "ms", samples["ours"]),
-            Figure(f"{what}: torch adds", "ms", samples["theirs"]),
+            Figure(
+                f"{what}: added by torch / added by cyclewatch",
+                "ratio",
+                samples["ratios"],
+                goal,
+                at_least=True,
+            ),
+            Figure(f"{what}: without either tool", "ms", samples["plain"]),
+            Figure(f"{what}: added by cyclewatch", "ms", samples["ours"]),
+            Figure(f"{what}: added by torch", "ms", samples["theirs"]),
         ]
     return figures
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the watch adds to a program that makes nothing but garbage without tensors."""
+"""Measures what a watch adds to a program that only creates garbage without tensors."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How capture and analysis grow with the garbage, and what a crowded component costs.
+"""Measures how capture and analysis scale with the garbage, and the cost of a dense component.
 
 The growth is the slope of log(seconds) over log(objects) between two sizes: 1 is linear, 2 would be
-quadratic. The crowded component has 10,000 objects with five references each, at random.
+quadratic. The dense component has 10,000 objects with five references each, at random.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from workloads import Block, drop_rings, read_block
 import cyclewatch
 
 
-class Crowded:
+class DenseNode:
     """One of many objects that refer to each other."""
 
     __slots__ = ("__weakref__", "a", "b", "c", "d", "e", "payload")
 
 
-def drop_crowd(size: int) -> None:
+def drop_dense_component(size: int) -> None:
     pick = random.Random(1)
-    crowd = [Crowded() for _ in range(size)]
-    for one, other in zip(crowd, crowd[1:] + crowd[:1], strict=True):
+    nodes = [DenseNode() for _ in range(size)]
+    for one, other in zip(nodes, nodes[1:] + nodes[:1], strict=True):
         one.a = other
         for name in "bcde":
-            setattr(one, name, pick.choice(crowd))
-    crowd[0].payload = Block(4096)
+            setattr(one, name, pick.choice(nodes))
+    nodes[0].payload = Block(4096)
 
 
-def child(objects: int, crowded: bool) -> dict[str, float | list[float]]:
-    """Seconds that the watch spent in one collection of so many unreachable objects."""
+def child(objects: int, dense: bool) -> dict[str, float | list[float]]:
+    """Seconds that the watch spent in one collection with `objects` unreachable objects."""
     gc.disable()
     logging.getLogger("cyclewatch").setLevel(logging.CRITICAL)
     cyclewatch.register_owner(Block, read_block)
     gc.collect()
     with cyclewatch.watch(devices=("cpu",), budget=1.0) as watch:
-        if crowded:
-            drop_crowd(objects)
+        if dense:
+            drop_dense_component(objects)
         else:
             drop_rings(objects // 1000, 1000, lambda number: Block(4096 * number), tied=False)
         gc.collect()
@@ -51,8 +51,8 @@ def child(objects: int, crowded: bool) -> dict[str, float | list[float]]:
         return {"seconds": watch.stats.seconds}
 
 
-def seconds(objects: int, crowded: bool = False) -> float:
-    answer = in_child(__file__, objects=objects, crowded=crowded)["seconds"]
+def seconds(objects: int, dense: bool = False) -> float:
+    answer = in_child(__file__, objects=objects, dense=dense)["seconds"]
     assert isinstance(answer, float)
     return answer
 
@@ -74,9 +74,9 @@ def measure(quick: bool) -> list[Figure]:
         ]
         figures.append(Figure(f"growth from {small:,} to {large:,}", "slope", slopes, 1.2))
     size = 1_000 if quick else 10_000
-    crowd = [1e3 * seconds(size, crowded=True) for _ in range(rounds)]
-    what = f"one component, {size:,} objects, {5 * size:,} references: capture and analysis"
-    return [*figures, Figure(what, "ms", crowd, None if quick else 50)]
+    times_dense = [1e3 * seconds(size, dense=True) for _ in range(rounds)]
+    what = f"dense component, {size:,} objects, {5 * size:,} references: capture and analysis"
+    return [*figures, Figure(what, "ms", times_dense, None if quick else 50)]
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A million unreachable objects with a thousand owners among them: time, memory, the report."""
+"""Measures time, memory and the report for a million unreachable objects with 1,000 owners."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def measure_shape(owners: str, tied: bool, quick: bool) -> list[Figure]:
     what = f"{SHAPES[tied]}, {owners} owners"
     return [
         Figure(f"{what}: capture and analysis / collection without watch", "ratio", shares, 1.0),
-        Figure(f"{what}: time added, by the clock / collection", "ratio", ratios, 1.0),
+        Figure(f"{what}: added wall time / collection", "ratio", ratios, 1.0),
         Figure(f"{what}: extra memory per unreachable object", "bytes", memory, 200),
         Figure(f"{what}: until the report is on disk", "s", on_disk, 5),
     ]

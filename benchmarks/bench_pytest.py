@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the pytest plugin adds to an empty test, with torch imported."""
+"""Measures what the pytest plugin adds to an empty test, with torch imported."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_empty(number):
     pass
 """
 
-# One full collection for each test is the least that a plugin without freezing can do.
+# Without freezing, a plugin needs at least one full collection per test.
 NAIVE = """
 import gc
 
@@ -36,7 +36,7 @@ def pytest_runtest_teardown():
 
 
 class Stopwatch:
-    """Times the loop over all tests, and reads the memory in use on the way."""
+    """Times the loop over all tests and records the resident memory after each."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -65,7 +65,7 @@ def child(variant: str, tests: int) -> dict[str, float | list[float]]:
         options = ["-q", "--no-header", "--no-summary", "-p", "no:cacheprovider"]
         status = pytest.main([*options, f"--cyclewatch={mode}", folder], plugins=[stopwatch])
     if status != 0:
-        sys.exit(f"the tests of {variant} ended with {status}")
+        sys.exit(f"the tests of variant {variant} failed with exit status {status}")
     tenth = stopwatch.kibibytes[len(stopwatch.kibibytes) // 10]
     grown = stopwatch.kibibytes[-1] - tenth
     return {"milliseconds": 1000 * stopwatch.seconds / tests, "grown": grown}
@@ -77,7 +77,7 @@ def measure(quick: bool) -> list[Figure]:
     for number in range(rounds):
         order = list(runs) if number % 2 else list(runs)[::-1]
         for variant in order:
-            # A naive test costs a hundred times as much; a few tell that as well.
+            # A naive test costs a hundred times as much, so fewer of them are enough.
             count = tests if variant != "naive" else max(20, tests // 20)
             runs[variant].append(in_child(__file__, variant=variant, tests=count))
     off = statistics.median(run["milliseconds"] for run in runs["off"])
@@ -92,10 +92,10 @@ def measure(quick: bool) -> list[Figure]:
     ]
     return [
         Figure(f"an empty test without the plugin ({tests} tests)", "ms", [off]),
-        Figure("the plugin adds to it", "ms", added("on"), 2),
-        Figure("one full collection per test adds", "ms", added("naive")),
-        Figure("that is, of the plugin's", "times", [naive / one for one in added("on")]),
-        Figure("the plugin adds to the growth from the 100th test on", "KiB", grown),
+        Figure("added by the plugin", "ms", added("on"), 2),
+        Figure("added by one full collection per test", "ms", added("naive")),
+        Figure("ratio of the two", "times", [naive / one for one in added("on")]),
+        Figure("memory growth added by the plugin, from the 100th test on", "KiB", grown),
     ]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the watch costs a small training loop on the CPU, automatic collection on."""
+"""Measures a small training loop on the CPU with automatic collection, with and without a watch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import cyclewatch
 
 
 class Step:
-    """What a program keeps of each step."""
+    """A record that the program keeps of each step."""
 
     def __init__(self, number: int, loss: float) -> None:
         self.number = number

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every benchmark here shares: rounds, child processes, figures and how they are shown.
+"""Shared by all benchmarks: rounds, child processes, figures and the table.
 
-Absolute times say little on a machine that others use as well. So a figure is a ratio of two
-times taken next to each other, and what counts is the median of many short rounds.
+Absolute times are not reproducible on a shared machine. So most figures are ratios of two times
+measured next to each other, and the median of many short rounds is compared with the goal.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Figure:
-    """One row of the table: what was measured, and what it should be."""
+    """One row of the table: a measurement and its goal."""
 
     what: str
     unit: str
@@ -56,7 +56,7 @@ class Figure:
         }
 
 
-HEADINGS = ["what", "unit", "median", "min", "max", "goal", ""]
+HEADINGS = ["measurement", "unit", "median", "min", "max", "goal", ""]
 
 
 def _text(value: float) -> str:
@@ -72,9 +72,9 @@ def seconds_of(function: Callable[[], object]) -> float:
 
 
 def paired_ratios(on: Callable[[], float], off: Callable[[], float], rounds: int) -> list[float]:
-    """Seconds of `on` / seconds of `off`, per round; which of the two goes first alternates."""
+    """Return seconds of `on` / seconds of `off` per round, in alternating order."""
     on()
-    off()  # caches are warm and memory is there before the first round counts
+    off()  # warm up caches and memory
     ratios = []
     for number in range(rounds):
         if number % 2:
@@ -86,7 +86,7 @@ def paired_ratios(on: Callable[[], float], off: Callable[[], float], rounds: int
 
 
 def in_child(script: str, **arguments: object) -> dict[str, float | list[float]]:
-    """What `script`'s `child` function returns in a process of its own."""
+    """Run the `child` function of `script` in a new process and return its result."""
     command = [sys.executable, script, "--child", json.dumps(arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -96,7 +96,7 @@ def in_child(script: str, **arguments: object) -> dict[str, float | list[float]]
 
 
 def table(figures: Iterable[Figure]) -> str:
-    """A Markdown table that reads as well in a terminal."""
+    """Return a Markdown table that is also readable in a terminal."""
     rows = [HEADINGS, *(figure.cells() for figure in figures)]
     widths = [max(3, *(len(row[i]) for row in rows)) for i in range(len(HEADINGS))]
     lines = [
@@ -111,9 +111,9 @@ def main(
     measure: Callable[[bool], list[Figure]],
     child: Callable[..., dict[str, float | list[float]]] | None = None,
 ) -> None:
-    """The command line of one benchmark; children come back here as well."""
+    """Command line of one benchmark; child processes enter here, too."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--quick", action="store_true", help="tiny sizes: does it work at all?")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, to check that it runs")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child is not None and child is not None:

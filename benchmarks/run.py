@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs every benchmark; prints the table and, if asked, keeps it as JSON and in a page."""
+"""Runs every benchmark and prints the tables; can save them as JSON and in a Markdown page."""
 
 from __future__ import annotations
 
@@ -24,16 +24,15 @@ QUESTIONS = [
     ("Garbage without tensors", bench_garbage),
     ("A small training loop", bench_training),
     ("A million unreachable objects, a thousand owners", bench_large_garbage),
-    ("Growth, and a crowded component", bench_growth),
+    ("Growth, and a dense component", bench_growth),
     ("Against torch's detector", bench_against_torch),
     ("The pytest plugin", bench_pytest),
     ("Import", bench_import),
 ]
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 
 def circumstances() -> dict[str, str]:
-    """Where the figures hold; nothing that names the machine or its user."""
+    """Describe the machine and versions; nothing that identifies the host or its user."""
     models = [
         line.partition(":")[2].strip()
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
@@ -54,20 +53,21 @@ def cyclewatch_version() -> str:
     return cyclewatch.__version__
 
 
-def put_into_page(page: Path, text: str) -> None:
-    """Replaces what stands between the page's two marker lines."""
-    before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
+def put_into_page(page: Path, section: str, text: str) -> None:
+    """Replace the text between the two marker lines of `section`."""
+    first, last = f"<!-- {section}: begin -->", f"<!-- {section}: end -->"
+    before, begin, rest = page.read_text(encoding="utf-8").partition(first)
+    _, end, after = rest.partition(last)
     if not begin or not end:
-        raise SystemExit(f"{page.name} lacks the lines {BEGIN} and {END}")
-    page.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+        raise SystemExit(f"{page.name} does not have the lines {first} and {last}")
+    page.write_text(f"{before}{first}\n{text}\n{last}{after}", encoding="utf-8")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="tiny sizes: does it work at all?")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, to check that they run")
     parser.add_argument("--json", type=Path, help="also write every sample to this file")
-    parser.add_argument("--page", type=Path, help="put the tables between the markers of this page")
+    parser.add_argument("--page", type=Path, help="update the tables in this Markdown page")
     options = parser.parse_args()
 
     where = circumstances()
@@ -83,9 +83,9 @@ def main() -> None:
         content = {"circumstances": where, "figures": [figure.as_json() for figure in figures]}
         options.json.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     if options.page is not None:
-        put_into_page(options.page, "\n\n".join(sections))
+        put_into_page(options.page, "measured", "\n\n".join(sections))
     missed = sum(figure.met is False for figure in figures)
-    print(f"\n{missed} goals missed" if missed else "\nevery goal met", file=sys.stderr)
+    print(f"\n{missed} goals missed" if missed else "\nall goals met", file=sys.stderr)
 
 
 if __name__ == "__main__":

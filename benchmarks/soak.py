@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A leaky training loop under a watch for half an hour: does the watch stay small and cheap?
+"""Runs a leaking training loop under a watch for half an hour; its cost must not grow.
 
-Not part of `make bench`: `make soak` runs it; with WRITE=1 the answer goes into docs/soak.md.
-The loop trains a small model on the CPU with automatic collection on. It leaves four kinds of
-cycles behind again and again, and new kinds, four a second, so that a report is soon as full as it
-gets.
+`make soak` runs it; with WRITE=1 it updates docs/performance.md. The loop trains a small model
+on the CPU with automatic collection. It creates the same four cycles over and over, and four
+new ones per second, so that the report soon reaches its limit.
 """
 
 from __future__ import annotations
@@ -20,17 +19,17 @@ import warnings
 from pathlib import Path
 from statistics import median
 
-from plot import Panel, draw
 from run import circumstances, put_into_page
 
 import cyclewatch
 
 SAMPLE_SECONDS = 10.0
-NEW_KINDS_PER_SECOND = 4
+NEW_CYCLES_PER_SECOND = 4
 LEAK_EVERY = 2  # steps
-WARM_UP = 0.2  # of the whole time
-GOAL_SHARE = 1.0  # per cent of wall time: the watch's budget
-GOAL_GROWTH = 5.0  # per cent of the resident set, from the end of the warm-up to the end
+WARM_UP = 0.2  # share of the run
+GOAL_SHARE = 1.0  # percent of wall time: the watch's budget
+GOAL_GROWTH = 5.0  # percent of the resident set, from the end of the warm-up to the end
+LETTERS = str.maketrans("0123456789", "abcdefghij")
 
 
 class Node:
@@ -38,7 +37,7 @@ class Node:
 
 
 class Handler:
-    """Keeps itself by a closure."""
+    """Refers to itself through a closure."""
 
     def __init__(self, tensor: object) -> None:
         self.tensor = tensor
@@ -67,14 +66,17 @@ def leave_list(tensor: object) -> None:
     cycle.append(cycle)
 
 
-KINDS = (leave_pair, leave_handler, leave_exception, leave_list)
+LEAKS = (leave_pair, leave_handler, leave_exception, leave_list)
 
 
-def leave_new_kind(number: int, tensor: object) -> None:
-    """A cycle of a class that no other cycle is of, so a finding of its own."""
-    node = type(f"Kind{number}", (), {})()
-    node.me = node
-    node.tensor = tensor
+def leave_new_cycle(number: int, tensor: object) -> None:
+    """Create a cycle through a new attribute name, which is a new finding.
+
+    The name is spelled with letters, because numbers in names do not make findings different.
+    """
+    node = Node()
+    setattr(node, "me_" + str(number).translate(LETTERS), node)
+    node.tensor = tensor  # type: ignore[attr-defined]
 
 
 class Trainer:
@@ -92,7 +94,7 @@ class Trainer:
         self.loss = nn.functional.cross_entropy
         self.inputs, self.targets = torch.randn(64, 64), torch.randint(10, (64,))
         self.steps = 0
-        self.kinds = 0
+        self.new_cycles = 0
 
     def step(self, elapsed: float) -> None:
         self.optimizer.zero_grad()
@@ -101,10 +103,10 @@ class Trainer:
         self.optimizer.step()
         self.steps += 1
         if self.steps % LEAK_EVERY == 0:
-            KINDS[self.steps // LEAK_EVERY % len(KINDS)](self.torch.empty(4096))
-        if self.kinds < elapsed * NEW_KINDS_PER_SECOND:
-            self.kinds += 1
-            leave_new_kind(self.kinds, self.torch.empty(1024))
+            LEAKS[self.steps // LEAK_EVERY % len(LEAKS)](self.torch.empty(4096))
+        if self.new_cycles < elapsed * NEW_CYCLES_PER_SECOND:
+            self.new_cycles += 1
+            leave_new_cycle(self.new_cycles, self.torch.empty(1024))
 
 
 def resident_bytes() -> int:
@@ -113,7 +115,7 @@ def resident_bytes() -> int:
 
 
 def sample(watch: cyclewatch.Watch, trainer: Trainer) -> dict[str, float]:
-    """Where the run is now."""
+    """Return the current figures of the run."""
     stats = watch.stats
     return {
         "elapsed": stats.elapsed,
@@ -123,7 +125,7 @@ def sample(watch: cyclewatch.Watch, trainer: Trainer) -> dict[str, float]:
         "seconds": stats.seconds,
         "collections": stats.collections,
         "steps": trainer.steps,
-        "kinds": trainer.kinds + len(KINDS),
+        "cycles": trainer.new_cycles + len(LEAKS),
         "file": sum(os.path.getsize(path) for path in watch.report_paths if os.path.exists(path)),
     }
 
@@ -142,14 +144,14 @@ def soak(minutes: float) -> list[dict[str, float]]:
                 samples.append(sample(watch, trainer))
                 if elapsed >= minutes * 60:
                     break
-        # What is on disk at the end is whole and says the same as the watch.
+        # The report on disk is complete and agrees with the watch.
         written = cyclewatch.Report.load(watch.report_paths[0])
         assert written.retained_bytes == watch.report().retained_bytes
         return samples
 
 
 def shares_of(samples: list[dict[str, float]]) -> list[float]:
-    """Per cent of wall time in the watch, sample by sample."""
+    """Return the percentage of wall time in the watch for each sample."""
     shares = []
     before = {"elapsed": 0.0, "seconds": 0.0}
     for now in samples:
@@ -164,41 +166,41 @@ def after_warm_up(values: list[float]) -> list[float]:
 
 
 def halves(values: list[float]) -> tuple[float, float]:
-    """Medians of the first and of the second half after the warm-up."""
+    """Return the medians of the first and the second half after the warm-up."""
     counted = after_warm_up(values)
     middle = len(counted) // 2
     return median(counted[:middle]), median(counted[middle:])
 
 
-def verdicts(samples: list[dict[str, float]]) -> list[tuple[str, str, str, bool]]:
-    """What was asked, the goal, the answer, and whether it meets the goal."""
+def results(samples: list[dict[str, float]]) -> list[tuple[str, str, str, bool]]:
+    """Return rows of measurement, goal, result, and whether the goal is met."""
     resident = after_warm_up([each["resident"] / 2**20 for each in samples])
     first, last = median(resident[:5]), median(resident[-5:])
     growth = 100 * (last - first) / first
     shares = shares_of(samples)
     early, late = halves(shares)
-    kept, made = samples[-1]["findings"], samples[-1]["kinds"]
+    kept, made = samples[-1]["findings"], samples[-1]["cycles"]
     return [
         (
-            "findings kept, of the kinds of cycles made",
+            "findings in the report, of distinct cycles created",
             "at most 1,000",
             f"{kept:,.0f} of {made:,.0f}",
             kept <= 1000,
         ),
         (
-            "resident memory, end of warm-up and end",
+            "resident memory, after warm-up and at the end",
             f"grows by at most {GOAL_GROWTH:g} %",
             f"{first:.1f} MiB and {last:.1f} MiB ({growth:+.1f} %)",
             growth <= GOAL_GROWTH,
         ),
         (
             "share of wall time in the watch, first and second half after warm-up",
-            "no more than 1.2 times as much in the second",
+            "at most 1.2 times as much in the second",
             f"{early:.3f} % and {late:.3f} %",
             late <= 1.2 * early,
         ),
         (
-            "the higher of the two",
+            "the larger of the two",
             f"the budget: {GOAL_SHARE:g} %",
             f"{max(early, late):.3f} %",
             max(early, late) <= GOAL_SHARE,
@@ -206,52 +208,34 @@ def verdicts(samples: list[dict[str, float]]) -> list[tuple[str, str, str, bool]
     ]
 
 
-def words(samples: list[dict[str, float]]) -> str:
+def table(samples: list[dict[str, float]]) -> str:
     last = samples[-1]
     lines = [
         f"Measured {', '.join(circumstances().values())}: {last['elapsed'] / 60:.1f} minutes,"
         f" {last['steps']:,.0f} steps of training, {last['collections']:,.0f} collections,"
-        f" {last['owners']:,.0f} tensors that died in cycles, a page of"
+        f" {last['owners']:,.0f} tensors freed with cycles, a report of"
         f" {last['file'] / 2**20:.1f} MiB.",
         "",
-        "| what | goal | answer | |",
+        "| measurement | goal | result | |",
         "|---|---|---|---|",
     ]
-    for what, goal, answer, met in verdicts(samples):
-        lines.append(f"| {what} | {goal} | {answer} | {'met' if met else '**missed**'} |")
+    for what, goal, result, met in results(samples):
+        lines.append(f"| {what} | {goal} | {result} | {'met' if met else '**missed**'} |")
     return "\n".join(lines)
-
-
-def picture(samples: list[dict[str, float]]) -> str:
-    minutes = [each["elapsed"] / 60 for each in samples]
-    return draw(
-        "minutes",
-        minutes,
-        [
-            Panel("resident memory, MiB", [each["resident"] / 2**20 for each in samples]),
-            Panel("findings kept", [each["findings"] for each in samples]),
-            Panel("share of wall time in the watch, %", shares_of(samples), goal=GOAL_SHARE),
-        ],
-        mark=WARM_UP * minutes[-1],
-        mark_words="warm-up ends",
-    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--json", type=Path, help="also write every sample to this file")
-    parser.add_argument("--plot", type=Path, help="write the plot, an SVG, to this file")
-    parser.add_argument("--page", type=Path, help="put the answer between the page's markers")
+    parser.add_argument("--page", type=Path, help="update the table in this Markdown page")
     options = parser.parse_args()
     samples = soak(options.minutes)
-    print(words(samples))
+    print(table(samples))
     if options.json is not None:
         options.json.write_text(json.dumps(samples) + "\n", encoding="utf-8")
-    if options.plot is not None:
-        options.plot.write_text(picture(samples), encoding="utf-8")
     if options.page is not None:
-        put_into_page(options.page, words(samples))
+        put_into_page(options.page, "soak", table(samples))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The garbage that the benchmarks make."""
+"""Creates the garbage for the benchmarks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 class Node:
-    """One object of a cycle; `payload` is where an owner hangs."""
+    """One object of a cycle; `payload` may refer to an owner."""
 
     __slots__ = ("__weakref__", "next", "payload")
 
@@ -16,14 +16,14 @@ class Node:
 
 
 class Instance:
-    """As `Node`, with an instance dictionary."""
+    """Like `Node`, with an instance dictionary."""
 
     other: Instance
     payload: object
 
 
 class Block:
-    """Owns memory because the program says so: no library is needed."""
+    """A registered owner, so that no library is needed."""
 
     __slots__ = ("__weakref__", "address")
 
@@ -36,7 +36,7 @@ def read_block(block: Block) -> dict[str, object]:
 
 
 def garbage_cycle(iterations: int) -> None:
-    """Nothing but garbage: two objects that refer to each other, dropped at once."""
+    """Create and drop pairs of objects that refer to each other."""
     for _ in range(iterations):
         first, second = Instance(), Instance()
         first.other = second
@@ -44,7 +44,7 @@ def garbage_cycle(iterations: int) -> None:
 
 
 def drop_pairs(count: int, make_owner: Callable[[], object]) -> None:
-    """Leaves `count` cycles of two objects behind, each holding one owner."""
+    """Leave `count` unreachable cycles of two objects, each with one owner."""
     for _ in range(count):
         first, second = Instance(), Instance()
         first.other = second
@@ -53,9 +53,9 @@ def drop_pairs(count: int, make_owner: Callable[[], object]) -> None:
 
 
 def drop_rings(rings: int, length: int, make_owner: Callable[[int], object], *, tied: bool) -> None:
-    """Leaves `rings` cycles of `length` objects behind, each holding one owner.
+    """Leave `rings` unreachable cycles of `length` objects, each with one owner.
 
-    `tied`: all of them hang on one list that each refers to: one component instead of many.
+    `tied`: a shared list connects all of them into one component.
     """
     heads: list[Node] = []
     for number in range(rings):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the analysis takes for the shapes that could make it slow.
+// Time of the analysis for graph shapes that could make it slow.
 #include <benchmark/benchmark.h>
 
 #include <random>
@@ -52,7 +52,7 @@ void analyze_all(benchmark::State& state, const Observation& observation) {
     state.counters["references"] = static_cast<double>(observation.graph.edges.size());
 }
 
-// One component of 10,000 nodes and 50,000 references at random.
+// One component of 10,000 nodes and 50,000 random references.
 void BM_DenseComponent(benchmark::State& state) {
     constexpr std::uint32_t kNodes = 10'000;
     std::mt19937 random(1);
@@ -71,7 +71,6 @@ void BM_DenseComponent(benchmark::State& state) {
 }
 BENCHMARK(BM_DenseComponent)->Unit(benchmark::kMillisecond);
 
-// One ring.
 void BM_Ring(benchmark::State& state) {
     const auto nodes = static_cast<std::uint32_t>(state.range(0));
     Builder builder;
@@ -86,7 +85,7 @@ void BM_Ring(benchmark::State& state) {
 }
 BENCHMARK(BM_Ring)->Arg(100'000)->Arg(1'000'000)->Unit(benchmark::kMillisecond);
 
-// Equal pairs, each with an owner.
+// Equal pairs, each with one owner.
 void BM_EqualPairs(benchmark::State& state) {
     const auto pairs = static_cast<std::uint32_t>(state.range(0));
     Builder builder;
@@ -103,28 +102,28 @@ void BM_EqualPairs(benchmark::State& state) {
 }
 BENCHMARK(BM_EqualPairs)->Arg(10'000)->Arg(100'000)->Unit(benchmark::kMillisecond);
 
-// Many cycles that all lead to one large structure.
+// Many cycles that lead to one large structure.
 void BM_SharedStructure(benchmark::State& state) {
     const auto cycles = static_cast<std::uint32_t>(state.range(0));
     Builder builder;
     for (std::uint32_t l = 0; l <= 3 * cycles; ++l) {
         builder.node();
     }
-    const std::uint32_t hub = 2 * cycles;
+    const std::uint32_t root = 2 * cycles;
     for (std::uint32_t l = 0; l < cycles; ++l) {
         builder.refer(2 * l, 2 * l + 1);
         builder.refer(2 * l + 1, 2 * l);
-        builder.refer(2 * l + 1, hub);
+        builder.refer(2 * l + 1, root);
     }
     for (std::uint32_t l = 0; l < cycles; ++l) {
-        builder.refer(hub, hub + 1 + l);
-        builder.own(hub + 1 + l, 4096);
+        builder.refer(root, root + 1 + l);
+        builder.own(root + 1 + l, 4096);
     }
     analyze_all(state, builder.finish());
 }
 BENCHMARK(BM_SharedStructure)->Arg(10'000)->Unit(benchmark::kMillisecond);
 
-// A long chain that hangs off a cycle, with an owner on every link.
+// A cycle with a long chain, and an owner at every link.
 void BM_OwnerChain(benchmark::State& state) {
     const auto links = static_cast<std::uint32_t>(state.range(0));
     Builder builder;
