@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For `python setup.py ...`: drives CMake as pip does, which goes by pyproject.toml alone."""
+"""Supports `python setup.py ...`; pip reads only pyproject.toml. Both run CMake."""
 
 from setuptools import find_packages, setup
 

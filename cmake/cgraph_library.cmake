@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Graphviz's cgraph, which writes DOT. No layout, no plugin, no `config6` file.
+# Graphviz's cgraph, which writes DOT. Layout engines and plugins are not used.
 include_guard()
 
 find_package(PkgConfig REQUIRED)

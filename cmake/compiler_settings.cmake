@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What every target is compiled with.
+# Compiler settings of all targets.
 include_guard()
 
 set(CMAKE_C_STANDARD 11)
@@ -14,7 +14,7 @@ set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
 
-# Line tables are enough for a backtrace, and full debug information doubles the build time.
+# Line tables are enough for backtraces; full debug information doubles the build time.
 set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g1")
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
 if(NOT CYCLEWATCH_BUILD_TESTS)
@@ -22,24 +22,24 @@ if(NOT CYCLEWATCH_BUILD_TESTS)
 endif()
 
 add_compile_options(-Wall -Wextra)
-# GCC takes a span for a reference into the view that made it, which is a temporary.
+# False positive: GCC treats a span as a reference into the temporary view that returned it.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
     add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-dangling-reference>)
 endif()
 
-# What a sanitizer finds ends the program: nobody reads the output of one that goes on.
+# End the program at the first error that a sanitizer finds, so that the run fails.
 if(CYCLEWATCH_SANITIZE)
     add_compile_options(-fsanitize=${CYCLEWATCH_SANITIZE} -fno-sanitize-recover=all
                         -fno-omit-frame-pointer)
     add_link_options(-fsanitize=${CYCLEWATCH_SANITIZE})
 endif()
 
-# Most of the build's time goes into headers, and into compiling pybind11's templates once for each
-# source. Off, every source is compiled by itself, with the headers that it names: scripts/lint.
-option(CYCLEWATCH_QUICK_BUILD "Read headers once for many sources" ON)
+# Headers and pybind11's templates take most of the build time. If OFF (scripts/lint), every source is
+# compiled separately, with only the headers that it includes.
+option(CYCLEWATCH_QUICK_BUILD "Use precompiled headers and unity builds" ON)
 
-# Reads these headers once for all C++ sources of the target, which still include what they use.
-function(cyclewatch_read_headers_once target)
+# Precompiles these headers for the C++ sources of the target, which still include what they use.
+function(cyclewatch_precompile_headers target)
     get_target_property(type ${target} TYPE)
     if(CYCLEWATCH_QUICK_BUILD AND NOT type STREQUAL "INTERFACE_LIBRARY")
         list(TRANSFORM ARGN REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:<\\1$<ANGLE-R>>")
@@ -47,20 +47,8 @@ function(cyclewatch_read_headers_once target)
     endif()
 endfunction()
 
-# Compiles all sources of the target as one.
-function(cyclewatch_compile_at_once target)
+# Compiles all sources of the target as one (unity build).
+function(cyclewatch_unity_build target)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ${CYCLEWATCH_QUICK_BUILD}
                           UNITY_BUILD_BATCH_SIZE 0)
-endfunction()
-
-# A library target that may still be without sources: then it only passes on what it links.
-function(cyclewatch_add_static_library target)
-    if(ARGN)
-        add_library(${target} STATIC ${ARGN})
-        set(scope PUBLIC)
-    else()
-        add_library(${target} INTERFACE)
-        set(scope INTERFACE)
-    endif()
-    set(CYCLEWATCH_SCOPE ${scope} PARENT_SCOPE)
 endfunction()

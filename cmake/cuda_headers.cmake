@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# The CUDA runtime's headers. We compile against them and link nothing: the runtime that counts
-# is the one already loaded in the program being watched.
+# The CUDA runtime's headers. Nothing is linked: the extension uses the runtime that the watched
+# program has loaded.
 include_guard()
 
-# Sets CYCLEWATCH_CUDA_INCLUDE_DIR: as given, else a toolkit of the system, else the
+# Sets CYCLEWATCH_CUDA_INCLUDE_DIR: as given, else the system's toolkit, else the
 # nvidia-cuda-runtime wheel of the build environment.
 function(cyclewatch_find_cuda_headers)
     set(found "${CYCLEWATCH_CUDA_INCLUDE_DIR}")
@@ -21,8 +21,8 @@ function(cyclewatch_find_cuda_headers)
     endif()
     if(NOT EXISTS "${found}/cuda_runtime_api.h")
         message(FATAL_ERROR
-                "No cuda_runtime_api.h: install a CUDA toolkit, or the nvidia-cuda-runtime wheel "
-                "that pyproject.toml names, or set CYCLEWATCH_CUDA_INCLUDE_DIR")
+                "cuda_runtime_api.h not found: install a CUDA toolkit or the nvidia-cuda-runtime "
+                "wheel listed in pyproject.toml, or set CYCLEWATCH_CUDA_INCLUDE_DIR")
     endif()
     message(STATUS "CUDA headers: ${found}")
     set(CYCLEWATCH_CUDA_INCLUDE_DIR "${found}" PARENT_SCOPE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints what CMake must know of the interpreter that runs this, one NAME=value a line."""
+"""Prints build settings of the interpreter that runs this, one NAME=value per line."""
 
 import os
 import sys
@@ -7,18 +7,18 @@ import sysconfig
 
 
 def library():
-    """Path of a libpython to embed, or nothing."""
+    """Return the path of a libpython to embed, or an empty string."""
     folder = sysconfig.get_config_var("LIBDIR") or ""
     multiarch = sysconfig.get_config_var("MULTIARCH") or ""
     names = [sysconfig.get_config_var(key) for key in ("LDLIBRARY", "LIBRARY")]
-    # An interpreter that was moved as a whole tells where it was built for.
+    # A relocated interpreter reports the directories of its build.
     moved = os.path.join(sys.base_prefix, "lib")
     folders = [folder, os.path.join(folder, multiarch), sysconfig.get_config_var("LIBPL") or ""]
     if not os.path.abspath(folder).startswith(sys.base_prefix):
         folders = [moved, os.path.join(moved, multiarch)]
     for name in names:
-        for place in folders:
-            path = os.path.join(place, name or "")
+        for folder in folders:
+            path = os.path.join(folder, name or "")
             if name and os.path.isfile(path):
                 return path
     return ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes of patterns.toml a C++ file that holds it as JSON: embed_patterns.py TOML CPP."""
+"""Writes patterns.toml as JSON into a C++ file: embed_patterns.py TOML CPP."""
 
 import json
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the header folder of the installed nvidia-cuda-runtime wheel, or nothing."""
+"""Prints the header directory of the installed nvidia-cuda-runtime wheel, if there is one."""
 
 import importlib.metadata
 

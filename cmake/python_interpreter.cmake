@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Asks interpreters themselves what their extensions need. CMake's own FindPython chooses the first;
-# what it finds for one stays in the cache, and it finds nothing for a second. We build for every one
-# that is here, sharing what needs no Python.
+# Asks each interpreter for the settings of its extensions. CMake's FindPython supports only one
+# interpreter per build tree.
 include_guard()
 
 # Sets <prefix>_VERSION ("3.11"), _INCLUDE_DIR, _EXT_SUFFIX, _LIBRARY (shared or static

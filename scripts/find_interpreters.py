@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints every supported interpreter on this machine that extensions can be built for.
+"""Prints the supported interpreters on this machine that extensions can be built for.
 
-One path a line, one line a version, oldest first. A version that is the running interpreter's
-own is left out: that one is built for anyway.
+One path per line and version, oldest first. The version of the running interpreter is omitted,
+because the build always includes it.
 """
 
 import glob
@@ -25,7 +25,7 @@ print(int(usable), sys.executable)
 
 
 def candidates(version):
-    """Paths that might be an interpreter of `version`."""
+    """Yield paths that may be an interpreter of `version`."""
     name = f"python{version[0]}.{version[1]}"
     pyenv = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
     folder = os.path.join(pyenv, "versions", f"{version[0]}.{version[1]}.*", "bin", name)
@@ -36,7 +36,7 @@ def candidates(version):
 
 
 def usable_path(candidate):
-    """The interpreter that `candidate` really starts, or None if it cannot be built for."""
+    """Return the interpreter that `candidate` starts, or None if nothing can be built for it."""
     try:
         answer = subprocess.run(
             [candidate, "-c", QUESTION], capture_output=True, text=True, timeout=30, check=True

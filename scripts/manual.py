@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/man/cyclewatch.1 and the reference in docs/command_line.md from the parser.
+"""Generates docs/man/cyclewatch.1 and the reference in docs/command_line.md from the parser.
 
-Run it in the source tree after a change of the command line: .venv/bin/python scripts/manual.py
+Run it in the source tree after changing the command line: .venv/bin/python scripts/manual.py
 """
 
 import os
@@ -21,7 +21,7 @@ BEGIN = "<!-- made by scripts/manual.py; do not edit below -->\n"
 
 
 def manual_page():
-    """The page in troff."""
+    """Return the manual page in troff."""
     parser = command_line.make_parser()
     parser.epilog = None
     parser.man_short_description = command_line.SUMMARY
@@ -33,12 +33,12 @@ def manual_page():
 
 
 def troff(text):
-    """Escape what troff would read as a hyphen."""
+    """Escape hyphens, which troff would otherwise typeset differently."""
     return text.replace("-", "\\-")
 
 
 def with_reference(page):
-    """The Markdown page with its reference made anew: what --help prints."""
+    """Return the Markdown page with a new reference: the output of --help."""
     parser = command_line.make_parser()
     parts = [page.partition(BEGIN)[0], BEGIN, "\n## Reference\n"]
     for name, command in command_line.commands(parser).items():
@@ -48,7 +48,7 @@ def with_reference(page):
     return "".join(parts)
 
 
-# How wide argparse writes.
+# The width of argparse's output.
 os.environ["COLUMNS"] = "100"
 
 if __name__ == "__main__":
