@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A callback that captures the object it is stored on keeps that object's result alive.
+"""A callback captures the object that stores it, and keeps that object's result alive.
 
-For instance: python examples/awaitable.py --iterations 20 --size 1024 --device auto --watch
+Example: python examples/awaitable.py --iterations 20 --size 1024 --device auto --watch
 """
 
 from workload import parse_arguments, run
 
 
 class AwaitableTensor:
-    """Stands for a result that is computed when somebody waits for it, and kept from then on."""
+    """A result that is computed on the first wait() and then stored."""
 
     def __init__(self, make_tensor):
         self._make_tensor = make_tensor
         self._result = None
 
     def wait(self):
-        """Return the result; make it first if nobody has asked before."""
+        """Return the result; compute it on the first call."""
         if self._result is None:
             self._result = self._make_tensor()
         return self._result
@@ -30,7 +30,7 @@ class AwaitableTensorWithViewCallback:
         self._callback = lambda ret: ret.view(-1, self._view_dim)
 
     def wait(self):
-        """Return the other's result in our shape."""
+        """Return the reshaped result."""
         return self._callback(self._awaitable.wait())
 
 

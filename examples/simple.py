@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two nodes that refer to each other, each with a tensor, made again and again.
+"""Two nodes that refer to each other, each with a tensor, created in a loop.
 
-For instance: python examples/simple.py --iterations 20 --size 1024 --device auto --watch
+Example: python examples/simple.py --iterations 20 --size 1024 --device auto --watch
 """
 
 from workload import parse_arguments, run
 
 
 class Node:
-    """Holds a tensor and, once linked, its peer."""
+    """Refers to a tensor and, after link(), to its peer."""
 
     def __init__(self, tensor):
         self.tensor = tensor
         self.peer = None
 
     def link(self, peer):
-        """Refer to `peer`, which closes the cycle when it already refers to us."""
+        """Refer to `peer`; this completes the cycle if `peer` already refers to us."""
         self.peer = peer
 
 
 def step(make_tensor):
-    """Make one cycle of two nodes and drop it."""
+    """Create one cycle of two nodes and drop it."""
     left = Node(make_tensor())
     right = Node(make_tensor())
     left.link(right)

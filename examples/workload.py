@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the example programs share: their flags, and the cycle that leaks under a watch."""
+"""Shared by the example programs: command line, and a leaking loop under a watch."""
 
 import argparse
 import gc
@@ -13,11 +13,11 @@ import cyclewatch
 
 
 def parse_arguments(description, workloads=()):
-    """Read the command line; offer a choice where there are several `workloads`."""
+    """Parse the command line; --workload selects one of `workloads`."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--iterations", type=int, default=20, help="cycles to make (default: 20)")
+    parser.add_argument("--iterations", type=int, default=20, help="cycles to create (default: 20)")
     parser.add_argument(
         "--size", type=int, default=1024, help="tensors are SIZE x SIZE float32 (default: 1024)"
     )
@@ -25,7 +25,7 @@ def parse_arguments(description, workloads=()):
         "--device",
         choices=("auto", "cpu", "cuda"),
         default="auto",
-        help="auto: the GPU if there is one",
+        help="auto: the GPU if there is one (default)",
     )
     parser.add_argument(
         "--watch",
@@ -35,14 +35,14 @@ def parse_arguments(description, workloads=()):
     )
     if workloads:
         parser.add_argument(
-            "--workload", choices=tuple(workloads), required=True, help="which cycle to make"
+            "--workload", choices=tuple(workloads), required=True, help="which cycle to create"
         )
-    parser.add_argument("--report-dir", help="folder of the report (default: the current one)")
+    parser.add_argument("--report-dir", help="directory of the report (default: the current one)")
     return parser.parse_args()
 
 
 def run(step, arguments):
-    """Call `step` in a loop, with the watch on if asked for, and collect at the end."""
+    """Call `step` in a loop, with a watch if requested, and collect at the end."""
     device = arguments.device
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -52,7 +52,7 @@ def run(step, arguments):
 
     watch = None
     if arguments.watch:
-        # The card goes to standard output; the warning, which repeats its first line, does not.
+        # Print the card to standard output. Hide the warning, which repeats its first line.
         logging.basicConfig(stream=sys.stdout, format="%(message)s")
         warnings.simplefilter("ignore", cyclewatch.TensorCycleWarning)
         watch = cyclewatch.warn_tensor_cycles(devices=(device,), report_dir=arguments.report_dir)

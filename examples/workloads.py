@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Either example by name, with the same flags.
+"""Runs either example by name.
 
-For instance: python examples/workloads.py --workload awaitable --iterations 20 --no-watch
+Example: python examples/workloads.py --workload awaitable --iterations 20 --no-watch
 """
 
 import awaitable

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An engine with a cycle nobody meant, a trainer with an old one, and a loader without any."""
+"""An engine with a new cycle, a trainer with an old one, and a loader without a cycle."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SIDE = 512
 
 
 class Engine:
-    """Registers a handler that captures the engine: the cycle that is new."""
+    """Registers a handler that captures the engine: the new cycle."""
 
     def __init__(self) -> None:
         self.weight = torch.zeros(SIDE, SIDE)
@@ -20,7 +20,7 @@ class Engine:
 
 
 class Trainer:
-    """Keeps a bound method of its own: the cycle that has been there for years."""
+    """Stores one of its bound methods: the old cycle."""
 
     def __init__(self) -> None:
         self.state = torch.zeros(SIDE)
@@ -31,7 +31,7 @@ class Trainer:
 
 
 class Loader:
-    """Makes no cycle."""
+    """Creates no cycle."""
 
     def batch(self) -> torch.Tensor:
         return torch.ones(SIDE, 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The test that a new cycle fails."""
+"""A test that fails because of a new cycle."""
 
 from engine import SIDE, Engine, Loader
 

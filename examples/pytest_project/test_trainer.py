@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that pass: one makes a cycle that the baseline knows, the other makes none."""
+"""Tests that pass: one creates a cycle that is in the baseline, the other creates none."""
 
 from engine import SIDE, Loader, Trainer
 

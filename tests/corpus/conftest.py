@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lets the tests of the corpus import what lies next to them."""
+"""Lets the tests of the corpus import the modules in this directory."""
 
 import sys
 from pathlib import Path

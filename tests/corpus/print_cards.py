@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints, as JSON, the text card of the leaky variant of each case.
+"""Prints the text card of the leaky variant of each case as JSON.
 
 Paths in the cards are relative to the current directory.
 """
@@ -14,7 +14,7 @@ import cyclewatch
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from run_cases import FOLDER, load, one_tensor, watch_stand_ins  # noqa: E402
+from run_cases import FOLDER, load, one_tensor, register_substitutes  # noqa: E402
 
 
 def card_of(path):
@@ -27,6 +27,6 @@ def card_of(path):
 
 
 if __name__ == "__main__":
-    watch_stand_ins()
+    register_substitutes()
     cases = sorted(Path(os.path.relpath(FOLDER)).glob("cases/*.py"))
     print(json.dumps({path.stem: card_of(path) for path in cases}))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the corpus under one interpreter and prints, as JSON, what cyclewatch said of each case.
+"""Runs the corpus with one interpreter and prints the findings of each case as JSON.
 
 Usage: run_cases.py VARIANT...
        run_cases.py --repeat CASE_FILE TIMES
@@ -17,7 +17,7 @@ from pathlib import Path
 import cyclewatch
 
 FOLDER = Path(__file__).parent
-SIZE = 1 << 20  # of the memory that a Tensor stands for
+SIZE = 1 << 20  # bytes of a Tensor
 INDEX = re.compile(r"\[[0-9]+\]")
 sys.path.insert(0, str(FOLDER))
 
@@ -25,7 +25,7 @@ from variants import VARIANTS  # noqa: E402
 
 
 class Tensor:
-    """Stands for a tensor; alive_count tells how many there are."""
+    """A substitute for a tensor; alive_count is the number of live instances."""
 
     alive_count = 0
 
@@ -45,7 +45,7 @@ def two_tensors():
 
 
 def load(path, variant):
-    """The case at `path`, rewritten, as a module."""
+    """Return the case at `path`, rewritten by `variant`, as a module."""
     tree = VARIANTS[variant](ast.parse(path.read_text()))
     module = types.ModuleType(path.stem)
     sys.modules[path.stem] = module
@@ -60,13 +60,13 @@ def reference_text(reference):
 
 
 def answers_of(finding):
-    """The suggestions of a finding in order; the references of a set are joined by ' + '."""
+    """Return the suggestions of a finding in order; ' + ' joins the references of a set."""
     first = sorted(map(reference_text, finding.cuts))
     return [" + ".join(first), *map(reference_text, finding.alternatives)]
 
 
 def observe(function, payload):
-    """What is found, how many tensors live on without it, and how many in spite of it."""
+    """Return the findings, and the tensors that survive the call and the collection."""
     gc.collect()
     before = Tensor.alive_count
     with cyclewatch.watch(devices="all") as watch:
@@ -111,13 +111,13 @@ def run_control(path):
 
 
 def repeat_case(path, times):
-    """What is found when the leaky variant runs `times` times, and how the process grew.
+    """Return the findings after `times` runs of the leaky variant, and the growth of the process.
 
-    Every tenth of the repeats is collected together; growth is counted from the second one on.
+    There are ten collections; growth is measured from the second one on.
     """
     module = load(path, "plain")
     pages = []
-    # It does nothing but leak: on a busy machine it would be over any smaller budget.
+    # The program only leaks, so it would exceed a smaller budget on a busy machine.
     with cyclewatch.watch(devices="all", budget=1) as watch:
         for done in range(1, times + 1):
             module.leaky(one_tensor)
@@ -130,8 +130,8 @@ def repeat_case(path, times):
     return {"findings": findings, "grown_bytes": (pages[-1] - pages[1]) * resource.getpagesize()}
 
 
-def watch_stand_ins():
-    """Makes cyclewatch take a Tensor for device memory; only explicit collections count."""
+def register_substitutes():
+    """Register Tensor as an owner of device memory and disable automatic collection."""
     gc.disable()
     cyclewatch.register_owner(
         Tensor, lambda tensor: {"device": "cuda:0", "nbytes": SIZE, "data_ptr": id(tensor)}
@@ -139,7 +139,7 @@ def watch_stand_ins():
 
 
 def main(variants):
-    watch_stand_ins()
+    register_substitutes()
     cases = sorted((FOLDER / "cases").glob("*.py"))
     controls = sorted((FOLDER / "controls").glob("*.py"))
     outcome = {
@@ -152,7 +152,7 @@ def main(variants):
 
 if __name__ == "__main__":
     if sys.argv[1] == "--repeat":
-        watch_stand_ins()
+        register_substitutes()
         print(json.dumps(repeat_case(Path(sys.argv[2]), int(sys.argv[3]))))
     else:
         main(sys.argv[1:])

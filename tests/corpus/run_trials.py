@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the programs of trials/ and prints, as JSON, what cyclewatch suggested for each.
+"""Runs the programs of trials/ and prints the suggestions for each as JSON.
 
 Usage: run_trials.py [NAME...]
 """
@@ -9,22 +9,22 @@ import json
 import sys
 from pathlib import Path
 
-from run_cases import INDEX, observe, one_tensor, watch_stand_ins
+from run_cases import INDEX, observe, one_tensor, register_substitutes
 
 FOLDER = Path(__file__).parent / "trials"
-MOST_ALTERNATIVES = 3
+MAX_ALTERNATIVES = 3
 
 
 def comparable(answer):
-    """`answer` as answers_of() writes it."""
+    """Return `answer` in the format of answers_of()."""
     return " + ".join(sorted(INDEX.sub("[x]", part) for part in answer.split(" + ")))
 
 
 def verdict(answers, accepted, alarming):
-    """'first', 'next' (an alternative), 'wrong', or 'alarming' (would break the program)."""
+    """Return 'first', 'next' (an alternative), 'wrong' or 'alarming' (breaks the program)."""
     if any(part in alarming for part in answers[0].split(" + ")):
         return "alarming"
-    for place, answer in enumerate(answers[: 1 + MOST_ALTERNATIVES]):
+    for place, answer in enumerate(answers[: 1 + MAX_ALTERNATIVES]):
         if answer in accepted:
             return "next" if place else "first"
     return "wrong"
@@ -32,7 +32,7 @@ def verdict(answers, accepted, alarming):
 
 def run_trial(function, accepted, alarming):
     def leaky(payload):
-        function(payload())  # whatever it returns is dropped
+        function(payload())  # the result is dropped
 
     findings = observe(leaky, one_tensor)["findings"]
     if not findings:
@@ -48,7 +48,7 @@ def run_trial(function, accepted, alarming):
 
 def main(names):
     sys.path.insert(0, str(FOLDER))
-    watch_stand_ins()
+    register_substitutes()
     for path in sorted(FOLDER.glob("*_trials.py")):
         importlib.import_module(path.stem)
     trials = importlib.import_module("registry").TRIALS

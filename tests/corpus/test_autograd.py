@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cycles through autograd: most run through C++ objects, where the collector does not see them.
+"""Cycles through autograd: most contain C++ objects that the collector does not see.
 
-Such a cycle is no cyclic garbage: it is never freed, and nothing is said of it.
+Such a cycle is not garbage to the collector: it is never freed and not reported.
 """
 
 import json
@@ -12,7 +12,7 @@ START = """
 import gc, functools, json, sys, weakref
 import torch, cyclewatch
 
-def said_of(leak, *arguments):
+def observe(leak, *arguments):
     gc.collect()
     with cyclewatch.watch(devices="all") as watch:
         alive = weakref.ref(leak(*arguments))
@@ -39,7 +39,7 @@ def leak():
     output.mark = Mark()
     return output.mark
 
-said_of(leak)
+observe(leak)
 """
 
 HOOK_ON_GRAPH = """
@@ -51,7 +51,7 @@ class Strategy:
 def clear(strategy, *gradients):
     strategy.cache = None
 
-said_of(Strategy)
+observe(Strategy)
 """
 
 SAVED_TENSOR_HOOK = """
@@ -68,7 +68,7 @@ def leak():
         storage.append(torch.ones(1000, requires_grad=True).exp())
     return storage
 
-said_of(leak)
+observe(leak)
 """
 
 SAVED_VIEW_OF_OUTPUT = """
@@ -92,7 +92,7 @@ def leak():
     output.mark = Mark()
     return output.mark
 
-said_of(leak)
+observe(leak)
 """
 
 HOOK_ON_MODULE = """
@@ -106,18 +106,18 @@ class Probe(torch.nn.Module):
         self.last = output
 
 gc.disable()
-said_of(Probe)
+observe(Probe)
 """
 
 
-def said(interpreter, program):
+def run(interpreter, program):
     [labels, alive] = json.loads(interpreter.run(START + program).stdout)
     return labels, alive
 
 
-def test_an_output_kept_on_its_own_context_is_reported(main_interpreter):
+def test_output_stored_on_its_own_context_is_reported(main_interpreter):
     pytest.importorskip("torch")
-    assert said(main_interpreter, OUTPUT_ON_CTX) == ([".y"], False)
+    assert run(main_interpreter, OUTPUT_ON_CTX) == ([".y"], False)
 
 
 @pytest.mark.parametrize(
@@ -127,9 +127,9 @@ def test_an_output_kept_on_its_own_context_is_reported(main_interpreter):
 )
 def test_cycles_through_autograd_are_not_reported(main_interpreter, program):
     pytest.importorskip("torch")
-    assert said(main_interpreter, program) == ([], True)
+    assert run(main_interpreter, program) == ([], True)
 
 
-def test_a_hook_that_is_a_method_of_the_whole_is_reported(main_interpreter):
+def test_hook_that_is_a_method_of_the_parent_module_is_reported(main_interpreter):
     pytest.importorskip("torch")
-    assert said(main_interpreter, HOOK_ON_MODULE) == (["__self__"], False)
+    assert run(main_interpreter, HOOK_ON_MODULE) == (["__self__"], False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The entries for libraries and for cycles by design meet the cycles that they are about."""
+"""The patterns for libraries and for cycles by design match the cycles they are written for."""
 
 import json
 
@@ -9,7 +9,7 @@ START = """
 import gc, json, sys, types
 import cyclewatch
 
-def said_of(leak):
+def observe(leak):
     gc.collect()
     with cyclewatch.watch(devices="all") as watch:
         leak()
@@ -29,9 +29,9 @@ class Scale(torch.nn.Module):
         return x * self.weight
 
 gc.disable()
-# Tracing itself leaves other cycles behind: these go before the watch begins.
+# Tracing itself creates other cycles; they are collected before the watch begins.
 traced = [torch.fx.symbolic_trace(Scale())]
-said_of(traced.clear)
+observe(traced.clear)
 """
 
 WRAP_IN_A_FORWARD_PASS = """
@@ -43,11 +43,11 @@ def leak():
     return activations
 
 gc.disable()
-said_of(leak)
+observe(leak)
 """
 
-# The two cycles of tensordict, with its names and none of its code.
-STAND_IN = """
+# The two cycles of tensordict, with its names but none of its code.
+SUBSTITUTE = """
 class Tensor:
     pass
 
@@ -75,11 +75,11 @@ package.__version__ = {version!r}
 module = types.ModuleType({module!r})
 exec(compile(SOURCE, "tensordict.py", "exec"), module.__dict__)
 gc.disable()
-said_of(lambda: module.{name}(Tensor()))
+observe(lambda: module.{name}(Tensor()))
 """
 
 
-def said(interpreter, program):
+def run(interpreter, program):
     [finding] = json.loads(interpreter.run(START + program).stdout)
     return finding
 
@@ -94,7 +94,7 @@ def said(interpreter, program):
 )
 def test_cycles_of_torch(main_interpreter, program, expected):
     pytest.importorskip("torch")
-    assert said(main_interpreter, program) == expected
+    assert run(main_interpreter, program) == expected
 
 
 @pytest.mark.parametrize(
@@ -117,5 +117,5 @@ def test_cycles_of_torch(main_interpreter, program, expected):
     ],
 )
 def test_cycles_of_tensordict(interpreter, module, name, version, expected):
-    program = STAND_IN.format(module=module, name=name, version=version)
-    assert said(interpreter, program) == expected
+    program = SUBSTITUTE.format(module=module, name=name, version=version)
+    assert run(interpreter, program) == expected

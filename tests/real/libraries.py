@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Installs the pinned libraries of a case, each case into its own folder of a cache."""
+"""Installs the pinned libraries of each case into a separate cache directory."""
 
 import hashlib
 import shutil
@@ -8,24 +8,24 @@ import sys
 
 
 class InstallError(Exception):
-    """pip failed; the message is its last line."""
+    """pip failed; the message is the last line of its output."""
 
 
 def pins_of(case, fixed=False):
-    """Return the pinned requirements; with `fixed`, those in which upstream had fixed the leak."""
+    """Return the pinned requirements; with `fixed`, versions in which upstream fixed the leak."""
     replaced = {pin.split("==")[0]: pin for pin in case.get("fixed", "").split() if fixed}
     pins = [replaced.pop(pin.split("==")[0], pin) for pin in case.get("pip", "").split()]
     return [*pins, *replaced.values()]
 
 
 def is_current(folder, pins):
-    """Return whether `folder` has exactly `pins`."""
+    """Return whether exactly `pins` are installed in `folder`."""
     marker = folder / ".installed"
     return marker.exists() and marker.read_text() == "\n".join(pins)
 
 
 def folder_of(cache, name, pins):
-    """Return where `pins` are or should be installed: a changed pin list gets another folder."""
+    """Return the directory for `pins`; a changed list gets a new directory."""
     folder = cache / name
     if not (folder / ".installed").exists() or is_current(folder, pins):
         return folder
@@ -33,7 +33,7 @@ def folder_of(cache, name, pins):
 
 
 def install(cache, name, pins):
-    """Return a folder that has `pins`, installed now if necessary. Raises InstallError."""
+    """Return a directory with `pins`, installing them if needed. Raises InstallError."""
     folder = folder_of(cache, name, pins)
     if not pins:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one case in this process and prints its findings as JSON after the word RESULT.
+"""Runs one case in this process and prints "RESULT " and its findings as JSON.
 
 Usage: observe.py CASE_FILE            watch leaky() and print the findings
-       observe.py --count CASE_FILE    without a watch: print how many tensors leaky() leaks
+       observe.py --count CASE_FILE    print how many tensors leaky() leaks, without a watch
 
 A case defines leaky(). It may define OWNERS, which maps a class to a function that returns the
-bytes of one instance: its instances are tensor owners in addition to torch tensors.
+bytes of one instance. Its instances then count as tensor owners, like torch tensors.
 """
 
 import gc
@@ -16,7 +16,7 @@ from pathlib import Path
 
 
 def load(path):
-    """Return the case at `path` as the module `__main__`, as if it had been run by itself."""
+    """Return the case at `path` as the module `__main__`, as if run as a script."""
     module = types.ModuleType("__main__")
     module.__file__ = str(path)
     sys.modules["__main__"] = module
@@ -39,7 +39,7 @@ def memory_reader(size):
 
 
 def reference_text(reference):
-    """Return a reference as the patterns of cases.toml expect it."""
+    """Return a reference in the format of the patterns in cases.toml."""
     return f"{reference.label} of {reference.holder}"
 
 
@@ -49,7 +49,7 @@ def cut_of(finding):
 
 
 def describe(finding):
-    """Return what verdicts.py and later analysis need of one finding."""
+    """Return the fields of one finding for verdicts.py and later analysis."""
     return {
         "cut": [reference_text(reference) for reference in cut_of(finding)],
         "alternatives": [reference_text(reference) for reference in finding.alternatives],
@@ -64,7 +64,7 @@ def describe(finding):
 
 
 def warm_up(leaky):
-    """Run `leaky` once, so that caches it fills are not counted."""
+    """Run `leaky` once, so that the caches it fills are not counted."""
     leaky()
     gc.collect()
     gc.disable()
@@ -84,14 +84,14 @@ def find(module):
 
 
 def count_tensors():
-    """Return the number of live tensors. Calls no code of the program, not even __class__."""
+    """Return the number of live tensors without calling code of the program."""
     import torch
 
     return sum(issubclass(type(item), torch.Tensor) for item in gc.get_objects())
 
 
 def count(module):
-    """Return how many tensors survive leaky(), and how many of them survive a collection."""
+    """Return how many tensors survive leaky(), and how many of these survive a collection."""
     warm_up(module.leaky)
     before = count_tensors()
     module.leaky()
@@ -101,6 +101,6 @@ def count(module):
 
 
 if __name__ == "__main__":
-    main_module = sys.modules["__main__"]  # load() replaces it; our globals must live on
+    main_module = sys.modules["__main__"]  # load() replaces it; keep our globals alive
     run = count if sys.argv[1] == "--count" else find
     print("\nRESULT " + json.dumps(run(load(Path(sys.argv[-1]).resolve()))))

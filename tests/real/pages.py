@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what run.py found as parts of docs/accuracy.md and docs/cards.md."""
+"""Writes the results of run.py as parts of docs/accuracy.md and docs/cards.md."""
 
 import re
 
-# The start of a path that the card has no room for.
-CUT_SHORT = re.compile(r"/\S*/\.cache/\w*\.\.\.")
+# The start of a path that the card shortened.
+SHORTENED = re.compile(r"/\S*/\.cache/\w*\.\.\.")
 
 TABLE_HEAD = """\
 | Case | Library | What upstream changed | First suggestion | Verdict |
@@ -12,18 +12,18 @@ TABLE_HEAD = """\
 """
 
 SHOWN = {
-    "lightning_trainer_fit": "Every loop and connector refers back to the Trainer.",
+    "lightning_trainer_fit": "All loops and connectors refer back to the Trainer.",
     "pypsa_network": "Accessors and components refer back to the Network, "
     "and each component to itself.",
     "openpyxl_workbook": "Two levels: worksheets refer to the Workbook, "
     "cells and views to their worksheet.",
-    "trimesh_permutate": "Helpers that are made when an attribute is read refer back to the mesh.",
-    "anndata_circular": "Mappings and the file manager refer back to the data they belong to.",
+    "trimesh_permutate": "Helpers created when an attribute is read refer back to the mesh.",
+    "anndata_circular": "Mappings and the file manager refer back to their parent, the data.",
 }
 
 
 def cell(text):
-    """Return `text` for a cell of a table."""
+    """Return `text` escaped for a table cell."""
     return " ".join(text.split()).replace("|", "\\|")
 
 
@@ -36,18 +36,18 @@ def row(name, entry, outcome):
 
 
 def write_table(path, entries, outcomes):
-    """Write a row for each case."""
+    """Write one row per case."""
     rows = [row(one.name, entries[one.name], one) for one in outcomes]
     path.write_text(TABLE_HEAD + "".join(rows))
 
 
 def write_cards(path, outcomes, cache):
-    """Write the first card of each case of SHOWN, with paths that start at the library's folder."""
+    """Write the first card of each case in SHOWN, with paths relative to its libraries."""
     parts = []
     for one in outcomes:
         if one.name in SHOWN and one.findings:
             card = one.findings[0]["card"].replace(f"{cache / one.name}/", "")
-            card = CUT_SHORT.sub(lambda start: "...".rjust(len(start[0])), card)
+            card = SHORTENED.sub(lambda start: "...".rjust(len(start[0])), card)
             parts.append(f"## {one.name}\n\n{SHOWN[one.name]}\n\n```\n{card}\n```\n")
     if parts:
         path.write_text("\n".join(parts))

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leaks of published libraries: is the first suggestion what upstream changed?
+"""Checks whether the first suggestion for leaks of published libraries is what upstream changed.
 
 Usage: run.py [--cases DIR]... [--cache DIR] [--json FILE] [--write] [--check] [NAME...]
 
-Each case runs in its own process, with its pinned libraries. Prints a table; the exit status is 1
-if fewer than --needed of the cases have the verdict `first`. --check does not use cyclewatch: a
-case is valid if it leaks tensors, and does not with the `fixed` version of its library.
+Each case runs in its own process, with its pinned libraries. Prints a table. The exit status is 1
+if less than the share --needed has the verdict `first`. --check does not use cyclewatch: a case is
+valid if it leaks tensors, and the `fixed` version of its library does not.
 """
 
 import argparse
@@ -39,7 +39,7 @@ class Case:
 
 @dataclasses.dataclass
 class Outcome:
-    """What came of one case."""
+    """The result of one case."""
 
     name: str
     verdict: str
@@ -53,11 +53,11 @@ class Outcome:
 
 
 class CaseError(Exception):
-    """A case could not be run to its end."""
+    """A case did not run to completion."""
 
 
 def load_cases(folders, names):
-    """Return the cases of all folders, or those named."""
+    """Return the cases of all folders, or those in `names`."""
     return [
         Case(name, entry, folder / "cases" / f"{name}.py")
         for folder in folders
@@ -67,17 +67,17 @@ def load_cases(folders, names):
 
 
 def environment_of(case, libraries):
-    """Return the variables for a case: its libraries come before the rest of the path."""
+    """Return the environment of a case, with its libraries first on the path."""
     path = [str(libraries), os.environ.get("PYTHONPATH") or str(ROOT)]
     pairs = dict(pair.split("=", 1) for pair in case.entry.get("env", "").split())
     return {**os.environ, "OMP_NUM_THREADS": "1", **pairs, "PYTHONPATH": os.pathsep.join(path)}
 
 
 def observe(case, cache, *options, fixed=False):
-    """Return what observe.py printed for `case`. Raises CaseError or InstallError."""
+    """Return the result of observe.py for `case`. Raises CaseError or InstallError."""
     name = f"{case.name}-fixed" if fixed else case.name
     libraries = install(cache, name, pins_of(case.entry, fixed))
-    # -P: a library must not import a module of this folder by accident.
+    # -P, so that a library does not import a module of this directory.
     python = [sys.executable, "-P", "-W", "ignore", FOLDER / "observe.py"]
     command = [*python, *options, case.program.resolve()]
     variables = environment_of(case, libraries)
@@ -123,14 +123,16 @@ def summary(outcomes):
 
 
 def parse_arguments():
-    """Return the command line's options."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     cache = Path.home() / ".cache" / "cyclewatch-real"
-    parser.add_argument("--cases", type=Path, action="append", help="folder with a cases.toml")
+    parser.add_argument("--cases", type=Path, action="append", help="directory with a cases.toml")
     parser.add_argument("--cache", type=Path, default=cache, help="where libraries are installed")
-    parser.add_argument("--json", type=Path, help="write all suggestions of all findings here")
+    parser.add_argument(
+        "--json", type=Path, help="write all suggestions of all findings to this file"
+    )
     parser.add_argument("--needed", type=float, default=0.9, help="share that must be `first`")
     parser.add_argument("--write", action="store_true", help="write table.md and cards.md")
     parser.add_argument("--check", action="store_true", help="check the cases, not cyclewatch")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the findings of a case with the answers that cases.toml accepts."""
+"""Compares the findings of a case with the accepted answers in cases.toml."""
 
 import re
 
@@ -7,16 +7,16 @@ VERDICTS = ("first", "next", "wrong", "alarming", "failed")
 
 
 def matches(pattern, references):
-    """Return, for each "label of holder", whether `pattern` matches at its start."""
+    """Return for each "label of holder" whether `pattern` matches at its start."""
     return [re.match(pattern, reference) is not None for reference in references]
 
 
 def verdict(case, findings):
     """Return one of VERDICTS for the first new finding, or for the first if none is new.
 
-    first: every reference of its cut is accepted. alarming: the cut is not accepted and has a
-    reference that breaks the library or discards the user's data. next: an alternative is accepted,
-    or a part of the cut. failed: nothing was found.
+    first: all references of its cut are accepted. alarming: they are not, and cutting one of them
+    breaks the library or discards the user's data. next: an alternative or a part of the cut is
+    accepted. failed: nothing was found.
     """
     finding = next((one for one in findings if one["status"] == "new"), (findings or [None])[0])
     if finding is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model owns a tokenizer that points back at the model."""
+"""A model owns a tokenizer that refers back to the model."""
 
 EXPECTED = ["Tokenizer .llama"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tracer and its output graph refer to each other; example values hang off the graph."""
+"""A tracer and its output graph refer to each other; the graph refers to example values."""
 
 EXPECTED = ["OutputGraph .root_tx", "GraphArgument .example"]
 

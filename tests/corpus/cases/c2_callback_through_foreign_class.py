@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trainer hands a scheduler a lambda that captures the trainer."""
+"""A trainer passes a scheduler a lambda that captures the trainer."""
 
 EXPECTED = ["<lambda> closure:self"]
 

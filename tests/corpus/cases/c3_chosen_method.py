@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scheduler picks one of its methods and stores it."""
+"""A scheduler selects one of its methods and stores it."""
 
 import weakref
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A container caches which of its validators to use as a bound method."""
+"""A container caches its current validator as a bound method."""
 
 EXPECTED = ["LeakyBatch .validate_cached", "validate_locked __self__"]
 

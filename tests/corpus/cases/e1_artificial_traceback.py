@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A helper keeps in locals the error and the traceback that it builds for it."""
+"""A helper keeps an error, and the traceback it builds for it, in local variables."""
 
 import sys
 import types

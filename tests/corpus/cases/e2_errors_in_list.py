@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A comparison collects errors in a list that its own frame holds."""
+"""A comparison collects errors in a list that is a local variable of its frame."""
 
 EXPECTED = ["list [x]", "compare local:errors"]
 

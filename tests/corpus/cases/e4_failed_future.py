@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A future raises its own exception, and the frame that raises it holds the future."""
+"""A future raises its stored exception in a frame that refers to the future."""
 
 EXPECTED = ["result local:self"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A function keeps an exception in a local beyond its handler."""
+"""A function keeps an exception in a local variable after its handler."""
 
 EXPECTED = ["work local:last"]
 

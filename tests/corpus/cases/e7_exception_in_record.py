@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A record keeps an exception whose frames hold the record."""
+"""A record stores an exception whose frames refer to the record."""
 
 EXPECTED = ["work local:record", "Record .error", "ValueError __traceback__"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A helper keeps its own frame in a local; the tensor is its caller's."""
+"""A helper keeps its own frame in a local variable; its caller owns the tensor."""
 
 import sys
 

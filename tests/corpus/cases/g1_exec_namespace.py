@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A generated function stays in the namespace that exec() made it in."""
+"""A generated function stays in the namespace in which exec() created it."""
 
 EXPECTED = ["dict ['generated']", "dict ['table']"]
 

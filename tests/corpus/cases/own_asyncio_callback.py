@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A job keeps a future, and the future a method of the job as its callback."""
+"""A job keeps a future, whose callback is a method of the job."""
 
 import asyncio
 

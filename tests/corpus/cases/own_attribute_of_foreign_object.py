@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A group hangs itself as an attribute on objects of a library's class."""
+"""A group stores itself as an attribute of objects of a library class."""
 
 from collections import UserDict
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A reducer makes buckets with itself and files them into the stages of its pipeline."""
+"""A reducer creates buckets that refer to it and adds them to the stages of its pipeline."""
 
 import weakref
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cached property is a function that captures the object it is cached in."""
+"""A cached property is a function that captures the object that caches it."""
 
 import functools
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Callbacks are made in comprehensions, which are functions of their own on 3.11 alone."""
+"""Callbacks are created in comprehensions, which are separate functions only on 3.11."""
 
 EXPECTED = ["<lambda> closure:self", "LeakyPanel .callbacks"]
 

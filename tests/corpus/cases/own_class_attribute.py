@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A class is made on each call and keeps data as a class attribute."""
+"""A class is created on each call and keeps data as a class attribute."""
 
 EXPECTED = ["Plugin .weights"]
 

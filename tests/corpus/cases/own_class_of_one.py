@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An object is given a class of its own, which keeps the object as a class attribute."""
+"""An object gets its own class, which keeps the object as a class attribute."""
 
 EXPECTED = ["Patched .instance"]
 

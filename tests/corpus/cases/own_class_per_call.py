@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A class is made on each call, and one of its methods captures data."""
+"""A class is created on each call, and one of its methods captures data."""
 
 EXPECTED = ["apply closure:data"]
 

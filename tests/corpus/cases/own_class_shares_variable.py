@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A class is made on each call, derived from another one made there, whose methods share data."""
+"""A class and its base are created on each call, and the base's methods share data."""
 
 EXPECTED = ["forward closure:scale + backward closure:scale"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two classes are made on each call, and methods of both use the same data."""
+"""Two classes are created on each call, and methods of both use the same data."""
 
 EXPECTED = ["encode closure:table + decode closure:table"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session enters a context manager that it made of its own method, and keeps it."""
+"""A session enters and keeps a context manager created from one of its methods."""
 
 import contextlib
 

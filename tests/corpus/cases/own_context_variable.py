@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request keeps the context in which a variable is set to the request itself."""
+"""A request keeps a context in which a variable refers to the request."""
 
 import contextvars
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An object keeps a suspended coroutine of its own."""
+"""An object keeps a suspended coroutine of one of its methods."""
 
 EXPECTED = ["Worker .task"]
 

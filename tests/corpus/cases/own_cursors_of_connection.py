@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A connection lists the cursors that it gave out, to close them; callers have the cursor alone."""
+"""A connection lists the cursors it returned, to close them; callers only have a cursor."""
 
 import weakref
 

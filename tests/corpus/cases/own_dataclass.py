@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two dataclasses name each other in their fields."""
+"""Two dataclasses refer to each other in their fields."""
 
 import dataclasses
 

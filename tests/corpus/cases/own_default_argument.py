@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A callback takes its owner as the default of a parameter."""
+"""A callback has its parent as the default value of a parameter."""
 
 EXPECTED = ["report default:trainer"]
 

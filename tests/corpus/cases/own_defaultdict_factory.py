@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The factory of a defaultdict reads an attribute of the object that keeps the dict."""
+"""The factory of a defaultdict reads an attribute of the object that has the dict."""
 
 import collections
 

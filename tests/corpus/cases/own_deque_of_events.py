@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A history keeps events, and each event the object it happened to."""
+"""A history keeps events, and each event refers to the object with the history."""
 
 import collections
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A descriptor remembers its results by instance, in a class that is made in a function."""
+"""A descriptor caches results by instance, in a class that is created in a function."""
 
 EXPECTED = ["dict key", "Cached .values"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A configuration holds itself under one of its keys."""
+"""A configuration contains itself under one of its keys."""
 
 EXPECTED = ["dict ['root']"]
 

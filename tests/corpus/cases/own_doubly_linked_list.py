@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes of a list know the next one and the previous one."""
+"""The nodes of a list refer to the next and the previous one."""
 
 EXPECTED = ["Node .previous"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A job lists its problems, each an exception that was never raised and knows the job."""
+"""A job lists exceptions that were never raised; each refers to the job."""
 
 EXPECTED = ["ReadError .job"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A function keeps the first error in order to raise a second one from it."""
+"""A function keeps an error in order to raise another one from it."""
 
 EXPECTED = ["work local:first"]
 

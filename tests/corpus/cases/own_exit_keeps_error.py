@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A context manager remembers the error that ended it, and a frame of that error holds it."""
+"""A context manager stores the error that ended it, and a frame of it refers to the manager."""
 
 EXPECTED = ["Guard .error", "work local:guard"]
 

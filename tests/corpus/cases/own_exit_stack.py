@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session keeps the stack of what is to be done at its end, one of its own methods among it."""
+"""A session keeps an ExitStack that contains one of the session's methods."""
 
 import contextlib
 import weakref

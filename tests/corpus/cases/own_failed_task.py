@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client keeps the task that runs one of its coroutines, and the task has failed."""
+"""A client keeps the failed task that ran one of its coroutines."""
 
 import asyncio
 

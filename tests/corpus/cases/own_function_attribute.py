@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A function carries, as an attribute, the object that keeps the function."""
+"""A function has an attribute that refers to the object that stores the function."""
 
 EXPECTED = ["step .model"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An object keeps a started generator of its own."""
+"""An object keeps a started generator of one of its methods."""
 
 EXPECTED = ["Loader .stream"]
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model keeps the handle that removes its hook, and the handle knows the model."""
+"""A model keeps the handle that removes its hook, and the handle refers to the model."""
 
 import weakref
 
 EXPECTED = ["Handle .model"]
 MISS = (
-    "The handle was put into a model that had been made without it, and so the model looks as if "
-    "it could do without; what a handle is for shows only in its name."
+    "The model was created without the handle, so the model seems not to need it; only the name "
+    "shows that the object is a handle."
 )
 
 

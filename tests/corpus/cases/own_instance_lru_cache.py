@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each instance caches the results of one of its methods in an lru_cache of its own."""
+"""Each instance has an lru_cache for one of its bound methods."""
 
 import functools
 import weakref

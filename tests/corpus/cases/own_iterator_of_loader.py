@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A loader remembers the iterator that it gave out, to say how far it is."""
+"""A loader keeps the iterator that it returned, to report progress."""
 
 import weakref
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A registry has objects as its keys, and each of them knows the registry."""
+"""A registry has objects as keys, and each of them refers to the registry."""
 
 import weakref
 

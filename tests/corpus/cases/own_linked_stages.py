@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stages of a pipeline know the next one and the one before."""
+"""The stages of a pipeline refer to the next and the previous one."""
 
 EXPECTED = ["Stage .prev_stage"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trainer has a logger of its own, and the logger's handler knows the trainer."""
+"""A trainer has its own logger, whose handler refers to the trainer."""
 
 import logging
 import weakref

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trainer lists its callbacks, each of a class of its own, and each of them knows the trainer."""
+"""A trainer lists callbacks of different classes, each of which refers to the trainer."""
 
 EXPECTED = [
     "Clock .trainer + Early .trainer + Plotter .trainer + Printer .trainer + Saver .trainer"

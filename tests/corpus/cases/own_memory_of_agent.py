@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An agent makes its memory and hands itself over; the tensors hang off the memory."""
+"""An agent passes itself to the memory that it creates; the memory refers to the tensors."""
 
 EXPECTED = ["Memory .agent"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tree of objects with slots, where each child knows its parent."""
+"""A tree of objects with slots, in which each child refers to its parent."""
 
 import weakref
 

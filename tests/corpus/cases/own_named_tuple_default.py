@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A NamedTuple is made on each call, and a field's default is data."""
+"""A NamedTuple is created on each call, and the default of a field is data."""
 
 import typing
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A view, an inner class, keeps the whole that keeps the view."""
+"""A view, of a nested class, refers to the object that keeps the view."""
 
 EXPECTED = ["View .outer"]
 

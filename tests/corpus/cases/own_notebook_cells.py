@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What cells of a notebook made is kept by its namespace, and once more by the list of outputs."""
+"""Results of notebook cells are in the namespace and in the list of outputs."""
 
 EXPECTED = ["dict ['model'] + dict [<int>]"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A subject keeps methods of its observers, and each observer keeps the subject."""
+"""A subject stores methods of its observers, and each observer refers to the subject."""
 
 import weakref
 

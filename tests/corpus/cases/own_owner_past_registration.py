@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A class that registers what is set as its part is given its whole behind its own back."""
+"""A class registers attributes as children; its reference to its parent bypasses that."""
 
 import weakref
 

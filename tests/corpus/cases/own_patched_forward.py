@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A forward put in the place of a model's own captures both the model and the old method."""
+"""A replacement of a model's forward captures the model and the original method."""
 
 import weakref
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A loader keeps the progress bar around its own stream of batches."""
+"""A loader keeps a progress bar over its own generator of batches."""
 
 EXPECTED = ["Loader .progress", "Progress .batches"]
 

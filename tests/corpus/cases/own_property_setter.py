@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A setter adopts a child and leaves itself in it."""
+"""A property setter stores a child and sets the child's reference to its parent."""
 
 EXPECTED = ["Head ._module"]
 

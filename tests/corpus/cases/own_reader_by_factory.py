@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model's constructor asks a method of its own for a reader, and keeps that for itself."""
+"""A model's constructor stores a reader that one of its methods creates."""
 
 EXPECTED = ["DataReader .model"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A runner made by its server, which it finds through a helper between the two."""
+"""A server passes itself through a helper to a runner, which refers back to the server."""
 
 EXPECTED = ["Runner .server"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A dataset, and a sampler made from it, which somebody else puts into the dataset afterwards."""
+"""A dataset, and a sampler of it that other code stores in the dataset later."""
 
 import weakref
 

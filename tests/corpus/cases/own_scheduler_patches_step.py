@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scheduler counts the steps of its optimizer by a wrapper that it puts in the step's place."""
+"""A scheduler replaces its optimizer's step by a wrapper that counts calls."""
 
 import weakref
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A document makes its sections, lists them and returns each to whoever fills it."""
+"""A document creates sections, lists them and returns each to the caller."""
 
 import weakref
 

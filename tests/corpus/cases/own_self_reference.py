@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An object is its own attribute."""
+"""An object has an attribute that refers to itself."""
 
 EXPECTED = ["Model .unwrapped"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two parts of different kinds point back at the whole, and both have to stop."""
+"""Two children of different classes refer back to the parent, and both must stop."""
 
 EXPECTED = ["Checkpoint .trainer + Logger .trainer"]
 

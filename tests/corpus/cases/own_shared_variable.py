@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two callbacks share the variable that leads back to the object that keeps both."""
+"""Two callbacks share a variable that refers to the object that stores both."""
 
 EXPECTED = ["read closure:store + write closure:store"]
 

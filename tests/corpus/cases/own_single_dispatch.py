@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An encoder makes a generic function of one of its methods, and keeps it."""
+"""An encoder keeps a single-dispatch function of one of its methods."""
 
 import functools
 

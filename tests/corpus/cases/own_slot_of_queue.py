@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A queue puts itself into each slot that is pushed; what was pushed leads to the memory."""
+"""A queue stores itself in each slot that is pushed; the slot refers to the tensor."""
 
 EXPECTED = ["Slot .place"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A dataclass with slots is made on each call, and so made twice, with the same methods."""
+"""A dataclass with slots is created on each call, as two classes with the same methods."""
 
 import dataclasses
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A function keeps the stack that it looked at in a variable, and its own frame is on the stack."""
+"""A function keeps the result of inspect.stack(), which includes its own frame."""
 
 import inspect
 

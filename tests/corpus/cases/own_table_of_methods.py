@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine finds what to do for an event in a table of its own methods."""
+"""A state machine has a table of its own bound methods."""
 
 EXPECTED = ["pause __self__ + start __self__ + stop __self__ + wait __self__", "Machine .handlers"]
 

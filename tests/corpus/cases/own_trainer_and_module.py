@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trainer lets the module that it trains know it."""
+"""A trainer stores itself in the module that it trains."""
 
 import weakref
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trainer lists its callbacks, of two kinds, and each of them knows the trainer."""
+"""A trainer lists callbacks of two classes, each of which refers to the trainer."""
 
 EXPECTED = ["Early .trainer + Saver .trainer"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A canvas lists what was done to it; two kinds of commands keep the canvas to undo it."""
+"""A canvas lists commands of two classes, which refer to the canvas for undo."""
 
 EXPECTED = ["Paint .receiver + Erase .receiver"]
 

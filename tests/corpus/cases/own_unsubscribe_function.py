@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A widget keeps the function that unsubscribes it, which captures the bus and the widget."""
+"""A widget keeps its unsubscribe function, which captures the bus and the widget."""
 
 EXPECTED = ["Widget ._unsubscribe"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The values of a weak-keyed cache refer to its keys, so nothing in it is weak."""
+"""The values of a weak-keyed cache refer to its keys, so no key is ever removed."""
 
 import weakref
 

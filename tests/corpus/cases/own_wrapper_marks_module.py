@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A wrapper leaves a mark of itself on the module that it wraps."""
+"""A wrapper stores itself as an attribute of the module that it wraps."""
 
 import weakref
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A function is dressed up as the method that it stands for, and kept beside it."""
+"""A function decorated with functools.wraps of a method is stored on the method's object."""
 
 import functools
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recursive inner function keeps itself and the state it captured."""
+"""A recursive inner function keeps itself and the state that it captures."""
 
 EXPECTED = ["load closure:load", "load closure:state"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A helper of a library calls itself and captures a predicate, and that captures the data."""
+"""A recursive library function captures a predicate, which captures the data."""
 
 EXPECTED = ["<lambda> closure:structure"]
 

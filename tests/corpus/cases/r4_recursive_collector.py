@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recursive inner function appends what it finds to lists of the function around it."""
+"""A recursive inner function appends results to lists of the enclosing function."""
 
 EXPECTED = ["extract closure:extract", "extract closure:outputs"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A method is replaced, on the instance, by a function that wraps it."""
+"""A method is replaced on the instance by a function that wraps it."""
 
 import weakref
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A module keeps a hook, a partial, whose first argument is the module."""
+"""A module keeps a hook that is a partial with the module as first argument."""
 
 import collections
 import functools

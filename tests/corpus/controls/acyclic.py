@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects without a cycle die at once."""
+"""Objects without a cycle are freed immediately."""
 
 
 class Holder:

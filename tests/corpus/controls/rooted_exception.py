@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A module keeps an exception and thereby frames and tensors: rooted, no garbage."""
+"""A module keeps an exception, and so its frames and tensors: reachable, not garbage."""
 
 import_errors = []
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A finalizer that calls a method of its own object keeps the object: rooted, no garbage."""
+"""A finalizer that is a method of its own object keeps the object reachable."""
 
 import weakref
 

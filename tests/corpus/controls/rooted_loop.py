@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cycle that something alive refers to is no garbage."""
+"""A cycle that a live object refers to is not garbage."""
 
 
 class Model:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cache of the class keeps every instance: rooted, no garbage."""
+"""A cache on the class keeps every instance: reachable, not garbage."""
 
 import functools
 

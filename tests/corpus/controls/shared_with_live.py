@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cycle refers to a tensor that something alive holds as well."""
+"""A cycle refers to a tensor that a live object refers to as well."""
 
 
 class Model:

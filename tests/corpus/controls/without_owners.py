@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Garbage that keeps no device memory is nobody's business."""
+"""Garbage without device memory is not reported."""
 
 
 class Node:
