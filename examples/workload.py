@@ -12,8 +12,8 @@ import torch
 import cyclewatch
 
 
-def parse_arguments(description, workloads=()):
-    """Parse the command line; --workload selects one of `workloads`."""
+def parse_arguments(description):
+    """Parse the command line."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -33,10 +33,6 @@ def parse_arguments(description, workloads=()):
         default=True,
         help="warn about tensor cycles and write a report (default: yes)",
     )
-    if workloads:
-        parser.add_argument(
-            "--workload", choices=tuple(workloads), required=True, help="which cycle to create"
-        )
     parser.add_argument("--report-dir", help="directory of the report (default: the current one)")
     return parser.parse_args()
 

@@ -13,7 +13,7 @@ TENSOR_BYTES = SIDE * SIDE * 4
 
 
 def run_example(torch_interpreter, name, folder, *flags):
-    """Output of the example, and the report it wrote, if any."""
+    """Return the output of the example and the reports it wrote."""
     outcome = torch_interpreter.run(
         EXAMPLES / f"{name}.py",
         *("--iterations", ITERATIONS, "--size", SIDE, "--device", "cpu", *flags),
@@ -24,7 +24,7 @@ def run_example(torch_interpreter, name, folder, *flags):
 
 
 def line_of(name, text):
-    """Number of the line of the example that holds `text`."""
+    """Return the line number of `text` in the example."""
     lines = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8").splitlines()
     return next(number for number, line in enumerate(lines, 1) if text in line)
 
@@ -54,16 +54,7 @@ def test_awaitable_names_the_captured_self_and_its_line(torch_interpreter, tmp_p
     assert re.search(rf"awaitable\.py:{line}\b", output)
 
 
-def test_without_the_watch_nothing_is_said_or_written(torch_interpreter, tmp_path):
+def test_no_watch_prints_and_writes_nothing(torch_interpreter, tmp_path):
     output, reports = run_example(torch_interpreter, "simple", tmp_path, "--no-watch")
     assert output == ""
     assert reports == []
-
-
-def test_either_example_can_be_chosen_by_name(torch_interpreter, tmp_path):
-    output, (report,) = run_example(
-        torch_interpreter, "workloads", tmp_path, "--workload", "awaitable"
-    )
-    (finding,) = report.findings
-    assert finding.cut.target == "awaitable.AwaitableTensorWithViewCallback"
-    assert "AwaitableTensorWithViewCallback._callback" in output
