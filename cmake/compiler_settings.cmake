@@ -34,8 +34,8 @@ if(CYCLEWATCH_SANITIZE)
     add_link_options(-fsanitize=${CYCLEWATCH_SANITIZE})
 endif()
 
-# Headers and pybind11's templates take most of the build time. If OFF (scripts/lint), every source is
-# compiled separately, with only the headers that it includes.
+# Headers and pybind11's templates take most of the build time. If OFF (scripts/lint), every source
+# is compiled separately, with only the headers that it includes.
 option(CYCLEWATCH_QUICK_BUILD "Use precompiled headers and unity builds" ON)
 
 # Precompiles these headers for the C++ sources of the target, which still include what they use.
