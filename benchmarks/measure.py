@@ -44,17 +44,6 @@ class Figure:
         verdict = {None: "", True: "met", False: "**missed**"}[self.met]
         return [self.what, self.unit, *values, goal, verdict]
 
-    def as_json(self) -> dict[str, object]:
-        return {
-            "what": self.what,
-            "unit": self.unit,
-            "median": self.median,
-            "samples": self.samples,
-            "goal": self.goal,
-            "at_least": self.at_least,
-            "met": self.met,
-        }
-
 
 HEADINGS = ["measurement", "unit", "median", "min", "max", "goal", ""]
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs every benchmark and prints the tables; can save them as JSON and in a Markdown page."""
+"""Runs every benchmark and prints the tables; can write them to a Markdown page."""
 
 from __future__ import annotations
 
 import argparse
 import datetime
-import json
 import platform
 import sys
 from importlib.metadata import version
@@ -66,7 +65,6 @@ def put_into_page(page: Path, section: str, text: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to check that they run")
-    parser.add_argument("--json", type=Path, help="also write every sample to this file")
     parser.add_argument("--page", type=Path, help="update the tables in this Markdown page")
     options = parser.parse_args()
 
@@ -79,9 +77,6 @@ def main() -> None:
         figures += answers
         sections += [f"### {title}", table(answers)]
         print(f"\n{sections[-2]}\n\n{sections[-1]}", flush=True)
-    if options.json is not None:
-        content = {"circumstances": where, "figures": [figure.as_json() for figure in figures]}
-        options.json.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     if options.page is not None:
         put_into_page(options.page, "measured", "\n\n".join(sections))
     missed = sum(figure.met is False for figure in figures)

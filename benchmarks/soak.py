@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import logging
 import os
 import tempfile
@@ -227,13 +226,10 @@ def table(samples: list[dict[str, float]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=30.0)
-    parser.add_argument("--json", type=Path, help="also write every sample to this file")
     parser.add_argument("--page", type=Path, help="update the table in this Markdown page")
     options = parser.parse_args()
     samples = soak(options.minutes)
     print(table(samples))
-    if options.json is not None:
-        options.json.write_text(json.dumps(samples) + "\n", encoding="utf-8")
     if options.page is not None:
         put_into_page(options.page, "soak", table(samples))
 
