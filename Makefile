@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Each target installs what it needs and does not repeat finished work.
 .DEFAULT_GOAL := help
-.PHONY: help build demo test gpu-test bench soak regrtest matrix real fuzz sanitize lint format clean
+.PHONY: help build demo test gpu-test bench soak regrtest matrix real fuzz sanitize wheel docs lint format clean
 
 export JOBS ?= 2
 
@@ -63,6 +63,13 @@ sanitize: ## Run tests under AddressSanitizer, UBSan, ThreadSanitizer and valgri
 	@scripts/build asan
 	@scripts/build tsan
 	@scripts/sanitize asan tsan valgrind
+
+wheel: ## Build the source distribution and a wheel per interpreter into dist/
+	@scripts/bootstrap
+	@scripts/wheel $(INTERPRETERS)
+
+docs: ## Build the documentation site in .build/site; warnings are errors
+	@scripts/docs
 
 lint: ## Check formatting, clang-tidy, ruff, mypy and the viewer; changes no file
 	@scripts/bootstrap lint

@@ -22,5 +22,11 @@ else:
                 return getattr(api, name)
         raise AttributeError(f"module 'cyclewatch' has no attribute {name!r}")
 
+    def load_ipython_extension(shell: object) -> None:
+        """Register the magic ``%%cyclewatch``: ``%load_ext cyclewatch`` calls this."""
+        from cyclewatch import notebook
+
+        notebook.load_ipython_extension(shell)
+
     def __dir__() -> list[str]:
         return sorted({*globals(), *__getattr__("__all__")})

@@ -55,3 +55,22 @@ __all__ = [
     "warn_tensor_cycles",
     "watch",
 ]
+
+
+def _report_bundle(report: Report, **_: object) -> dict[str, str]:
+    from cyclewatch.notebook import report_html
+
+    return {"text/html": report_html(report), "text/plain": report.to_text()}
+
+
+def _finding_bundle(finding: Finding, **_: object) -> dict[str, str]:
+    from cyclewatch.notebook import finding_html
+
+    return {"text/html": finding_html(finding), "text/plain": finding.to_text()}
+
+
+# Jupyter looks these up on the class.
+Report._repr_mimebundle_ = _report_bundle  # type: ignore[attr-defined]
+Report._repr_html_ = lambda report: _report_bundle(report)["text/html"]  # type: ignore[attr-defined]
+Finding._repr_mimebundle_ = _finding_bundle  # type: ignore[attr-defined]
+Finding._repr_html_ = lambda finding: _finding_bundle(finding)["text/html"]  # type: ignore[attr-defined]

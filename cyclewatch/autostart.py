@@ -19,6 +19,13 @@ _NO = ("", "0", "false", "no", "off")
 _tried = False
 
 
+def start_if_requested() -> None:
+    """Entry point of ``cyclewatch-autostart.start`` (PEP 829, Python 3.15 and later)."""
+    sys._cyclewatch_autostart = True  # type: ignore[attr-defined]
+    if os.environ.get("CYCLEWATCH", "0") not in ("", "0") or RUN_VARIABLE in os.environ:
+        start()
+
+
 def start() -> None:
     """Watch this process; one line on stderr if that fails."""
     global _tried

@@ -320,6 +320,11 @@ def warn(finding: Finding, report_path: str | None) -> None:
     # even where warnings are errors.
     finish_with_multiprocessing(finding, report_path)
     try:
+        if "ipykernel" in sys.modules:
+            from cyclewatch.notebook import display_finding
+
+            if display_finding(finding):
+                return
         log(_WARNING, f"{finding.to_text()}{_report_line(report_path)}")
         issue_warning(finding, report_path)
     except Exception as error:

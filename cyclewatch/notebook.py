@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reports and findings in Jupyter notebooks, and the ``%%cyclewatch`` cell magic.
+
+Nothing here is imported unless a notebook displays a report or loads the extension.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import html
+import importlib
+import linecache
+import re
+import shlex
+import sys
+
+from cyclewatch.collecting import collect
+from cyclewatch.watches import watch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cyclewatch._native import Finding, Report
+
+_MOST_CARDS = 10
+_MOST_PICTURE_BYTES = 120_000  # the whole display stays below 200 KB
+_LOCATION = re.compile(r"([^\s:()]+\.py):(\d+)")
+_PRE = "font:12px/1.35 monospace;white-space:pre-wrap;margin:.3em 0 1em;color:inherit"
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Register ``%%cyclewatch``: run a cell under a watch, collect, and display what it left.
+
+    ``%%cyclewatch [--devices NAMES] [--min-bytes N]``
+    """
+    shell.register_magic_function(_run_cell, "cell", "cyclewatch")
+
+
+def report_html(report: Report) -> str:
+    """`report` as HTML without scripts: its first sentence, a picture and up to ten cards."""
+    sentence = report.to_text().partition("\n\n")[0]
+    parts = [f"<p><b>{html.escape(_with_cells(sentence))}</b></p>"]
+    picture = report.to_svg() if report.findings else ""
+    if 0 < len(picture) <= _MOST_PICTURE_BYTES:
+        # In an <img> the picture's styles do not affect the notebook.
+        data = base64.b64encode(picture.encode()).decode()
+        parts.append(
+            f'<img alt="The reference cycles" style="max-width:100%" '
+            f'src="data:image/svg+xml;base64,{data}">'
+        )
+    findings = report.findings
+    parts += [finding_html(each, rank) for rank, each in enumerate(findings[:_MOST_CARDS], 1)]
+    if len(findings) > _MOST_CARDS:
+        parts.append(f"<p>and {len(findings) - _MOST_CARDS} more findings</p>")
+    return f"<div>{''.join(parts)}</div>"
+
+
+def finding_html(finding: Finding, rank: int = 1) -> str:
+    """The card of `finding` as HTML, and the lines of code around the reference to cut."""
+    card = html.escape(_with_cells(finding.to_text(rank)))
+    return f'<pre style="{_PRE}">{card}{_excerpt(finding)}</pre>'
+
+
+def display_finding(finding: Finding) -> bool:
+    """Display `finding` below the running cell. False if this process is not a notebook's."""
+    shell = _shell()
+    if shell is None or not hasattr(shell, "kernel"):
+        return False
+    _display(finding)
+    return True
+
+
+def _run_cell(line: str, cell: str) -> None:
+    parser = argparse.ArgumentParser(prog="%%cyclewatch", add_help=False)
+    parser.add_argument("--devices", default="auto")
+    parser.add_argument("--min-bytes", type=int, default=0)
+    try:
+        options = parser.parse_args(shlex.split(line))
+    except SystemExit:
+        return  # argparse has printed the usage
+    devices = options.devices.split(",") if "," in options.devices else options.devices
+    with watch(devices=devices, min_bytes=options.min_bytes, budget=1.0) as running:
+        outcome = _shell().run_cell(cell, store_history=False)
+        collect()
+    if outcome.error_in_exec is None and outcome.error_before_exec is None:
+        _display(running.report())
+
+
+def _display(value: object) -> None:
+    importlib.import_module("IPython.display").display(value)
+
+
+def _shell() -> Any:
+    module = sys.modules.get("IPython.core.getipython")
+    return module.get_ipython() if module is not None else None
+
+
+def _cell_of(path: str) -> str | None:
+    """ "cell [12]" if `path` is the temporary name of a cell."""
+    compiler: Any = getattr(_shell(), "compile", None)
+    name = compiler.format_code_name(path) if hasattr(compiler, "format_code_name") else None
+    return None if name is None else f"cell {name[1].removeprefix('In')}"
+
+
+def _with_cells(text: str) -> str:
+    """`text` with "cell [12], line 3" instead of the temporary file names of cells."""
+
+    def replace(match: re.Match[str]) -> str:
+        cell = _cell_of(match[1])
+        return match[0] if cell is None else f"{cell}, line {match[2]}"
+
+    return _LOCATION.sub(replace, text)
+
+
+def _excerpt(finding: Finding) -> str:
+    location = finding.cut.location if finding.cut is not None else None
+    path, _, number = (location or "").rpartition(":")
+    if not number.isdigit() or _cell_of(path) is None:
+        return ""  # a file may have changed since it was imported; a cell has not
+    shown = []
+    for line in range(max(1, int(number) - 1), int(number) + 2):
+        text = linecache.getline(path, line).rstrip()[:200]
+        if text:
+            marker = "--&gt;" if line == int(number) else "   "
+            shown.append(f"{marker} {line:4} {html.escape(text)}")
+    return "\n\n" + "\n".join(shown) if shown else ""

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MkDocs hooks: adapt what is written for GitHub and for help() to the site."""
+
+import re
+
+
+def on_page_markdown(markdown, page, **_):
+    """Replace links that lead out of docs/, where the site has no page."""
+    depth = page.file.src_uri.count("/")
+    pattern = re.compile(rf"\[([^\]]+)\]\((?:\.\./){{{depth + 1}}}[^)]*\)")
+    # In the tables of answers, "[0]['key']" is text and not a link.
+    return pattern.sub(r"\1", markdown).replace("][", "]\\[")
+
+
+def on_page_content(html, **_):
+    """Remove the role of Sphinx cross references, which docstrings use."""
+    return re.sub(r":(?:meth|func|class|mod|exc):(?=<code>)", "", html)
