@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Graphviz's cgraph, which writes DOT. No layout, no plugin, no `config6` file.
+# Graphviz's cgraph, with which the tests parse the DOT that we write.
 include_guard()
 
 find_package(PkgConfig REQUIRED)

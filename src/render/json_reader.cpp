@@ -19,40 +19,13 @@ namespace {
 
 using nlohmann::json;
 
-// Deeper than any report is.
-constexpr std::size_t kMaxDepth = 32;
+constexpr int kMaxDepth = 32;
 
-// Where the first bracket over the limit stands. Looked for before parsing, because a parser
-// is the wrong place to find out that a file is hostile.
-std::optional<std::size_t> find_too_deep(std::string_view text) {
-    std::size_t depth = 0;
-    bool in_string = false;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const char c = text[i];
-        if (in_string) {
-            if (c == '\\') {
-                ++i;
-            } else if (c == '"') {
-                in_string = false;
-            }
-        } else if (c == '"') {
-            in_string = true;
-        } else if (c == '[' || c == '{') {
-            if (++depth > kMaxDepth) {
-                return i;
-            }
-        } else if ((c == ']' || c == '}') && depth > 0) {
-            --depth;
-        }
-    }
-    return std::nullopt;
-}
-
-// What is wrong with `text`, which is not JSON; it stands `offset` bytes into the file.
+// Describes a syntax error. `text` starts at byte `offset` of the file.
 std::string describe(const json::parse_error& error, std::string_view text, std::size_t offset) {
     if (error.byte > text.size()) {
         return "the file ends at byte " + std::to_string(offset + text.size()) +
-               ", in the middle of the report: it was cut short";
+               ", inside the report: it was truncated";
     }
     constexpr std::size_t kShown = 40;
     const std::string_view read = text.substr(0, error.byte);
@@ -62,27 +35,32 @@ std::string describe(const json::parse_error& error, std::string_view text, std:
 }
 
 base::Result<json> parse(std::string_view text, std::size_t offset) {
-    if (const auto deep = find_too_deep(text)) {
-        return base::Error{"nested more than " + std::to_string(kMaxDepth) +
-                           " levels deep at byte " + std::to_string(offset + *deep) +
-                           ": not a cyclewatch report"};
-    }
+    struct TooDeep {};
+    const auto check_depth = [](int depth, json::parse_event_t, const json&) {
+        if (depth > kMaxDepth) {
+            throw TooDeep{};
+        }
+        return true;
+    };
     try {
-        return json::parse(text);
+        return json::parse(text, check_depth);
+    } catch (const TooDeep&) {
+        return base::Error{"nested more than " + std::to_string(kMaxDepth) +
+                           " levels deep: not a cyclewatch report"};
     } catch (const json::parse_error& error) {
         return base::Error{describe(error, text, offset)};
     } catch (const json::out_of_range&) {
-        return base::Error{"a number is too large for any computer: the file is damaged"};
+        return base::Error{"a number is out of range: the file is damaged"};
     }
 }
 
-// What stands where something else was expected; a number as it would stand in a file.
+// The type of a value for error messages; numbers and literals as they are written.
 std::string kind_of(const json& value) {
     if (value.is_string()) {
-        return "text";
+        return "a string";
     }
     if (value.is_array()) {
-        return "a list";
+        return "an array";
     }
     if (value.is_object()) {
         return "an object";
@@ -90,13 +68,13 @@ std::string kind_of(const json& value) {
     return (value.is_number() ? "the number " : "") + value.dump();
 }
 
-// Null if there is none of that name, or if `value` is not an object.
+// Null if `value` is not an object or has no such member.
 const json* find(const json& value, const char* name) {
     const auto found = value.find(name);
     return found != value.end() ? &*found : nullptr;
 }
 
-// Fills a report from parsed JSON; keeps the path of the field it is at, and the first error.
+// Fills a report from parsed JSON. Records the first error with the path of its field.
 class Filler {
   public:
     template <typename T>
@@ -112,9 +90,7 @@ class Filler {
             const Step step(path_, path_.empty() ? name : std::string(".") + name);
             const json* const found = find(value, name);
             if (found == nullptr) {
-                if (!may_be_missing(fields, name)) {
-                    fail("this field is missing");
-                }
+                fail("this field is missing");
                 return;
             }
             fill(*found, field);
@@ -122,11 +98,10 @@ class Filler {
         visit_fields(fill_field, fields);
     }
 
-    // What one part of a report says about another: arrows lead to items, records and occurrences
-    // belong to processes.
+    // Checks that the indexes of items and processes are valid.
     void check_indexes(const model::Report& report) {
         if (report.processes.empty() && !error_) {
-            error_ = "processes: a report is of one process at least, and this lists none";
+            error_ = "processes: expected at least one process, found none";
         }
         check_arrows(report);
         check_processes(report.collections, "collections", report.processes.size());
@@ -151,9 +126,9 @@ class Filler {
                 const Step step(path_,
                                 "findings[" + std::to_string(f) + "].picture.arrows[" +
                                     std::to_string(a) + "]");
-                fail("it goes from item " + std::to_string(arrow.from) + " to item " +
+                fail("an arrow from item " + std::to_string(arrow.from) + " to item " +
                      std::to_string(arrow.to) + ", but there are only " +
-                     std::to_string(picture.items.size()) + " items");
+                     counted(picture.items.size(), "item"));
                 return;
             }
         }
@@ -164,27 +139,15 @@ class Filler {
         for (std::size_t i = 0; i < items.size(); ++i) {
             if (items[i].process >= known) {
                 const Step step(path_, list + "[" + std::to_string(i) + "].process");
-                fail("it is of process " + std::to_string(items[i].process) +
-                     ", but there are only " + std::to_string(known) + " processes");
+                fail("index " + std::to_string(items[i].process) + ", but there " +
+                     (known == 1 ? "is only " : "are only ") +
+                     counted(known, "process", "processes"));
                 return;
             }
         }
     }
 
-    template <typename T>
-    static bool may_be_missing(T& /*fields*/, std::string_view /*name*/) {
-        return false;
-    }
-    // Fields that the first files did not have.
-    static bool may_be_missing(model::Finding& finding, std::string_view name) {
-        if (name == "attributed_bytes") {
-            finding.attributed_bytes = finding.retained_bytes;  // which comes before it
-        }
-        return name == "attributed_bytes" || name == "shared_with" || name == "variants" ||
-               name == "omitted_variants" || name == "omitted_cuts";
-    }
-
-    // Extends the path for as long as it lives.
+    // Appends to the path; the destructor removes the part.
     class Step {
       public:
         Step(std::string& path, const std::string& part) : path_(path), length_(path.size()) {
@@ -210,7 +173,7 @@ class Filler {
 
     void fill(const json& value, std::string& text) {
         if (!value.is_string()) {
-            expected("text", value);
+            expected("a string", value);
             return;
         }
         value.get_to(text);
@@ -254,8 +217,8 @@ class Filler {
         if (fits) {
             value.get_to(number);
         } else {
-            expected("a whole number from " + std::to_string(std::numeric_limits<T>::min()) +
-                         " to " + std::to_string(std::numeric_limits<T>::max()),
+            expected("an integer from " + std::to_string(std::numeric_limits<T>::min()) + " to " +
+                         std::to_string(std::numeric_limits<T>::max()),
                      value);
         }
     }
@@ -269,8 +232,7 @@ class Filler {
             fill(count, counts[name]);
         }
     }
-    // Occurrences by process as a packed page has them: each field once, with the list of its
-    // values.
+    // by_process as packed pages store it: one array for each field.
     template <typename T>
     void fill_columns(const json& value, std::vector<T>& items) {
         std::vector<const json*> columns;
@@ -281,10 +243,10 @@ class Filler {
             if (found == nullptr) {
                 fail("this field is missing");
             } else if (!found->is_array()) {
-                expected("a list", *found);
+                expected("an array", *found);
             } else if (!error_ && columns.back()->size() != columns.front()->size()) {
                 fail("expected " + std::to_string(columns.front()->size()) +
-                     " values, as the first field has, found " +
+                     " values, like the first column, found " +
                      std::to_string(columns.back()->size()));
             }
         };
@@ -314,7 +276,7 @@ class Filler {
             }
         }
         if (!value.is_array()) {
-            expected("a list", value);
+            expected("an array", value);
             return;
         }
         items.reserve(value.size());
@@ -332,11 +294,11 @@ class Filler {
     std::optional<std::string> error_;
 };
 
-// Empty if the document says it is a report that this version can read.
+// Empty if the document is a report of the version that this code reads.
 std::string check_header(const json& document) {
     if (!document.is_object()) {
-        return "not a cyclewatch report: the file holds " + truncate_end(kind_of(document), 60) +
-               " where a report holds an object";
+        return "not a cyclewatch report: expected an object, found " +
+               truncate_end(kind_of(document), 60);
     }
     const json* const schema = find(document, "schema");
     if (schema == nullptr || *schema != kSchemaName) {
@@ -346,15 +308,15 @@ std::string check_header(const json& document) {
     const std::uint64_t number =
         version != nullptr && version->is_number_unsigned() ? version->get<std::uint64_t>() : 0;
     if (number < 1) {
-        return "schema_version: expected a whole number from 1 upwards, found " +
+        return "schema_version: expected a positive integer, found " +
                (version == nullptr ? "nothing" : truncate_end(kind_of(*version), 60));
     }
     constexpr auto kReadable = static_cast<std::uint64_t>(model::kReportSchemaVersion);
     if (number != kReadable) {
-        return "schema_version: this report is of version " + std::to_string(number) +
-               ", this cyclewatch reads version " + std::to_string(kReadable) +
-               (number > kReadable ? ": read it with a newer cyclewatch"
-                                   : ": record it again with this cyclewatch");
+        return "schema_version: the report has version " + std::to_string(number) +
+               ", but this cyclewatch reads version " + std::to_string(kReadable) +
+               (number > kReadable ? ": use a newer cyclewatch"
+                                   : ": record the report again with this cyclewatch");
     }
     return {};
 }

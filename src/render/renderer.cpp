@@ -29,7 +29,7 @@ constexpr std::array kFormats{
 };
 
 bool ends_with_ignoring_case(std::string_view text, std::string_view suffix) {
-    // By hand and not std::tolower: a host's locale must not change what a suffix is.
+    // std::tolower depends on the host's locale.
     const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
     return !suffix.empty() && text.size() >= suffix.size() &&
            std::equal(

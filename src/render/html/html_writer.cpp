@@ -6,7 +6,7 @@
 namespace cyclewatch::render {
 namespace {
 
-// Lets a long dotted name or path break after its separators instead of anywhere.
+// Allows line breaks after the separators of a dotted name or path.
 std::string with_breaks(const std::string& name) {
     std::string out;
     std::size_t start = 0;

@@ -11,7 +11,7 @@ namespace {
 
 const PageParts kParts{"title", "opening", "ranks", "findings", "closing", "report"};
 
-TEST(Shell, IsTheCommittedFileByteForByte) {
+TEST(Shell, IsTheCommittedFile) {
     std::ifstream file(std::string(CYCLEWATCH_TESTS_DIR) + "/../viewer/shell.html",
                        std::ios::binary);
     ASSERT_TRUE(file.good());
@@ -19,7 +19,7 @@ TEST(Shell, IsTheCommittedFileByteForByte) {
     EXPECT_TRUE(page_shell() == committed);
 }
 
-TEST(Shell, HasAGapForEveryPart) {
+TEST(Shell, HasAPlaceholderForEveryPart) {
     const std::string page = fill_shell(page_shell(), kParts);
     EXPECT_EQ(page.find("<!--"), std::string::npos);
     EXPECT_NE(page.find("<title>title</title>"), std::string::npos);
@@ -31,11 +31,11 @@ TEST(Shell, HasAGapForEveryPart) {
     }
 }
 
-TEST(Shell, FillsGapsOnceAndLeavesTheRestAlone) {
+TEST(Shell, ReplacesOnlyPlaceholders) {
     EXPECT_EQ(fill_shell("a<!--fill:title-->b<!--fill:none-->c<!-- d -->", kParts),
               "atitlebc<!-- d -->");
     EXPECT_EQ(fill_shell("", kParts), "");
-    // What is filled in is not looked at again.
+    // Inserted text is not expanded again.
     EXPECT_EQ(fill_shell("<!--fill:title-->", {"<!--fill:closing-->", "", "", "", "x", ""}),
               "<!--fill:closing-->");
     EXPECT_EQ(fill_shell("a<!--fill:title", kParts), "a");
