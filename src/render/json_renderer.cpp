@@ -122,15 +122,10 @@ std::string render_script_safe_json(const model::Report& report) {
     safe.reserve(plain.size() + plain.size() / 16);
     for (const char c : plain) {
         // In JSON these three occur only in strings, where \u escapes are equivalent.
-        if (c == '<') {
-            safe += "\\u003c";
-        } else if (c == '>') {
-            safe += "\\u003e";
-        } else if (c == '&') {
-            safe += "\\u0026";
-        } else {
-            safe += c;
-        }
+        safe += c == '<'   ? "\\u003c"
+                : c == '>' ? "\\u003e"
+                : c == '&' ? "\\u0026"
+                           : std::string(1, c);
     }
     return safe;
 }

@@ -273,14 +273,7 @@ std::string escape_dot_label(std::string_view text) {
 }
 
 std::string shown_name(std::string_view text) {
-    // Truncate first: cleaning megabytes that are not shown would waste time.
-    constexpr std::size_t kMostBytes = 16 * kMaxNameColumns;
-    if (text.size() <= kMostBytes) {
-        return truncate_middle(clean_text(text), kMaxNameColumns);
-    }
-    const std::string ends = std::string(text.substr(0, kMostBytes / 2)) +
-                             std::string(text.substr(text.size() - kMostBytes / 2));
-    return truncate_middle(clean_text(ends), kMaxNameColumns);
+    return truncate_middle(clean_text(text), kMaxNameColumns);
 }
 
 std::string format_duration(double seconds) {

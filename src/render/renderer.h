@@ -19,10 +19,8 @@ enum class Format { text, json, dot, svg, html };
 // "text", "json", "dot", "svg", "html", in this order.
 [[nodiscard]] const std::vector<std::string>& format_names();
 [[nodiscard]] std::optional<Format> format_from_name(std::string_view name);
-// By suffix, ignoring case: .txt, .json, .dot or .gv, .svg, .html or .htm.
+// By suffix: .txt, .json, .dot or .gv, .svg, .html or .htm.
 [[nodiscard]] std::optional<Format> format_from_path(std::string_view path);
-// For example ".html".
-[[nodiscard]] std::string_view format_suffix(Format format);
 
 // Throws only std::bad_alloc.
 [[nodiscard]] std::string render(const model::Report& report, Format format);

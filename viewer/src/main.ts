@@ -19,7 +19,9 @@ async function start(copy: PageCopy): Promise<void> {
     showChosenFindings(state);
     drawTimeline(state);
     drawRanks(state);
-    addEditorChoice();
+    if (report.findings.length > 0) {
+        addEditorChoice();
+    }
     enhanceCards(report, copy);
     document.documentElement.dataset.ready = "";
 }

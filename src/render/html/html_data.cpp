@@ -20,12 +20,9 @@ constexpr int kGzip = 16 + MAX_WBITS;
 constexpr int kMemoryLevel = 8;
 constexpr std::size_t kChunk = std::size_t{64} * 1024;
 
-// zlib takes non-const pointers to its input, and counts it in 32 bits.
-void set_input(z_stream& stream, std::string_view& rest) {
-    const std::size_t size = std::min<std::size_t>(rest.size(), 1U << 30U);
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(rest.data()));
-    stream.avail_in = static_cast<uInt>(size);
-    rest.remove_prefix(size);
+void set_input(z_stream& stream, std::string_view input) {
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(input.data()));  // read only
+    stream.avail_in = static_cast<uInt>(input.size());
 }
 
 std::string to_base64(std::string_view bytes) {
@@ -97,18 +94,12 @@ std::string pack(std::string_view text) {
         Z_OK) {
         return {};
     }
-    std::string packed;
-    std::array<char, kChunk> chunk{};
-    int status = Z_OK;
-    while (status == Z_OK || status == Z_BUF_ERROR) {
-        if (stream.avail_in == 0 && !text.empty()) {
-            set_input(stream, text);
-        }
-        stream.next_out = reinterpret_cast<Bytef*>(chunk.data());
-        stream.avail_out = chunk.size();
-        status = deflate(&stream, text.empty() ? Z_FINISH : Z_NO_FLUSH);
-        packed.append(chunk.data(), chunk.size() - stream.avail_out);
-    }
+    std::string packed(deflateBound(&stream, text.size()), '\0');
+    set_input(stream, text);
+    stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+    stream.avail_out = static_cast<uInt>(packed.size());
+    deflate(&stream, Z_FINISH);
+    packed.resize(stream.total_out);
     deflateEnd(&stream);
     return to_base64(packed);
 }
@@ -119,14 +110,11 @@ base::Result<std::string> unpack(std::string_view packed, std::size_t most) {
     if (!bytes || inflateInit2(&stream, kGzip) != Z_OK) {
         return base::Error{"the packed report is not valid base64"};
     }
-    std::string_view rest = *bytes;
+    set_input(stream, *bytes);
     std::string text;
     std::array<char, kChunk> chunk{};
     int status = Z_OK;
     while (status == Z_OK && text.size() <= most) {
-        if (stream.avail_in == 0 && !rest.empty()) {
-            set_input(stream, rest);
-        }
         stream.next_out = reinterpret_cast<Bytef*>(chunk.data());
         stream.avail_out = chunk.size();
         status = inflate(&stream, Z_NO_FLUSH);

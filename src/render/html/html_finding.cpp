@@ -66,6 +66,12 @@ std::string prose(std::string_view sentence) {
     return truncate_end(clean_text(sentence), kMostProse);
 }
 
+// "and 3 more steps"; "" if `count` is 0.
+std::string more_line(std::uint64_t count, std::string_view noun, std::string_view rest = {}) {
+    return count == 0 ? std::string()
+                      : element("p", "more", "and " + counted(count, noun) + std::string(rest));
+}
+
 std::string heading(const Finding& finding, std::size_t rank) {
     const bool own = finding.retained_bytes > 0;
     std::string facts =
@@ -155,13 +161,9 @@ std::string cut_section(const Finding& finding) {
         out += choice(finding.alternatives.front(), "choice");
     }
     out += "</div>\n";
-    if (const std::uint64_t more = finding.cut.size() - shown + finding.omitted_cuts; more > 0) {
-        out += element(
-            "p",
-            "more",
-            "and " + counted(more, finding.omitted_cuts > 0 ? "more kind" : "more reference") +
-                (finding.omitted_cuts > 0 ? " of references" : ""));
-    }
+    const std::uint64_t more = finding.cut.size() - shown + finding.omitted_cuts;
+    out += finding.omitted_cuts > 0 ? more_line(more, "more kind", " of references")
+                                    : more_line(more, "more reference");
     return out + advice_of(finding) + "</section>\n";
 }
 
@@ -236,12 +238,9 @@ std::string owner_table(const Finding& finding) {
         "</th><th scope=\"col\">Type</th><th scope=\"col\">Shape</th><th scope=\"col\">Dtype</th>"
         "<th scope=\"col\">Device</th><th scope=\"col\">Path</th>";
     head += sites ? "<th scope=\"col\">Allocated at</th>" : "";
-    std::string out = scrolling_table("Memory that the cycle kept alive", head, rows);
-    const std::uint64_t more = finding.owners.size() - shown + finding.omitted_owners;
-    if (more > 0) {
-        out += element("p", "more", "and " + counted(more, "more group") + " of owners");
-    }
-    return out;
+    return scrolling_table("Memory that the cycle kept alive", head, rows) +
+           more_line(
+               finding.owners.size() - shown + finding.omitted_owners, "more group", " of owners");
 }
 
 std::string variant_table(const Finding& finding) {
@@ -260,11 +259,8 @@ std::string variant_table(const Finding& finding) {
         "<th scope=\"col\" class=\"number\">Cycles</th><th scope=\"col\" "
         "class=\"number\">Bytes</th>"
         "<th scope=\"col\">Cycle</th><th scope=\"col\">Signature</th>";
-    std::string out = scrolling_table("Cycles fixed by the same change", head, rows);
-    if (finding.omitted_variants > 0) {
-        out += element("p", "more", "and " + counted(finding.omitted_variants, "more signature"));
-    }
-    return out;
+    return scrolling_table("Cycles fixed by the same change", head, rows) +
+           more_line(finding.omitted_variants, "more signature");
 }
 
 std::string raw_path(const Reference& reference) {
@@ -293,13 +289,10 @@ std::string cycle_details(const Finding& finding) {
         "<th scope=\"col\">Reference</th><th scope=\"col\">Target</th><th "
         "scope=\"col\">Location</th>"
         "<th scope=\"col\">Raw references</th>";
-    std::string out = "<details><summary>All references of the cycle</summary>\n" +
-                      scrolling_table("References of the cycle, in order", head, rows);
-    if (shown < finding.cycle.size()) {
-        const auto rest = std::span(finding.cycle).subspan(shown);
-        out += element("p", "more", "and " + counted(model::references_in(rest), "more step"));
-    }
-    return out + "</details>\n";
+    const auto rest = std::span(finding.cycle).subspan(shown);
+    return "<details><summary>All references of the cycle</summary>\n" +
+           scrolling_table("References of the cycle, in order", head, rows) +
+           more_line(model::references_in(rest), "more step") + "</details>\n";
 }
 
 std::string at_step(std::int64_t step) {

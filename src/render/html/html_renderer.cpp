@@ -19,16 +19,6 @@ namespace {
 constexpr std::string_view kFillStart = "<!--fill:";
 constexpr std::string_view kFillEnd = "-->";
 
-using Part = std::pair<std::string_view, const std::string PageParts::*>;
-constexpr std::array kParts{
-    Part{"title", &PageParts::title},
-    Part{"opening", &PageParts::opening},
-    Part{"ranks", &PageParts::ranks},
-    Part{"findings", &PageParts::findings},
-    Part{"closing", &PageParts::closing},
-    Part{"report", &PageParts::report},
-};
-
 // Target size of a page. To stay below it, pictures are omitted first, then the cards of the
 // smallest findings; the embedded JSON always has all findings.
 constexpr std::size_t kMostPageBytes = 4'700'000;
@@ -152,11 +142,6 @@ class Cards {
 
 std::string fill_shell(std::string_view shell, const PageParts& parts) {
     std::string page;
-    std::size_t size = shell.size();
-    for (const auto& [name, part] : kParts) {
-        size += (parts.*part).size();
-    }
-    page.reserve(size);
     while (true) {
         const std::size_t start = shell.find(kFillStart);
         page.append(shell.substr(0, start));
@@ -166,27 +151,26 @@ std::string fill_shell(std::string_view shell, const PageParts& parts) {
             return page;
         }
         const std::size_t name_start = start + kFillStart.size();
-        const std::string_view name = shell.substr(name_start, end - name_start);
-        const auto found = std::find_if(
-            kParts.begin(), kParts.end(), [&](const Part& part) { return part.first == name; });
-        if (found != kParts.end()) {
-            page.append(parts.*found->second);
+        const auto part = parts.find(shell.substr(name_start, end - name_start));
+        if (part != parts.end()) {
+            page.append(part->second);
         }
         shell.remove_prefix(end + kFillEnd.size());
     }
 }
 
 PageParts page_parts(const model::Report& report) {
-    PageParts parts;
-    parts.title = page_title(report);
-    parts.opening = opening(report);
-    parts.ranks = ranks_section(report);
-    parts.closing = closing_section(report);
-    parts.report = report_element(report);
-    const std::size_t used = page_shell().size() + parts.opening.size() + parts.ranks.size() +
-                             parts.closing.size() + parts.report.size();
+    PageParts parts{{"title", page_title(report)},
+                    {"opening", opening(report)},
+                    {"ranks", ranks_section(report)},
+                    {"closing", closing_section(report)},
+                    {"report", report_element(report)}};
+    std::size_t used = page_shell().size();
+    for (const auto& [name, part] : parts) {
+        used += part.size();
+    }
     const std::size_t room = kMostPageBytes - std::min(kMostPageBytes, used);
-    parts.findings = Cards(report, std::max(room, kRoomForCards)).render();
+    parts["findings"] = Cards(report, std::max(room, kRoomForCards)).render();
     return parts;
 }
 

@@ -3,6 +3,8 @@
 // and the report as JSON. The page loads nothing and is readable without scripts.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -10,15 +12,9 @@
 
 namespace cyclewatch::render {
 
-// The contents of the placeholders: markup, except for the title, which is escaped text.
-struct PageParts {
-    std::string title;
-    std::string opening;
-    std::string ranks;
-    std::string findings;
-    std::string closing;
-    std::string report;
-};
+// Contents of the placeholders by name: "title" (escaped text), "opening", "ranks", "findings",
+// "closing" and "report" (markup).
+using PageParts = std::map<std::string, std::string, std::less<>>;
 
 // viewer/shell.html, embedded at build time.
 [[nodiscard]] std::string_view page_shell();

@@ -21,7 +21,7 @@ namespace cyclewatch::render {
 // shown_name() in <code>, with line break opportunities after separators.
 [[nodiscard]] std::string code(std::string_view name, std::string_view style = {});
 
-// The title of a cycle, with arrow characters.
+// The title of a cycle, with line break opportunities.
 [[nodiscard]] std::string title_markup(std::string_view title);
 
 // A table that scrolls horizontally inside a box. `head` and `rows` are markup.

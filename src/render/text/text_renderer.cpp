@@ -49,8 +49,11 @@ class Card {
         line.resize(std::max(line.size() + (word.empty() ? 0 : 1), kMargin), ' ');
         push(line + std::string(text));
     }
-    // Adds `text`, wrapped to at most `max_lines` lines.
+    // Adds `text`, wrapped to at most `max_lines` lines; nothing if it is empty.
     void add_wrapped(std::string_view word, std::string_view text, std::size_t max_lines) {
+        if (text.empty()) {
+            return;
+        }
         for (const std::string& part : wrap_text(text, room(), max_lines)) {
             add(word, part);
             word = {};
@@ -151,42 +154,21 @@ void add_alternatives(Card& card, const Finding& finding) {
     }
 }
 
-// Lists as many names as fit.
-void add_variants(Card& card, const Finding& finding) {
-    const std::size_t lines = card.at_most(kVariantLines);
-    std::size_t names = kVariants;
-    std::string words = variants_words(finding, names);
-    while (names > 1 && wrap_text(words, card.room(), lines + 1).size() > lines) {
-        words = variants_words(finding, --names);
-    }
-    if (!words.empty()) {
-        card.add_wrapped("also", words, lines);
-    }
-}
-
 void add_cycle(Card& card, const Finding& finding, std::size_t most_lines) {
     const std::size_t total = finding.cycle.size();
     const std::size_t most = card.at_most(most_lines);
     const std::size_t shown = total > most ? most - 1 : total;
-    std::vector<const Reference*> unmarked;
-    for (const Reference& reference : finding.cut) {
-        unmarked.push_back(&reference);
-    }
+    const auto is_cut = [&finding](const Reference& step) {
+        return std::ranges::any_of(finding.cut, [&step](const Reference& cut) {
+            return cut.holder == step.holder && cut.label == step.label &&
+                   cut.target == step.target && cut.location == step.location;
+        });
+    };
     for (std::size_t i = 0; i < shown; ++i) {
         const Reference& step = finding.cycle[i];
-        // Each reference to cut marks only one step: without locations, two steps may be equal.
-        const auto match =
-            std::find_if(unmarked.begin(), unmarked.end(), [&step](const Reference* candidate) {
-                return candidate->holder == step.holder && candidate->label == step.label &&
-                       candidate->target == step.target && candidate->location == step.location;
-            });
-        const bool cut = match != unmarked.end();
-        if (cut) {
-            unmarked.erase(match);
-        }
         const std::string line = shown_name(step.holder) + "  " + shown_name(step.label);
         card.add(i == 0 ? "cycle" : "",
-                 truncate_middle(line, card.room() - 8) + (cut ? "  <- cut" : ""));
+                 truncate_middle(line, card.room() - 8) + (is_cut(step) ? "  <- cut" : ""));
     }
     if (total > shown) {
         const auto rest = std::span(finding.cycle).subspan(shown);
@@ -283,15 +265,13 @@ std::string render_card(const Finding& finding, std::size_t rank, std::size_t wi
         Card card(width, roomy);
         add_heading(card, finding, rank);
         add_cut(card, finding);
-        if (!finding.advice.empty()) {
-            card.add_wrapped("fix", clean_text(finding.advice), kAdviceLines);
-        }
+        card.add_wrapped("fix", clean_text(finding.advice), kAdviceLines);
         if (finding.status == model::Status::fresh) {
             add_alternatives(card, finding);
         } else {
             card.add_wrapped("note", clean_text(finding.status_reason), kNoteLines);
         }
-        add_variants(card, finding);
+        card.add_wrapped("also", variants_words(finding, kVariants), card.at_most(kVariantLines));
         add_cycle(card, finding, finding.variants.empty() ? kCycleLines : kCycleLines - 1);
         add_owners(card, finding);
         card.add_wrapped("seen", seen_sentence(finding), 2);

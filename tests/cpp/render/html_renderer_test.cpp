@@ -124,9 +124,9 @@ TEST(Html, PutsLaterCardsIntoNoscript) {
     for (const std::string& name : testing::hostile_names()) {
         model::Report report = testing::make_hostile_report(name);
         report.findings.resize(20, report.findings.front());
-        EXPECT_EQ(times(page_parts(report).findings, "noscript"), 0U);
+        EXPECT_EQ(times(page_parts(report).at("findings"), "noscript"), 0U);
         report.findings.resize(25, report.findings.front());
-        const std::string cards = page_parts(report).findings;
+        const std::string cards = page_parts(report).at("findings");
         EXPECT_EQ(times(cards, "</header>\n<noscript><div class=\"columns"), 5U);
         EXPECT_EQ(times(cards, "</noscript></article>"), 5U);
         EXPECT_EQ(times(cards, "</noscript"), 5U);

@@ -9,7 +9,12 @@
 namespace cyclewatch::render {
 namespace {
 
-const PageParts kParts{"title", "opening", "ranks", "findings", "closing", "report"};
+const PageParts kParts{{"title", "title"},
+                       {"opening", "opening"},
+                       {"ranks", "ranks"},
+                       {"findings", "findings"},
+                       {"closing", "closing"},
+                       {"report", "report"}};
 
 TEST(Shell, IsTheCommittedFile) {
     std::ifstream file(std::string(CYCLEWATCH_TESTS_DIR) + "/../viewer/shell.html",
@@ -36,7 +41,8 @@ TEST(Shell, ReplacesOnlyPlaceholders) {
               "atitlebc<!-- d -->");
     EXPECT_EQ(fill_shell("", kParts), "");
     // Inserted text is not expanded again.
-    EXPECT_EQ(fill_shell("<!--fill:title-->", {"<!--fill:closing-->", "", "", "", "x", ""}),
+    EXPECT_EQ(fill_shell("<!--fill:title-->",
+                         PageParts{{"title", "<!--fill:closing-->"}, {"closing", "x"}}),
               "<!--fill:closing-->");
     EXPECT_EQ(fill_shell("a<!--fill:title", kParts), "a");
 }

@@ -27,20 +27,6 @@ std::vector<std::string> lines_of(const std::string& text) {
     return lines;
 }
 
-TEST(Card, MarksOnlyTheReferenceToCut) {
-    model::Finding finding = testing::make_sample_report().findings[1];
-    for (auto* references : {&finding.cycle, &finding.cut}) {
-        for (model::Reference& reference : *references) {
-            reference.location.clear();  // both steps of the cycle are now equal
-        }
-    }
-    const auto lines = lines_of(render_card(finding));
-    const auto marked = std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
-        return line.ends_with("<- cut");
-    });
-    EXPECT_EQ(marked, 1);
-}
-
 // A finding with all parts, all of them long.
 model::Finding overfull_finding() {
     model::Finding finding = testing::make_hostile_report(std::string(300, 'w')).findings[0];

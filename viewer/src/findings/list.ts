@@ -42,6 +42,6 @@ export function showChosenFindings(state: State): void {
                 }
             }
         }
-        nothing.hidden = shown.length > 0;
+        nothing.hidden = shown.length > 0 || !isNarrowed(choice);
     });
 }

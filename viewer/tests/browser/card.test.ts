@@ -9,7 +9,7 @@ test("shows the cut, its location, the reason and the fix", async () => {
     const cut = page.locator("#finding-1 section.cut");
     expect(await cut.locator(".name").textContent()).toBe("closure:self");
     expect(await cut.locator(".where code").textContent()).toBe("examples/awaitable.py:44");
-    expect(await cut.locator(".why").textContent()).toContain("stored on the very object");
+    expect(await cut.locator(".why").textContent()).toContain("stored on the object");
     expect(await cut.locator(".instead").textContent()).toContain("_view_dim into a local");
     expect(await page.locator("#finding-1 .other").count()).toBe(2);
 });
@@ -72,22 +72,6 @@ test("explains built-in patterns", async () => {
     expect(await pattern.locator(".links a").first().getAttribute("href")).toMatch(/^https:/);
     // The other findings have no built-in pattern.
     expect(await page.locator("details.pattern").count()).toBe(1);
-});
-
-test("lists the tensors with shape, dtype, device and allocation site", async () => {
-    const page = await openReport("golden");
-    const row = page.getByRole("region", { name: "Memory that the cycle kept alive" }).first().locator("tbody tr");
-    const cells = await row.first().locator("td").allTextContents();
-    expect(cells).toEqual([
-        "64",
-        "4.0 MiB",
-        "torch.Tensor",
-        "[1024, 1024]",
-        "float32",
-        "cuda:0",
-        "AwaitableTensorWithViewCallback._inner._result",
-        "examples/awaitable.py:26",
-    ]);
 });
 
 test("shows when the finding was seen", async () => {

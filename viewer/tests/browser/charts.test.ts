@@ -83,18 +83,6 @@ test("a merged report offers the memory of each rank", async () => {
     expect(await page.locator("#timeline .drop").count()).toBe(1);
 });
 
-test("the heat map has a row for each finding with its first rank and step", async () => {
-    const page = await openReport("merged");
-    const rows = page.locator("#ranks tbody tr");
-    expect(await rows.count()).toBe(3);
-    expect(await rows.first().locator("td:not(.strip)").allTextContents()).toEqual([
-        "8 of 8",
-        "rank 0",
-        "100",
-        "500 ms",
-    ]);
-});
-
 test("the heat map is darker for more memory and empty for none", async () => {
     const page = await openReport("merged");
     const strip = page.locator("#ranks canvas").nth(1); // seen by ranks 0, 1, 3, 4, 6, 7

@@ -35,12 +35,6 @@ test("filters by rank in a merged report", async () => {
     expect(await shownCards(page)).toHaveLength(3);
 });
 
-test("offers no filter with a single value", async () => {
-    const page = await openReport("golden");
-    expect(await facet(page, "Rank").count()).toBe(0);
-    expect(await facet(page, "Device").count()).toBe(0);
-});
-
 test.each([
     ["occurrences", ["Node", "Awaitable", "Shard"]],
     ["first_seen", ["Awaitable", "Node", "Shard"]],
