@@ -15,11 +15,11 @@ export default defineConfig(
             },
         },
         rules: {
-            // Whatever comes out of a report is data, never markup.
+            // Data from a report must never be parsed as markup.
             "no-restricted-properties": [
                 "error",
                 { property: "innerHTML", message: "Build elements; a report is never markup." },
-                { property: "outerHTML", message: "Only save/ reads it, and nobody sets it." },
+                { property: "outerHTML", message: "Only report/save.ts reads it, and nothing sets it." },
                 { property: "insertAdjacentHTML", message: "Build elements." },
             ],
             "max-lines": ["error", { max: 400 }],

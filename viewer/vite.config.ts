@@ -10,7 +10,6 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 export default defineConfig({
     plugins: [singleFile(() => readFileSync(resolve(here, "src/page.html"), "utf8"))],
     build: {
-        // scripts/viewer takes the one file from there.
         outDir: process.env.VIEWER_OUT_DIR ?? resolve(here, "../.build/viewer/shell"),
         emptyOutDir: true,
         target: ["chrome109", "firefox115", "safari16"],
@@ -22,7 +21,7 @@ export default defineConfig({
         },
     },
     test: {
-        // One browser at a time: the suite runs beside others on small machines.
+        // One browser at a time, for small machines.
         fileParallelism: false,
         projects: [
             { test: { name: "unit", include: ["tests/unit/*.test.ts"] } },

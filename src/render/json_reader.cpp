@@ -19,40 +19,22 @@ namespace {
 
 using nlohmann::json;
 
-// Deeper than any report is.
-constexpr std::size_t kMaxDepth = 32;
+constexpr int kMaxDepth = 32;
 
-// Where the first bracket over the limit stands. Looked for before parsing, because a parser
-// is the wrong place to find out that a file is hostile.
-std::optional<std::size_t> find_too_deep(std::string_view text) {
-    std::size_t depth = 0;
-    bool in_string = false;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const char c = text[i];
-        if (in_string) {
-            if (c == '\\') {
-                ++i;
-            } else if (c == '"') {
-                in_string = false;
-            }
-        } else if (c == '"') {
-            in_string = true;
-        } else if (c == '[' || c == '{') {
-            if (++depth > kMaxDepth) {
-                return i;
-            }
-        } else if ((c == ']' || c == '}') && depth > 0) {
-            --depth;
-        }
-    }
-    return std::nullopt;
+// What is wrong with the file. Thrown only inside this file.
+struct InvalidReport {
+    std::string problem;
+};
+
+[[noreturn]] void fail(const std::string& path, const std::string& problem) {
+    throw InvalidReport{path + ": " + problem};
 }
 
-// What is wrong with `text`, which is not JSON; it stands `offset` bytes into the file.
+// Describes a syntax error. `text` starts at byte `offset` of the file.
 std::string describe(const json::parse_error& error, std::string_view text, std::size_t offset) {
     if (error.byte > text.size()) {
         return "the file ends at byte " + std::to_string(offset + text.size()) +
-               ", in the middle of the report: it was cut short";
+               ", inside the report: it was truncated";
     }
     constexpr std::size_t kShown = 40;
     const std::string_view read = text.substr(0, error.byte);
@@ -61,322 +43,215 @@ std::string describe(const json::parse_error& error, std::string_view text, std:
            truncate_middle(clean_text(near), kShown) + "\"";
 }
 
-base::Result<json> parse(std::string_view text, std::size_t offset) {
-    if (const auto deep = find_too_deep(text)) {
-        return base::Error{"nested more than " + std::to_string(kMaxDepth) +
-                           " levels deep at byte " + std::to_string(offset + *deep) +
-                           ": not a cyclewatch report"};
-    }
+json parse(std::string_view text, std::size_t offset) {
+    const auto check_depth = [](int depth, json::parse_event_t, const json&) {
+        if (depth > kMaxDepth) {
+            throw InvalidReport{"nested more than " + std::to_string(kMaxDepth) +
+                                " levels deep: not a cyclewatch report"};
+        }
+        return true;
+    };
     try {
-        return json::parse(text);
+        return json::parse(text, check_depth);
     } catch (const json::parse_error& error) {
-        return base::Error{describe(error, text, offset)};
+        throw InvalidReport{describe(error, text, offset)};
     } catch (const json::out_of_range&) {
-        return base::Error{"a number is too large for any computer: the file is damaged"};
+        throw InvalidReport{"a number is out of range: the file is damaged"};
     }
 }
 
-// What stands where something else was expected; a number as it would stand in a file.
+// The type of a value for error messages; numbers and literals as they are written.
 std::string kind_of(const json& value) {
     if (value.is_string()) {
-        return "text";
+        return "a string";
     }
     if (value.is_array()) {
-        return "a list";
+        return "an array";
     }
     if (value.is_object()) {
         return "an object";
     }
-    return (value.is_number() ? "the number " : "") + value.dump();
+    return truncate_end((value.is_number() ? "the number " : "") + value.dump(), 60);
 }
 
-// Null if there is none of that name, or if `value` is not an object.
-const json* find(const json& value, const char* name) {
-    const auto found = value.find(name);
-    return found != value.end() ? &*found : nullptr;
+void require(bool valid, const std::string& path, const std::string& expected, const json& value) {
+    if (!valid) {
+        fail(path, "expected " + expected + ", found " + kind_of(value));
+    }
 }
 
-// Fills a report from parsed JSON; keeps the path of the field it is at, and the first error.
-class Filler {
-  public:
-    template <typename T>
-    void fill_object(const json& value, T& fields) {
-        if (!value.is_object()) {
-            expected("an object", value);
-            return;
-        }
-        auto fill_field = [&](const char* name, auto& field) {
-            if (error_) {
-                return;
-            }
-            const Step step(path_, path_.empty() ? name : std::string(".") + name);
-            const json* const found = find(value, name);
-            if (found == nullptr) {
-                if (!may_be_missing(fields, name)) {
-                    fail("this field is missing");
-                }
-                return;
-            }
-            fill(*found, field);
-        };
-        visit_fields(fill_field, fields);
-    }
+// The read() functions store `value` in a field of the report. `path` is the path of the field.
+void read(const json& value, const std::string& path, std::string& text) {
+    require(value.is_string(), path, "a string", value);
+    value.get_to(text);
+}
 
-    // What one part of a report says about another: arrows lead to items, records and occurrences
-    // belong to processes.
-    void check_indexes(const model::Report& report) {
-        if (report.processes.empty() && !error_) {
-            error_ = "processes: a report is of one process at least, and this lists none";
-        }
-        check_arrows(report);
-        check_processes(report.collections, "collections", report.processes.size());
-        for (std::size_t f = 0; f < report.findings.size(); ++f) {
-            check_processes(report.findings[f].by_process,
-                            "findings[" + std::to_string(f) + "].by_process",
-                            report.processes.size());
-        }
-    }
+void read(const json& value, const std::string& path, bool& flag) {
+    require(value.is_boolean(), path, "true or false", value);
+    value.get_to(flag);
+}
 
-    [[nodiscard]] const std::optional<std::string>& error() const { return error_; }
+void read(const json& value, const std::string& path, double& number) {
+    require(value.is_number(), path, "a number", value);
+    value.get_to(number);
+}
 
-  private:
-    void check_arrows(const model::Report& report) {
-        for (std::size_t f = 0; f < report.findings.size(); ++f) {
-            const model::Picture& picture = report.findings[f].picture;
-            for (std::size_t a = 0; a < picture.arrows.size(); ++a) {
-                const model::Picture::Arrow& arrow = picture.arrows[a];
-                if (std::max(arrow.from, arrow.to) < picture.items.size()) {
-                    continue;
-                }
-                const Step step(path_,
-                                "findings[" + std::to_string(f) + "].picture.arrows[" +
-                                    std::to_string(a) + "]");
-                fail("it goes from item " + std::to_string(arrow.from) + " to item " +
-                     std::to_string(arrow.to) + ", but there are only " +
-                     std::to_string(picture.items.size()) + " items");
-                return;
-            }
+template <std::integral T>
+void read(const json& value, const std::string& path, T& number) {
+    const bool fits = value.is_number_unsigned() ? std::in_range<T>(value.get<std::uint64_t>())
+                                                 : value.is_number_integer() &&
+                                                       std::in_range<T>(value.get<std::int64_t>());
+    const std::string range = std::to_string(std::numeric_limits<T>::min()) + " to " +
+                              std::to_string(std::numeric_limits<T>::max());
+    require(fits, path, "an integer from " + range, value);
+    value.get_to(number);
+}
+
+template <model::Worded E>
+void read(const json& value, const std::string& path, E& choice) {
+    std::string word;
+    read(value, path, word);
+    const std::optional<E> known = model::from_word<E>(word);
+    if (!known) {
+        std::string words;
+        for (const std::string_view one : model::words_of(E{})) {
+            words.append(words.empty() ? "\"" : ", \"").append(one).append("\"");
         }
-    }
-
-    template <typename T>
-    void check_processes(const std::vector<T>& items, const std::string& list, std::size_t known) {
-        for (std::size_t i = 0; i < items.size(); ++i) {
-            if (items[i].process >= known) {
-                const Step step(path_, list + "[" + std::to_string(i) + "].process");
-                fail("it is of process " + std::to_string(items[i].process) +
-                     ", but there are only " + std::to_string(known) + " processes");
-                return;
-            }
-        }
-    }
-
-    template <typename T>
-    static bool may_be_missing(T& /*fields*/, std::string_view /*name*/) {
-        return false;
-    }
-    // Fields that the first files did not have.
-    static bool may_be_missing(model::Finding& finding, std::string_view name) {
-        if (name == "attributed_bytes") {
-            finding.attributed_bytes = finding.retained_bytes;  // which comes before it
-        }
-        return name == "attributed_bytes" || name == "shared_with" || name == "variants" ||
-               name == "omitted_variants" || name == "omitted_cuts";
-    }
-
-    // Extends the path for as long as it lives.
-    class Step {
-      public:
-        Step(std::string& path, const std::string& part) : path_(path), length_(path.size()) {
-            path_ += part;
-        }
-        Step(const Step&) = delete;
-        Step& operator=(const Step&) = delete;
-        ~Step() { path_.resize(length_); }
-
-      private:
-        std::string& path_;
-        std::size_t length_;
-    };
-
-    void fail(const std::string& what) {
-        if (!error_) {
-            error_ = path_ + ": " + what;
-        }
-    }
-    void expected(const std::string& what, const json& value) {
-        fail("expected " + what + ", found " + truncate_end(kind_of(value), 60));
-    }
-
-    void fill(const json& value, std::string& text) {
-        if (!value.is_string()) {
-            expected("text", value);
-            return;
-        }
-        value.get_to(text);
-    }
-    template <model::Worded E>
-    void fill(const json& value, E& choice) {
-        std::string word;
-        fill(value, word);
-        const std::optional<E> known = model::from_word<E>(word);
-        if (!known) {
-            std::string words;
-            for (const std::string_view one : model::words_of(E{})) {
-                words.append(words.empty() ? "\"" : ", \"").append(one).append("\"");
-            }
-            fail("expected one of " + words + ", found \"" + truncate_middle(clean_text(word), 40) +
+        fail(path,
+             "expected one of " + words + ", found \"" + truncate_middle(clean_text(word), 40) +
                  "\"");
-            return;
-        }
-        choice = *known;
     }
-    void fill(const json& value, bool& flag) {
-        if (!value.is_boolean()) {
-            expected("true or false", value);
-            return;
-        }
-        value.get_to(flag);
-    }
-    void fill(const json& value, double& number) {
-        if (!value.is_number()) {
-            expected("a number", value);
-            return;
-        }
-        value.get_to(number);
-    }
-    template <std::integral T>
-    void fill(const json& value, T& number) {
-        const bool fits =
-            value.is_number_unsigned()
-                ? std::in_range<T>(value.get<std::uint64_t>())
-                : value.is_number_integer() && std::in_range<T>(value.get<std::int64_t>());
-        if (fits) {
-            value.get_to(number);
-        } else {
-            expected("a whole number from " + std::to_string(std::numeric_limits<T>::min()) +
-                         " to " + std::to_string(std::numeric_limits<T>::max()),
-                     value);
-        }
-    }
-    void fill(const json& value, std::map<std::string, std::uint64_t>& counts) {
-        if (!value.is_object()) {
-            expected("an object", value);
-            return;
-        }
-        for (const auto& [name, count] : value.items()) {
-            const Step step(path_, "[\"" + truncate_middle(clean_text(name), 40) + "\"]");
-            fill(count, counts[name]);
-        }
-    }
-    // Occurrences by process as a packed page has them: each field once, with the list of its
-    // values.
-    template <typename T>
-    void fill_columns(const json& value, std::vector<T>& items) {
-        std::vector<const json*> columns;
-        auto find_column = [&](const char* name, const auto& /*field*/) {
-            const Step step(path_, std::string(".") + name);
-            const json* const found = find(value, name);
-            columns.push_back(found);
-            if (found == nullptr) {
-                fail("this field is missing");
-            } else if (!found->is_array()) {
-                expected("a list", *found);
-            } else if (!error_ && columns.back()->size() != columns.front()->size()) {
-                fail("expected " + std::to_string(columns.front()->size()) +
-                     " values, as the first field has, found " +
-                     std::to_string(columns.back()->size()));
-            }
-        };
-        const T any{};
-        visit_fields(find_column, any);
-        if (error_) {
-            return;
-        }
-        items.resize(columns.front()->size());
-        for (std::size_t i = 0; i < items.size() && !error_; ++i) {
-            std::size_t at = 0;
-            auto fill_field = [&](const char* name, auto& field) {
-                if (!error_) {
-                    const Step step(path_, "." + std::string(name) + "[" + std::to_string(i) + "]");
-                    fill((*columns[at++])[i], field);
-                }
-            };
-            visit_fields(fill_field, items[i]);
-        }
-    }
-    template <typename T>
-    void fill(const json& value, std::vector<T>& items) {
-        if constexpr (std::same_as<T, model::ProcessOccurrences>) {
-            if (value.is_object()) {
-                fill_columns(value, items);
-                return;
-            }
-        }
-        if (!value.is_array()) {
-            expected("a list", value);
-            return;
-        }
-        items.reserve(value.size());
-        for (std::size_t i = 0; i < value.size() && !error_; ++i) {
-            const Step step(path_, "[" + std::to_string(i) + "]");
-            fill(value[i], items.emplace_back());
-        }
-    }
-    template <typename T>
-    void fill(const json& value, T& fields) {
-        fill_object(value, fields);
-    }
+    choice = *known;
+}
 
-    std::string path_;
-    std::optional<std::string> error_;
-};
+void read(const json& value,
+          const std::string& path,
+          std::map<std::string, std::uint64_t>& counts) {
+    require(value.is_object(), path, "an object", value);
+    for (const auto& [name, count] : value.items()) {
+        read(count, path + "[\"" + truncate_middle(clean_text(name), 40) + "\"]", counts[name]);
+    }
+}
 
-// Empty if the document says it is a report that this version can read.
-std::string check_header(const json& document) {
+template <typename T>
+requires std::is_class_v<T>
+void read(const json& value, const std::string& path, T& fields);
+
+// Converts by_process of a packed page, which has an array of values for each field, to a list.
+json list_of(const json& columns, const std::string& path) {
+    json list = json::array();
+    for (const auto& [name, column] : columns.items()) {
+        require(column.is_array(), path + "." + name, "an array", column);
+        for (std::size_t i = 0; i < column.size(); ++i) {
+            list[i][name] = column[i];
+        }
+    }
+    return list;
+}
+
+template <typename T>
+void read(const json& value, const std::string& path, std::vector<T>& items) {
+    if constexpr (std::same_as<T, model::ProcessOccurrences>) {
+        if (value.is_object()) {
+            read(list_of(value, path), path, items);
+            return;
+        }
+    }
+    require(value.is_array(), path, "an array", value);
+    items.reserve(value.size());
+    for (std::size_t i = 0; i < value.size(); ++i) {
+        read(value[i], path + "[" + std::to_string(i) + "]", items.emplace_back());
+    }
+}
+
+template <typename T>
+requires std::is_class_v<T>
+void read(const json& value, const std::string& path, T& fields) {
+    require(value.is_object(), path, "an object", value);
+    auto read_field = [&](const char* name, auto& field) {
+        const std::string field_path = path.empty() ? name : path + "." + name;
+        const auto found = value.find(name);
+        if (found == value.end()) {
+            fail(field_path, "this field is missing");
+        }
+        read(*found, field_path, field);
+    };
+    visit_fields(read_field, fields);
+}
+
+void check_arrows(const model::Picture& picture, const std::string& path) {
+    for (std::size_t i = 0; i < picture.arrows.size(); ++i) {
+        const model::Picture::Arrow& arrow = picture.arrows[i];
+        if (std::max(arrow.from, arrow.to) >= picture.items.size()) {
+            fail(path + ".arrows[" + std::to_string(i) + "]",
+                 "an arrow from item " + std::to_string(arrow.from) + " to item " +
+                     std::to_string(arrow.to) + ", but there are only " +
+                     counted(picture.items.size(), "item"));
+        }
+    }
+}
+
+template <typename T>
+void check_processes(const std::vector<T>& items, const std::string& path, std::size_t known) {
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        if (items[i].process >= known) {
+            fail(path + "[" + std::to_string(i) + "].process",
+                 "index " + std::to_string(items[i].process) + ", but there " +
+                     (known == 1 ? "is only " : "are only ") +
+                     counted(known, "process", "processes"));
+        }
+    }
+}
+
+// Checks that the indexes of items and processes are valid.
+void check_indexes(const model::Report& report) {
+    const std::size_t processes = report.processes.size();
+    if (processes == 0) {
+        fail("processes", "expected at least one process, found none");
+    }
+    check_processes(report.collections, "collections", processes);
+    for (std::size_t i = 0; i < report.findings.size(); ++i) {
+        const std::string path = "findings[" + std::to_string(i) + "]";
+        check_arrows(report.findings[i].picture, path + ".picture");
+        check_processes(report.findings[i].by_process, path + ".by_process", processes);
+    }
+}
+
+void check_header(const json& document) {
     if (!document.is_object()) {
-        return "not a cyclewatch report: the file holds " + truncate_end(kind_of(document), 60) +
-               " where a report holds an object";
+        fail("not a cyclewatch report", "expected an object, found " + kind_of(document));
     }
-    const json* const schema = find(document, "schema");
-    if (schema == nullptr || *schema != kSchemaName) {
-        return "not a cyclewatch report: it has no \"schema\": \"cyclewatch-report\"";
+    if (document.value("schema", json()) != kSchemaName) {
+        fail("not a cyclewatch report", "it has no \"schema\": \"cyclewatch-report\"");
     }
-    const json* const version = find(document, "schema_version");
-    const std::uint64_t number =
-        version != nullptr && version->is_number_unsigned() ? version->get<std::uint64_t>() : 0;
-    if (number < 1) {
-        return "schema_version: expected a whole number from 1 upwards, found " +
-               (version == nullptr ? "nothing" : truncate_end(kind_of(*version), 60));
+    const json version = document.value("schema_version", json());
+    require(version.is_number_unsigned() && version != 0,
+            "schema_version",
+            "a positive integer",
+            version);
+    if (version != model::kReportSchemaVersion) {
+        fail("schema_version",
+             "the report has version " + version.dump() + ", but this cyclewatch reads version " +
+                 std::to_string(model::kReportSchemaVersion) +
+                 (version > model::kReportSchemaVersion
+                      ? ": use a newer cyclewatch"
+                      : ": record the report again with this cyclewatch"));
     }
-    constexpr auto kReadable = static_cast<std::uint64_t>(model::kReportSchemaVersion);
-    if (number != kReadable) {
-        return "schema_version: this report is of version " + std::to_string(number) +
-               ", this cyclewatch reads version " + std::to_string(kReadable) +
-               (number > kReadable ? ": read it with a newer cyclewatch"
-                                   : ": record it again with this cyclewatch");
-    }
-    return {};
 }
 
 }  // namespace
 
 base::Result<model::Report> read_json_report(std::string_view text, std::size_t offset) {
-    const base::Result<json> document = parse(text, offset);
-    if (!document.ok()) {
-        return base::Error{document.error()};
+    try {
+        const json document = parse(text, offset);
+        check_header(document);
+        model::Report report;
+        read(document, "", report);
+        check_indexes(report);
+        return report;
+    } catch (const InvalidReport& error) {
+        return base::Error{error.problem};
     }
-    if (const std::string problem = check_header(document.value()); !problem.empty()) {
-        return base::Error{problem};
-    }
-    model::Report report;
-    Filler filler;
-    filler.fill_object(document.value(), report);
-    filler.check_indexes(report);
-    if (filler.error()) {
-        return base::Error{*filler.error()};
-    }
-    return report;
 }
 
 }  // namespace cyclewatch::render

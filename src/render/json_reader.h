@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads back what json_renderer wrote. The file may come from anywhere: whatever is in it, the
-// answer is a report or an error that says what is wrong and where. Throws only std::bad_alloc.
+// Parses what json_renderer writes. The input is untrusted: the result is a valid report, or an
+// error with the problem and its location. Throws only std::bad_alloc.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace cyclewatch::render {
 
-// `offset`: where `text` begins in its file; added to the byte offsets of errors.
+// `offset`: position of `text` in its file, added to the byte offsets in errors.
 [[nodiscard]] base::Result<model::Report> read_json_report(std::string_view text,
                                                            std::size_t offset = 0);
 

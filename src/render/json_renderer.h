@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine format; docs/formats/report_json.md describes it. Pure ASCII: everything else is
-// written as \u escapes, so that no viewer is fooled by what a program calls its types.
+// The JSON format; docs/formats/report_json.md describes it. ASCII only: all other characters are
+// written as \u escapes, because names come from the watched program.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace cyclewatch::render {
 
-// Everything the report holds. `indent` < 0: on one line.
+// The complete report. `indent` < 0: on one line.
 [[nodiscard]] std::string render_json(const model::Report& report, int indent = 2);
 
-// The same on one line, and safe inside an HTML <script> element: no '<', '>' or '&' in it.
+// On one line, with '<', '>' and '&' escaped for an HTML <script> element.
 [[nodiscard]] std::string render_script_safe_json(const model::Report& report);
 
-// The same on one line, occurrences by process as columns: what a page packs. Shorter and quicker
-// to read, but no interchange format.
+// On one line, with by_process stored by columns. Smaller and faster to parse; only for packed
+// pages.
 [[nodiscard]] std::string render_json_to_pack(const model::Report& report);
 
 }  // namespace cyclewatch::render

@@ -18,13 +18,13 @@ struct Range {
     char32_t last;
 };
 
-// Characters that change how their neighbours are shown, or that show nothing at all.
+// Characters that are invisible or change how adjacent text is displayed.
 constexpr std::array kHidden{
-    Range{0x0000, 0x001F},    // C0 controls, the escape of ANSI sequences among them
+    Range{0x0000, 0x001F},    // C0 controls, including ESC
     Range{0x007F, 0x009F},    // DEL and C1 controls
     Range{0x00AD, 0x00AD},    // soft hyphen
     Range{0x061C, 0x061C},    // Arabic letter mark
-    Range{0x115F, 0x1160},    // Hangul fillers: letters to a compiler, blank to a reader
+    Range{0x115F, 0x1160},    // Hangul fillers: letters that render as blanks
     Range{0x180E, 0x180E},    // Mongolian vowel separator
     Range{0x200B, 0x200F},    // zero-width characters and directional marks
     Range{0x2028, 0x202E},    // line and paragraph separators, directional embeddings
@@ -36,27 +36,6 @@ constexpr std::array kHidden{
     Range{0xFFF9, 0xFFFB},    // interlinear annotation
     Range{0xE0000, 0xE0FFF},  // tags and variation selectors
 };
-
-// What a figure stands before.
-constexpr std::array<std::string_view, 11> kUnits{
-    "%", "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "s", "ms", "min"};
-
-bool is_unit(std::string_view word) {
-    word = word.substr(0, word.find_last_not_of(".,;:)") + 1);
-    return std::find(kUnits.begin(), kUnits.end(), word) != kUnits.end();
-}
-
-// Where the word ends that begins at `at`. A figure and its unit are one: "(89" at the end of a
-// line and "%)" on the next make a reader stumble.
-std::size_t word_end(std::string_view text, std::size_t at) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    const bool figure = end > at && text[end - 1] >= '0' && text[end - 1] <= '9';
-    if (!figure || end == text.size()) {
-        return end;
-    }
-    const std::size_t next = std::min(text.find(' ', end + 1), text.size());
-    return is_unit(text.substr(end + 1, next - end - 1)) ? next : end;
-}
 
 constexpr std::array kWide{
     Range{0x1100, 0x115E},
@@ -83,7 +62,7 @@ bool is_hidden(char32_t c) {
     return in_any(c, kHidden) || (c & 0xFFFE) == 0xFFFE;
 }
 
-// Reads one character and moves `at` past it; an invalid byte is one replacement character.
+// Decodes one character and advances `at` past it. An invalid byte decodes to U+FFFD.
 char32_t next_character(std::string_view text, std::size_t& at) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned char lead = byte(at);
@@ -120,7 +99,7 @@ std::size_t columns_of(char32_t c) {
     return in_any(c, kWide) ? 2 : 1;
 }
 
-// Bytes at the start of `text` that fit into `width` columns.
+// Length in bytes of the longest prefix that fits into `width` columns.
 std::size_t prefix_bytes(std::string_view text, std::size_t width) {
     std::size_t at = 0;
     std::size_t used = 0;
@@ -135,7 +114,7 @@ std::size_t prefix_bytes(std::string_view text, std::size_t width) {
     return at;
 }
 
-// Where the longest end of `text` begins that fits into `width` columns.
+// Start of the longest suffix that fits into `width` columns.
 std::size_t suffix_start(std::string_view text, std::size_t width) {
     std::size_t at = text.size();
     std::size_t used = 0;
@@ -169,7 +148,7 @@ std::string escape_with(std::string_view text, std::string_view (*replace)(char)
     return out;
 }
 
-// std::to_chars and not printf: a host that sets a locale must not change our decimal points.
+// std::to_chars, because printf uses the decimal point of the host's locale.
 std::string fixed(double value, int digits) {
     std::array<char, 64> text{};
     const auto end = std::to_chars(
@@ -232,7 +211,7 @@ std::vector<std::string> wrap_text(std::string_view text,
     std::vector<std::string> lines(1);
     std::size_t used = 0;
     for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = word_end(text, at);
+        const std::size_t end = std::min(text.find(' ', at), text.size());
         const std::string word = truncate_middle(text.substr(at, end - at), width);
         at = end + 1;
         if (word.empty()) {
@@ -270,7 +249,7 @@ std::string escape_markup(std::string_view text) {
                 return "&quot;";
             case '\'':
                 return "&#39;";
-            case '`':  // quotes an attribute in old browsers
+            case '`':  // quotes attributes in old browsers
                 return "&#96;";
             default:
                 return {};
@@ -283,6 +262,8 @@ std::string escape_dot_label(std::string_view text) {
         switch (c) {
             case '\\':
                 return "\\\\";
+            case '"':
+                return "\\\"";
             case '&':
                 return "&amp;";
             default:
@@ -292,14 +273,7 @@ std::string escape_dot_label(std::string_view text) {
 }
 
 std::string shown_name(std::string_view text) {
-    // A name of megabytes is cut before it is cleaned: no more of it could be shown anyway.
-    constexpr std::size_t kMostBytes = 16 * kMaxNameColumns;
-    if (text.size() <= kMostBytes) {
-        return truncate_middle(clean_text(text), kMaxNameColumns);
-    }
-    const std::string ends = std::string(text.substr(0, kMostBytes / 2)) +
-                             std::string(text.substr(text.size() - kMostBytes / 2));
-    return truncate_middle(clean_text(ends), kMaxNameColumns);
+    return truncate_middle(clean_text(text), kMaxNameColumns);
 }
 
 std::string format_duration(double seconds) {

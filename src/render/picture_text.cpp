@@ -29,12 +29,12 @@ BoxText box_text(const Picture::Item& item) {
     if (item.owner) {
         text.second_line = base::format_bytes(item.bytes);
     } else {
-        // Of "pkg.Type at folder/file:line" the end says most: the type is above it already, and
-        // the tooltip shows it all.
-        const std::size_t place = item.detail.rfind(" at ");
+        // Shorten "pkg.Type at folder/file:line" to "file:line": the name is already in the first
+        // line, and the tooltip shows everything.
+        const std::size_t location = item.detail.rfind(" at ");
         std::string shown = item.detail;
-        if (place != std::string::npos) {
-            shown.erase(0, std::max(place + 4, shown.find_last_of('/') + 1));
+        if (location != std::string::npos) {
+            shown.erase(0, std::max(location + 4, shown.find_last_of('/') + 1));
         }
         const std::string detail = truncate_middle(shown_name(shown), kSecondColumns);
         text.second_line = detail == text.name ? std::string() : detail;
@@ -47,21 +47,22 @@ std::string arrow_text(const Picture::Arrow& arrow) {
 }
 
 std::string describe_picture(const Picture& picture) {
-    std::string text = "The cycle: ";
+    constexpr std::size_t kMostReferences = 12;
+    std::string text;
     std::size_t shown = 0;
     for (const Picture::Arrow& arrow : picture.arrows) {
-        if (!arrow.on_cycle || arrow.from >= picture.items.size() || ++shown > 12) {
-            continue;
+        if (arrow.on_cycle && std::max(arrow.from, arrow.to) < picture.items.size() &&
+            shown++ < kMostReferences) {
+            text += shown_name(picture.items[arrow.from].text) + " refers to " +
+                    shown_name(picture.items[arrow.to].text) + " through " +
+                    shown_name(arrow.label) + (arrow.cut ? ", the reference to cut. " : ". ");
         }
-        text += shown_name(picture.items[arrow.from].text) + " refers by " +
-                shown_name(arrow.label) + (arrow.cut ? " (the reference to cut)" : "") + " to ";
     }
-    text += "the first again. ";
-    const auto owners = std::count_if(picture.items.begin(),
-                                      picture.items.end(),
-                                      [](const Picture::Item& item) { return item.owner; });
-    return text + counted(static_cast<std::uint64_t>(owners), "owner") +
-           " of device memory hang off it.";
+    const auto owners = static_cast<std::uint64_t>(
+        std::count_if(picture.items.begin(), picture.items.end(), [](const Picture::Item& item) {
+            return item.owner;
+        }));
+    return text + "The cycle leads to " + counted(owners, "owner") + " of device memory.";
 }
 
 }  // namespace cyclewatch::render

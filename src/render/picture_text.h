@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What drawings write into and about a picture, and how much of it they show.
+// Text and limits that the DOT and SVG renderers share.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,16 @@
 
 namespace cyclewatch::render {
 
-// The analysis makes no larger picture, but a report that was read from a file may hold one: what
-// goes beyond is left out.
+// Drawing limits; the rest of a picture is omitted. The analysis stays below them, but a report
+// loaded from a file may not.
 inline constexpr std::size_t kMaxDrawnItems = 40;
 inline constexpr std::size_t kMaxDrawnArrows = 150;
-// Nobody looks at more pictures; a document counts the rest.
 inline constexpr std::size_t kMaxDrawnFindings = 50;
 
-// Objects that a drawing of `picture` leaves out, with those that the picture itself leaves out.
+// Number of objects missing from a drawing of `picture`, including `omitted_items`.
 [[nodiscard]] std::uint64_t undrawn_items(const model::Picture& picture);
 
-// What is written into a box and on an arrow, already cut to length; not yet escaped.
+// Text of a box and of an arrow: truncated, not escaped.
 struct BoxText {
     std::string name;
     std::string second_line;
@@ -28,7 +27,7 @@ struct BoxText {
 [[nodiscard]] BoxText box_text(const model::Picture::Item& item);
 [[nodiscard]] std::string arrow_text(const model::Picture::Arrow& arrow);
 
-// What the picture shows, for those who cannot see it; not yet escaped.
+// Description of the picture for screen readers. Not escaped.
 [[nodiscard]] std::string describe_picture(const model::Picture& picture);
 
 }  // namespace cyclewatch::render

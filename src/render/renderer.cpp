@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/renderer.h"
 
-#include <algorithm>
 #include <array>
-#include <cctype>
-#include <utility>
 
 #include "render/html/html_renderer.h"
 #include "render/json_renderer.h"
@@ -27,16 +24,6 @@ constexpr std::array kFormats{
     FormatEntry{Format::svg, "svg", ".svg", {}},
     FormatEntry{Format::html, "html", ".html", ".htm"},
 };
-
-bool ends_with_ignoring_case(std::string_view text, std::string_view suffix) {
-    // By hand and not std::tolower: a host's locale must not change what a suffix is.
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-    return !suffix.empty() && text.size() >= suffix.size() &&
-           std::equal(
-               suffix.begin(), suffix.end(), text.end() - std::ssize(suffix), [&](char a, char b) {
-                   return a == lower(b);
-               });
-}
 
 }  // namespace
 
@@ -63,21 +50,12 @@ std::optional<Format> format_from_name(std::string_view name) {
 
 std::optional<Format> format_from_path(std::string_view path) {
     for (const FormatEntry& entry : kFormats) {
-        if (ends_with_ignoring_case(path, entry.suffix) ||
-            ends_with_ignoring_case(path, entry.other_suffix)) {
+        if (path.ends_with(entry.suffix) ||
+            (!entry.other_suffix.empty() && path.ends_with(entry.other_suffix))) {
             return entry.format;
         }
     }
     return std::nullopt;
-}
-
-std::string_view format_suffix(Format format) {
-    for (const FormatEntry& entry : kFormats) {
-        if (entry.format == format) {
-            return entry.suffix;
-        }
-    }
-    return {};
 }
 
 std::string render(const model::Report& report, Format format) {

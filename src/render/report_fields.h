@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields of a report, listed once: the writer and the reader both walk these lists, so neither
-// can forget what the other knows. In a file a field has the name that it has in the model.
-// Changing a list changes the format: docs/formats/ and model::kReportSchemaVersion go with it.
+// The fields of a report, listed once for the JSON writer and reader. A field has the same name in
+// the file and in the model. A change here changes the format: update docs/formats/ and, if
+// necessary, model::kReportSchemaVersion.
 #pragma once
 
 #include <concepts>
@@ -18,14 +18,14 @@ template <typename T, typename Model>
 concept Either = std::same_as<std::remove_const_t<T>, Model>;
 
 // CYCLEWATCH_FIELDS(Type, a, b, ...) defines visit_fields(visit, object), which calls
-// visit("a", object.a), visit("b", object.b) and so on, in the order of the file.
+// visit("a", object.a), visit("b", object.b) and so on, in file order.
 #define CYCLEWATCH_FIELDS(Type, ...)                                   \
     void visit_fields(auto& visit, Either<model::Type> auto& object) { \
         CYCLEWATCH_SCAN(CYCLEWATCH_VISIT(__VA_ARGS__))                 \
     }                                                                  \
     static_assert(true, "for the semicolon")
-// A macro is not expanded inside itself. So each field leaves the rest of the list behind as a call
-// that only the next of many scans sees: enough for 64 fields.
+// A macro does not expand recursively, so each expansion defers the rest of the list to the next
+// scan. 64 scans allow 64 fields.
 #define CYCLEWATCH_VISIT(field, ...) \
     visit(#field, object.field);     \
     __VA_OPT__(CYCLEWATCH_VISIT_REST CYCLEWATCH_NOTHING()()(__VA_ARGS__))

@@ -31,7 +31,7 @@ std::string joined(const std::vector<std::string>& words) {
     return text;
 }
 
-// "auto" and "all" are words of the user's, no devices.
+// "auto" and "all" are settings, not device names.
 std::string memory_watched(const std::vector<std::string>& devices) {
     const bool named = !devices.empty() && std::ranges::none_of(devices, [](const auto& device) {
         return device == "auto" || device == "all";
@@ -43,24 +43,26 @@ std::string quiet_sentence(const model::Report& report) {
     const model::Stats& stats = report.stats;
     const std::string watched = memory_watched(report.devices);
     if (stats.collections == 0) {
-        return "No reference cycle kept " + watched + " so far: no collection ran in the " +
-               format_duration(stats.elapsed) + " the watch was on.";
+        return "No reference cycle kept " + watched +
+               " so far: no collection ran while cyclewatch " + "was watching (" +
+               format_duration(stats.elapsed) + ").";
     }
     const std::string scope = counted(stats.collections, "collection") + " in " +
                               format_duration(stats.elapsed) + " freed " +
                               counted(stats.unreachable, "object");
     if (stats.owners == 0) {
-        return "No reference cycle kept " + watched + ": " + scope + ", none of which owned any.";
+        return "No reference cycle kept " + watched + ": " + scope +
+               ", none of which owned such memory.";
     }
-    return "No cycle was found above the " + counted(stats.owners, "owner") + " of " + watched +
-           " that died with garbage: " + scope + ".";
+    return "No reference cycle was found for the " + counted(stats.owners, "owner") + " of " +
+           watched + " in garbage: " + scope + ".";
 }
 
-// The references to cut for one or two findings, and what that returns.
+// The references to cut for one or two findings, and the bytes that this frees.
 struct Remedy {
     std::size_t references = 0;
     std::uint64_t bytes = 0;
-    bool payload = true;  // each of them leads to an owner and not along a cycle
+    bool payload = true;  // all of them lead out of a cycle to an owner
 
     void add(const model::Finding& finding) {
         references += finding.cut.size();
@@ -79,7 +81,7 @@ std::string first_references(std::size_t count) {
 // "freed once this and 4 other findings are fixed".
 std::string freed_when(const model::Finding& finding) {
     if (finding.shared_with == 0) {
-        return "freed once the other objects that hold it die too";
+        return "freed once all other objects that refer to it are freed";
     }
     return "freed once this and " + counted(finding.shared_with, "other finding") + " are fixed";
 }
@@ -87,10 +89,8 @@ std::string freed_when(const model::Finding& finding) {
 std::string shared_remedy(const model::Finding& finding, std::string_view name) {
     return format_bytes(finding.shared_bytes) + " is freed once " + std::string(name) +
            (finding.shared_with == 0
-                ? " is fixed and the other objects that hold it die."
-                : " and the " +
-                      (finding.shared_with == 1 ? "one" : format_count(finding.shared_with)) +
-                      " that share" + (finding.shared_with == 1 ? "s" : "") + " it are fixed.");
+                ? " is fixed and all other objects that refer to it are freed."
+                : " and " + counted(finding.shared_with, "other finding") + " are fixed.");
 }
 
 // "/a/b/f1.py:12" -> "f1.py:12".
@@ -119,16 +119,16 @@ std::string many_processes_line(const std::vector<model::ProgramInfo>& processes
             ", ranks " + std::to_string(*ranks.begin()) + " to " + std::to_string(*ranks.rbegin());
     }
     if (!starts.begin()->empty()) {
-        line += ", watched from " + *starts.begin();
+        line += ", watched since " + *starts.begin();
     }
     return line;
 }
 
-// A dict that locals() made: "locals() of pkg.Engine.run".
+// Prefix of the name of a dict returned by locals(): "locals() of pkg.Engine.run".
 constexpr std::string_view kLocals = "locals()";
 
 // "Engine is part of a reference cycle that"
-std::string who(const model::Finding& finding) {
+std::string subject_of(const model::Finding& finding) {
     const bool several = finding.occurrences > 1;
     const std::string cycles = several ? counted(finding.occurrences, "reference cycle") : "";
     if (finding.cycle.empty()) {
@@ -144,10 +144,10 @@ std::string who(const model::Finding& finding) {
 }
 
 // "keeps 4.0 KiB of cuda:0 memory alive"
-std::string does_what(const model::Finding& finding) {
+std::string effect_of(const model::Finding& finding) {
     const std::string verb_end = finding.occurrences > 1 ? " " : "s ";
     if (finding.retained_bytes == 0 && finding.shared_bytes == 0) {
-        return "lead" + verb_end + "to device memory that something else holds too";
+        return "lead" + verb_end + "to device memory that other objects also refer to";
     }
     const bool own = finding.retained_bytes > 0;
     return "keep" + verb_end +
@@ -193,14 +193,14 @@ std::string summary_sentence(const model::Report& report) {
 }
 
 std::string remedy_sentence(const model::Report& report) {
-    const auto is_news = [](const model::Finding& finding) {
+    const auto is_new = [](const model::Finding& finding) {
         return finding.status == model::Status::fresh;
     };
-    const auto news = std::ranges::find_if(report.findings, is_news);
-    if (news == report.findings.end()) {
-        return report.findings.empty() ? "" : "None of it is news; the reasons stand below.";
+    const auto first_new = std::ranges::find_if(report.findings, is_new);
+    if (first_new == report.findings.end()) {
+        return report.findings.empty() ? "" : "No new findings; reasons below.";
     }
-    const model::Finding& first = *news;
+    const model::Finding& first = *first_new;
     if (first.retained_bytes == 0) {
         return first.shared_bytes == 0 ? "" : shared_remedy(first, "the first finding");
     }
@@ -209,29 +209,29 @@ std::string remedy_sentence(const model::Report& report) {
     }
     Remedy remedy;
     remedy.add(first);
-    const auto second = std::find_if(std::next(news), report.findings.end(), is_news);
-    // Retained bytes are what a cycle kept and no other did: those of two findings add up.
+    const auto second = std::find_if(std::next(first_new), report.findings.end(), is_new);
+    // No two findings retain the same bytes, so these can be added.
     if (second != report.findings.end() && !second->cut.empty() && second->retained_bytes > 0) {
         remedy.add(*second);
     }
-    const auto kinds = static_cast<std::uint64_t>(std::ranges::count_if(report.findings, is_news));
-    const std::string gain = format_bytes(remedy.bytes) + " at once (" +
+    const auto count = static_cast<std::uint64_t>(std::ranges::count_if(report.findings, is_new));
+    const std::string gain = format_bytes(remedy.bytes) + " (" +
                              format_percent(share_of(remedy.bytes, report.retained_bytes)) + ")";
     const std::string verb = remedy.payload ? "Dropping" : "Cutting";
     const std::string more =
         first.shared_bytes == 0 ? "" : " Another " + shared_remedy(first, "the first finding");
-    if (kinds == 1) {
-        return verb + " the reference" + (remedy.references > 1 ? "s" : "") +
-               " named below frees " + gain + "." + more;
+    if (count == 1) {
+        return verb + " the reference" + (remedy.references > 1 ? "s" : "") + " below frees " +
+               gain + "." + more;
     }
-    const bool all_news = kinds == report.findings.size();
-    return verb + " the " + first_references(remedy.references) + " named below frees " + gain +
-           "; there are " + counted(kinds, all_news ? "kind" : "new kind") + " of cycle." + more;
+    const bool all_new = count == report.findings.size();
+    return verb + " the " + first_references(remedy.references) + " below frees " + gain +
+           ". There are " + counted(count, all_new ? "finding" : "new finding") + "." + more;
 }
 
 std::string sharing_words(const model::Finding& finding) {
     return "shared with " + (finding.shared_with == 0
-                                 ? std::string("objects on no cycle")
+                                 ? std::string("objects outside any cycle")
                                  : counted(finding.shared_with, "other finding"));
 }
 
@@ -282,7 +282,7 @@ std::string seen_sentence(const model::Finding& finding) {
         text += ", the largest " + format_bytes(finding.largest_bytes);
     }
     if (finding.dead_for_at_most > 0) {
-        text += "; dead for up to " + format_duration(finding.dead_for_at_most);
+        text += "; unreachable for up to " + format_duration(finding.dead_for_at_most);
     }
     if (finding.shared_bytes > 0) {
         text += "; " + format_bytes(finding.shared_bytes) + " " + freed_when(finding);
@@ -291,9 +291,9 @@ std::string seen_sentence(const model::Finding& finding) {
 }
 
 std::string overhead_sentence(const model::Stats& stats) {
-    std::string text = "Overhead: " + counted(stats.collections, "collection") + " seen in " +
-                       format_duration(stats.elapsed) + ", " + format_duration(stats.seconds) +
-                       " of it in the watch";
+    std::string text = "Overhead: " + format_duration(stats.seconds) + " in " +
+                       counted(stats.collections, "collection") + " over " +
+                       format_duration(stats.elapsed);
     if (stats.elapsed > 0) {
         text += " (" + format_percent(stats.seconds / stats.elapsed) + " of the run time)";
     }
@@ -308,7 +308,7 @@ std::vector<std::string> omissions(const model::Report& report) {
     lines.insert(lines.end(), report.notes.begin(), report.notes.end());
     if (report.omitted_collections > 0) {
         lines.push_back(counted(report.omitted_collections, "collection record") +
-                        " left out of a long run.");
+                        " omitted to limit the size of the report.");
     }
     return lines;
 }
@@ -327,7 +327,7 @@ std::string program_line(const std::vector<model::ProgramInfo>& processes) {
         line += ", rank " + std::to_string(program.rank);
     }
     if (!program.started_at.empty()) {
-        line += ", watched from " + program.started_at;
+        line += ", watched since " + program.started_at;
     }
     if (!program.python_version.empty()) {
         line += ", Python " + program.python_version;
@@ -342,7 +342,7 @@ std::string program_line(const std::vector<model::ProgramInfo>& processes) {
 }
 
 std::string headline(const model::Finding& finding) {
-    const std::string text = who(finding) + " " + does_what(finding);
+    const std::string text = subject_of(finding) + " " + effect_of(finding);
     return clean_text(text + (finding.remedy.empty() ? "." : ": " + finding.remedy + "."));
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cards of all cases are short and complete, and docs/cards.md is up to date."""
+"""The cards of the corpus: complete, of limited size, and current in docs/cards.md."""
 
 import functools
 import json
@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
 PAGE = ROOT / "docs" / "cards.md"
 SWITCH = "CYCLEWATCH_UPDATE_CARDS"
-TIME = re.compile(r"dead for up to [0-9.]+ m?s")
+TIME = re.compile(r"unreachable for up to [0-9.]+ m?s")
 
 HEAD = f"""\
 # How to read a card
@@ -75,24 +75,24 @@ def cards(interpreter):
     return json.loads(interpreter.run(FOLDER / "print_cards.py", cwd=ROOT).stdout)
 
 
-def test_cards_are_short_and_complete(interpreter):
+def test_cards_are_complete_and_of_limited_size(interpreter):
     for name, card in cards(interpreter).items():
         lines = card.splitlines()
         assert len(lines) <= 25, name
         assert max(map(len, lines)) <= 100, name
         for word in ("cut", "fix", "cycle", "holds", "seen", "id"):
             assert any(line.startswith(f"    {word} ") for line in lines), f"{name}: no {word}"
-        assert "{" not in card, f"{name}: unfilled slot"
+        assert "{" not in card, f"{name}: a placeholder was not replaced"
 
 
 @pytest.mark.skipif(
-    sys.version_info >= (3, 13), reason="the page is of 3.11; later versions locate classes"
+    sys.version_info >= (3, 13), reason="classes record their line since 3.13; the page is of 3.11"
 )
 def test_page_of_cards_is_current(main_interpreter):
-    texts = cards(main_interpreter)
+    current = cards(main_interpreter)
     text = HEAD
     for name, remark in SHOWN.items():
-        card = TIME.sub("dead for up to 0.1 ms", texts[name])
+        card = TIME.sub("unreachable for up to 0.1 ms", current[name])
         text += f"\n## {name}\n\n{remark}\n\n```\n{card}\n```\n"
     text += LIBRARIES + (ROOT / "tests" / "real" / "cards.md").read_text()
     if os.environ.get(SWITCH):

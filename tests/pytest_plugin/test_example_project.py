@@ -22,7 +22,7 @@ def shown(output, folder):
     """What the page keeps of an output: no progress, no times, and /app for the folder."""
     text = output.replace(str(folder), "/app")
     text = re.sub(r" in \d+\.\d+s", "", text)
-    text = re.sub(r"dead for up to [\d.]+ \w+", "dead for up to 1 ms", text)
+    text = re.sub(r"unreachable for up to [\d.]+ \w+", "unreachable for up to 1 ms", text)
     lines = [line.rstrip() for line in text.splitlines()]
     return "\n".join(line for line in lines if not re.fullmatch(r"[.F]+ +\[100%\]", line))
 

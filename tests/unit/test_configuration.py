@@ -129,7 +129,7 @@ print(json.dumps([len(caught), str(caught[0].message).split()[0], text]))
     )
     count, first, text = json.loads(project.run(program).stdout)
     assert (count, first) == (1, "Engine")
-    before, after = text.split("Ignored, as was asked:")
+    before, after = text.split("Ignored by configuration:")
     assert "Engine.hook" in before
     assert "Part.parent" in after
     assert "note  ticket 12" in after

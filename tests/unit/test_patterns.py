@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The catalog of patterns: whole, readable, and the same on both sides of the language."""
+"""The catalog of patterns: complete, and the same in TOML, C++ and Python."""
 
 import ast
 import os
@@ -20,37 +20,42 @@ PUBLIC_CASE = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/(issues|pull)/\d+
 PAGE = ROOT / "docs" / "patterns.md"
 SWITCH = "CYCLEWATCH_UPDATE_PATTERNS"
 HEAD = f"""\
-# The kinds of cycles
+# Cycle patterns
+
+Find the `pattern` of your finding below to see why the cycle exists and how to fix it.
+[configuration.md](configuration.md) describes how to add your own patterns; `cyclewatch.patterns()`
+lists all of them.
+
+In the texts, `{{holder}}` and `{{target}}` are the objects at both ends of the reference to cut.
+`{{label}}` is the reference, for example `.callback`, and `{{variable}}` is the name in it,
+`callback`.
 
 Written by `{SWITCH}=1 pytest tests/unit/test_patterns.py` from
-[patterns.toml](../src/catalog/patterns.toml); do not edit. `Finding.pattern` is one of these names,
-`cyclewatch.patterns()` lists them, and [configuration.md](configuration.md) tells how to add your
-own. In the texts `{{holder}}` and `{{target}}` are the ends of the reference to cut, `{{label}}` is
-how it goes by, `{{variable}}` the bare name in the label.
+[patterns.toml](../src/catalog/patterns.toml); do not edit.
 """
 
 ENTRIES = {entry["id"]: entry for entry in tomllib.loads(FILE.read_text())["pattern"]}
 ROWS = ROW.findall(TABLE.read_text())
 
 
-def test_the_table_of_weights_is_read_whole():
+def test_all_weights_are_parsed():
     assert len(ROWS) == TABLE.read_text().count("constexpr Evidence")
 
 
-def test_what_code_recognises_has_words_and_nothing_else_claims_to():
+def test_every_recognised_pattern_has_texts():
     recognised = {identifier for identifier, _ in ROWS}
     by_shape = {name for name, entry in ENTRIES.items() if "steps" in entry or "suggests" in entry}
     assert recognised | by_shape == set(ENTRIES)
     assert not recognised & by_shape
 
 
-def test_variants_of_code_and_file_are_the_same():
+def test_variants_in_code_and_file_match():
     in_file = {(name, v) for name, entry in ENTRIES.items() for v in entry.get("variants", {})}
     assert {row for row in ROWS if row[1]} == in_file
 
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
-def test_entry_says_what_a_reader_needs(entry):
+def test_entry_is_complete(entry):
     assert entry["title"][0].isupper() or entry["title"].startswith("torch.")
     assert not entry["explanation"].endswith(".")
     for words in (entry, *entry.get("variants", {}).values()):
@@ -62,10 +67,10 @@ def test_entry_says_what_a_reader_needs(entry):
     for link in entry.get("links", []):
         assert PUBLIC_CASE.fullmatch(link)
     if "library" in entry:
-        assert entry["links"], "who says that the library leaks?"
+        assert entry["links"], "a known leak needs a public report"
 
 
-def test_patterns_lists_the_file():
+def test_patterns_match_the_file():
     listed = cyclewatch.patterns()
     assert [pattern.id for pattern in listed] == list(ENTRIES)
     for pattern in listed:
@@ -83,15 +88,15 @@ def test_patterns_lists_the_file():
 
 def page_section(pattern):
     label = f" Known in `{pattern.library}`." if pattern.library else ""
-    label += " By design: shown, but not warned about." if "benign" in pattern.tags else ""
+    label += " By design: reported without a warning." if "benign" in pattern.tags else ""
     lines = [f"## {pattern.id}", "", f"**{pattern.title}.**{label}", ""]
     lines += [f"Shape: {pattern.shape}.", ""]
-    lines += [f"Why: {pattern.explanation}. {pattern.advice}", ""]
+    lines += [f"Why: {pattern.explanation}.", "", f"Fix: {pattern.advice}", ""]
     lines += ["```python", "# before", pattern.before.strip(), "", "# after"]
     lines += [pattern.after.strip(), "```"]
     if pattern.links:
         cases = [f"[{link.removeprefix('https://github.com/')}]({link})" for link in pattern.links]
-        lines += ["", "Public cases: " + ", ".join(cases) + "."]
+        lines += ["", "Public examples: " + ", ".join(cases) + "."]
     return "\n".join(lines) + "\n"
 
 

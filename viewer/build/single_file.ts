@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns what Vite bundled into the shell: one page with its script and its style inside, and a
-// Content-Security-Policy that names both by their hashes.
+// Vite plugin that writes the bundle as one page, with a Content-Security-Policy that allows script and
+// style by their hashes.
 import { createHash } from "node:crypto";
 import type { Plugin } from "vite";
 
@@ -8,8 +8,7 @@ function hash(text: string): string {
     return `'sha256-${createHash("sha256").update(text, "utf8").digest("base64")}'`;
 }
 
-// Nothing may be loaded, and nothing may run or style but what the shell itself carries: not
-// even if an escape were ever forgotten.
+// Blocks all requests and all other scripts and styles, even if some text is not escaped.
 export function securityPolicy(script: string, style: string): string {
     return [
         "default-src 'none'",
@@ -22,9 +21,9 @@ export function securityPolicy(script: string, style: string): string {
 
 export function fillPage(page: string, script: string, style: string): string {
     if (/<\/script|<!--/i.test(script) || /<\/style/i.test(style)) {
-        throw new Error("the bundle has text in it that would end its element");
+        throw new Error("the bundle contains text that would end its element");
     }
-    // Functions as replacements: a "$&" in the bundle must stay one.
+    // Functions, because "$&" is special in replacement strings.
     return page
         .replace("<!--build:policy-->", () => securityPolicy(script, style))
         .replace("<!--build:style-->", () => `<style>${style}</style>`)
@@ -44,7 +43,7 @@ export function singleFile(page: () => string): Plugin {
                 } else if (name.endsWith(".css")) {
                     style += String(item.source);
                 } else {
-                    throw new Error(`${name} has no place in one page`);
+                    throw new Error(`cannot embed ${name} in the page`);
                 }
                 Reflect.deleteProperty(bundle, name);
             }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page is complete without this script: everything there is to read is in it. What is added
-// here needs a reader's hand: choosing, zooming, copying, judging.
+// Adds the interactive parts of the page: filters, charts, zoom, copy buttons, verdicts. The page is
+// readable without this script.
 import "./style/page.css";
 import { PageCopy } from "./report/save";
 import { readReport } from "./report/read";
@@ -19,14 +19,16 @@ async function start(copy: PageCopy): Promise<void> {
     showChosenFindings(state);
     drawTimeline(state);
     drawRanks(state);
-    addEditorChoice();
+    if (report.findings.length > 0) {
+        addEditorChoice();
+    }
     enhanceCards(report, copy);
     document.documentElement.dataset.ready = "";
 }
 
-// Taken first: a copy must be the page as it came.
+// PageCopy must be created before the document changes.
 start(new PageCopy()).catch((error: unknown) => {
-    // Readable without us; say why the rest is missing.
+    // Show all cards without controls.
     unfoldCards();
     console.error("cyclewatch:", error);
 });

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the reports that the browser tests open: made by the extension, as users get them.
+"""Writes the reports for the browser tests: `python make_reports.py FOLDER`.
 
-`python make_reports.py FOLDER`. What they show comes from the golden report, which a person has
-read, and from one program that really leaks.
+They are derived from the golden report, except for one of a program that leaks.
 """
 
 import copy
@@ -31,15 +30,15 @@ HOSTILE = [
     "__proto__",
     "]]>&lt;&#60;%3Cscript%3E",
 ]
-# What the format allows only certain words in.
-WORDS = {"schema", "status", "verdict", "source"}
+# Fields with a fixed set of values.
+ENUMERATIONS = {"schema", "status", "verdict", "source"}
 
 RANKS, SIGNATURES = 1000, 200
 NODES = 5000
 
 
 def golden():
-    """The report that the golden files show."""
+    """The golden report."""
     return json.loads((ROOT / "tests/golden/report.json").read_text(encoding="utf-8"))
 
 
@@ -52,7 +51,7 @@ def quiet():
 
 
 def single():
-    """A run of which one collection found something, on the CPU."""
+    """A run with a single collection that found something, on the CPU."""
     report = golden()
     record = report["collections"][2]
     memory = record["device_memory"][0]
@@ -63,7 +62,7 @@ def single():
 
 
 def merged():
-    """Eight ranks of which some saw each finding."""
+    """Eight ranks; some of them saw each finding."""
     report = golden()
     first = report["processes"][0]
     report["processes"] = [first | {"rank": rank, "pid": 4242 + rank} for rank in range(8)]
@@ -85,9 +84,9 @@ def merged():
 
 
 def spoiled(value, text, name=""):
-    """`value` with every text in it replaced."""
+    """`value` with all strings replaced."""
     if isinstance(value, str):
-        return value if name in WORDS else text
+        return value if name in ENUMERATIONS else text
     if isinstance(value, list):
         return [spoiled(item, text, name) for item in value]
     if isinstance(value, dict):
@@ -96,7 +95,7 @@ def spoiled(value, text, name=""):
 
 
 def hostile():
-    """A finding, a process and a collection for each of the names."""
+    """A finding, a process and a collection for each hostile name."""
     report = merged()
     template = report["findings"][0]
     report["findings"] = []
@@ -125,8 +124,8 @@ def many():
         finding["signature"] = f"cw1-{place:016x}"
         finding["title"] = f"Layer{place}.{finding['title']}"
         finding["retained_bytes"] = (SIGNATURES - place) * 2**24
-        # Ranks do the same work: most see the same cycles at the same step, at times of their own;
-        # one in thirteen is an odd one.
+        # Most ranks see the same cycles at the same step, but at different times. One rank in
+        # thirteen differs.
         finding["by_process"] = [
             {
                 "process": rank,
@@ -180,7 +179,7 @@ def large():
                 "bytes": 4096 * here if owner else 0,
             }
         )
-        # Twenty at the cycle itself, the rest a tree of threes: no owner has children.
+        # Twenty children of the cycle, the rest a ternary tree in which owners have no children.
         parent = here % 2 if here < 24 else 4 + (here - 24) // 3
         while picture["items"][parent]["owner"]:
             parent -= 1
@@ -199,7 +198,7 @@ class Node:
 
 
 class Hostile:
-    """Refers to itself by a name that is no text, and to a tensor."""
+    """Refers to itself by an invalid Unicode name, and to a tensor."""
 
     def __init__(self, tensor):
         setattr(self, "lone \ud800 <img src=x onerror=window.hurt=1>", self)
@@ -210,7 +209,7 @@ Hostile.__qualname__ = Hostile.__name__ = HOSTILE[0]
 
 
 def real(path):
-    """What a watch writes of a program that leaks."""
+    """The report of a program that leaks."""
     import torch
 
     with cyclewatch.watch(devices=("cpu",)) as watch:
@@ -222,7 +221,7 @@ def real(path):
 
 
 def main():
-    """Write them all."""
+    """Write all reports."""
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     for make in (golden, quiet, single, merged, hostile, many, large):

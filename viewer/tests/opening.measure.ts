@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures how long reports take to open and how smoothly they scroll: the figures of docs/viewer.md.
-// Opens each page in turn, again and again, so that other work on the machine meets all of them;
-// prints medians. PAGES (paths, by spaces) and ROUNDS say which and how often.
+// Measures how long reports take to open and how smoothly they scroll, for docs/viewer.md. Opens the
+// pages in turn, so that other load affects all of them equally, and prints medians. Environment:
+// PAGES (paths separated by spaces) and ROUNDS.
 import { statSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { chromium, type Browser } from "playwright-core";
@@ -12,7 +12,7 @@ const PAGES = process.env.PAGES?.split(" ") ?? [pathOf("many"), pathOf("large")]
 const ROUNDS = Number(process.env.ROUNDS ?? 9);
 const FRAMES = 90;
 
-interface Noted extends Window {
+interface Measured extends Window {
     readyAt?: number;
     longTasks: number[];
 }
@@ -23,20 +23,20 @@ function median(values: readonly number[]): number {
     return [...values].sort((a, b) => a - b)[values.length >> 1] ?? NaN;
 }
 
-// Runs in the page, before anything of it does.
-function noteWhenReady(): void {
-    const noted = window as unknown as Noted;
+// Runs in the page before its scripts.
+function recordReadiness(): void {
+    const measured = window as unknown as Measured;
     const options = { attributeFilter: ["data-ready"], subtree: true };
-    new MutationObserver(() => (noted.readyAt ??= performance.now())).observe(document, options);
-    noted.longTasks = [];
+    new MutationObserver(() => (measured.readyAt ??= performance.now())).observe(document, options);
+    measured.longTasks = [];
     new PerformanceObserver((list) => {
-        noted.longTasks.push(...list.getEntries().map(({ duration }) => duration));
+        measured.longTasks.push(...list.getEntries().map(({ duration }) => duration));
     }).observe({ type: "longtask" });
 }
 
-// An eighth of the window down with each frame: how long each took, and how many long tasks there were.
+// Scrolls by an eighth of the window per frame. Returns the duration of each frame in milliseconds.
 async function scroll(frames: number): Promise<{ took: number[]; longTasks: number }> {
-    const { longTasks } = window as unknown as Noted;
+    const { longTasks } = window as unknown as Measured;
     await new Promise(requestAnimationFrame);
     longTasks.length = 0;
     const took = [];
@@ -53,7 +53,7 @@ async function scroll(frames: number): Promise<{ took: number[]; longTasks: numb
 async function measure(browser: Browser, path: string): Promise<Figures> {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
     const page = await context.newPage();
-    await page.addInitScript(noteWhenReady);
+    await page.addInitScript(recordReadiness);
     const tools = await context.newCDPSession(page);
     await tools.send("Performance.enable", { timeDomain: "threadTicks" });
     await page.goto(pathToFileURL(path).href, { waitUntil: "commit" });
@@ -61,7 +61,7 @@ async function measure(browser: Browser, path: string): Promise<Figures> {
     const { metrics } = await tools.send("Performance.getMetrics");
     const metric = (name: string): number => metrics.find((one) => one.name === name)?.value ?? NaN;
     const { ready, text } = await page.evaluate(() => ({
-        ready: (window as unknown as Noted).readyAt ?? NaN,
+        ready: (window as unknown as Measured).readyAt ?? NaN,
         text: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? NaN,
     }));
     const { took, longTasks } = await page.evaluate(scroll, FRAMES);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the pictures in docs/images from reports that the browser tests made. Look at them.
-// With a file, only the picture of README: the report that examples/awaitable.py wrote.
+// Takes the screenshots in docs/images of the reports of the browser tests. With a file (the report
+// of examples/awaitable.py), takes only the screenshot in README.
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
@@ -9,7 +9,7 @@ const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     args: ["--no-sandbox", "--disable-gpu"],
 });
-// What to take, of which report; "" for the window.
+// Report and element; "" for the window.
 const PICTURES = {
     "first-screen": ["golden", ""],
     timeline: ["golden", "#timeline"],
@@ -34,7 +34,7 @@ for (const colorScheme of ["light", "dark"]) {
         if (part === "") {
             await page.screenshot({ path });
         } else {
-            // The tools would lie over a card that is taller than the window.
+            // Sticky tools would cover the card.
             await page.evaluate(() => (document.getElementById("tools").style.position = "static"));
             await page.locator(part).scrollIntoViewIfNeeded();
             await page.waitForTimeout(300);

@@ -20,12 +20,9 @@ constexpr int kGzip = 16 + MAX_WBITS;
 constexpr int kMemoryLevel = 8;
 constexpr std::size_t kChunk = std::size_t{64} * 1024;
 
-// zlib takes a non-const pointer to what it only reads, and counts in 32 bits.
-void give(z_stream& stream, std::string_view& rest) {
-    const std::size_t size = std::min<std::size_t>(rest.size(), 1U << 30U);
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(rest.data()));
-    stream.avail_in = static_cast<uInt>(size);
-    rest.remove_prefix(size);
+void set_input(z_stream& stream, std::string_view input) {
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(input.data()));  // read only
+    stream.avail_in = static_cast<uInt>(input.size());
 }
 
 std::string to_base64(std::string_view bytes) {
@@ -73,7 +70,6 @@ std::optional<std::string> from_base64(std::string_view text) {
     return out;
 }
 
-// The two ways the element begins; spelled in one place for writing and reading.
 constexpr std::string_view kPlainStart =
     R"(<script type="application/json" id="cyclewatch-report">)";
 constexpr std::string_view kPackedStart =
@@ -83,7 +79,7 @@ constexpr std::string_view kEnd = "</script>";
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kBlank = " \t\r\n";
 
-// Where the text proper begins.
+// Skips a byte order mark and white space.
 std::size_t content_start(std::string_view contents) {
     const std::size_t mark = contents.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
     return std::min(contents.find_first_not_of(kBlank, mark), contents.size());
@@ -98,18 +94,12 @@ std::string pack(std::string_view text) {
         Z_OK) {
         return {};
     }
-    std::string packed;
-    std::array<char, kChunk> chunk{};
-    int status = Z_OK;
-    while (status == Z_OK || status == Z_BUF_ERROR) {
-        if (stream.avail_in == 0 && !text.empty()) {
-            give(stream, text);
-        }
-        stream.next_out = reinterpret_cast<Bytef*>(chunk.data());
-        stream.avail_out = chunk.size();
-        status = deflate(&stream, text.empty() ? Z_FINISH : Z_NO_FLUSH);
-        packed.append(chunk.data(), chunk.size() - stream.avail_out);
-    }
+    std::string packed(deflateBound(&stream, text.size()), '\0');
+    set_input(stream, text);
+    stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+    stream.avail_out = static_cast<uInt>(packed.size());
+    deflate(&stream, Z_FINISH);
+    packed.resize(stream.total_out);
     deflateEnd(&stream);
     return to_base64(packed);
 }
@@ -118,16 +108,13 @@ base::Result<std::string> unpack(std::string_view packed, std::size_t most) {
     const auto bytes = from_base64(packed);
     z_stream stream{};
     if (!bytes || inflateInit2(&stream, kGzip) != Z_OK) {
-        return base::Error{"the packed report is not base64 text"};
+        return base::Error{"the packed report is not valid base64"};
     }
-    std::string_view rest = *bytes;
+    set_input(stream, *bytes);
     std::string text;
     std::array<char, kChunk> chunk{};
     int status = Z_OK;
     while (status == Z_OK && text.size() <= most) {
-        if (stream.avail_in == 0 && !rest.empty()) {
-            give(stream, rest);
-        }
         stream.next_out = reinterpret_cast<Bytef*>(chunk.data());
         stream.avail_out = chunk.size();
         status = inflate(&stream, Z_NO_FLUSH);
@@ -135,11 +122,11 @@ base::Result<std::string> unpack(std::string_view packed, std::size_t most) {
     }
     inflateEnd(&stream);
     if (text.size() > most) {
-        return base::Error{"the packed report unpacks to more than " + std::to_string(most) +
-                           " bytes: no report is that long"};
+        return base::Error{"the packed report decompresses to more than " + std::to_string(most) +
+                           " bytes"};
     }
     if (status != Z_STREAM_END) {
-        return base::Error{"the packed report is damaged or was cut short"};
+        return base::Error{"the packed report is damaged or truncated"};
     }
     return text;
 }
@@ -165,7 +152,7 @@ base::Result<EmbeddedReport> find_embedded_report(std::string_view page) {
     const std::size_t tag = packed ? packed_tag : page.find(kPlainStart);
     if (tag == std::string_view::npos) {
         return base::Error{
-            "a page, but not a cyclewatch report: it has no <script type=\"application/json\" "
+            "not a cyclewatch report: the page has no <script type=\"application/json\" "
             "id=\"cyclewatch-report\">"};
     }
     const std::size_t start = tag + (packed ? kPackedStart : kPlainStart).size();
@@ -173,7 +160,7 @@ base::Result<EmbeddedReport> find_embedded_report(std::string_view page) {
     if (end == std::string_view::npos) {
         return base::Error{"the page ends at byte " + std::to_string(page.size()) +
                            ", inside the report that starts at byte " + std::to_string(start) +
-                           ": it was cut short"};
+                           ": it was truncated"};
     }
     const std::string_view contents = page.substr(start, end - start);
     if (!packed) {

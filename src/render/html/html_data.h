@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report itself, riding along in its page as JSON: plain while it is small, packed where it
-// would make the file heavy. viewer/src/report/read.ts is the other end in a browser.
+// Embeds the report in its HTML page as JSON, compressed if it is large. viewer/src/report/read.ts
+// reads it in the browser.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@
 
 namespace cyclewatch::render {
 
-// JSON longer than this is packed: occurrences by process as columns, gzip, then base64.
+// Longer JSON is packed: by_process stored by columns, then gzip, then base64.
 inline constexpr std::size_t kLongestPlainJson = std::size_t{512} * 1024;
-// What a packed report may grow to; a file that claims more is an attack.
+// Limit for decompression bombs.
 inline constexpr std::size_t kLongestUnpackedJson = std::size_t{1} << 30;
 
-// The <script> element that holds the report. Browsers do not run it.
+// The <script> element with the report. Browsers do not execute it.
 [[nodiscard]] std::string report_element(const model::Report& report);
 
 struct EmbeddedReport {
@@ -25,15 +25,15 @@ struct EmbeddedReport {
     std::size_t offset = 0;  // of `json` in the page; 0 if it was packed
 };
 
-// True if the first visible character opens a tag: then it is no JSON.
+// True if the first character that is not white space is '<'.
 [[nodiscard]] bool looks_like_html(std::string_view contents);
 
 [[nodiscard]] base::Result<EmbeddedReport> find_embedded_report(std::string_view page);
 
-// Text as gzip as base64: a tenth of the size, and still text.
+// gzip, then base64.
 [[nodiscard]] std::string pack(std::string_view text);
 
-// Fails on what pack() never wrote, and on what grows longer than `most`.
+// Reverses pack(). Fails if the input is invalid or the result is longer than `most` bytes.
 [[nodiscard]] base::Result<std::string> unpack(std::string_view packed, std::size_t most);
 
 }  // namespace cyclewatch::render

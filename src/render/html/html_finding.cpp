@@ -22,7 +22,7 @@ using model::Finding;
 using model::Reference;
 using model::Status;
 
-// Line by line, since escaping makes a space of what would break a name over lines.
+// Line by line, because escape_markup() replaces line breaks.
 std::string escaped_lines(std::string_view text) {
     std::string markup;
     for (std::size_t start = 0; start < text.size();) {
@@ -33,8 +33,8 @@ std::string escaped_lines(std::string_view text) {
     return markup;
 }
 
-// Long lines scroll in their box, so the keyboard has to get there.
-std::string sample(std::string_view title, std::string_view style, std::string_view lines) {
+// Long lines scroll inside the box, so it must be focusable.
+std::string code_sample(std::string_view title, std::string_view style, std::string_view lines) {
     std::string markup = element("h3", "", title);
     markup.append("<pre role=\"region\" tabindex=\"0\" aria-label=\"").append(title).append("\">");
     markup += wrap_markup("code", "", escaped_lines(lines)) + "</pre>";
@@ -51,19 +51,25 @@ std::string public_cases(const catalog::Pattern& pattern) {
         items.append("<li><a rel=\"noreferrer\" href=\"").append(address).append("\">");
         items.append(address).append("</a></li>\n");
     }
-    return element("h3", "cases", "Public cases") + wrap_markup("ul", "links", items) + "\n";
+    return element("h3", "cases", "Public examples") + wrap_markup("ul", "links", items) + "\n";
 }
 
-constexpr std::size_t kMostSteps = 100;  // of a cycle, in its table
+constexpr std::size_t kMostSteps = 100;  // in the table of a cycle
 constexpr std::size_t kMostAlternatives = 6;
 constexpr std::size_t kMostCuts = 12;
 constexpr std::size_t kMostOwners = 40;
-constexpr std::size_t kMostRawReferences = 20;  // of one step
-constexpr std::size_t kMostProse = 600;         // columns of a sentence
+constexpr std::size_t kMostRawReferences = 20;  // in one step
+constexpr std::size_t kMostProse = 600;         // columns
 
-// Sentences of the report: longer than a name may be, but not endless.
+// Sentences may be longer than names, but their length is limited too.
 std::string prose(std::string_view sentence) {
     return truncate_end(clean_text(sentence), kMostProse);
+}
+
+// "and 3 more steps"; "" if `count` is 0.
+std::string more_line(std::uint64_t count, std::string_view noun, std::string_view rest = {}) {
+    return count == 0 ? std::string()
+                      : element("p", "more", "and " + counted(count, noun) + std::string(rest));
 }
 
 std::string heading(const Finding& finding, std::size_t rank) {
@@ -73,7 +79,8 @@ std::string heading(const Finding& finding, std::size_t rank) {
     facts += element("span", "", counted(finding.occurrences, "cycle"));
     facts += element("span", "", "in " + counted(finding.collections, "collection"));
     if (finding.dead_for_at_most > 0) {
-        facts += element("span", "", "dead for up to " + format_duration(finding.dead_for_at_most));
+        facts += element(
+            "span", "", "unreachable for up to " + format_duration(finding.dead_for_at_most));
     }
     if (finding.shared_bytes > 0) {
         facts += element("span",
@@ -83,7 +90,7 @@ std::string heading(const Finding& finding, std::size_t rank) {
     }
     if (finding.by_process.size() > 1) {
         facts +=
-            element("span", "", "on " + counted(finding.by_process.size(), "process", "processes"));
+            element("span", "", "in " + counted(finding.by_process.size(), "process", "processes"));
     }
     if (finding.status != Status::fresh) {
         facts += element("span", "pill status", model::word_of(finding.status));
@@ -100,47 +107,48 @@ std::string heading(const Finding& finding, std::size_t rank) {
                 ? std::string()
                 : element("p",
                           "status-reason",
-                          "Set apart as " + std::string(word_of(finding.status)) + ": " +
+                          "Status " + std::string(word_of(finding.status)) + ": " +
                               prose(finding.status_reason))) +
            "</header>\n";
 }
 
-std::string where(const Reference& reference) {
+std::string location_of(const Reference& reference) {
     return reference.location.empty()
                ? std::string()
                : " <span class=\"where\">" + code(reference.location) + "</span>";
 }
 
-std::string why(const Reference& reference) {
+std::string reason_of(const Reference& reference) {
     return reference.reason.empty() ? std::string()
                                     : element("p", "why", prose(reference.reason)) + "\n";
 }
 
-// The reference by its name and place first: that is what a reader goes and changes.
+// The label and location come first: they identify the code to change.
 std::string choice(const Reference& reference, std::string_view style) {
     return wrap_markup("div",
                        style,
                        "<p class=\"reference\">" + code(reference.label, "name") +
-                           where(reference) + "</p>\n" + why(reference) +
+                           location_of(reference) + "</p>\n" + reason_of(reference) +
                            "<p class=\"ends\"><span>from</span> " + code(reference.holder) +
                            "<br><span>to</span> " + code(reference.target) + "</p>\n") +
            "\n";
 }
 
-std::string instead(const Finding& finding) {
+std::string advice_of(const Finding& finding) {
     return finding.advice.empty() ? std::string()
-                                  : "<p class=\"instead\"><b>To end it:</b> " +
+                                  : "<p class=\"instead\"><b>Fix:</b> " +
                                         escape_markup(prose(finding.advice)) + "</p>\n";
 }
 
 std::string cut_section(const Finding& finding) {
     if (finding.cut.empty()) {
         return "<section class=\"cut none\"><h3>What to cut</h3>\n"
-               "<p>No single reference stands out. Any reference of the cycle below will do.</p>"
+               "<p>No single reference is clearly the best. Cut any reference of the cycle "
+               "below.</p>"
                "</section>\n";
     }
     const bool either = finding.tie && !finding.alternatives.empty();
-    const std::string title = finding.cut.front().payload ? "Keep the cycle, drop what it holds"
+    const std::string title = finding.cut.front().payload ? "Keep the cycle, free its memory"
                               : either                    ? "Cut either of these"
                               : finding.cut.size() == 1   ? "Cut this reference"
                                                           : "Cut all of these";
@@ -153,14 +161,10 @@ std::string cut_section(const Finding& finding) {
         out += choice(finding.alternatives.front(), "choice");
     }
     out += "</div>\n";
-    if (const std::uint64_t more = finding.cut.size() - shown + finding.omitted_cuts; more > 0) {
-        out += element(
-            "p",
-            "more",
-            "and " + counted(more, finding.omitted_cuts > 0 ? "more kind" : "more reference") +
-                (finding.omitted_cuts > 0 ? " of references" : ""));
-    }
-    return out + instead(finding) + "</section>\n";
+    const std::uint64_t more = finding.cut.size() - shown + finding.omitted_cuts;
+    out += finding.omitted_cuts > 0 ? more_line(more, "more kind", " of references")
+                                    : more_line(more, "more reference");
+    return out + advice_of(finding) + "</section>\n";
 }
 
 std::string alternative_list(const std::vector<const Reference*>& references,
@@ -178,7 +182,7 @@ std::string alternative_list(const std::vector<const Reference*>& references,
 std::string alternatives(const Finding& finding) {
     std::vector<const Reference*> other_cuts;
     std::vector<const Reference*> payload;
-    const std::size_t first = finding.tie ? 1 : 0;  // the equal one stands beside the cut
+    const std::size_t first = finding.tie ? 1 : 0;  // the equal one is shown beside the cut
     for (std::size_t i = first; i < finding.alternatives.size(); ++i) {
         auto& list = finding.alternatives[i].payload ? payload : other_cuts;
         if (list.size() < kMostAlternatives) {
@@ -186,13 +190,13 @@ std::string alternatives(const Finding& finding) {
         }
     }
     return alternative_list(other_cuts, "Or cut this instead") +
-           alternative_list(payload, "Or keep the cycle and drop the tensor");
+           alternative_list(payload, "Or keep the cycle and free the tensor");
 }
 
 std::string figure(const Finding& finding, std::size_t rank, std::string_view picture) {
     std::string out =
         "<figure class=\"picture\">\n<div class=\"frame\" role=\"region\" tabindex=\"0\" "
-        "aria-label=\"Picture of cycle " +
+        "aria-label=\"Diagram of cycle " +
         std::to_string(rank) + "\">";
     out.append(picture).append("</div>\n<figcaption>");
     out +=
@@ -230,16 +234,13 @@ std::string owner_table(const Finding& finding) {
                 (sites ? name_cell(owner.allocated_at) : std::string()) + "</tr>\n";
     }
     std::string head =
-        "<th scope=\"col\" class=\"number\">Count</th><th scope=\"col\" class=\"number\">Each"
+        "<th scope=\"col\" class=\"number\">Count</th><th scope=\"col\" class=\"number\">Size"
         "</th><th scope=\"col\">Type</th><th scope=\"col\">Shape</th><th scope=\"col\">Dtype</th>"
-        "<th scope=\"col\">Device</th><th scope=\"col\">Reached by</th>";
+        "<th scope=\"col\">Device</th><th scope=\"col\">Path</th>";
     head += sites ? "<th scope=\"col\">Allocated at</th>" : "";
-    std::string out = scrolling_table("What the cycle held", head, rows);
-    const std::uint64_t more = finding.owners.size() - shown + finding.omitted_owners;
-    if (more > 0) {
-        out += element("p", "more", "and " + counted(more, "more group") + " of equal owners");
-    }
-    return out;
+    return scrolling_table("Memory that the cycle kept alive", head, rows) +
+           more_line(
+               finding.owners.size() - shown + finding.omitted_owners, "more group", " of owners");
 }
 
 std::string variant_table(const Finding& finding) {
@@ -254,15 +255,12 @@ std::string variant_table(const Finding& finding) {
                 name_cell(variant.signature) + "</tr>\n";
     }
     const std::string head =
-        "<th scope=\"col\">Through</th><th scope=\"col\">Cut at</th>"
+        "<th scope=\"col\">Object</th><th scope=\"col\">Cut at</th>"
         "<th scope=\"col\" class=\"number\">Cycles</th><th scope=\"col\" "
         "class=\"number\">Bytes</th>"
         "<th scope=\"col\">Cycle</th><th scope=\"col\">Signature</th>";
-    std::string out = scrolling_table("Cycles that the same change ends", head, rows);
-    if (finding.omitted_variants > 0) {
-        out += element("p", "more", "and " + counted(finding.omitted_variants, "more signature"));
-    }
-    return out;
+    return scrolling_table("Cycles fixed by the same change", head, rows) +
+           more_line(finding.omitted_variants, "more signature");
 }
 
 std::string raw_path(const Reference& reference) {
@@ -288,15 +286,13 @@ std::string cycle_details(const Finding& finding) {
     }
     const std::string head =
         "<th scope=\"col\" class=\"number\">Step</th><th scope=\"col\">Holder</th>"
-        "<th scope=\"col\">Reference</th><th scope=\"col\">Target</th><th scope=\"col\">Where</th>"
-        "<th scope=\"col\">As the collector sees it</th>";
-    std::string out = "<details><summary>Every reference of the cycle</summary>\n" +
-                      scrolling_table("References of the cycle, in order", head, rows);
-    if (shown < finding.cycle.size()) {
-        const auto rest = std::span(finding.cycle).subspan(shown);
-        out += element("p", "more", "and " + counted(model::references_in(rest), "more step"));
-    }
-    return out + "</details>\n";
+        "<th scope=\"col\">Reference</th><th scope=\"col\">Target</th><th "
+        "scope=\"col\">Location</th>"
+        "<th scope=\"col\">Raw references</th>";
+    const auto rest = std::span(finding.cycle).subspan(shown);
+    return "<details><summary>All references of the cycle</summary>\n" +
+           scrolling_table("References of the cycle, in order", head, rows) +
+           more_line(model::references_in(rest), "more step") + "</details>\n";
 }
 
 std::string at_step(std::int64_t step) {
@@ -310,13 +306,13 @@ std::string when_section(const Finding& finding) {
         sentence += at_step(finding.by_process.front().first_step);
     }
     if (finding.last_seen > finding.first_seen) {
-        sentence += "; last after " + format_duration(finding.last_seen);
+        sentence += "; last seen after " + format_duration(finding.last_seen);
     }
-    return "<section class=\"when\"><h3>When it held memory</h3>\n" +
+    return "<section class=\"when\"><h3>When it was seen</h3>\n" +
            element("p", "quiet", sentence + ".") + "</section>\n";
 }
 
-// Shown where the reader left something; the script puts a form in its place.
+// Hidden if empty. The script replaces it with a form.
 std::string opinion(const Finding& finding) {
     const bool none = finding.verdict == model::Verdict::none && finding.note.empty();
     const std::string verdict(none ? "none" : word_of(finding.verdict));
@@ -330,14 +326,14 @@ std::string opinion(const Finding& finding) {
 
 std::string pattern_details(const model::Finding& finding) {
     const catalog::Pattern* const pattern = catalog::Catalog::built_in().find(finding.pattern);
-    if (pattern == nullptr || pattern->id == "unknown") {  // "unknown" knows nothing to tell
+    if (pattern == nullptr || pattern->id == "unknown") {  // has nothing to explain
         return {};
     }
     return "<details class=\"pattern\">" +
-           element("summary", "", "About this kind of cycle: " + pattern->title) + "\n" +
-           element("p", "explanation", "Its shape: " + pattern->shape + ".") +
-           "\n<div class=\"before-after\">\n" + sample("Before", "before", pattern->before) +
-           sample("After", "after", pattern->after) + "</div>\n" + public_cases(*pattern) +
+           element("summary", "", "About this pattern: " + pattern->title) + "\n" +
+           element("p", "explanation", "Shape: " + pattern->shape + ".") +
+           "\n<div class=\"before-after\">\n" + code_sample("Before", "before", pattern->before) +
+           code_sample("After", "after", pattern->after) + "</div>\n" + public_cases(*pattern) +
            "</details>\n";
 }
 
@@ -353,7 +349,7 @@ std::string finding_card(const Finding& finding,
         variant_table(finding) + owner_table(finding) + when_section(finding) +
         pattern_details(finding) + cycle_details(finding) + "<p class=\"signature\">Signature " +
         code(finding.signature) +
-        " <span class=\"hint\">the same on every run, rank and machine</span></p>\n" +
+        " <span class=\"hint\">identical across runs, ranks and machines</span></p>\n" +
         opinion(finding);
     return "<article class=\"card\" id=\"finding-" + number + "\" data-finding=\"" +
            std::to_string(rank - 1) + "\" aria-labelledby=\"h" + number + "\">\n" +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the page that tells of one finding.
+// The HTML card of one finding.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,15 @@
 namespace cyclewatch::render {
 
 struct CardPicture {
-    std::string markup;  // an <svg> element, or what says why there is none
-    bool wide = false;   // given the whole width of the card instead of standing beside the advice
+    std::string markup;  // an <svg> element, or the reason why there is none
+    bool wide = false;   // use the full width of the card instead of a column beside the advice
 };
 
-// How much of a card a browser makes elements of before anybody has come to see it.
+// How much of a card is rendered to DOM before it scrolls into view.
 enum class CardWeight {
     whole,
-    // Elements are made of its heading only, which says in a sentence what to cut. The rest stands
-    // in <noscript>: a browser without scripts shows it at once; for one with scripts it is a text,
-    // which viewer/src/findings/cards.ts unfolds.
+    // Only the heading, which names the reference to cut. The rest is inside <noscript>: browsers
+    // without scripts show it at once; otherwise viewer/src/findings/cards.ts expands it.
     light,
 };
 

@@ -17,9 +17,9 @@ using model::CollectionRecord;
 using model::Finding;
 using model::ProcessOccurrences;
 
-constexpr std::size_t kMostBars = 12;  // before the fold
+constexpr std::size_t kMostBars = 12;  // not collapsed
 constexpr std::size_t kMostFoldedBars = 1000;
-constexpr std::size_t kMostRows = 200;  // of the table of collections; the JSON holds them all
+constexpr std::size_t kMostRows = 200;  // in the table of collections
 
 std::string bar(std::uint64_t own, std::uint64_t shared, double largest) {
     const double scale = largest > 0 ? 1000 / largest : 0;
@@ -44,9 +44,9 @@ std::string collection_row(const CollectionRecord& record) {
 std::string bar_entry(const model::Finding& finding, std::size_t index, double largest) {
     const std::string number = std::to_string(index + 1);
     const std::string label = truncate_middle(shown_name(finding.title), 90);
-    const bool apart = finding.status != model::Status::fresh;
+    const bool is_new = finding.status == model::Status::fresh;
     std::string out = "<li data-finding=\"" + std::to_string(index) + "\"";
-    out.append(apart ? " class=\"apart\"" : "").append("><a href=\"#finding-").append(number);
+    out.append(is_new ? "" : " class=\"not-new\"").append("><a href=\"#finding-").append(number);
     out.append("\">").append(element("span", "rank", number));
     out.append(element("span", "label", label));
     out.append(bar(finding.retained_bytes, finding.shared_bytes, largest));
@@ -54,7 +54,7 @@ std::string bar_entry(const model::Finding& finding, std::size_t index, double l
         .append("</a></li>\n");
 }
 
-// The findings from `first` up to `last` as a list.
+// Lists the findings [first, last).
 std::string bar_list(const model::Report& report,
                      std::size_t first,
                      std::size_t last,
@@ -78,30 +78,30 @@ std::string collection_table(const model::Report& report) {
     std::string head;
     for (const char* title : {"Number",
                               "Generation",
-                              "At",
-                              "Took",
-                              "In the watch",
+                              "Start",
+                              "Duration",
+                              "Overhead",
                               "Unreachable",
                               "Owners",
-                              "Released"}) {
+                              "Freed"}) {
         head.append("<th scope=\"col\" class=\"number\">").append(title).append("</th>");
     }
     head += "<th scope=\"col\">Note</th>";
     std::string out =
         "<details><summary>" + counted(report.collections.size(), "collection") +
         " that freed device memory</summary>\n" +
-        scrolling_table("Collections that found an owner of device memory unreachable", head, rows);
+        scrolling_table("Collections that found unreachable owners of device memory", head, rows);
     const std::uint64_t older = report.collections.size() - shown;
     if (older > 0) {
-        out += element("p", "more", counted(older, "earlier record") + " not shown here");
+        out += element("p", "more", counted(older, "earlier collection") + " not shown");
     }
     return out + "</details>\n";
 }
 
 constexpr std::size_t kMostRankRows = 300;
 
-// The process that saw the finding first: by step where the program named steps, since clocks of
-// different processes start at different times.
+// The process that saw the finding first. Compares steps if both are known, because times count
+// from the start of each process.
 const ProcessOccurrences* first_occurrence(const Finding& finding) {
     const auto earlier = [](const ProcessOccurrences& a, const ProcessOccurrences& b) {
         const bool both = a.first_step >= 0 && b.first_step >= 0;
@@ -113,7 +113,7 @@ const ProcessOccurrences* first_occurrence(const Finding& finding) {
     return found == finding.by_process.end() ? nullptr : &*found;
 }
 
-// "rank 3", or "process 4242" where no rank was set.
+// "rank 3", or "process 4242" if no rank is set.
 std::string process_name(const model::ProgramInfo& program) {
     return program.rank >= 0 ? "rank " + std::to_string(program.rank)
                              : "process " + std::to_string(program.pid);
@@ -163,13 +163,13 @@ std::string finding_bars(const model::Report& report) {
     if (first < total) {
         const std::size_t last = std::min(total, kMostFoldedBars);
         out += "<details data-foldable=\"\"><summary>and " +
-               counted(total - first, "lighter finding") + "</summary>\n" +
+               counted(total - first, "smaller finding") + "</summary>\n" +
                bar_list(report, first, last, largest) + "</details>\n";
     }
     if (any_shared) {
         out +=
-            "<p class=\"key-line\"><span class=\"key own\">held by this cycle alone</span> "
-            "<span class=\"key shared\">shared with other cycles</span></p>\n";
+            "<p class=\"key-line\"><span class=\"key own\">retained by this finding</span> "
+            "<span class=\"key shared\">shared with other objects</span></p>\n";
     }
     return out + "</nav>\n";
 }
@@ -201,16 +201,16 @@ std::string ranks_section(const model::Report& report) {
     }
     std::string out =
         "<section id=\"ranks\" class=\"panel\" aria-labelledby=\"ranks-title\"><header><h2 "
-        "id=\"ranks-title\">Which processes saw it</h2></header>\n<div class=\"scroll\" "
+        "id=\"ranks-title\">Findings by process</h2></header>\n<div class=\"scroll\" "
         "role=\"region\" tabindex=\"0\" aria-labelledby=\"ranks-title\"><table>\n"
-        "<thead><tr><th scope=\"col\">Finding</th><th scope=\"col\" class=\"number\">Seen by"
-        "</th><th scope=\"col\">First on</th><th scope=\"col\" class=\"number\">Step</th>"
-        "<th scope=\"col\" class=\"number\">After</th></tr></thead>\n"
+        "<thead><tr><th scope=\"col\">Finding</th><th scope=\"col\" class=\"number\">Processes"
+        "</th><th scope=\"col\">First seen in</th><th scope=\"col\" class=\"number\">Step</th>"
+        "<th scope=\"col\" class=\"number\">Time</th></tr></thead>\n"
         "<tbody data-findings=\"\">\n";
     out.append(rows).append("</tbody></table></div>\n");
     if (shown < report.findings.size()) {
         out += element(
-            "p", "more", "and " + counted(report.findings.size() - shown, "lighter finding"));
+            "p", "more", "and " + counted(report.findings.size() - shown, "smaller finding"));
     }
     return out + "</section>\n";
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page says of all findings together: bytes by finding, findings by process, what the
-// watch cost, the collections.
+// The parts of the page about all findings: sizes, findings by process, overhead, collections.
 #pragma once
 
 #include <string>
@@ -9,14 +8,14 @@
 
 namespace cyclewatch::render {
 
-// One bar per finding: bytes of its own, and bytes that other cycles kept too.
+// One bar for each finding, with its retained and shared bytes.
 [[nodiscard]] std::string finding_bars(const model::Report& report);
 
-// Overhead, what was skipped, notes, the collections as a table, and which program this was.
+// Overhead, skipped collections, notes, the table of collections, and the program.
 [[nodiscard]] std::string closing_section(const model::Report& report);
 
-// How many processes saw each finding, and which one first; "" if there is only one process.
-// The script puts a strip of the heat map into each row.
+// The number of processes that saw each finding and the first of them; "" if there is only one
+// process. The script adds a heat map to each row.
 [[nodiscard]] std::string ranks_section(const model::Report& report);
 
 }  // namespace cyclewatch::render

@@ -16,30 +16,19 @@
 namespace cyclewatch::render {
 namespace {
 
-constexpr std::string_view kGapStart = "<!--fill:";
-constexpr std::string_view kGapEnd = "-->";
+constexpr std::string_view kFillStart = "<!--fill:";
+constexpr std::string_view kFillEnd = "-->";
 
-using Part = std::pair<std::string_view, const std::string PageParts::*>;
-constexpr std::array kParts{
-    Part{"title", &PageParts::title},
-    Part{"opening", &PageParts::opening},
-    Part{"ranks", &PageParts::ranks},
-    Part{"findings", &PageParts::findings},
-    Part{"closing", &PageParts::closing},
-    Part{"report", &PageParts::report},
-};
-
-// A page stays below this, if its data leaves the room: first pictures go, then the cards of the
-// lightest findings, which are then in the data only.
+// Target size of a page. To stay below it, pictures are omitted first, then the cards of the
+// smallest findings; the embedded JSON always has all findings.
 constexpr std::size_t kMostPageBytes = 4'700'000;
-constexpr std::size_t kRoomForCards = 600'000;  // there is always so much
+constexpr std::size_t kRoomForCards = 600'000;  // minimum, however large the JSON is
 constexpr double kShareWithPictures = 0.8;
 
-// So many cards are whole from the start; those after them are light. A thousand cards' elements
-// would keep a browser busy before it answers.
+// Later cards are light: rendering the DOM of a thousand cards would block the browser.
 constexpr std::size_t kMostWholeCards = 20;
 
-// A drawing wider than this would be unreadable beside the advice.
+// A wider drawing would be too small in a column beside the advice.
 constexpr double kWidestBeside = 740;
 
 CardPicture no_picture(std::string_view reason) {
@@ -49,7 +38,7 @@ CardPicture no_picture(std::string_view reason) {
 CardPicture picture_of(const model::Finding& finding, std::size_t rank) {
     RingDrawing ring = draw_ring(finding.picture, rank);
     if (ring.svg.empty()) {
-        return no_picture("No picture was recorded for this cycle.");
+        return no_picture("No diagram was recorded for this cycle.");
     }
     return {std::move(ring.svg), ring.width > kWidestBeside};
 }
@@ -93,33 +82,33 @@ std::string opening(const model::Report& report) {
     return out + finding_bars(report) + "</header>\n";
 }
 
-// Cards in two groups: what is news, and what somebody or something set apart.
+// Cards in two groups: new findings, and all others.
 class Cards {
   public:
-    // `room`: bytes that the cards may fill.
+    // `room`: maximum size of all cards in bytes.
     Cards(const model::Report& report, std::size_t room) : report_(report), room_(room) {}
 
     std::string render() {
-        std::string out = group(false, "<section class=\"news\" aria-label=\"Findings\">\n");
-        out += group(true,
-                     "<section class=\"apart\" data-foldable=\"\" aria-labelledby=\"apart\">"
-                     "<h2 id=\"apart\">Set apart</h2>\n<p>Known before, a library's own, benign or "
-                     "ignored: none of these warns or fails a run.</p>\n");
+        std::string out = group(true, "<section class=\"new\" aria-label=\"Findings\">\n");
+        out += group(false,
+                     "<section class=\"not-new\" data-foldable=\"\" aria-labelledby=\"not-new\">"
+                     "<h2 id=\"not-new\">Not new</h2>\n<p>Known, library, benign and ignored "
+                     "findings. They cause no warnings and no failures.</p>\n");
         if (left_out_ > 0) {
             out += element("p",
                            "more",
-                           counted(left_out_, "lighter finding") +
-                               " not shown here; the report as JSON holds all of them.");
+                           counted(left_out_, "smaller finding") +
+                               " not shown here; the JSON report has all findings.");
         }
         return out;
     }
 
   private:
-    std::string group(bool apart, std::string_view start) {
+    std::string group(bool is_new, std::string_view start) {
         std::string cards;
         for (std::size_t i = 0; i < report_.findings.size(); ++i) {
             const model::Finding& finding = report_.findings[i];
-            if ((finding.status != model::Status::fresh) != apart) {
+            if ((finding.status == model::Status::fresh) != is_new) {
                 continue;
             }
             if (size_ > room_) {
@@ -132,7 +121,7 @@ class Cards {
                 finding_card(finding,
                              i + 1,
                              with_picture ? picture_of(finding, i + 1)
-                                          : no_picture("Not drawn, to keep this file small."),
+                                          : no_picture("Diagram omitted to keep this file small."),
                              shown_++ < kMostWholeCards ? CardWeight::whole : CardWeight::light);
             size_ += card.size();
             cards += card;
@@ -153,40 +142,35 @@ class Cards {
 
 std::string fill_shell(std::string_view shell, const PageParts& parts) {
     std::string page;
-    std::size_t size = shell.size();
-    for (const auto& [name, part] : kParts) {
-        size += (parts.*part).size();
-    }
-    page.reserve(size);
     while (true) {
-        const std::size_t gap = shell.find(kGapStart);
-        page.append(shell.substr(0, gap));
-        const std::size_t end = gap == std::string_view::npos ? gap : shell.find(kGapEnd, gap);
+        const std::size_t start = shell.find(kFillStart);
+        page.append(shell.substr(0, start));
+        const std::size_t end =
+            start == std::string_view::npos ? start : shell.find(kFillEnd, start);
         if (end == std::string_view::npos) {
             return page;
         }
-        const std::size_t name_start = gap + kGapStart.size();
-        const std::string_view name = shell.substr(name_start, end - name_start);
-        const auto found = std::find_if(
-            kParts.begin(), kParts.end(), [&](const Part& part) { return part.first == name; });
-        if (found != kParts.end()) {
-            page.append(parts.*found->second);
+        const std::size_t name_start = start + kFillStart.size();
+        const auto part = parts.find(shell.substr(name_start, end - name_start));
+        if (part != parts.end()) {
+            page.append(part->second);
         }
-        shell.remove_prefix(end + kGapEnd.size());
+        shell.remove_prefix(end + kFillEnd.size());
     }
 }
 
 PageParts page_parts(const model::Report& report) {
-    PageParts parts;
-    parts.title = page_title(report);
-    parts.opening = opening(report);
-    parts.ranks = ranks_section(report);
-    parts.closing = closing_section(report);
-    parts.report = report_element(report);
-    const std::size_t used = page_shell().size() + parts.opening.size() + parts.ranks.size() +
-                             parts.closing.size() + parts.report.size();
+    PageParts parts{{"title", page_title(report)},
+                    {"opening", opening(report)},
+                    {"ranks", ranks_section(report)},
+                    {"closing", closing_section(report)},
+                    {"report", report_element(report)}};
+    std::size_t used = page_shell().size();
+    for (const auto& [name, part] : parts) {
+        used += part.size();
+    }
     const std::size_t room = kMostPageBytes - std::min(kMostPageBytes, used);
-    parts.findings = Cards(report, std::max(room, kRoomForCards)).render();
+    parts["findings"] = Cards(report, std::max(room, kRoomForCards)).render();
     return parts;
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One self-contained page: everything there is to read is markup made here, the shell from viewer/
-// adds style and what needs a hand, and the report itself rides along as JSON. Nothing is loaded
-// from anywhere, and with scripts off only the tools are missing.
+// Renders a self-contained page: markup generated here, style and script from viewer/shell.html,
+// and the report as JSON. The page loads nothing and is readable without scripts.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -11,23 +12,17 @@
 
 namespace cyclewatch::render {
 
-// What goes into the gaps; all of it markup, except the title, which is escaped text.
-struct PageParts {
-    std::string title;
-    std::string opening;
-    std::string ranks;
-    std::string findings;
-    std::string closing;
-    std::string report;
-};
+// Contents of the placeholders by name: "title" (escaped text), "opening", "ranks", "findings",
+// "closing" and "report" (markup).
+using PageParts = std::map<std::string, std::string, std::less<>>;
 
-// viewer/shell.html as it was when this was built.
+// viewer/shell.html, embedded at build time.
 [[nodiscard]] std::string_view page_shell();
 
-// A gap reads `<!--fill:opening-->` and so on. One that names no part is left empty.
+// Replaces placeholders such as `<!--fill:opening-->`. Unknown placeholders are removed.
 [[nodiscard]] std::string fill_shell(std::string_view shell, const PageParts& parts);
 
-// What render_html() fills into the shell.
+// The parts that render_html() inserts into the shell.
 [[nodiscard]] PageParts page_parts(const model::Report& report);
 
 [[nodiscard]] std::string render_html(const model::Report& report);

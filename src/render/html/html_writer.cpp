@@ -6,7 +6,7 @@
 namespace cyclewatch::render {
 namespace {
 
-// Lets a long dotted name or path break after its separators instead of anywhere.
+// Allows line breaks after the separators of a dotted name or path.
 std::string with_breaks(const std::string& name) {
     std::string out;
     std::size_t start = 0;
@@ -41,19 +41,7 @@ std::string code(std::string_view name, std::string_view style) {
 }
 
 std::string title_markup(std::string_view title) {
-    constexpr std::string_view kArrow = " -> ";
-    const std::string clean = truncate_middle(clean_text(title), 3 * kMaxNameColumns);
-    std::string out;
-    std::string_view rest = clean;
-    while (true) {
-        const std::size_t arrow = rest.find(kArrow);
-        out += with_breaks(std::string(rest.substr(0, arrow)));
-        if (arrow == std::string_view::npos) {
-            return out;
-        }
-        out += " <span class=\"to\">\xE2\x86\x92</span> ";
-        rest.remove_prefix(arrow + kArrow.size());
-    }
+    return with_breaks(truncate_middle(clean_text(title), 3 * kMaxNameColumns));
 }
 
 std::string scrolling_table(std::string_view caption,

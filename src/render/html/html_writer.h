@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few ways in which the page is put together. Text is escaped here and nowhere else:
-// whatever these take as `text` may come from the watched program.
+// Builds the markup of the page. These functions escape their `text` parameters, which may contain
+// names of the watched program.
 #pragma once
 
 #include <string>
@@ -13,19 +13,18 @@ namespace cyclewatch::render {
                                   std::string_view style,
                                   std::string_view text);
 
-// The same around markup that is already safe.
+// Like element(), for markup that is already escaped.
 [[nodiscard]] std::string wrap_markup(std::string_view tag,
                                       std::string_view style,
                                       std::string_view markup);
 
-// A name of the program in <code>, cut to a sensible length, with places to break the line.
+// shown_name() in <code>, with line break opportunities after separators.
 [[nodiscard]] std::string code(std::string_view name, std::string_view style = {});
 
-// A cycle's title with real arrows.
+// The title of a cycle, with line break opportunities.
 [[nodiscard]] std::string title_markup(std::string_view title);
 
-// A table that scrolls inside its own box, so that the page never does. `head` and `rows` are
-// markup.
+// A table that scrolls horizontally inside a box. `head` and `rows` are markup.
 [[nodiscard]] std::string scrolling_table(std::string_view caption,
                                           std::string_view head,
                                           std::string_view rows);

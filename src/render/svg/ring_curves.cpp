@@ -18,14 +18,14 @@ Point mix(Point a, Point b, double t) {
     return {a.x + (b.x - a.x) * t, a.y + (b.y - a.y) * t};
 }
 
-// On the first piece of a curve.
+// The point at parameter `t` of the first segment.
 Point point_at(const std::vector<Point>& curve, double t) {
     const Point middle = mix(curve[1], curve[2], t);
     return mix(
         mix(mix(curve[0], curve[1], t), middle, t), mix(middle, mix(curve[2], curve[3], t), t), t);
 }
 
-// Where the line from the centre of `at` towards `goal` leaves the box.
+// The intersection of the box border with the line from its centre to `goal`.
 Point edge_point(const RingBox& at, Point goal, double clearance) {
     const double dx = goal.x - at.centre.x;
     const double dy = goal.y - at.centre.y;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The curves of a ring's arrows, from the border of one box to the border of another.
+// Curves of arrows between the borders of two boxes.
 #pragma once
 
 #include <cstddef>
@@ -16,34 +16,33 @@ struct Rect {
 [[nodiscard]] Rect around(const RingBox& box, double clearance = 0);
 [[nodiscard]] bool overlap(const Rect& a, const Rect& b);
 
-// Members stand on it at equal angles, clockwise from the top, around the origin.
+// The ellipse around the origin with the ring's members at equal angles, clockwise from the top.
 struct Ellipse {
     std::size_t members = 1;
     double radius_x = 0;
     double radius_y = 0;
 
-    // The point after `steps` members; halves are between two of them.
+    // The position of member `steps`; fractions are between two members.
     [[nodiscard]] Point at(double steps) const;
-    // The direction there, scaled so that it is the derivative by angle.
+    // The derivative of that position with respect to the angle.
     [[nodiscard]] Point along(double steps) const;
 };
 
-// Each leaves RingArrow::arrows empty.
+// These functions leave RingArrow::arrows empty.
 
 // Along the ellipse from member `step` to the next.
 [[nodiscard]] RingArrow arc_curve(const Ellipse& ellipse,
                                   std::size_t step,
                                   const RingBox& from,
                                   const RingBox& to);
-// From a box to itself, above it.
+// From a box to itself, in a loop above it.
 [[nodiscard]] RingArrow self_curve(const RingBox& box);
-// From centre to centre, `rise` = 0; else from one upper edge to the other in a bow that high, or
-// below the boxes if `rise` < 0.
+// `rise` = 0: a straight line. `rise` > 0: an arc of that height above both boxes; < 0: below them.
 [[nodiscard]] RingArrow bow_curve(const RingBox& from, const RingBox& to, double rise);
-// Out of one side and into the other's, where one box is beside the other; else straight.
+// Between facing sides if the boxes are side by side, else straight.
 [[nodiscard]] RingArrow side_curve(const RingBox& from, const RingBox& to);
 
-// Points along the line, ends left out.
+// Points along the line, without its ends.
 [[nodiscard]] std::vector<Point> points_along(const RingArrow& arrow);
 
 }  // namespace cyclewatch::render

@@ -14,8 +14,8 @@ namespace {
 
 using model::Picture;
 
-constexpr double kNameColumn = 7.9;   // width of a character in a box
-constexpr double kSmallColumn = 6.7;  // in a box's second line and on an arrow
+constexpr double kNameColumn = 7.9;   // character width in the first line of a box
+constexpr double kSmallColumn = 6.7;  // in the second line of a box and on an arrow
 constexpr double kPadding = 13;       // between text and border of a box
 constexpr double kOneLine = 32;       // height of a box
 constexpr double kTwoLines = 48;
@@ -35,8 +35,8 @@ class RingBuilder {
         choose_members();
         group_arrows();
         place_members();
-        find_roots();
-        place_hanging();
+        find_parents();
+        place_others();
         draw_arrows();
         shift_to_origin();
         return std::move(layout_);
@@ -82,7 +82,7 @@ class RingBuilder {
         }
     }
 
-    // The size of the text on the line from one item to another; 0 by 0 if there is none.
+    // Size of the label of the arrow between two items; zero if there is no arrow.
     Point label_size(std::size_t from, std::size_t to) const {
         const auto group = groups_.find({from, to});
         return group == groups_.end() ? Point{} : label_size(group->second);
@@ -126,7 +126,7 @@ class RingBuilder {
         return false;
     }
 
-    // The smallest ellipse on which neither boxes nor labels touch.
+    // Grows the ellipse until no boxes and labels overlap.
     void place_members() {
         ellipse_.members = members_.size();
         if (members_.size() == 1) {
@@ -142,8 +142,8 @@ class RingBuilder {
         }
     }
 
-    // For every item off the ring, from which item and how deep it hangs.
-    void find_roots() {
+    // Finds the parent and depth of every item outside the ring.
+    void find_parents() {
         const std::size_t count = layout_.boxes.size();
         parent_.assign(count, count);
         depth_.assign(count, 0);
@@ -152,7 +152,7 @@ class RingBuilder {
         for (const std::size_t member : members_) {
             seen[member] = true;
         }
-        const auto hang = [&](std::size_t item, std::size_t parent) {
+        const auto attach = [&](std::size_t item, std::size_t parent) {
             if (!seen[item]) {
                 seen[item] = true;
                 parent_[item] = parent;
@@ -160,29 +160,29 @@ class RingBuilder {
                 queue.push_back(item);
             }
         };
-        // What nothing leads to hangs off what it leads to.
+        // Items that no item refers to are attached to an item that they refer to.
         for (const bool backwards : {false, true}) {
             for (std::size_t at = 0; at < queue.size(); ++at) {
                 for (const auto& [pair, arrows] : groups_) {
                     if (pair.first == queue[at]) {
-                        hang(pair.second, pair.first);
+                        attach(pair.second, pair.first);
                     } else if (backwards && pair.second == queue[at]) {
-                        hang(pair.first, pair.second);
+                        attach(pair.first, pair.second);
                     }
                 }
             }
         }
         for (std::size_t item = 0; item < count; ++item) {
-            hang(item, members_.front());  // what is left has no line to the ring
+            attach(item, members_.front());  // not connected to the ring
         }
-        hanging_.assign(queue.begin() + std::ssize(members_), queue.end());
+        others_.assign(queue.begin() + std::ssize(members_), queue.end());
     }
 
-    // Children follow their parent's side; those of members in the middle go where there is room.
+    // Children are on the side of their parent. Children of centred members go to the emptier side.
     void choose_sides(std::vector<int>& side) const {
         double left = 0;
         double right = 0;
-        for (const std::size_t item : hanging_) {
+        for (const std::size_t item : others_) {
             const double x = layout_.boxes[parent_[item]].centre.x;
             const int inherited = depth_[item] > 1 ? side[parent_[item]] : 0;
             side[item] = inherited != 0 ? inherited
@@ -194,14 +194,14 @@ class RingBuilder {
         }
     }
 
-    void place_hanging() {
+    void place_others() {
         std::vector<int> side(layout_.boxes.size(), 0);
         choose_sides(side);
         for (const int which : {-1, 1}) {
             double edge = ring_edge(which);
             for (std::size_t depth = 1; depth <= layout_.boxes.size(); ++depth) {
                 std::vector<std::size_t> column;
-                for (const std::size_t item : hanging_) {
+                for (const std::size_t item : others_) {
                     if (depth_[item] == depth && side[item] == which) {
                         column.push_back(item);
                     }
@@ -214,7 +214,7 @@ class RingBuilder {
         }
     }
 
-    // How far the ring and its labels reach to one side.
+    // The extent of the ring and its labels on one side.
     double ring_edge(int side) const {
         double edge = 0;
         for (const std::size_t member : members_) {
@@ -240,8 +240,8 @@ class RingBuilder {
         std::stable_sort(column.begin(), column.end(), [this](std::size_t a, std::size_t b) {
             return box(parent_[a]).centre.y < box(parent_[b]).centre.y;
         });
-        // Each wants to stand beside its parent; pushed down where the place is taken, then the
-        // column as a whole goes back up by what it was pushed on average.
+        // Place each item at the height of its parent, or below the previous item if that is
+        // occupied. Then move the column up by the average displacement.
         double floor = -1e9;
         double pushed = 0;
         for (const std::size_t item : column) {
@@ -257,16 +257,16 @@ class RingBuilder {
         return near + width;
     }
 
-    // Lines that the layout made room for come first; the others find their way around them.
+    // Arrows with reserved space come first; the others avoid them.
     void draw_arrows() {
-        for (const bool others : {false, true}) {
+        for (const bool avoiding : {false, true}) {
             for (const auto& [pair, arrows] : groups_) {
                 const RingBox& from = box(pair.first);
                 const RingBox& to = box(pair.second);
                 const std::size_t step = ring_step(pair);
                 const bool other =
-                    pair.first != pair.second && step == members_.size() && !hangs_by(pair);
-                if (other != others) {
+                    pair.first != pair.second && step == members_.size() && !is_parent_arrow(pair);
+                if (other != avoiding) {
                     continue;
                 }
                 RingArrow made = other                       ? free_curve(pair)
@@ -279,18 +279,18 @@ class RingBuilder {
         }
     }
 
-    // Whether one item stands beside the other because of this line.
-    bool hangs_by(const Pair& pair) const {
+    // True if the arrow connects an item with its parent.
+    bool is_parent_arrow(const Pair& pair) const {
         return parent_[pair.second] == pair.first ||
                (parent_[pair.first] == pair.second && !groups_.contains({pair.second, pair.first}));
     }
 
-    // Straight if nothing is in the way, else the lowest bow over or under what is.
+    // Straight if that is free, else the lowest free arc above or below.
     RingArrow free_curve(const Pair& pair) const {
         constexpr int kTries = 30;
         RingArrow made;
         for (int i = 0; i < kTries; ++i) {
-            const int step = (i + 1) / 2;  // 0, 1, 1, 2, 2, ... alternately over and under
+            const int step = (i + 1) / 2;  // 0, 1, 1, 2, 2, ... alternately above and below
             const double rise = 24.0 * (i % 2 == 0 ? -step : step);
             made = bow_curve(layout_.boxes[pair.first], layout_.boxes[pair.second], rise);
             if (is_free(made, pair)) {
@@ -324,7 +324,7 @@ class RingBuilder {
             });
     }
 
-    // Which arc of the ring the pair is; members_.size() if none.
+    // Index of the ring's arc for the pair; members_.size() if there is none.
     std::size_t ring_step(const Pair& pair) const {
         for (std::size_t step = 0; step < members_.size(); ++step) {
             if (members_[step] == pair.first &&
@@ -371,10 +371,10 @@ class RingBuilder {
     const Picture& picture_;
     RingLayout layout_;
     std::vector<std::size_t> members_;                 // of the ring, in order
-    std::vector<std::size_t> hanging_;                 // off the ring, parents first
+    std::vector<std::size_t> others_;                  // outside the ring, parents first
     std::vector<std::size_t> parent_;                  // by item
-    std::vector<std::size_t> depth_;                   // by item; 0: on the ring
-    std::map<Pair, std::vector<std::size_t>> groups_;  // arrows by their ends
+    std::vector<std::size_t> depth_;                   // by item; 0: in the ring
+    std::map<Pair, std::vector<std::size_t>> groups_;  // arrows by their end points
     Ellipse ellipse_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lays out a picture: the members of its cycle clockwise on an ellipse, everything else in columns
-// at both sides. Pure geometry in pixels, y pointing down.
+// Lays out a picture: the members of its cycle clockwise on an ellipse, all other objects in
+// columns at both sides. Coordinates are in pixels, with y pointing down.
 #pragma once
 
 #include <cstddef>
@@ -22,23 +22,24 @@ struct RingBox {
 };
 
 struct RingArrow {
-    std::vector<std::size_t> arrows;  // of Picture::arrows: parallel references are one line
-    std::vector<Point> curve;         // cubic Bezier pieces: 1 + 3 n points, the last at the tip
-    Point label;                      // centre of the label's first line
+    std::vector<std::size_t>
+        arrows;                // indexes into Picture::arrows; parallel references share a line
+    std::vector<Point> curve;  // cubic Bezier segments: 1 + 3 n points, the last at the tip
+    Point label;               // centre of the label's first line
 };
 
 struct RingLayout {
     double width = 0;
     double height = 0;
-    std::vector<RingBox> boxes;  // of the first items of the picture, in the same order
+    std::vector<RingBox> boxes;  // for the first items of the picture, in order
     std::vector<RingArrow> arrows;
 };
 
 inline constexpr std::size_t kMaxRingMembers = 10;
 inline constexpr double kLabelLine = 15;  // height of a line on an arrow
 
-// Members of the ring are the first items on the cycle, in their order; without one, the first
-// item. Nothing is laid out if the picture has no items; undrawn_items() are left out.
+// The ring consists of the first kMaxRingMembers items on the cycle, in order, or of the first item
+// if none is on the cycle. Omits undrawn_items(); the layout of an empty picture is empty.
 [[nodiscard]] RingLayout lay_out_ring(const model::Picture& picture);
 
 }  // namespace cyclewatch::render

@@ -17,7 +17,7 @@ namespace {
 
 using model::Picture;
 
-constexpr double kTip = 9;             // length of an arrow's head
+constexpr double kTip = 9;             // length of an arrowhead
 constexpr double kLabelColumn = 6.65;  // width of a character on an arrow
 
 std::string xy(Point point) {
@@ -29,8 +29,8 @@ std::string text_at(Point at, std::string_view style, const std::string& text) {
            svg_number(at.y) + "\">" + escape_markup(text) + "</text>\n";
 }
 
-// A bar along the lower edge: how much of the largest owner's bytes this one holds.
-std::string weight_bar(const RingBox& box, double share) {
+// A bar along the lower edge: the size relative to the largest owner.
+std::string size_bar(const RingBox& box, double share) {
     const double room = box.width - 16;
     const double y = box.centre.y + box.height / 2 - 7;
     const double x = box.centre.x - room / 2;
@@ -55,7 +55,7 @@ std::string draw_box(const Picture::Item& item, const RingBox& box, double share
         out += text_at({box.centre.x, box.centre.y + 16 - up}, "detail", text.second_line);
     }
     if (item.owner) {
-        out += weight_bar(box, share);
+        out += size_bar(box, share);
     }
     return out + "</g>\n";
 }
@@ -69,7 +69,7 @@ std::string curve_path(const RingArrow& arrow) {
     return path;
 }
 
-// A filled triangle instead of an SVG marker: markers need ids, and ids must be unique.
+// A filled triangle, because SVG markers need ids that are unique in the page.
 std::string arrow_head(const RingArrow& arrow) {
     const Point tip = arrow.curve.back();
     const Point before = arrow.curve[arrow.curve.size() - 2];
@@ -117,7 +117,7 @@ std::string draw_labels(const Picture& picture, const RingArrow& arrow) {
             continue;
         }
         const double width = kLabelColumn * static_cast<double>(text_width(text)) + 8;
-        // Hides the line behind the label; the text itself could only be outlined.
+        // Hides the line behind the label.
         out +=
             svg_rectangle("label-ground", arrow.label.x - width / 2, y - 11, width, 15, 3) + "\n";
         out += text_at({arrow.label.x, y}, style, text);
@@ -130,7 +130,7 @@ constexpr double kMargin = 16;
 constexpr double kHeading = 40;  // above each picture
 constexpr double kLeastWidth = 640;
 
-// The page has the same colours by name (viewer/src/style); converters to PNG know no variables.
+// The colours of viewer/src/style, without CSS variables, which SVG converters do not support.
 constexpr std::string_view kStyle = R"(<style>
 text{font-family:Helvetica,Arial,sans-serif;fill:#191d25}
 .ring text{font-family:ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;text-anchor:middle}
@@ -180,7 +180,7 @@ std::string heading(const model::Finding& finding, std::size_t rank) {
            truncate_middle(shown_name(finding.title), 110);
 }
 
-// What the document shows so far.
+// The document under construction.
 struct Sheet {
     std::string body;
     double y = 0;
@@ -218,9 +218,9 @@ RingDrawing draw_ring(const Picture& picture, std::size_t rank) {
     std::string out = "<svg class=\"ring\" role=\"img\" aria-labelledby=\"" + id + "t " + id +
                       "d\" width=\"" + width + "\" height=\"" + height + "\" viewBox=\"0 0 " +
                       width + " " + height + "\">\n<title id=\"" + id +
-                      "t\">The cycle as a ring</title>\n<desc id=\"" + id + "d\">" +
+                      "t\">Diagram of the reference cycle</title>\n<desc id=\"" + id + "d\">" +
                       escape_markup(describe_picture(picture)) + "</desc>\n";
-    // Lines below boxes below labels: a label must never be struck through.
+    // Draw labels last, so that no line crosses them.
     for (const RingArrow& arrow : layout.arrows) {
         out += draw_line(picture, arrow);
     }

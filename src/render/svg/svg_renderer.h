@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pictures of all findings as one SVG document, one below the other.
+// Draws the cycles of findings as SVG.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,17 @@
 
 namespace cyclewatch::render {
 
-// One picture without colours: the document around it has the style for its classes.
+// A drawing without colours; the enclosing document styles its classes.
 struct RingDrawing {
     std::string svg;   // an <svg> element; "" if the picture has no items
     double width = 0;  // in pixels
     double height = 0;
 };
 
-// Ids in the drawing begin with "f<rank>". undrawn_items() objects are left out.
+// The ids in the drawing start with "f<rank>". undrawn_items() objects are omitted.
 [[nodiscard]] RingDrawing draw_ring(const model::Picture& picture, std::size_t rank);
 
-// A standalone document, readable in light and in dark.
+// A standalone document with all cycles, one below the other, for light and dark colour schemes.
 [[nodiscard]] std::string render_svg(const model::Report& report);
 
 }  // namespace cyclewatch::render

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few pieces of SVG that pictures and charts share.
+// SVG elements shared by diagrams and bars.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace cyclewatch::render {
 
-// A coordinate with at most one decimal and a point whatever the host's locale says; "0" for
-// anything that is not a finite number of sensible size.
+// A coordinate with at most one decimal, independent of the locale; "0" if `value` is not finite or
+// is out of range.
 [[nodiscard]] std::string svg_number(double value);
 
-// A <rect>; rounded if `corner` > 0.
+// A <rect>, with rounded corners if `corner` > 0.
 [[nodiscard]] std::string svg_rectangle(
     std::string_view style, double x, double y, double width, double height, double corner = 0);
 

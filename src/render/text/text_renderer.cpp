@@ -21,42 +21,46 @@ using model::Reference;
 
 constexpr std::size_t kLeastWidth = 40;
 constexpr std::size_t kIndent = 4;   // under the rank
-constexpr std::size_t kMargin = 10;  // indent and the column of words: cut, cycle, holds ...
+constexpr std::size_t kMargin = 10;  // indent and the column of keywords: cut, cycle, holds ...
 
-// Most lines of each part; together they stay within kMaxCardLines.
+// Maximum number of lines of each part of a card.
 constexpr std::size_t kTitleLines = 2;
 constexpr std::size_t kCutReferences = 3;
-constexpr std::size_t kReasonLines = 3;  // one less on a tight card
+constexpr std::size_t kReasonLines = 3;
 constexpr std::size_t kAdviceLines = 2;
 constexpr std::size_t kNoteLines = 2;  // instead of alternatives
 constexpr std::size_t kAlternatives = 2;
 constexpr std::size_t kVariants = 6;
-constexpr std::size_t kVariantLines = 2;  // one less on a tight card
-constexpr std::size_t kCycleLines = 6;    // one less on a tight card
+constexpr std::size_t kVariantLines = 2;
+constexpr std::size_t kCycleLines = 6;
 constexpr std::size_t kOwnerLines = 4;
-constexpr std::size_t kLeastPath = 16;  // of a path that leaves room for a place
+constexpr std::size_t kLeastPath = 16;  // columns of a path beside its allocation site
 
-// The lines of one card.
+// The lines of one card. A compact card (`roomy` false) is used if a roomy one exceeds
+// kMaxCardLines: it puts both columns on one line and shortens its parts by one line.
 class Card {
   public:
     Card(std::size_t width, bool roomy) : width_(std::max(width, kLeastWidth)), roomy_(roomy) {}
 
-    // A line with a word in the margin; `word` may be empty.
+    // Adds a line with an optional keyword in the margin.
     void add(std::string_view word, std::string_view text) {
         std::string line(kIndent, ' ');
         line += word;
         line.resize(std::max(line.size() + (word.empty() ? 0 : 1), kMargin), ' ');
         push(line + std::string(text));
     }
-    // `text` on as many lines as it needs, at most `max_lines`.
+    // Adds `text`, wrapped to at most `max_lines` lines; nothing if it is empty.
     void add_wrapped(std::string_view word, std::string_view text, std::size_t max_lines) {
+        if (text.empty()) {
+            return;
+        }
         for (const std::string& part : wrap_text(text, room(), max_lines)) {
             add(word, part);
             word = {};
         }
     }
-    // `left`, and `right` at the right edge; where both are long, a roomy card gives `right` a
-    // line of its own and a tight one shortens them.
+    // Adds `left`, and `right` aligned to the right edge. If they do not fit, a roomy card puts
+    // `right` on a separate line and a compact card truncates both.
     void add_columns(std::string_view word, std::string_view left, std::string_view right) {
         if (right.empty()) {
             add(word, truncate_middle(left, room()));
@@ -81,7 +85,7 @@ class Card {
 
     [[nodiscard]] std::size_t width() const { return width_; }
     [[nodiscard]] bool fits() const { return lines_.size() <= kMaxCardLines; }
-    // `lines` where there is room, one less where there is not.
+    // `lines` on a roomy card, one less on a compact card.
     [[nodiscard]] std::size_t at_most(std::size_t lines) const { return lines - (roomy_ ? 0 : 1); }
     [[nodiscard]] std::size_t room() const { return width_ - kMargin; }
     [[nodiscard]] std::string text() const {
@@ -98,7 +102,7 @@ class Card {
     std::vector<std::string> lines_;
 };
 
-// "closure:self of function pkg.make.<lambda>"
+// "closure:self of function pkg.make.<lambda>".
 std::string described(const Reference& reference) {
     return shown_name(reference.label) + " of " + shown_name(reference.holder);
 }
@@ -119,7 +123,7 @@ void add_heading(Card& card, const Finding& finding, std::size_t rank) {
 
 void add_cut(Card& card, const Finding& finding) {
     if (finding.cut.empty()) {
-        card.add("cut", "no single reference stands out; see the cycle");
+        card.add("cut", "no single reference is clearly the best; see the cycle");
         return;
     }
     const std::size_t shown = std::min(finding.cut.size(), kCutReferences);
@@ -142,24 +146,11 @@ void add_alternatives(Card& card, const Finding& finding) {
     const std::size_t shown = std::min(finding.alternatives.size(), kAlternatives);
     for (std::size_t i = 0; i < shown; ++i) {
         const Reference& other = finding.alternatives[i];
-        const std::string equal = i == 0 && finding.tie ? " (either of these)" : "";
+        const std::string equal = i == 0 && finding.tie ? " (equally good)" : "";
         const std::string text = other.payload
-                                     ? described(other) + " (keeps the cycle, drops the tensor)"
+                                     ? described(other) + " (keeps the cycle, frees the tensor)"
                                      : described(other) + equal;
         card.add_columns("or", text, shown_name(other.location));
-    }
-}
-
-// As many names as there is room for.
-void add_variants(Card& card, const Finding& finding) {
-    const std::size_t lines = card.at_most(kVariantLines);
-    std::size_t names = kVariants;
-    std::string words = variants_words(finding, names);
-    while (names > 1 && wrap_text(words, card.room(), lines + 1).size() > lines) {
-        words = variants_words(finding, --names);
-    }
-    if (!words.empty()) {
-        card.add_wrapped("also", words, lines);
     }
 }
 
@@ -167,25 +158,17 @@ void add_cycle(Card& card, const Finding& finding, std::size_t most_lines) {
     const std::size_t total = finding.cycle.size();
     const std::size_t most = card.at_most(most_lines);
     const std::size_t shown = total > most ? most - 1 : total;
-    std::vector<const Reference*> unmarked;
-    for (const Reference& reference : finding.cut) {
-        unmarked.push_back(&reference);
-    }
+    const auto is_cut = [&finding](const Reference& step) {
+        return std::ranges::any_of(finding.cut, [&step](const Reference& cut) {
+            return cut.holder == step.holder && cut.label == step.label &&
+                   cut.target == step.target && cut.location == step.location;
+        });
+    };
     for (std::size_t i = 0; i < shown; ++i) {
         const Reference& step = finding.cycle[i];
-        // Each reference to cut marks one step only: without places, equal ones look the same.
-        const auto match =
-            std::find_if(unmarked.begin(), unmarked.end(), [&step](const Reference* candidate) {
-                return candidate->holder == step.holder && candidate->label == step.label &&
-                       candidate->target == step.target && candidate->location == step.location;
-            });
-        const bool cut = match != unmarked.end();
-        if (cut) {
-            unmarked.erase(match);
-        }
         const std::string line = shown_name(step.holder) + "  " + shown_name(step.label);
         card.add(i == 0 ? "cycle" : "",
-                 truncate_middle(line, card.room() - 8) + (cut ? "  <- cut" : ""));
+                 truncate_middle(line, card.room() - 8) + (is_cut(step) ? "  <- cut" : ""));
     }
     if (total > shown) {
         const auto rest = std::span(finding.cycle).subspan(shown);
@@ -194,8 +177,8 @@ void add_cycle(Card& card, const Finding& finding, std::size_t most_lines) {
     }
 }
 
-// How the owner is reached and, where known, which line made it: that is not to be cut short.
-std::string place_of(const model::OwnerSummary& owner, std::size_t room) {
+// The path to the owner and, if known, its allocation site, which is never truncated.
+std::string path_and_site(const model::OwnerSummary& owner, std::size_t room) {
     std::string path = shown_name(owner.path);
     if (owner.allocated_at.empty()) {
         return path;
@@ -216,11 +199,11 @@ void add_owners(Card& card, const Finding& finding) {
         for (const std::string& part : {owner.shape, owner.dtype, owner.device}) {
             text += part.empty() ? "" : " " + truncate_middle(shown_name(part), 30);
         }
-        card.add_columns(i == 0 ? "holds" : "", text, place_of(owner, card.room() - 2));
+        card.add_columns(i == 0 ? "holds" : "", text, path_and_site(owner, card.room() - 2));
     }
     const std::uint64_t more = all - shown + finding.omitted_owners;
     if (more > 0) {
-        card.add("", "and " + counted(more, "more group") + " of equal tensors");
+        card.add("", "and " + counted(more, "more group") + " of tensors");
     }
 }
 
@@ -234,7 +217,7 @@ void append_wrapped(std::string& out,
     }
 }
 
-// Every status in the order of the sections; what is news has no heading.
+// Sections in order. The section of new findings has no heading.
 constexpr std::array kStatuses{model::Status::fresh,
                                model::Status::known,
                                model::Status::library,
@@ -246,18 +229,18 @@ std::string_view heading_of(model::Status status) {
         case model::Status::fresh:
             break;
         case model::Status::known:
-            return "Known, as the baseline says:";
+            return "Known (listed in the baseline):";
         case model::Status::library:
-            return "Known leaks of libraries, not of this program:";
+            return "Known leaks in libraries:";
         case model::Status::benign:
             return "Cycles by design:";
         case model::Status::ignored:
-            return "Ignored, as was asked:";
+            return "Ignored by configuration:";
     }
     return "";
 }
 
-// The findings of that status, under the numbers they have among all.
+// Findings keep their rank in the whole report.
 void append_section(std::string& out,
                     const model::Report& report,
                     model::Status status,
@@ -282,15 +265,13 @@ std::string render_card(const Finding& finding, std::size_t rank, std::size_t wi
         Card card(width, roomy);
         add_heading(card, finding, rank);
         add_cut(card, finding);
-        if (!finding.advice.empty()) {
-            card.add_wrapped("fix", clean_text(finding.advice), kAdviceLines);
-        }
+        card.add_wrapped("fix", clean_text(finding.advice), kAdviceLines);
         if (finding.status == model::Status::fresh) {
             add_alternatives(card, finding);
         } else {
             card.add_wrapped("note", clean_text(finding.status_reason), kNoteLines);
         }
-        add_variants(card, finding);
+        card.add_wrapped("also", variants_words(finding, kVariants), card.at_most(kVariantLines));
         add_cycle(card, finding, finding.variants.empty() ? kCycleLines : kCycleLines - 1);
         add_owners(card, finding);
         card.add_wrapped("seen", seen_sentence(finding), 2);

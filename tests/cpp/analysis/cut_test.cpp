@@ -226,7 +226,7 @@ TEST(Cut, SpeaksOfNoFramesWhereAnExceptionLeadsBackByItsArguments) {
 TEST(Cut, CallsATupleNoRegistry) {
     const model::Finding finding = only("T=m.Step T.w->t:owner(8) T.last_args->a:tuple a[0]->T");
     EXPECT_EQ(finding.cut.at(0).label, "[0]");
-    EXPECT_NE(finding.cut.at(0).reason.find("a tuple, as of arguments"), std::string::npos);
+    EXPECT_NE(finding.cut.at(0).reason.find("stores a tuple, for example of arguments"), std::string::npos);
     EXPECT_EQ(finding.advice.find("WeakSet"), std::string::npos);
 }
 
@@ -234,7 +234,7 @@ TEST(Cut, LooksABuiltInMethodUpInsteadOfKeepingItWeakly) {
     const model::Finding finding =
         only("F=m.Feeder F.w->t:owner(8) F.step->b=method-wrapper b/__self__->F");
     EXPECT_EQ(finding.cut.at(0).label, "__self__");
-    EXPECT_EQ(finding.advice, "Look the method up when calling it.");
+    EXPECT_EQ(finding.advice, "Look the method up on each call.");
 }
 
 TEST(Cut, GivesAPartialThePlaceOfTheAttributeThatKeepsIt) {

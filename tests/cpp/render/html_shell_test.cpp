@@ -9,9 +9,14 @@
 namespace cyclewatch::render {
 namespace {
 
-const PageParts kParts{"title", "opening", "ranks", "findings", "closing", "report"};
+const PageParts kParts{{"title", "title"},
+                       {"opening", "opening"},
+                       {"ranks", "ranks"},
+                       {"findings", "findings"},
+                       {"closing", "closing"},
+                       {"report", "report"}};
 
-TEST(Shell, IsTheCommittedFileByteForByte) {
+TEST(Shell, IsTheCommittedFile) {
     std::ifstream file(std::string(CYCLEWATCH_TESTS_DIR) + "/../viewer/shell.html",
                        std::ios::binary);
     ASSERT_TRUE(file.good());
@@ -19,7 +24,7 @@ TEST(Shell, IsTheCommittedFileByteForByte) {
     EXPECT_TRUE(page_shell() == committed);
 }
 
-TEST(Shell, HasAGapForEveryPart) {
+TEST(Shell, HasAPlaceholderForEveryPart) {
     const std::string page = fill_shell(page_shell(), kParts);
     EXPECT_EQ(page.find("<!--"), std::string::npos);
     EXPECT_NE(page.find("<title>title</title>"), std::string::npos);
@@ -31,12 +36,13 @@ TEST(Shell, HasAGapForEveryPart) {
     }
 }
 
-TEST(Shell, FillsGapsOnceAndLeavesTheRestAlone) {
+TEST(Shell, ReplacesOnlyPlaceholders) {
     EXPECT_EQ(fill_shell("a<!--fill:title-->b<!--fill:none-->c<!-- d -->", kParts),
               "atitlebc<!-- d -->");
     EXPECT_EQ(fill_shell("", kParts), "");
-    // What is filled in is not looked at again.
-    EXPECT_EQ(fill_shell("<!--fill:title-->", {"<!--fill:closing-->", "", "", "", "x", ""}),
+    // Inserted text is not expanded again.
+    EXPECT_EQ(fill_shell("<!--fill:title-->",
+                         PageParts{{"title", "<!--fill:closing-->"}, {"closing", "x"}}),
               "<!--fill:closing-->");
     EXPECT_EQ(fill_shell("a<!--fill:title", kParts), "a");
 }

@@ -14,14 +14,14 @@ namespace {
 
 using model::Picture;
 
-// A ring of `members`, with `hanging` owners that hang off its members in turn.
-Picture ring(std::uint32_t members, std::uint32_t hanging) {
+// A ring of `members`, with `owners` attached to its members in turn.
+Picture ring(std::uint32_t members, std::uint32_t owners) {
     Picture picture;
     for (std::uint32_t i = 0; i < members; ++i) {
         picture.items.push_back({"Member" + std::to_string(i), "pkg.mod.Member", true, false, 0});
         picture.arrows.push_back({i, (i + 1) % members, ".next_one", true, false});
     }
-    for (std::uint32_t i = 0; i < hanging; ++i) {
+    for (std::uint32_t i = 0; i < owners; ++i) {
         picture.items.push_back({"torch.Tensor", "", false, true, 1024});
         picture.arrows.push_back({i % members, members + i, ".weights", false, false});
     }
@@ -68,11 +68,11 @@ void expect_boxes_apart(const RingLayout& layout) {
 
 TEST(RingLayout, KeepsBoxesApartAndInsideThePage) {
     for (std::uint32_t members = 1; members <= kMaxRingMembers; ++members) {
-        for (const std::uint32_t hanging : {0U, 1U, 5U, 16U}) {
-            SCOPED_TRACE(std::to_string(members) + " members, " + std::to_string(hanging));
-            const Picture picture = ring(members, hanging);
+        for (const std::uint32_t owners : {0U, 1U, 5U, 16U}) {
+            SCOPED_TRACE(std::to_string(members) + " members, " + std::to_string(owners));
+            const Picture picture = ring(members, owners);
             const auto layout = lay_out_ring(picture);
-            ASSERT_EQ(layout.boxes.size(), members + hanging);
+            ASSERT_EQ(layout.boxes.size(), members + owners);
             expect_boxes_apart(layout);
             expect_labels_clear(picture, layout);
         }
@@ -86,7 +86,7 @@ TEST(RingLayout, RunsClockwiseFromTheTop) {
     EXPECT_GT(layout.boxes[2].centre.y, layout.boxes[1].centre.y);
 }
 
-TEST(RingLayout, HangsOwnersOutsideTheRing) {
+TEST(RingLayout, PlacesOwnersOutsideTheRing) {
     const auto layout = lay_out_ring(ring(3, 6));
     double left = 1e9;
     double right = -1e9;
@@ -101,7 +101,7 @@ TEST(RingLayout, HangsOwnersOutsideTheRing) {
     }
 }
 
-TEST(RingLayout, HangsWhatOnlyRefersToOthersOffThem) {
+TEST(RingLayout, PlacesUnreachedItemsBesideTheirTargets) {
     Picture picture = ring(2, 1);
     picture.items.push_back({"function", "a.py:3", false, false, 0});
     picture.arrows.push_back({3, 2, "closure:weights", false, true});
@@ -113,7 +113,7 @@ TEST(RingLayout, HangsWhatOnlyRefersToOthersOffThem) {
     expect_labels_clear(picture, layout);
 }
 
-TEST(RingLayout, LeadsOtherReferencesAroundWhatIsInTheWay) {
+TEST(RingLayout, RoutesOtherArrowsAroundObstacles) {
     Picture picture = ring(3, 1);
     for (const std::uint32_t next : {4U, 5U, 6U}) {
         picture.items.push_back({"Part", "pkg.Part", false, false, 0});
@@ -148,8 +148,8 @@ TEST(RingLayout, EndsEveryArrowAtItsTarget) {
     }
 }
 
-// Only a file that somebody wrote holds such pictures.
-TEST(RingLayout, DrawsWhatIsNotASimpleRing) {
+// Only hand-written files contain such pictures.
+TEST(RingLayout, ToleratesIrregularRings) {
     EXPECT_TRUE(lay_out_ring(Picture{}).boxes.empty());
     EXPECT_EQ(lay_out_ring(ring(kMaxRingMembers + 1, 0)).boxes.size(), kMaxRingMembers + 1);
 
@@ -173,7 +173,7 @@ TEST(RingLayout, DrawsWhatIsNotASimpleRing) {
     EXPECT_EQ(lay_out_ring(astray).arrows.size(), 3U);
 }
 
-TEST(RingLayout, LeavesOutAndCountsWhatIsTooMuch) {
+TEST(RingLayout, LimitsAndCountsItemsAndArrows) {
     Picture picture = ring(3, 4997);
     picture.omitted_items = 7;
     for (std::size_t i = 0; i < 1000; ++i) {

@@ -41,7 +41,7 @@ TEST(Svg, HasTheStructureOfTheReport) {
     testing::expect_golden("report.svg.txt", structure_of(svg));
 }
 
-TEST(Svg, TakesNothingFromTheProgramForMarkup) {
+TEST(Svg, EscapesNames) {
     for (const std::string& name : testing::hostile_names()) {
         const auto svg = render_svg(testing::make_hostile_report(name));
         const testing::Markup markup = testing::parse_markup(svg);
@@ -56,12 +56,12 @@ TEST(Svg, TakesNothingFromTheProgramForMarkup) {
     }
 }
 
-TEST(Svg, SaysSoWhenNothingWasFound) {
+TEST(Svg, ReportsThatNothingWasFound) {
     EXPECT_THAT(render_svg(testing::make_quiet_report()),
                 HasSubstr("No reference cycle kept cuda memory"));
 }
 
-TEST(Svg, DrawsAPictureAtTheCapInBoundedSize) {
+TEST(Svg, LimitsTheSizeOfAPicture) {
     model::Report report;
     model::Finding& finding = report.findings.emplace_back();
     finding.picture.items.resize(5000, {"Thing", "pkg.Thing", false, false, 0});

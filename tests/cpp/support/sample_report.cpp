@@ -46,8 +46,8 @@ Finding awaitable_finding() {
                              "closure:self",
                              object,
                              "examples/awaitable.py:44",
-                             "the lambda is stored on the very object it captures; it needs "
-                             "only self._view_dim, which can be read before it is made",
+                             "the lambda is stored on the object that it captures; it needs only "
+                             "self._view_dim, which can be read before the lambda is created",
                              {"__closure__", "[0]", "cell_contents"},
                              false};
     finding.cycle = {callback, captured};
@@ -57,14 +57,14 @@ Finding awaitable_finding() {
          ".callback",
          lambda,
          "examples/awaitable.py:43",
-         "setting the callback to None once it has run ends the cycle too",
+         "setting the callback to None after it has run also breaks the cycle",
          {},
          false},
         {"examples.awaitable.AwaitableTensor",
          "._result",
          "torch.Tensor",
          "examples/awaitable.py:27",
-         "the result can be handed out instead of kept",
+         "the result can be returned instead of stored",
          {},
          true},
     };
@@ -114,7 +114,7 @@ Finding tie_finding() {
     finding.byte_seconds = 37.5 * kMiB;
     finding.by_process = {{0, 100, 50 * kMiB, 3, 140}};
     finding.verdict = model::Verdict::accepted;
-    finding.note = "Goes with the rewrite of the tree.";
+    finding.note = "Will be fixed by the rewrite of the tree.";
     Reference other{"examples.simple.Node",
                     ".other",
                     "examples.simple.Node",
@@ -208,14 +208,14 @@ Finding traceback_finding() {
          "local:err",
          error,
          "train/io.py:88",
-         "the name err outlives its except block: delete it at the end of the function",
+         "the variable err outlives its except block: delete it at the end of the function",
          {"local:err"},
          false},
         {frame,
          "local:first",
          error,
          "train/io.py:91",
-         "the same exception is kept under a second name",
+         "the same exception is also stored in a second variable",
          {"local:first"},
          false},
     };

@@ -32,8 +32,8 @@ def test_show_chooses_findings(command, report):
     top = command("show", report, "--top", 1)
     assert (top.status, LAMBDA in top.out, NODES in top.out) == (0, True, False)
     assert "2 more findings not shown" in top.out
-    assert "Known, as" not in top.out
-    assert "Known, as" in command("show", report, "-s", ERROR).out
+    assert "Known (listed" not in top.out
+    assert "Known (listed" in command("show", report, "-s", ERROR).out
     one = command("show", report, "-s", NODES)
     assert (one.status, LAMBDA in one.out, NODES in one.out) == (0, False, True)
     none = command("show", report, "-s", "cw1-0000000000000000")

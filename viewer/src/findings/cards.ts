@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives each card what a hand needs. The cards that are whole in the file have it at once; those
-// that C++ made light (src/render/html/html_finding.h) when a reader comes near, or the browser has time.
+// Adds the interactive controls to the cards. Complete cards get them at once; light cards
+// (src/render/html/html_finding.h) when they come near the viewport or the browser is idle.
 import { all } from "../page/dom";
 import { onVisibleOrIdle } from "../page/lazy";
 import { makePicturesZoomable } from "../picture/zoom";
 import type { PageCopy } from "../report/save";
 import type { Report } from "../report/schema";
 import { Histories } from "../timeline/history";
-import { addPlaceButtons } from "./places";
+import { addLocationButtons } from "./places";
 import { addVerdict, Unsaved } from "./verdicts";
 
 const CARDS = ".card[data-finding]";
 
-// What stands in <noscript> is a text to a browser that runs scripts: the page's own markup, written
-// and escaped like the rest of the file. It becomes the elements that it is without scripts.
+// Browsers with scripts enabled parse <noscript> as text. Its markup is generated and escaped like the
+// rest of the page, so it is safe to parse.
 function unfold(card: HTMLElement): void {
     const rest = card.querySelector("noscript");
     if (rest !== null) {
@@ -28,24 +28,24 @@ export function enhanceCards(report: Report, copy: PageCopy): void {
     for (const card of all(CARDS)) {
         const number = Number(card.dataset.finding);
         const finding = report.findings[number];
-        const dress = (): void => {
+        const enhance = (): void => {
             unfold(card);
             makePicturesZoomable(card);
-            addPlaceButtons(card);
+            addLocationButtons(card);
             if (finding !== undefined) {
                 addVerdict(card, finding, number, unsaved);
                 histories.draw(card, finding);
             }
         };
         if (card.querySelector("noscript") === null) {
-            dress();
+            enhance();
         } else {
-            onVisibleOrIdle(card, dress);
+            onVisibleOrIdle(card, enhance);
         }
     }
 }
 
-// For when there is nothing to dress them with.
+// Fallback if the report cannot be read.
 export function unfoldCards(): void {
     all(CARDS).forEach(unfold);
 }

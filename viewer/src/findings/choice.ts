@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which findings a reader asked to see, and in which order. Pure: the page shows the answer.
+// Selects and sorts the findings to show. Pure functions.
 import type { Finding, Report } from "../report/schema";
 
 export const SORTS = {
-    bytes: "retained bytes",
+    bytes: "size",
     occurrences: "number of cycles",
     byte_seconds: "bytes × time",
     first_seen: "first seen",
@@ -40,7 +40,7 @@ export function rankName(rank: number): string {
 
 const namesOfRanks = new WeakMap<Report, readonly string[]>();
 
-// By process. Made once: a thousand ranks may have seen each of hundreds of findings.
+// Rank names by process. Cached: a merged report may have a thousand ranks and hundreds of findings.
 function rankNames(report: Report): readonly string[] {
     let names = namesOfRanks.get(report);
     if (names === undefined) {
@@ -50,7 +50,7 @@ function rankNames(report: Report): readonly string[] {
     return names;
 }
 
-// Everything that the facet can be of this finding.
+// The values of the facet for this finding.
 export function facetValues(report: Report, finding: Finding, facet: Facet): string[] {
     switch (facet) {
         case "device":
@@ -68,9 +68,9 @@ export function facetValues(report: Report, finding: Finding, facet: Facet): str
     }
 }
 
-// The values to choose from, each with the number of findings that have it.
+// The values of a facet, each with its number of findings.
 export function facetCounts(report: Report, facet: Facet): Map<string, number> {
-    // Each value once for a finding: the one that was last counted for it is kept with the count.
+    // `by` is the last finding that was counted, so that each finding counts once.
     const seen = new Map<string, { count: number; by: Finding }>();
     for (const finding of report.findings) {
         for (const value of facetValues(report, finding, facet)) {
@@ -87,7 +87,7 @@ export function facetCounts(report: Report, facet: Facet): Map<string, number> {
     return new Map([...seen].map(([value, { count }]) => [value, count]));
 }
 
-// Where a search looks: what the card shows. Lower case.
+// The searchable text of a card, in lower case.
 export function searchText(finding: Finding): string {
     const references = [...finding.cut, ...finding.cycle, ...finding.alternatives];
     return [
@@ -111,7 +111,7 @@ const ORDER: Record<Sort, (a: Finding, b: Finding) => number> = {
     first_seen: (a, b) => a.first_seen - b.first_seen,
 };
 
-// Indexes into report.findings. Every word of the search must occur.
+// Returns indexes into report.findings. A finding matches if it contains every word of the search.
 export function choose(report: Report, texts: readonly string[], choice: Choice): number[] {
     const words = choice.search.toLowerCase().split(/\s+/).filter(Boolean);
     const wanted = Object.entries(choice.facets) as [Facet, string][];

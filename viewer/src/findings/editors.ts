@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links that open a place of the code in the reader's editor. Off until asked for: a link to a
-// program is nobody's default. What was asked for is kept in the browser, not in the report.
+// Links that open a location in an editor. Off by default. The setting is stored in the browser, not
+// in the report.
 import { byId, field, make } from "../page/dom";
 
 interface Editor {
@@ -22,10 +22,10 @@ export const EDITORS: Record<string, Editor> = {
 
 export interface EditorChoice {
     editor: string; // key of EDITORS, "" for none
-    folder: string; // goes before a path that is not absolute
+    folder: string; // prefix of relative paths
 }
 
-// Undefined where there is nothing to open.
+// Undefined if no editor is selected or the path is not absolute.
 export function linkFor(choice: EditorChoice, location: string): string | undefined {
     const editor = Object.hasOwn(EDITORS, choice.editor) ? EDITORS[choice.editor] : undefined;
     const parts = /^(.+):(\d+)$/.exec(location);
@@ -43,11 +43,11 @@ const KEY = "cyclewatch-editor";
 const listeners: (() => void)[] = [];
 let chosen: EditorChoice = { editor: "", folder: "" };
 
-// A browser may forbid a file to keep anything; then the choice lasts as long as the page.
+// If the browser blocks storage for local files, the setting lasts until the page is closed.
 function load(): void {
     try {
-        const kept = JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<EditorChoice>;
-        chosen = { editor: kept.editor ?? "", folder: kept.folder ?? "" };
+        const stored = JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<EditorChoice>;
+        chosen = { editor: stored.editor ?? "", folder: stored.folder ?? "" };
     } catch {
         return;
     }
@@ -67,7 +67,7 @@ export function editorLink(location: string): string | undefined {
     return linkFor(chosen, location);
 }
 
-// Calls the listener at once too.
+// Also calls the listener immediately.
 export function onEditorChange(listener: () => void): void {
     listeners.push(listener);
     listener();
@@ -83,8 +83,8 @@ export function addEditorChoice(): void {
     editor.addEventListener("change", () => change({ editor: editor.value }));
     const folder = make("input", { type: "text", placeholder: "/home/me/project", value: chosen.folder });
     folder.addEventListener("input", () => change({ folder: folder.value }));
-    const folderField = field("Folder of relative paths", folder);
+    const folderField = field("Base folder of relative paths", folder);
     onEditorChange(() => (folderField.hidden = chosen.editor === ""));
-    byId("settings").append(field("Open places in", editor), folderField);
+    byId("settings").append(field("Open locations in", editor), folderField);
     byId("settings").hidden = false;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows the cards and bars that were chosen, in the order that was chosen. They are all in the
-// page already; here they are only hidden and moved.
+// Hides and reorders the cards and bars according to the current selection.
 import { all, byId, make } from "../page/dom";
 import { isNarrowed } from "./choice";
 import type { State } from "./state";
@@ -11,15 +10,15 @@ function indexOf(entry: HTMLElement): number {
     return Number(entry.dataset.finding);
 }
 
-// Moves nothing that is in its place: moving all of a long list would lose the reader's.
-function arrange(list: HTMLElement, place: ReadonlyMap<number, number>): void {
+// Moves elements only if the order changes, to keep the scroll position.
+function arrange(list: HTMLElement, positions: ReadonlyMap<number, number>): void {
     const entries = all(`:scope > ${ENTRIES}`, list);
-    const placeOf = (entry: HTMLElement): number => place.get(indexOf(entry)) ?? Infinity;
+    const positionOf = (entry: HTMLElement): number => positions.get(indexOf(entry)) ?? Infinity;
     const sorted = [...entries].sort(
-        (a, b) => placeOf(a) - placeOf(b) || indexOf(a) - indexOf(b),
+        (a, b) => positionOf(a) - positionOf(b) || indexOf(a) - indexOf(b),
     );
     for (const entry of entries) {
-        entry.hidden = !place.has(indexOf(entry));
+        entry.hidden = !positions.has(indexOf(entry));
     }
     if (sorted.some((entry, i) => entry !== entries[i])) {
         list.append(...sorted);
@@ -28,21 +27,21 @@ function arrange(list: HTMLElement, place: ReadonlyMap<number, number>): void {
 
 export function showChosenFindings(state: State): void {
     const lists = all("[data-findings]");
-    const nothing = make("p", { class: "nothing", hidden: true }, "No finding fits this choice.");
+    const nothing = make("p", { class: "nothing", hidden: true }, "No findings match.");
     byId("tools").after(nothing);
     state.watch((shown, choice) => {
-        const place = new Map(shown.map((finding, i) => [finding, i]));
+        const positions = new Map(shown.map((finding, i) => [finding, i]));
         for (const list of lists) {
-            arrange(list, place);
-            // A fold or a section with nothing left in it is not worth its heading.
-            const holder = list.closest<HTMLElement>("[data-foldable]");
-            if (holder !== null) {
-                holder.hidden = list.querySelector(`:scope > ${ENTRIES}:not([hidden])`) === null;
-                if (holder instanceof HTMLDetailsElement && isNarrowed(choice)) {
-                    holder.open = true;
+            arrange(list, positions);
+            // Hide sections without visible entries.
+            const section = list.closest<HTMLElement>("[data-foldable]");
+            if (section !== null) {
+                section.hidden = list.querySelector(`:scope > ${ENTRIES}:not([hidden])`) === null;
+                if (section instanceof HTMLDetailsElement && isNarrowed(choice)) {
+                    section.open = true;
                 }
             }
         }
-        nothing.hidden = shown.length > 0;
+        nothing.hidden = shown.length > 0 || !isNarrowed(choice);
     });
 }

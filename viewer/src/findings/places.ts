@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Beside every place in the code: a button that copies it and, where the reader asked for them,
-// a link that opens it in an editor.
+// Adds to every location a button that copies it and, if an editor is selected, a link that opens it.
 import { all, announce, button, make } from "../page/dom";
 import { editorLink, onEditorChange } from "./editors";
 
 const COPIED_FOR = 1500; // milliseconds
 
-// The clipboard wants a secure page and a permission; a file has neither in some browsers.
+// The clipboard API needs a secure context and a permission, which local files lack in some browsers.
 async function copy(text: string): Promise<boolean> {
     try {
         await navigator.clipboard.writeText(text);
@@ -21,7 +20,7 @@ function copyFromField(text: string): boolean {
     field.value = text;
     document.body.append(field);
     field.select();
-    // eslint-disable-next-line @typescript-eslint/no-deprecated -- works where the new way may not
+    // eslint-disable-next-line @typescript-eslint/no-deprecated -- fallback
     const done = document.execCommand("copy");
     field.remove();
     return done;
@@ -32,7 +31,7 @@ function copyButton(what: string, text: string): HTMLButtonElement {
         "Copy",
         () => {
             void copy(text).then((done) => {
-                made.textContent = done ? "Copied" : "Not allowed";
+                made.textContent = done ? "Copied" : "Copy failed";
                 announce(done ? `Copied ${what}` : "The browser does not allow copying");
                 made.focus();
                 setTimeout(() => (made.textContent = "Copy"), COPIED_FOR);
@@ -43,17 +42,17 @@ function copyButton(what: string, text: string): HTMLButtonElement {
     return made;
 }
 
-export function addPlaceButtons(card: HTMLElement): void {
-    for (const place of all(".where > code", card)) {
-        const location = place.textContent;
-        place.after(copyButton("place", location));
+export function addLocationButtons(card: HTMLElement): void {
+    for (const element of all(".where > code", card)) {
+        const location = element.textContent;
+        element.after(copyButton("location", location));
         let link: HTMLAnchorElement | undefined;
         onEditorChange(() => {
             link?.remove();
             const href = editorLink(location);
             if (href !== undefined) {
                 link = make("a", { class: "open", href, "aria-label": `Open ${location}` }, "Open");
-                place.after(link);
+                element.after(link);
             }
         });
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the reader chose, and who wants to know when that changes.
+// The current selection and its listeners.
 import { choose, EVERYTHING, searchText, type Choice, type Facet } from "./choice";
 import type { Report } from "../report/schema";
 
@@ -14,7 +14,7 @@ export class State {
         this.#texts = report.findings.map(searchText);
     }
 
-    // Calls the listener at once too.
+    // Also calls the listener immediately.
     watch(listener: Listener): void {
         this.#listeners.push(listener);
         listener(choose(this.report, this.#texts, this.#choice), this.#choice);
@@ -28,11 +28,11 @@ export class State {
         this.#set({ ...this.#choice, ...part });
     }
 
-    // "" takes the facet away.
+    // "" removes the facet.
     narrow(facet: Facet, value: string): void {
         const facets = { ...this.#choice.facets };
         if (value === "") {
-            // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- a copy of ours
+            // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- a copy
             delete facets[facet];
         } else {
             facets[facet] = value;
@@ -40,7 +40,7 @@ export class State {
         this.#set({ ...this.#choice, facets });
     }
 
-    // Only what one collection found unreachable; undefined: of all of them.
+    // Selects the findings of one collection; undefined: of all collections.
     narrowToCollection(collection: Choice["collection"]): void {
         const { collection: before, ...rest } = this.#choice;
         this.#set(collection === undefined ? rest : { ...rest, collection });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Search, sort and filters above the cards.
+// The search, sort and filter controls.
 import { announce, button, byId, field, make } from "../page/dom";
 import { counted } from "../page/format";
 import { FACETS, facetCounts, isNarrowed, SORTS, type Facet, type Sort } from "./choice";
@@ -46,7 +46,7 @@ function sortField(state: State): HTMLElement {
     return field("Sort by", control);
 }
 
-// Nothing where there is no choice: one device, one rank.
+// Undefined if the facet has only one value.
 function facetField(state: State, facet: Facet): HTMLElement | undefined {
     const counts = [...facetCounts(state.report, facet)];
     if (counts.length < 2) {
@@ -88,7 +88,7 @@ function outcome(state: State): HTMLElement {
 
 export function addTools(state: State): void {
     if (state.report.findings.length < 2) {
-        return; // nothing to choose from
+        return;
     }
     const tools = byId("tools");
     tools.append(searchField(state));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reader's own verdict and note on each finding, and the way to keep them.
+// The reader's verdict and note on each finding, and the button that saves them.
 import { announce, button, field, make } from "../page/dom";
 import { counted } from "../page/format";
 import { download, fileName, type PageCopy } from "../report/save";
@@ -48,7 +48,7 @@ export class Unsaved {
     #show(): void {
         this.#bar.hidden = this.#changed.size === 0;
         const findings = counted(this.#changed.size, "finding");
-        this.#text.textContent = `What you wrote on ${findings} is not in the file yet.`;
+        this.#text.textContent = `Unsaved changes to ${findings}.`;
     }
 }
 
@@ -67,7 +67,7 @@ function verdictChoice(finding: Finding, number: number, changed: () => void): H
 }
 
 function noteField(finding: Finding, changed: () => void): HTMLElement {
-    const text = make("textarea", { rows: 1, placeholder: "why, and who looks after it" });
+    const text = make("textarea", { rows: 1, placeholder: "reason, assignee" });
     text.value = finding.note;
     text.addEventListener("input", () => {
         finding.note = text.value;
@@ -85,7 +85,7 @@ export function addVerdict(card: HTMLElement, finding: Finding, number: number, 
     card.querySelector(".opinion")?.replaceWith(
         make(
             "form",
-            { class: "opinion", "aria-label": `Your opinion of finding ${number + 1}` },
+            { class: "opinion", "aria-label": `Your verdict on finding ${number + 1}` },
             verdictChoice(finding, number, changed),
             noteField(finding, changed),
         ),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes elements. Text goes in as text nodes and nothing else does: whatever a report says, it
-// is never markup.
+// Creates elements. Text is always inserted as text nodes, never as markup.
 
 type Attributes = Record<string, string | number | boolean>;
 type Child = Node | string;
@@ -42,15 +41,15 @@ export function button(text: string, act: () => void, attributes: Attributes = {
 
 let fields = 0;
 
-// A control with its name above it. The name is no part of the label's element: a list's options
-// would be read as part of it.
+// A control with its label. The label does not enclose the control, because screen readers would read
+// the options of a list as part of the label.
 export function field(name: string, control: HTMLElement, style = ""): HTMLElement {
     fields += 1;
     control.id = `field-${fields}`;
     return make("div", { class: `field ${style}`.trim() }, make("label", { for: control.id }, name), control);
 }
 
-// The element is part of the shell or of what C++ fills in: a page without it is broken.
+// Throws if the element is missing.
 export function byId(id: string): HTMLElement {
     const element = document.getElementById(id);
     if (element === null) {
@@ -66,7 +65,7 @@ export function all<E extends HTMLElement | SVGElement = HTMLElement>(
     return [...within.querySelectorAll<E>(selector)];
 }
 
-// Read out by a screen reader when it changes; there is one for the whole page.
+// Announces text to screen readers through a live region.
 export function announce(text: string): void {
     let region = document.getElementById("announcer");
     if (region === null) {

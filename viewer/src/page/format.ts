@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as src/base/byte_size.cpp and src/render/labels.cpp write them: the page must not
-// say "1.0 GiB" in one place and "1024 MiB" in the other.
+// Formats numbers like src/base/byte_size.cpp and src/render/labels.cpp.
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"] as const;
 
@@ -10,7 +9,7 @@ export function formatBytes(bytes: number): string {
     }
     let value = bytes;
     let unit = 0;
-    // 1023.5 would print as "1024": step up where the rounded figure would have four digits.
+    // 1023.5 would be rounded to "1024".
     while (value >= 1023.5 && unit + 1 < UNITS.length) {
         value /= 1024;
         unit += 1;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work that can wait until a reader is about to see what it is for: a merged report has hundreds
-// of pictures, and must open at once.
+// Defers work until an element is near the viewport or the browser is idle.
 
-const AHEAD = "400px"; // below and above the window
+const AHEAD = "400px"; // above and below the viewport
 
-// Milliseconds of the fifty that an idle browser offers. Between the frames of a page that scrolls or
-// moves there are fewer, so then nothing is done.
-const KEPT_FREE = 30;
+// Milliseconds that must remain of an idle period, which has up to 50. Periods between the frames of a
+// scrolling page are shorter and are not used.
+const MIN_REMAINING = 30;
 
 const waiting = new Map<Element, () => void>();
 const idle: Element[] = [];
@@ -34,8 +33,7 @@ export function onFirstVisible(element: Element, act: () => void): void {
     observer.observe(element);
 }
 
-// What nobody has come to see is done when the browser has nothing better to do: the browser's own
-// search is to find it.
+// Work is also done while idle, so that the browser's search finds the content.
 export function onVisibleOrIdle(element: Element, act: () => void): void {
     onFirstVisible(element, act);
     idle.push(element);
@@ -47,7 +45,7 @@ export function onVisibleOrIdle(element: Element, act: () => void): void {
 type Act = (deadline: Pick<IdleDeadline, "timeRemaining">) => void;
 
 function actOnSome(deadline: Parameters<Act>[0]): void {
-    while (idle.length > 0 && deadline.timeRemaining() > KEPT_FREE) {
+    while (idle.length > 0 && deadline.timeRemaining() > MIN_REMAINING) {
         const element = idle.shift();
         if (element !== undefined) {
             actOn(element);
@@ -69,7 +67,7 @@ function whenIdle(act: Act): void {
     }
 }
 
-// Paper shows everything; what is done for it may leave more to do.
+// Do all work before printing; it may register more.
 window.addEventListener("beforeprint", () => {
     while (waiting.size > 0) {
         [...waiting.keys()].forEach(actOn);

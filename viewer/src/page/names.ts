@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the page calls what has no name of its own.
+// Display name of a process.
 import type { Process } from "../report/schema";
 
 export function processName(process: Process | undefined): string {

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pan and zoom inside a picture of a cycle. The drawing is finished when it gets here: only the
-// view of it moves.
+// Pan and zoom for diagrams.
 import { select } from "d3-selection";
 import { zoom, zoomIdentity, type ZoomBehavior } from "d3-zoom";
 import { all, button, make, makeSvg } from "../page/dom";
 import { onFirstVisible } from "../page/lazy";
 
-const STEP = 1.4; // of one press of a button or key
-const PAN = 60; // pixels of the drawing
+const STEP = 1.4; // per button or key press
+const PAN = 60; // pixels per key press
 const MOST = 24;
 
 type Zoomed = ReturnType<typeof select<SVGSVGElement, unknown>>;
 
-// A wheel scrolls the page and a finger too: neither may get stuck in a picture on the way.
-// With Ctrl (which is what a trackpad's pinch sends) or two fingers they mean the picture.
-function meantForPicture(event: Event): boolean {
+// A plain wheel or one finger scrolls the page. Zooming needs Ctrl (also sent by trackpad pinches) or
+// two fingers.
+function isZoomGesture(event: Event): boolean {
     if (event instanceof WheelEvent) {
         return event.ctrlKey || event.metaKey;
     }
@@ -36,7 +35,7 @@ const KEYS: Record<string, (behaviour: ZoomBehavior<SVGSVGElement, unknown>, at:
 };
 
 function makeZoomable(frame: HTMLElement, svg: SVGSVGElement): void {
-    // Title and description stay where they are: they name the picture as a whole.
+    // <title> and <desc> must remain children of the <svg>.
     const moving = [...svg.children].filter((child) => !/^(title|desc)$/.test(child.localName));
     const view = makeSvg("g", {}, ...moving);
     svg.append(view);
@@ -50,7 +49,7 @@ function makeZoomable(frame: HTMLElement, svg: SVGSVGElement): void {
         .extent(extent)
         .translateExtent(extent)
         .scaleExtent([1, MOST])
-        .filter(meantForPicture)
+        .filter(isZoomGesture)
         .on("zoom", ({ transform }: { transform: { k: number; toString: () => string } }) => {
             view.setAttribute("transform", transform.toString());
             frame.classList.toggle("zoomed", transform.k > 1.001);
@@ -66,10 +65,10 @@ function makeZoomable(frame: HTMLElement, svg: SVGSVGElement): void {
     frame.nextElementSibling?.append(
         make(
             "div",
-            { class: "zoom", role: "group", "aria-label": "Size of the picture" },
-            button("+", press("+"), { "aria-label": "Larger", title: "Larger (+, or Ctrl and wheel)" }),
-            button("−", press("-"), { "aria-label": "Smaller", title: "Smaller (-)" }),
-            button("Fit", press("0"), { "aria-label": "Whole picture", title: "Whole picture (0)" }),
+            { class: "zoom", role: "group", "aria-label": "Zoom" },
+            button("+", press("+"), { "aria-label": "Zoom in", title: "Zoom in (+, or Ctrl and wheel)" }),
+            button("−", press("-"), { "aria-label": "Zoom out", title: "Zoom out (-)" }),
+            button("Fit", press("0"), { "aria-label": "Whole diagram", title: "Whole diagram (0)" }),
         ),
     );
 }

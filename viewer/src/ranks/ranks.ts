@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings by ranks: puts a strip into each row of the table that the page has already, a column
-// of pixels for each process, the stronger the more it held.
+// Adds a heat map to the table of findings by process: a strip for each finding, with a column for
+// each process.
 import { all, make } from "../page/dom";
 import { counted, formatBytes, formatDuration } from "../page/format";
 import { processName } from "../page/names";
@@ -19,7 +19,7 @@ function describe(report: Report, process: number, byProcess: OccurrencesByProce
     const step = value("first_step") < 0 ? "" : ` at step ${value("first_step")}`;
     return (
         `${name}: ${formatBytes(value("retained_bytes"))} in ${counted(value("occurrences"), "cycle")}, ` +
-        `first${step} after ${formatDuration(value("first_seen"))}`
+        `first seen${step} after ${formatDuration(value("first_seen"))}`
     );
 }
 
@@ -33,7 +33,7 @@ function largest(report: Report): number {
     return most;
 }
 
-// What each process held of it, as a share of `most`.
+// Retained bytes of each process as a share of `most`.
 function sharesByProcess(report: Report, { process, retained_bytes }: OccurrencesByProcess, most: number): number[] {
     const found = new Array<number>(report.processes.length).fill(0);
     process.forEach((where, i) => (found[where] = (retained_bytes[i] ?? 0) / most));
@@ -59,7 +59,7 @@ export function drawRanks(state: State): void {
         return; // one process
     }
     addHeadings(report, rows);
-    const readout = make("p", { class: "readout" }, "Stronger colour: more bytes. Point at a cell, or use the arrow keys.");
+    const readout = make("p", { class: "readout" }, "A stronger colour means more memory. Hover over a cell or use the arrow keys.");
     section.append(readout);
     const most = largest(report);
     const strips: Strip[] = [];
@@ -85,6 +85,6 @@ export function drawRanks(state: State): void {
         strips.push(strip);
         row.append(make("td", { class: "strip" }, strip.element));
     }
-    // One stop of the Tab key for the whole map; arrows do the rest.
-    strips[0]?.admit();
+    // One tab stop for the whole map; arrow keys move between strips.
+    strips[0]?.makeTabStop();
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// From values to pixels of the heat map.
+// Converts values to opacity and pixels of the heat map.
 
-// Square root: the eye tells dark from darker less well than light from lighter.
+// Square root, because differences between dark shades are harder to see.
 export function shades(share: number): number {
     return share <= 0 ? 0 : 0.16 + 0.84 * Math.sqrt(Math.min(1, share));
 }
 
-// The columns that share a pixel show the largest of them: none may disappear.
+// A pixel shows the largest value of its columns.
 export function shares(values: readonly number[], pixels: number): number[] {
     const out = new Array<number>(Math.min(pixels, values.length)).fill(0);
     for (const [i, value] of values.entries()) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One row of the heat map. A canvas: a thousand ranks times two hundred findings would be too
-// many elements.
+// One row of the heat map. A canvas, because a merged report may have 200,000 cells.
 import { make } from "../page/dom";
 import { onFirstVisible } from "../page/lazy";
 import { shades, shares } from "./shares";
@@ -8,13 +7,13 @@ import { shades, shares } from "./shares";
 const HEIGHT = 18;
 
 interface Actions {
-    values: () => number[]; // of the columns; asked for when there is something to paint
-    point: (column: number) => string; // says what is there
+    values: () => number[]; // of the columns; called before the first paint
+    point: (column: number) => string; // returns a description
     pick: (column: number) => void;
     leave: (direction: -1 | 1, column: number) => void; // to the strip above or below
 }
 
-// A canvas knows nothing of the style sheet, so it is painted again when the colours change.
+// A canvas must be repainted if the colour scheme changes.
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
 export class Strip {
@@ -24,7 +23,6 @@ export class Strip {
     #values: readonly number[] | undefined;
     #at = 0;
 
-    // `count`: of columns.
     constructor(count: number, label: string, actions: Actions) {
         this.#count = count;
         this.#actions = actions;
@@ -46,8 +44,7 @@ export class Strip {
         this.element.addEventListener("keydown", (event) => this.#press(event));
     }
 
-    // Lets the Tab key stop here.
-    admit(): void {
+    makeTabStop(): void {
         this.element.tabIndex = 0;
     }
 

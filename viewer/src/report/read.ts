@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the report out of the page, and puts it into a copy of the page: the one place that
-// knows how it is packed. src/render/html/html_data.cpp is the other end.
+// Reads the embedded report and writes it into a copy of the page. src/render/html/html_data.cpp
+// defines the format.
 import type { Finding, Report, ProcessOccurrences, OccurrencesByProcess } from "./schema";
 
 export const DATA_ID = "cyclewatch-report";
@@ -19,7 +19,7 @@ export async function readReport(page: Document): Promise<Report> {
     return parseReport(json);
 }
 
-// Occurrences by process are columns where the report was packed; in the documented format they are a list.
+// Packed reports store by_process by columns; the documented format is a list.
 type Stored = Omit<Report, "findings"> & {
     findings: (Omit<Finding, "by_process"> & { by_process: OccurrencesByProcess | ProcessOccurrences[] })[];
 };
@@ -47,7 +47,7 @@ export function parseReport(json: string): Report {
     return stored as Report;
 }
 
-// As the documented format has it.
+// The documented format.
 export function formatReport(report: Report): string {
     const findings = report.findings.map((finding) => ({
         ...finding,
@@ -67,7 +67,7 @@ export async function writeReport(page: Document, report: Report): Promise<void>
             : await pack(JSON.stringify(report));
 }
 
-// ASCII only, and nothing in it that could end the element it stands in.
+// ASCII only, without characters that could close the <script> element.
 export function scriptSafe(json: string): string {
     return json.replace(
         /[<>&\u007f-\uffff]/g,
@@ -77,13 +77,13 @@ export function scriptSafe(json: string): string {
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-// Browsers of before 2025 have it not.
+// Not available in browsers older than 2025.
 const { fromBase64 = decode } = Uint8Array as { fromBase64?: (text: string) => Bytes };
 
 function decode(text: string): Bytes {
     const binary = atob(text);
     const bytes = new Uint8Array(binary.length);
-    // A plain loop: a callback for each of some million bytes takes a second.
+    // A callback for each byte would take a second for a large report.
     for (let at = 0; at < bytes.length; at += 1) {
         bytes[at] = binary.charCodeAt(at);
     }
@@ -104,7 +104,7 @@ async function pack(json: string): Promise<string> {
     return btoa(text);
 }
 
-// Not by way of a Blob: a browser keeps those in another process.
+// Not a Blob, because browsers store those in another process.
 function through(bytes: Bytes, stream: CompressionStream | DecompressionStream): ReadableStream<Bytes> {
     const source = new ReadableStream<Bytes>({
         start: (controller) => {

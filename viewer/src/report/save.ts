@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// "Save as": the file that is open, with what the reader wrote put into it.
+// Saves a copy of the page with the verdicts and notes.
 import { writeReport } from "./read";
 import type { Report } from "./schema";
 
 export class PageCopy {
-    // A page from a file may not read its file; so it keeps what the parser made of it. Must be
-    // made before anything changes the document.
-    // eslint-disable-next-line no-restricted-properties -- read, and only ever parsed again
+    // A local page cannot read its own file, so this serialises the document. Must be created before
+    // the document changes.
+    // eslint-disable-next-line no-restricted-properties -- only read
     readonly #source = `<!doctype html>\n${document.documentElement.outerHTML}\n`;
 
     async with(report: Report): Promise<string> {
@@ -23,7 +23,7 @@ export class PageCopy {
                 opinion.hidden = finding.verdict === "" && finding.note === "";
             }
         }
-        // eslint-disable-next-line no-restricted-properties -- read, to become a file
+        // eslint-disable-next-line no-restricted-properties -- only read
         return `<!doctype html>\n${page.documentElement.outerHTML}\n`;
     }
 }
@@ -39,6 +39,6 @@ export function download(name: string, contents: string): void {
     link.href = url;
     link.download = name;
     link.click();
-    // The browser has taken the data by then, but not necessarily by the time click() returns.
+    // click() may return before the browser has read the data.
     setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report as docs/formats/report.schema.json describes it: what the page reads of it.
+// The parts of docs/formats/report.schema.json that the page uses.
 
 export interface Process {
     script: string;
@@ -31,11 +31,10 @@ export interface ProcessOccurrences {
     occurrences: number;
     retained_bytes: number;
     first_seen: number;
-    first_step: number; // -1: not known
+    first_step: number; // -1: unknown
 }
 
-// By columns: each field once, with its values of all occurrences, by process. A merged report has
-// hundreds of thousands of them.
+// By columns: an array of values for each field.
 export type OccurrencesByProcess = Record<keyof ProcessOccurrences, number[]>;
 
 export const STATUSES = ["new", "known", "library", "benign", "ignored"] as const;
@@ -80,7 +79,7 @@ export interface DeviceMemory {
     total: number;
 }
 
-// The part of one finding in one collection.
+// The occurrences of one finding in one collection.
 export interface Part {
     signature: string;
     occurrences: number;

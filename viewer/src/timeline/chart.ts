@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws one series as wide as there is room, and lets a reader walk over its collections with
-// a pointer or the arrow keys.
+// Draws one series. Collections are selected with the pointer or the arrow keys.
 import { make, makeSvg } from "../page/dom";
 import { formatDuration } from "../page/format";
 import { byteRange, byteTicks, byteTickTexts, place, timeTicks, type Scale } from "./scale";
@@ -14,7 +13,7 @@ const RIGHT = 14;
 const CHARACTER = 7; // pixels of a label
 
 interface Actions {
-    // What to say about the collection under the pointer; undefined: none.
+    // Returns a description of the selected collection, or of the series.
     point: (tooth: Tooth | undefined) => string;
     pick: (tooth: Tooth) => void;
 }
@@ -58,15 +57,14 @@ function axes({ x, y }: Frame): SVGGElement {
     return group;
 }
 
-// Between which bytes a tooth's own part lies: what its cycles had kept.
+// The byte range that the collection freed.
 function span(tooth: Tooth, series: Series): [number, number] {
     const bottom = series.measured ? tooth.after : 0;
     return [bottom + tooth.released, bottom];
 }
 
-// Bytes times the seconds they waited: what a collection that came at once would have saved. Seen
-// of the collection that a reader points at: all at once hide the saw-tooth.
-function wait(tooth: Tooth, series: Series, { x, y }: Frame): SVGRectElement {
+// The freed bytes over the time they were unreachable. Visible only for the selected collection.
+function waitArea(tooth: Tooth, series: Series, { x, y }: Frame): SVGRectElement {
     const [top, bottom] = span(tooth, series).map((bytes) => place(y, bytes)) as [number, number];
     const from = place(x, tooth.at - tooth.waited);
     return makeSvg("rect", {
@@ -102,7 +100,7 @@ export class Chart {
     readonly #actions: Actions;
     #series: Series | undefined;
     #elapsed = 0;
-    #at = -1; // index of the tooth under the pointer
+    #at = -1; // index of the selected tooth
     #marked: number | undefined;
     #frame: Frame | undefined;
 
@@ -127,13 +125,13 @@ export class Chart {
         this.#draw();
     }
 
-    // The collection whose findings are shown.
+    // Marks the collection whose findings are shown.
     mark(collection: number | undefined): void {
         this.#marked = collection;
         this.#highlight();
     }
 
-    // Where the byte axis begins.
+    // The lower end of the byte axis.
     get floor(): number {
         return this.#range()[0];
     }
@@ -164,7 +162,7 @@ export class Chart {
                 makeSvg("path", { class: "used", d: outline(series, frame) }),
             );
         }
-        svg.append(...series.teeth.map((tooth) => wait(tooth, series, frame)));
+        svg.append(...series.teeth.map((tooth) => waitArea(tooth, series, frame)));
         svg.append(...series.teeth.map((tooth) => drop(tooth, series, frame)));
         this.element.replaceChildren(svg);
         this.#highlight();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From seconds and bytes to pixels, and the round values worth a line.
+// Scales from values to pixels, and axis ticks.
 import { formatBytes } from "../page/format";
 
 export interface Scale {
@@ -28,7 +28,7 @@ function decimalStep(least: number): number {
 function binaryStep(least: number): number {
     const unit = 1024 ** Math.floor(Math.log2(Math.max(1, least)) / 10);
     const step = decimalStep(least / unit);
-    // 1000 MiB is no round figure; 1 GiB is.
+    // Prefer 1 GiB to 1000 MiB.
     return step >= 1000 ? unit * 1024 : step * unit;
 }
 
@@ -54,8 +54,7 @@ export function byteTicks(from: number, to: number, most: number): number[] {
     return to > from ? multiples(binaryStep((to - from) / most), from, to) : [];
 }
 
-// What stands beside the ticks: as bytes are written everywhere, with more digits where two ticks
-// would read the same.
+// Tick labels: formatBytes(), with more digits if two labels would be equal.
 export function byteTickTexts(ticks: readonly number[]): string[] {
     const short = ticks.map(formatBytes);
     if (new Set(short).size === short.length) {
@@ -72,7 +71,7 @@ export function byteTickTexts(ticks: readonly number[]): string[] {
     return short;
 }
 
-// From zero, unless the teeth would be too small to see: then from a round figure below them.
+// Starts at zero unless the changes would be too small to see; then at a round value below them.
 export function byteRange(lowest: number, highest: number): [number, number] {
     const span = highest - lowest;
     if (span <= 0 || span > highest * 0.25) {

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one process held on one device over its run, as its collections saw it.
+// Memory of one process on one device, sampled at its collections.
 import type { Collection, Report } from "../report/schema";
 
-// One collection: memory rose to `before`, and fell to `after` when it was over.
+// One collection: memory in use before and after it.
 export interface Tooth {
     collection: number; // index into report.collections
     at: number; // seconds since the watch began
     before: number;
     after: number;
-    released: number; // bytes that cycles had kept
-    waited: number; // seconds they had been dead, at most
+    released: number; // bytes retained by cycles
+    waited: number; // seconds they were unreachable, at most
 }
 
 export interface Series {
     process: number;
     device: string;
-    // False: nobody could say how much memory was in use, so `before` is what was released.
+    // False: the memory in use is unknown, and `before` is the freed memory.
     measured: boolean;
     teeth: Tooth[];
     released: number;
@@ -41,7 +41,7 @@ function unmeasured(record: Collection, collection: number): Tooth {
     return { collection, at: record.started_at, before: released, after: 0, released, waited };
 }
 
-// Those that released most first.
+// Sorted by freed memory, largest first.
 export function allSeries(report: Report): Series[] {
     const found = new Map<string, Series>();
     const add = (record: Collection, device: string, measured: boolean, made: Tooth): void => {
@@ -71,7 +71,7 @@ export function allSeries(report: Report): Series[] {
     return [...found.values()].sort((a, b) => b.released - a.released);
 }
 
-// Which findings the collection found unreachable.
+// Indexes of the findings of a collection.
 export function findingsOf(report: Report, collection: number): Set<number> {
     const signatures = new Set(report.collections[collection]?.findings.map((part) => part.signature));
     const found = new Set<number>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The saw-tooth: memory in use over the run, and what each collection gave back.
+// The timeline: memory in use over the run, and the memory that each collection freed.
 import { announce, byId, field, make } from "../page/dom";
 import { counted, formatBytes, formatCount, formatDuration } from "../page/format";
 import { processName } from "../page/names";
@@ -7,7 +7,7 @@ import type { State } from "../findings/state";
 import { Chart } from "./chart";
 import { allSeries, findingsOf, type Series, type Tooth } from "./series";
 
-const MOST_SERIES = 200; // to choose from
+const MOST_SERIES = 200;
 
 function describe(state: State, series: Series, tooth: Tooth): string {
     const record = state.report.collections[tooth.collection];
@@ -19,36 +19,36 @@ function describe(state: State, series: Series, tooth: Tooth): string {
         : "";
     return (
         `Collection ${formatCount(record.number)} (generation ${record.generation}) at ` +
-        `${formatDuration(record.started_at)}: released ${formatBytes(tooth.released)} of ` +
+        `${formatDuration(record.started_at)}: freed ${formatBytes(tooth.released)} of ` +
         `${counted(record.owners, "owner")}${memory}; took ${formatDuration(record.duration)}` +
-        (tooth.waited > 0 ? `; dead for up to ${formatDuration(tooth.waited)} before that` : "")
+        (tooth.waited > 0 ? `; unreachable for up to ${formatDuration(tooth.waited)} before` : "")
     );
 }
 
 function overview(state: State, series: Series): string {
     const [only, ...others] = series.teeth;
     if (only !== undefined && others.length === 0) {
-        return `${describe(state, series, only)}. No other gave back memory that cycles had kept.`;
+        return `${describe(state, series, only)}. No other collection freed memory of cycles.`;
     }
     return (
-        `${counted(series.teeth.length, "collection")} gave back ` +
-        `${formatBytes(series.released)} that cycles had kept. Point at one, or use the arrow keys; ` +
-        "click or press Enter for its findings."
+        `${counted(series.teeth.length, "collection")} freed ${formatBytes(series.released)} of ` +
+        "memory kept alive by cycles. Hover over one or use the arrow keys; click it or press Enter to " +
+        "see its findings."
     );
 }
 
-// What the marks mean, and what a glance at the axis would get wrong.
+// The legend, with a note if the axis does not start at zero.
 function keys(series: Series, floor: number): HTMLElement[] {
     const key = (mark: string, text: string): HTMLElement => make("span", { class: `key ${mark}` }, text);
-    const found = [key("given", "given back by a collection")];
+    const found = [key("freed", "freed by a collection")];
     const alone = series.teeth.length === 1;
     if (alone) {
-        found.push(key("waited", "dead and waiting for it, at most"));
+        found.push(key("waited", "unreachable before it (maximum)"));
     } else if (series.measured) {
         found.push(key("owner", "in use"));
     }
     if (floor > 0) {
-        found.push(make("span", { class: "floor" }, `The scale begins at ${formatBytes(floor)}, not at 0.`));
+        found.push(make("span", { class: "floor" }, `The axis starts at ${formatBytes(floor)}, not at 0.`));
     }
     return found;
 }
@@ -69,7 +69,7 @@ function chooser(state: State, series: readonly Series[], act: (chosen: Series) 
             act(chosen);
         }
     });
-    // Who narrows to a rank wants to see that rank's memory.
+    // Filtering by rank also selects the memory of that rank.
     let rank = "";
     state.watch((_, choice) => {
         const wanted = choice.facets.rank ?? "";
@@ -121,7 +121,7 @@ export function drawTimeline(state: State): void {
         shown = chosen;
         title.textContent = chosen.measured
             ? `${chosen.device} memory over the run`
-            : "Memory that collections gave back";
+            : "Memory freed by collections";
         readout.textContent = overview(state, chosen);
         chart.show(chosen, state.report.stats.elapsed);
         legend.replaceChildren(...keys(chosen, chart.floor));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real browser, and a page that notes everything a report must never do.
+// Opens reports in a real browser. Console messages, requests and policy violations fail the test.
 import {
     chromium,
     firefox,
@@ -14,7 +14,7 @@ import { FOLDER } from "./reports";
 export const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const FIREFOX = process.env.FIREFOX ?? "/usr/bin/firefox-esr";
 
-// Of Firefox; Playwright keeps Chromium's itself.
+// For Firefox only.
 export const DOWNLOADS = `${FOLDER}/downloads`;
 
 const LAUNCH = {
@@ -31,9 +31,8 @@ const LAUNCH = {
                 "--disable-sync",
             ],
         }),
-    // The channel stands for Firefox as its makers ship it, driven over WebDriver BiDi; without it
-    // this would have to be a Firefox that was patched for the driver. What the protocol cannot
-    // ask for yet is a preference: it is dark, and downloads go to a folder.
+    // This channel is an unpatched Firefox, driven over WebDriver BiDi. Dark mode and the download
+    // folder are preferences because the protocol does not support them.
     firefox: () =>
         firefox.launch({
             channel: "moz-firefox",
@@ -50,11 +49,10 @@ let browser: Browser;
 let faults: string[] = [];
 const open: Page[] = [];
 
-// Tests in Chromium need it. Those in Firefox are skipped, with the reason, where the driver and
-// the installed Firefox do not speak the same version of the protocol: that says nothing about our
-// page. Any other failure to launch fails them.
+// Tests in Firefox are skipped if the driver does not support the protocol version of the installed
+// Firefox. Every other failure to launch a browser fails the tests.
 export function useBrowser(which: keyof typeof LAUNCH = "chromium"): void {
-    let unspoken = "";
+    let unsupported = "";
     beforeAll(async () => {
         try {
             browser = await LAUNCH[which]();
@@ -64,13 +62,13 @@ export function useBrowser(which: keyof typeof LAUNCH = "chromium"): void {
             if (which === "chromium" || !/Protocol error .*: unknown (command|method)/.test(reason)) {
                 throw error;
             }
-            unspoken = `the driver does not speak the protocol of this Firefox: ${reason}`;
-            console.warn(`skipped: ${unspoken}`);
+            unsupported = `the driver does not support this Firefox: ${reason}`;
+            console.warn(`skipped: ${unsupported}`);
             return undefined;
         }
     });
-    beforeEach((context) => context.skip(unspoken !== "", unspoken));
-    // What went wrong in any page fails the test that opened it, whatever that was about.
+    beforeEach((context) => context.skip(unsupported !== "", unsupported));
+    // Faults in a page fail the test that opened it.
     afterEach(async () => {
         for (const page of open.splice(0)) {
             faults.push(...(await violations(page)));
@@ -90,7 +88,7 @@ async function violations(page: Page): Promise<string[]> {
 
 function listen(page: Page): void {
     page.on("console", (message) => {
-        // Firefox says "warn" for what Chromium calls a warning.
+        // "warn" in Firefox, "warning" in Chromium.
         if (/^(error|warn|warning)$/.test(message.type())) {
             faults.push(`console: ${message.text()}`);
         }
@@ -111,7 +109,7 @@ export function pathOf(report: string): string {
     return report.includes("/") ? report : `${FOLDER}/${report}.html`;
 }
 
-// The named report, its script done.
+// Opens a report and waits for its script.
 export async function openReport(report: string, options: BrowserContextOptions = {}): Promise<Page> {
     const context = await browser.newContext({
         viewport: { width: 1280, height: 900 },
@@ -122,10 +120,10 @@ export async function openReport(report: string, options: BrowserContextOptions 
     open.push(page);
     listen(page);
     await page.addInitScript(() => {
-        const kept: string[] = [];
-        (window as unknown as { violations: string[] }).violations = kept;
+        const recorded: string[] = [];
+        (window as unknown as { violations: string[] }).violations = recorded;
         document.addEventListener("securitypolicyviolation", (event) => {
-            kept.push(`policy: ${event.violatedDirective} ${event.blockedURI}`);
+            recorded.push(`policy: ${event.violatedDirective} ${event.blockedURI}`);
         });
     });
     await page.goto(`file://${pathOf(report)}`);
@@ -140,7 +138,7 @@ export function facet(page: Page, name: string): Locator {
     return page.locator("#tools").getByLabel(name, { exact: true });
 }
 
-// Titles of the cards that are shown, in order.
+// Titles of the visible cards, in order.
 export async function shownCards(page: Page): Promise<string[]> {
     return page.locator(".card:visible .title").allTextContents();
 }

@@ -10,17 +10,17 @@ test("the timeline shows memory in use and every collection", async () => {
     expect(await timeline.locator("h2").textContent()).toBe("cuda:0 memory over the run");
     expect(await timeline.locator(".drop").count()).toBe(12);
     const corners = (await timeline.locator(".used").getAttribute("d"))?.match(/[ML]/g);
-    expect(corners).toHaveLength(24); // up to each collection, and down with it
+    expect(corners).toHaveLength(24); // before and after each collection
 });
 
-test("pointing at the timeline tells of the collection, a click shows its findings", async () => {
+test("hovering over the timeline describes a collection, and a click shows its findings", async () => {
     const page = await openReport("golden");
     const box = await page.locator("#timeline .drop").nth(8).boundingBox();
     const [x, y] = [box?.x ?? 0, (box?.y ?? 0) + 4];
     await page.mouse.move(x, y);
     const readout = page.locator("#timeline .readout");
     expect(await readout.textContent()).toMatch(
-        /^Collection 19 \(generation 0\) at 20\.5 s: released 56\.0 MiB of 4 owners, cuda:0/,
+        /^Collection 19 \(generation 0\) at 20\.5 s: freed 56\.0 MiB of 4 owners, cuda:0/,
     );
     await page.mouse.click(x, y);
     expect(await shownCards(page)).toEqual([
@@ -32,7 +32,7 @@ test("pointing at the timeline tells of the collection, a click shows its findin
     expect(await shownCards(page)).toHaveLength(3);
 });
 
-test("the timeline shows how long memory was dead, and says where its scale begins", async () => {
+test("the timeline shows how long memory was unreachable and where its axis starts", async () => {
     const page = await openReport("golden");
     const timeline = page.locator("#timeline");
     const waits = timeline.locator(".wait");
@@ -42,26 +42,26 @@ test("the timeline shows how long memory was dead, and says where its scale begi
     const tooth = await timeline.locator(".drop").nth(8).boundingBox();
     await page.mouse.move(tooth?.x ?? 0, (tooth?.y ?? 0) + 4);
     expect(await fill()).not.toBe("none");
-    // It ends at the collection: 2.25 of the 34.5 seconds that the whole width stands for.
+    // It ends at the collection and is 2.25 of 34.5 seconds wide.
     const wait = await waits.nth(8).boundingBox();
     const scale = await timeline.locator(".axes line").first().boundingBox();
     expect((wait?.width ?? 0) / (scale?.width ?? 1)).toBeCloseTo(2.25 / 34.5, 2);
     expect((wait?.x ?? 0) + (wait?.width ?? 0)).toBeCloseTo((tooth?.x ?? 0) + (tooth?.width ?? 0) / 2, -1);
-    expect(await timeline.locator(".readout").textContent()).toContain("dead for up to 2.3 s before that");
-    expect(await timeline.locator(".floor").textContent()).toBe("The scale begins at 600 MiB, not at 0.");
+    expect(await timeline.locator(".readout").textContent()).toContain("unreachable for up to 2.3 s before");
+    expect(await timeline.locator(".floor").textContent()).toBe("The axis starts at 600 MiB, not at 0.");
 });
 
-test("a single collection is told of at once", async () => {
+test("a single collection is described immediately", async () => {
     const page = await openReport("single");
     const readout = page.locator("#timeline .readout");
     expect(await readout.textContent()).toMatch(
-        /^Collection 7 .* dead for up to .* before that\. No other gave back/,
+        /^Collection 7 .* unreachable for up to .* before\. No other collection freed/,
     );
-    expect(await page.locator("#timeline .floor").textContent()).toMatch(/^The scale begins at [\d.]+ MiB/);
+    expect(await page.locator("#timeline .floor").textContent()).toMatch(/^The axis starts at [\d.]+ MiB/);
     expect(await page.locator("#timeline .wait").count()).toBe(1);
 });
 
-test("the arrow keys walk over the timeline", async () => {
+test("the arrow keys move along the timeline", async () => {
     const page = await openReport("golden");
     const slider = page.getByRole("slider", { name: "Collections" });
     await slider.focus();
@@ -74,7 +74,7 @@ test("the arrow keys walk over the timeline", async () => {
     expect(await shownCards(page)).toEqual([expect.stringContaining("Node.other")]);
 });
 
-test("a merged report has the memory of each rank to choose", async () => {
+test("a merged report offers the memory of each rank", async () => {
     const page = await openReport("merged");
     const select = page.getByLabel("Memory of");
     expect(await select.locator("option").count()).toBe(8);
@@ -83,25 +83,13 @@ test("a merged report has the memory of each rank to choose", async () => {
     expect(await page.locator("#timeline .drop").count()).toBe(1);
 });
 
-test("the heat map has a row for each finding with its first rank and step", async () => {
-    const page = await openReport("merged");
-    const rows = page.locator("#ranks tbody tr");
-    expect(await rows.count()).toBe(3);
-    expect(await rows.first().locator("td:not(.strip)").allTextContents()).toEqual([
-        "8 of 8",
-        "rank 0",
-        "100",
-        "500 ms",
-    ]);
-});
-
-test("the heat map is darker where more was held and empty where nothing was", async () => {
+test("the heat map is darker for more memory and empty for none", async () => {
     const page = await openReport("merged");
     const strip = page.locator("#ranks canvas").nth(1); // seen by ranks 0, 1, 3, 4, 6, 7
     await strip.scrollIntoViewIfNeeded();
     const alpha = (): Promise<number[]> =>
         strip.evaluate((canvas: HTMLCanvasElement) => {
-            // One reading: Chromium warns of more.
+            // Only one read, because Chromium warns about more.
             const row = canvas.getContext("2d")?.getImageData(0, 4, canvas.width, 1).data;
             return Array.from({ length: 8 }, (_, rank) => {
                 const x = Math.floor(((rank + 0.5) * canvas.width) / 8);
@@ -115,13 +103,13 @@ test("the heat map is darker where more was held and empty where nothing was", a
     expect(shades[1]).toBeGreaterThan(shades[7] ?? 255);
 });
 
-test("the heat map tells of a cell and narrows to its rank", async () => {
+test("the heat map describes a cell and filters by its rank", async () => {
     const page = await openReport("merged");
     const strip = page.locator("#ranks canvas").first();
     await strip.focus();
     await page.keyboard.press("ArrowRight");
     const readout = page.locator("#ranks .readout");
-    expect(await readout.textContent()).toMatch(/^rank 1: 128 MiB in 64 cycles, first at step 107/);
+    expect(await readout.textContent()).toMatch(/^rank 1: 128 MiB in 64 cycles, first seen at step 107/);
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("ArrowRight");
     expect(await readout.textContent()).toBe("rank 2: not seen");

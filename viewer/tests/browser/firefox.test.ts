@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every main feature once in Firefox, which is dark here; what holds in detail is tested in
-// Chromium. Each test opens one page and goes on there: opening is what takes long. The harness
-// fails a test on a console message, a request or a violation of the policy here too.
+// The main features in Firefox, in dark mode; the details are tested in Chromium. Each test uses a
+// single page, because opening one is slow.
 import { readFileSync, rmSync } from "node:fs";
 import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
@@ -9,21 +8,21 @@ import { DOWNLOADS, facet, openReport, shownCards, useBrowser } from "./browser"
 
 useBrowser("firefox");
 
-test("Firefox shows what a program leaked, in the dark where its reader is", async () => {
+test("Firefox shows findings in dark mode", async () => {
     const page = await openReport("real");
     expect(await page.evaluate(() => navigator.userAgent)).toContain("Firefox/");
     expect(await page.locator("h1").textContent()).toMatch(/^10 reference cycles kept .* of cpu memory/);
     expect(await page.locator(".bars li").count()).toBe(2);
     expect((await shownCards(page))[0]).toContain("Node.me");
-    const [ink, paper] = await page.evaluate(() => {
+    const [text, background] = await page.evaluate(() => {
         const { color, backgroundColor } = getComputedStyle(document.body);
         return [color, backgroundColor].map((rgb) => Number(/\d+/.exec(rgb)?.[0]));
     });
-    expect(ink).toBeGreaterThan(150);
-    expect(paper).toBeLessThan(50);
+    expect(text).toBeGreaterThan(150);
+    expect(background).toBeLessThan(50);
 });
 
-test("Firefox searches, filters, sorts, unfolds and copies", async () => {
+test("Firefox searches, filters, sorts, expands and copies", async () => {
     const page = await openReport("golden");
     await facet(page, "Search").fill("shard io.py");
     expect(await shownCards(page)).toEqual([expect.stringContaining("ShardError")]);
@@ -34,7 +33,7 @@ test("Firefox searches, filters, sorts, unfolds and copies", async () => {
     await facet(page, "Sort by").selectOption("occurrences");
     expect((await shownCards(page))[0]).toContain("Node");
     const card = page.locator("#finding-1");
-    await card.getByText("Every reference of the cycle").click();
+    await card.getByText("All references of the cycle").click();
     expect(await card.getByText("cell_contents").isVisible()).toBe(true);
     await card.locator("details.pattern summary").click();
     expect(await card.locator(".after pre").isVisible()).toBe(true);
@@ -42,18 +41,18 @@ test("Firefox searches, filters, sorts, unfolds and copies", async () => {
     await card.getByText("Copied", { exact: true }).waitFor();
 });
 
-// x, y and scale of a picture that was zoomed.
+// x, y and scale of a zoomed picture.
 async function view(card: Locator): Promise<number[]> {
     const transform = await card.locator("svg.ring > g").first().getAttribute("transform");
     return (transform?.match(/-?[\d.]+/g) ?? []).map(Number);
 }
 
-test("Firefox zooms and pans a picture, and walks over the timeline", async () => {
+test("Firefox zooms and pans a picture and shows the timeline", async () => {
     const page = await openReport("golden");
     const card = page.locator("#finding-1");
     const frame = card.locator(".frame");
     await frame.scrollIntoViewIfNeeded();
-    await card.getByRole("button", { name: "Larger" }).click();
+    await card.getByRole("button", { name: "Zoom in" }).click();
     const [before = 0, , scale] = await view(card);
     expect(scale).toBeCloseTo(1.4);
     const box = await frame.boundingBox();
@@ -75,7 +74,7 @@ test("Firefox zooms and pans a picture, and walks over the timeline", async () =
     expect(await shownCards(page)).toHaveLength(2);
 });
 
-test("Firefox paints the heat map, narrows to a rank, and keeps within a small window", async () => {
+test("Firefox paints the heat map, filters by rank and fits into a small window", async () => {
     const page = await openReport("merged");
     const strip = page.locator("#ranks canvas").first();
     await strip.scrollIntoViewIfNeeded();
@@ -95,7 +94,7 @@ test("Firefox paints the heat map, narrows to a rank, and keeps within a small w
     ).toBeLessThanOrEqual(0);
 });
 
-test("Firefox opens a report of a thousand ranks, and saves a copy with the verdict", { timeout: 90_000 }, async () => {
+test("Firefox opens a report of a thousand ranks and saves a copy with the verdict", { timeout: 90_000 }, async () => {
     const page = await openReport("many");
     await page.locator("#finding-1 input[value=bug]").focus();
     await page.keyboard.press("Space");
@@ -111,7 +110,7 @@ test("Firefox opens a report of a thousand ranks, and saves a copy with the verd
     expect(await again.locator("#finding-1 input[value=bug]").isChecked()).toBe(true);
 });
 
-test("Firefox runs nothing that hostile data brings", async () => {
+test("Firefox never executes hostile data", async () => {
     const page = await openReport("hostile");
     expect(await page.evaluate(() => "hurt" in window)).toBe(false);
     expect(await page.locator("main img, main script, main iframe").count()).toBe(0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The heap snapshot of a report, read by the library that VS Code reads V8's own with. It finds out
-// by itself what each object retains.
+// Loads the heap snapshot of a report with the library that VS Code uses for V8 snapshots, which
+// computes retained sizes itself.
 import { decode_bytes, WasmSortBy, type Node } from "@vscode/v8-heap-parser";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { FOLDER } from "./reports";
 
 const ALL = 1000;
 
-test("a loader of V8's heap snapshots finds what the cycles held", () => {
+test("a V8 heap snapshot loader computes the retained sizes", () => {
     const graph = decode_bytes(readFileSync(`${FOLDER}/golden.heapsnapshot`));
     const below = (node: number): Node[] => graph.node_children(node, 0, ALL, WasmSortBy.RetainedSize);
 
@@ -18,8 +18,7 @@ test("a loader of V8's heap snapshots finds what the cycles held", () => {
         expect.stringMatching(/^cw1-[0-9a-f]{16} Node\.other/),
         expect.stringMatching(/^cw1-[0-9a-f]{16} AwaitableTensorWithViewCallback\.callback/),
     ]);
-    // Nobody knows how large an object of Python is itself: it stands for one byte, so that it is
-    // listed, with all that it retains.
+    // The size of a Python object is unknown. It is given as one byte, so that loaders list the object.
     const [owner] = below(findings[2]?.index ?? -1);
     expect(owner?.name()).toContain("AwaitableTensorWithViewCallback");
     expect(owner?.self_size).toBe(1n);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the reports once before the browser tests, with the extension that was just built.
+// Generates the reports once before the browser tests, with the built extension.
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 

@@ -15,7 +15,7 @@ interface Loaded {
     rest: string; // a hash of everything else
 }
 
-// What cyclewatch reads out of a page.
+// Loads a page with cyclewatch.
 function load(path: string): Loaded {
     const program = `
 import cyclewatch, hashlib, json, sys
@@ -32,25 +32,25 @@ print(json.dumps({"opinions": opinions, "rest": rest}))`;
 
 const NOTE = 'ask </script><b>"Ann"</b> \u202e & \ud83d\ude00';
 
-// The occurrences of the first finding as the page has them, if it is not packed.
+// by_process of the first finding, if the page is not packed.
 function plainOccurrences(path: string): unknown {
     const json = /id="cyclewatch-report">(.*)/.exec(readFileSync(path, "utf8"))?.[1]?.split("</script>")[0];
     return json && (JSON.parse(json) as { findings: { by_process: unknown }[] }).findings[0]?.by_process;
 }
 
-// A report of a thousand ranks takes its time on a machine that has other work.
-const PATIENCE = { timeout: 90_000 };
+// For the report of a thousand ranks on a loaded machine.
+const LONG = { timeout: 90_000 };
 
-test.each(["golden", "many"])("verdict and note of %s are kept by saving a copy", PATIENCE, async (name) => {
+test.each(["golden", "many"])("a copy of %s has the verdict and the note", LONG, async (name) => {
     const page = await openReport(name);
     const bar = page.getByRole("region", { name: "Unsaved verdicts" });
     expect(await bar.isVisible()).toBe(false);
     const card = page.locator("#finding-1");
-    // By keyboard: what is drawn on first sight may still move the card under a pointer.
+    // By keyboard, because lazily drawn parts may still move the card.
     await card.locator("input[value=bug]").focus();
     await page.keyboard.press("Space");
     await card.getByLabel("Your note").fill(NOTE);
-    expect(await bar.textContent()).toContain("1 finding is not in the file yet");
+    expect(await bar.textContent()).toContain("Unsaved changes to 1 finding");
     const [download] = await Promise.all([
         page.waitForEvent("download"),
         bar.getByRole("button", { name: "Save a copy" }).click(),
@@ -66,7 +66,7 @@ test.each(["golden", "many"])("verdict and note of %s are kept by saving a copy"
     expect(plainOccurrences(copy)).toEqual(plainOccurrences(pathOf(name)));
     expect(Array.isArray(plainOccurrences(copy))).toBe(name === "golden");
 
-    // The copy is a report like the first: it opens, shows the verdict, and can be saved again.
+    // The copy is a complete report.
     const again = await openReport(copy);
     expect(await again.locator("#finding-1").getByLabel("Your note").inputValue()).toBe(NOTE);
     expect(await again.locator("#finding-1 input[value=bug]").isChecked()).toBe(true);
@@ -75,7 +75,7 @@ test.each(["golden", "many"])("verdict and note of %s are kept by saving a copy"
     );
 });
 
-test("a verdict on a light card is kept too", PATIENCE, async () => {
+test("a copy has the verdict on a light card", LONG, async () => {
     const page = await openReport("many");
     const card = page.locator("#finding-130");
     await card.scrollIntoViewIfNeeded();
@@ -95,7 +95,7 @@ test("a verdict on a light card is kept too", PATIENCE, async () => {
     expect(await again.locator("#finding-130").getByLabel("Your note").inputValue()).toBe(NOTE);
 });
 
-test("a copy reads without scripts, verdict included", async () => {
+test("a copy shows the verdict without scripts", async () => {
     const page = await openReport(`${FOLDER}/copy-of-golden.html`, { javaScriptEnabled: false });
     const opinion = page.locator("#finding-1 dl.opinion");
     expect(await opinion.isVisible()).toBe(true);

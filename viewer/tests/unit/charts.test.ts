@@ -5,7 +5,7 @@ import { byteRange, byteTicks, byteTickTexts, place, timeTicks } from "../../src
 import { shades, shares } from "../../src/ranks/shares";
 import { golden } from "./golden";
 
-test("a series for each process and device, the largest first", () => {
+test("makes a series for each process and device, largest first", () => {
     const report = golden();
     report.collections.slice(11).forEach((record) => (record.process = 1));
     const series = allSeries(report);
@@ -13,7 +13,7 @@ test("a series for each process and device, the largest first", () => {
     expect(series[0]?.teeth[0]).toMatchObject({ at: 0.5, before: 700448768, after: 671088640 });
 });
 
-test("where nobody measured, what was released is shown", () => {
+test("shows the freed memory if the memory in use is unknown", () => {
     const report = golden();
     report.collections.forEach((record) => (record.device_memory = []));
     const [series] = allSeries(report);
@@ -21,19 +21,19 @@ test("where nobody measured, what was released is shown", () => {
     expect(series?.teeth[0]).toMatchObject({ before: report.collections[0]?.released_bytes, after: 0 });
 });
 
-test("a collection knows its findings", () => {
+test("finds the findings of a collection", () => {
     expect([...findingsOf(golden(), 8)]).toEqual([0, 2]);
     expect([...findingsOf(golden(), 99)]).toEqual([]);
 });
 
-test("ticks are round and inside", () => {
+test("ticks are round and within the range", () => {
     expect(timeTicks(0, 34.5, 7)).toEqual([0, 5, 10, 15, 20, 25, 30]);
     expect(timeTicks(0, 0, 7)).toEqual([]);
     expect(byteTicks(0, 900 * 2 ** 20, 4)).toEqual([0, 500 * 2 ** 20]);
     expect(byteTicks(0, 2 ** 30 * 3, 4)).toEqual([0, 1, 2, 3].map((gib) => gib * 2 ** 30));
 });
 
-test("no two ticks read the same", () => {
+test("tick labels are distinct", () => {
     const mib = 2 ** 20;
     expect(byteTickTexts([0, 500 * mib])).toEqual(["0 B", "500 MiB"]);
     expect(byteTickTexts([228, 228.5, 229].map((n) => n * mib))).toEqual([
@@ -45,20 +45,20 @@ test("no two ticks read the same", () => {
     expect(byteTickTexts([])).toEqual([]);
 });
 
-test("bytes begin at zero unless the teeth would vanish", () => {
+test("the byte axis starts at zero unless changes would be invisible", () => {
     expect(byteRange(100, 1000)).toEqual([0, 1000]);
     const [from] = byteRange(900 * 2 ** 20, 1000 * 2 ** 20);
     expect(from).toBeGreaterThan(700 * 2 ** 20);
     expect(from).toBeLessThan(900 * 2 ** 20);
 });
 
-test("places stay inside their scale", () => {
+test("positions are clamped to the scale", () => {
     const scale = { from: 0, to: 10, start: 100, end: 200 };
     expect([-5, 0, 5, 10, 99].map((value) => place(scale, value))).toEqual([100, 100, 150, 200, 200]);
     expect(place({ ...scale, to: 0 }, 3)).toBe(100);
 });
 
-test("columns that share a pixel show the largest", () => {
+test("a pixel shows the largest value of its columns", () => {
     expect(shares([0, 0.5, 1, 0], 2)).toEqual([0.5, 1]);
     expect(shares([0.1, 0.2], 100)).toEqual([0.1, 0.2]);
     expect(shades(0)).toBe(0);

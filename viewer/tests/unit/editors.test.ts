@@ -10,7 +10,7 @@ test("links need an editor, a line and an absolute path", () => {
     expect(linkFor({ editor: "vscode", folder: "/x/" }, "b.py:3")).toBe("vscode://file/x/b.py:3");
 });
 
-test("a path stays a path whatever is in it", () => {
+test("paths are escaped", () => {
     for (const editor of Object.keys(EDITORS)) {
         const link = linkFor({ editor, folder: "" }, '/a b/"?x=#&.py:3') ?? "";
         expect(new URL(link).protocol).toBe(`${editor === "pycharm" ? "pycharm" : editor}:`);

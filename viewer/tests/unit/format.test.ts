@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { counted, formatBytes, formatCount, formatDuration } from "../../src/page/format";
 
-// The same pairs as tests/cpp: one number must not read in two ways.
+// The same cases as in tests/cpp.
 test.each([
     [0, "0 B"],
     [1023, "1023 B"],

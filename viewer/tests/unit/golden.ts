@@ -5,7 +5,7 @@ import type { Report } from "../../src/report/schema";
 
 const path = new URL("../../../tests/golden/report.json", import.meta.url);
 
-// The report that the golden files show: what C++ writes is what is read here.
+// Parses tests/golden/report.json.
 export function golden(): Report {
     return parseReport(readFileSync(path, "utf8"));
 }

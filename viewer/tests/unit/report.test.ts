@@ -4,7 +4,7 @@ import { fillPage, securityPolicy } from "../../build/single_file";
 import { formatReport, parseReport, scriptSafe } from "../../src/report/read";
 import { golden } from "./golden";
 
-test("data in a page is ASCII and ends nothing", () => {
+test("embedded data is ASCII without markup", () => {
     const value = { note: '</script><!-- & \u2028 \ud800 \ud83d\ude00 é "' };
     const safe = scriptSafe(JSON.stringify(value));
     expect(safe).toMatch(/^[\x20-\x7e]*$/);
@@ -12,7 +12,7 @@ test("data in a page is ASCII and ends nothing", () => {
     expect(JSON.parse(safe)).toEqual(value);
 });
 
-test("the policy names script and style by their hashes and nothing else", () => {
+test("the policy allows only the hashes of script and style", () => {
     const policy = securityPolicy("1", "2");
     expect(policy).toContain("default-src 'none'");
     // printf 1 | openssl dgst -sha256 -binary | base64
@@ -20,13 +20,13 @@ test("the policy names script and style by their hashes and nothing else", () =>
     expect(policy).not.toContain("unsafe");
 });
 
-test("the bundle goes into the page as it is, or not at all", () => {
+test("the bundle is inserted unchanged or rejected", () => {
     const page = "<!--build:policy--><!--build:style--><!--build:script-->";
     expect(fillPage(page, "a.replace(/$/, '$&')", "b{}")).toContain("<script>a.replace(/$/, '$&')</script>");
     expect(() => fillPage(page, "'</script>'", "")).toThrow("end its element");
 });
 
-test("by_process is columns in the page and a list in the documented format", () => {
+test("converts by_process between columns and the documented list", () => {
     const columns = golden().findings[1]?.by_process;
     expect(columns).toMatchObject({ process: [0], occurrences: [100] });
     const list = { process: [0, 2], occurrences: [1, 3], retained_bytes: [4, 5], first_seen: [0.5, 6], first_step: [-1, 7] };
@@ -38,6 +38,6 @@ test("by_process is columns in the page and a list in the documented format", ()
         { process: 2, occurrences: 3, retained_bytes: 5, first_seen: 6, first_step: 7 },
     ]);
     expect(parseReport(stored)).toEqual(report);
-    // A packed page has the columns themselves.
+    // Packed pages store columns.
     expect(parseReport(JSON.stringify(report))).toEqual(report);
 });
