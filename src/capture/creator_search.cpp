@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "capture/class_code.h"
-#include "compat/code_calls.h"
 #include "compat/code_names.h"
+#include "compat/operand_stack.h"
 
 namespace cyclewatch::capture {
 namespace {
@@ -38,10 +38,7 @@ bool mentions(PyCodeObject* code, PyTypeObject* type) {
 struct Visit {
     PyTypeObject* created;
     int self;
-    static int call(const cyclewatch_operand* called,
-                    const cyclewatch_operand* /*first*/,
-                    int /*offset*/,
-                    void* arg) noexcept {
+    static int call(const cyclewatch_operand* called, int /*offset*/, void* arg) noexcept {
         const auto& visit = *static_cast<Visit*>(arg);
         return (called->arguments >> visit.self) % 2 != 0 && is_name_of(called->name, visit.created)
                    ? 1

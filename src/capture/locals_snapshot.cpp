@@ -6,8 +6,8 @@
 
 #include "capture/class_code.h"
 #include "capture/labelers/text.h"
-#include "compat/code_calls.h"
 #include "compat/code_names.h"
+#include "compat/operand_stack.h"
 
 namespace cyclewatch::capture {
 namespace {
@@ -66,10 +66,7 @@ class Snapshot {
     }
 
   private:
-    static int note_locals(const cyclewatch_operand* called,
-                           const cyclewatch_operand* /*first*/,
-                           int offset,
-                           void* arg) noexcept {
+    static int note_locals(const cyclewatch_operand* called, int offset, void* arg) noexcept {
         auto& call = *static_cast<OnlyLine*>(arg);
         if (called->name != nullptr && equals_ascii(called->name, "locals")) {
             const int line = cyclewatch_line_at(call.code, offset);

@@ -14,18 +14,19 @@ using model::ValueOrigin;
 ValueOrigin origin_of_value(PyCodeObject* code,
                             const cyclewatch_store& store,
                             PyTypeObject* target) {
-    if (store.is_call != 0) {
+    const cyclewatch_operand& value = store.value;
+    if (value.is_call != 0) {
         const bool given_the_holder = store.variable >= 0 && store.variable < 32 &&
-                                      (store.arguments >> store.variable) % 2 != 0;
-        const bool made = given_the_holder || is_name_of(store.name, target);
+                                      (value.arguments >> store.variable) % 2 != 0;
+        const bool made = given_the_holder || is_name_of(value.name, target);
         return made ? ValueOrigin::made : ValueOrigin::taken;
     }
-    if (store.value_variable == 0 && store.variable != 0) {
+    if (value.variable == 0 && store.variable != 0) {
         return ValueOrigin::gives_itself;
     }
-    const bool is_parameter = store.value_variable >= 0 &&
-                              store.value_variable < code->co_argcount + code->co_kwonlyargcount;
-    return is_parameter || store.name != nullptr ? ValueOrigin::taken : ValueOrigin::unknown;
+    const bool is_parameter =
+        value.variable >= 0 && value.variable < code->co_argcount + code->co_kwonlyargcount;
+    return is_parameter || value.name != nullptr ? ValueOrigin::taken : ValueOrigin::unknown;
 }
 
 void keep_first(const AttributeStore& found, AttributeStore& first, bool& several) noexcept {
@@ -44,7 +45,7 @@ struct StoreSearch::Visit {
     int depth;
     static int call(const cyclewatch_store* store, void* arg) noexcept {
         auto& visit = *static_cast<Visit*>(arg);
-        if (store->constant == 0) {
+        if (store->value.constant == nullptr) {
             visit.search.note(visit.code, visit.depth, *store);
         }
         return 0;

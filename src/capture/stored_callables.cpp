@@ -4,8 +4,8 @@
 #include "capture/class_code.h"
 #include "capture/labelers/labelers.h"
 #include "capture/labelers/text.h"
-#include "compat/code_calls.h"
 #include "compat/code_names.h"
+#include "compat/operand_stack.h"
 
 namespace cyclewatch::capture {
 namespace {
@@ -35,18 +35,13 @@ class PartialCalls {
         PyCodeObject* code;
         bool defines;
 
-        static int call(const cyclewatch_operand* called,
-                        const cyclewatch_operand* first,
-                        int offset,
-                        void* arg) noexcept {
+        static int call(const cyclewatch_operand* called, int offset, void* arg) noexcept {
             const auto& visit = *static_cast<const Visit*>(arg);
             if (called->name == nullptr || !equals_ascii(called->name, "partial")) {
                 return 0;
             }
             const int line = cyclewatch_line_at(visit.code, offset);
-            PyObject* const given = first->variable < 0
-                                        ? first->name
-                                        : cyclewatch_variable_name(visit.code, first->variable);
+            PyObject* const given = called->first_argument;
             if (given != nullptr && is_same_name(given, visit.calls.function_->co_name)) {
                 visit.calls.of_that_name_.note(visit.code, line);
             }

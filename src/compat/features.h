@@ -67,10 +67,6 @@
 // https://github.com/python/cpython/issues/115776, https://github.com/python/cpython/issues/130327
 #define CYCLEWATCH_HAS_INLINE_VALUES (PY_VERSION_HEX >= 0x030D0000)
 
-// Calls of Python code count against the recursion limit by themselves, those of C code do not.
-// https://github.com/python/cpython/issues/91079
-#define CYCLEWATCH_RECURSION_OF_PYTHON_IS_APART (PY_VERSION_HEX >= 0x030C0000)
-
 // A frame's code is `f_executable` (may be None), its position `instr_ptr`, and a generator that
 // delegates has a state of its own, FRAME_SUSPENDED_YIELD_FROM. Before, the code is `f_code`,
 // the position `prev_instr` (one unit behind), and delegation shows in the next instruction.

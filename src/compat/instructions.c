@@ -123,54 +123,6 @@ static int opcode_at(PyCodeObject* code, Py_ssize_t index) {
 
 #endif
 
-int cyclewatch_jumps_forward(int opcode) {
-    switch (opcode) {
-        case JUMP_FORWARD:
-#if CYCLEWATCH_CONDITIONAL_JUMPS_HAVE_DIRECTIONS
-        case JUMP_IF_FALSE_OR_POP:
-        case JUMP_IF_TRUE_OR_POP:
-        case POP_JUMP_FORWARD_IF_FALSE:
-        case POP_JUMP_FORWARD_IF_TRUE:
-        case POP_JUMP_FORWARD_IF_NONE:
-        case POP_JUMP_FORWARD_IF_NOT_NONE:
-#else
-        case POP_JUMP_IF_FALSE:
-        case POP_JUMP_IF_TRUE:
-        case POP_JUMP_IF_NONE:
-        case POP_JUMP_IF_NOT_NONE:
-#endif
-            return 1;
-        default:
-            return 0;
-    }
-}
-
-int cyclewatch_keeps_value_if_it_jumps(int opcode) {
-#if CYCLEWATCH_CONDITIONAL_JUMPS_HAVE_DIRECTIONS
-    return opcode == JUMP_IF_FALSE_OR_POP || opcode == JUMP_IF_TRUE_OR_POP;
-#else
-    (void)opcode;
-    return 0;
-#endif
-}
-
-int cyclewatch_never_goes_on(int opcode) {
-    switch (opcode) {
-        case JUMP_FORWARD:
-        case JUMP_BACKWARD:
-        case JUMP_BACKWARD_NO_INTERRUPT:
-        case RETURN_VALUE:
-#ifdef RETURN_CONST
-        case RETURN_CONST:
-#endif
-        case RAISE_VARARGS:
-        case RERAISE:
-            return 1;
-        default:
-            return 0;
-    }
-}
-
 int cyclewatch_byte_offset(Py_ssize_t index) {
     return (int)(index * (Py_ssize_t)sizeof(_Py_CODEUNIT));
 }
@@ -202,21 +154,6 @@ int cyclewatch_next_instruction(PyCodeObject* code, struct cyclewatch_instructio
 int cyclewatch_byte_offset(Py_ssize_t index) {
     (void)index;
     return 0;
-}
-
-int cyclewatch_jumps_forward(int opcode) {
-    (void)opcode;
-    return 0;
-}
-
-int cyclewatch_keeps_value_if_it_jumps(int opcode) {
-    (void)opcode;
-    return 0;
-}
-
-int cyclewatch_never_goes_on(int opcode) {
-    (void)opcode;
-    return 1;
 }
 
 #endif

@@ -27,15 +27,6 @@ int cyclewatch_next_instruction(PyCodeObject* code, struct cyclewatch_instructio
 // Bytes in front of unit `index`, as line tables count.
 int cyclewatch_byte_offset(Py_ssize_t index);
 
-// True for a jump to a later instruction: conditional or not.
-int cyclewatch_jumps_forward(int opcode);
-
-// True for a jump that leaves a value on the stack which it takes off where it does not jump.
-int cyclewatch_keeps_value_if_it_jumps(int opcode);
-
-// True if the instruction after this one is never the next to run.
-int cyclewatch_never_goes_on(int opcode);
-
 #ifdef __cplusplus
 }
 #endif

@@ -83,16 +83,17 @@ std::string variable_text(PyCodeObject* code, int variable) {
 // "holder = value", the value as far as it is known.
 std::string text_of(PyCodeObject* code, const cyclewatch_store& store) {
     std::string text = variable_text(code, store.variable) + " = ";
-    if (store.constant != 0) {
+    if (store.value.constant != nullptr) {
         return text + "constant";
     }
-    if (store.is_call == 0) {
-        return text + (store.value_variable >= 0 ? variable_text(code, store.value_variable)
-                                                 : "<" + text_of(store.name) + ">");
+    if (store.value.is_call == 0) {
+        return text + (store.value.variable >= 0 ? variable_text(code, store.value.variable)
+                                                 : "<" + text_of(store.value.name) + ">");
     }
-    text += text_of(store.name) + "(";
+    text += text_of(store.value.name) + "(";
     for (int variable = 0; variable < 32; ++variable) {
-        text += (store.arguments >> variable) % 2 != 0 ? variable_text(code, variable) + " " : "";
+        text +=
+            (store.value.arguments >> variable) % 2 != 0 ? variable_text(code, variable) + " " : "";
     }
     return text + ")";
 }
