@@ -74,7 +74,7 @@ static int reads_attribute(const struct cyclewatch_instruction* at, Py_ssize_t n
     if (at->opcode != LOAD_ATTR) {
         return 0;
     }
-#if CYCLEWATCH_METHODS_ARE_LOADED_APART
+#if CYCLEWATCH_HAS_LOAD_METHOD
     return at->argument == name;
 #else
     return at->argument == name * 2;  // the lowest bit is set for method calls

@@ -22,7 +22,7 @@ int cyclewatch_is_generator(PyObject* object) {
 
 #if CYCLEWATCH_LAYOUTS_KNOWN
 
-// What to call the C members of a frame: they go by other names inside a generator.
+// Names of a frame's C members, which differ in generators.
 struct member_names {
     const char* code;
     const char* frame;
@@ -46,14 +46,15 @@ static int trusted(unsigned layout) {
 
 #if CYCLEWATCH_FRAME_WORDS_ARE_TAGGED
 
-// Of a word: it is no object; it is one, or nothing, that was not counted.
+// Tag bits of a word: it is not an object; it is a borrowed reference or null.
 enum { kNoObject = 2, kNotCounted = 1 };
 
 static PyObject* object_in(_PyStackRef word) {
     return (word.bits & kNoObject) != 0 ? NULL : (PyObject*)(word.bits & ~(uintptr_t)kNotCounted);
 }
 
-// What a word refers to and counted, or null. Nobody counts references to what never dies.
+// The object to which a word owns a reference, or null. References to immortal objects are always
+// borrowed.
 static PyObject* reference_in(_PyStackRef word) {
     PyObject* const object = object_in(word);
     const int counted = (word.bits & kNotCounted) == 0;
@@ -81,7 +82,7 @@ static int words_in_use(const _PyInterpreterFrame* frame) {
 #endif
 
 static PyCodeObject* code_of(const _PyInterpreterFrame* frame) {
-#if CYCLEWATCH_FRAME_KNOWS_DELEGATION
+#if CYCLEWATCH_HAS_DELEGATION_STATE
     PyObject* code = object_in(frame->f_executable);
 #else
     PyObject* code = (PyObject*)frame->f_code;
@@ -118,7 +119,7 @@ static int visit_member(PyObject* target,
     return visit(&reference, arg);
 }
 
-// Variables first, then the temporaries above them. `delegate` is the word that holds what a
+// Variables first, then the temporaries above them. `delegate` is the index of the object that a
 // generator delegates to, or -1.
 static int visit_slots(_PyInterpreterFrame* frame,
                        PyCodeObject* code,
@@ -194,7 +195,7 @@ int cyclewatch_visit_frame(PyObject* object, cyclewatch_frame_visitor visit, voi
         result = visit_member(frame->f_locals_cache, "f_locals_cache", visit, arg);
     }
 #endif
-#if CYCLEWATCH_FRAME_KEEPS_OVERWRITTEN
+#if CYCLEWATCH_FRAME_HAS_OVERWRITTEN_LOCALS
     if (result == 0) {
         result =
             visit_member(frame->f_overwritten_fast_locals, "f_overwritten_fast_locals", visit, arg);
@@ -216,7 +217,7 @@ static _PyInterpreterFrame* frame_inside(PyGenObject* generator) {
     return generator->gi_frame_state < FRAME_CLEARED ? frame : NULL;
 }
 
-#if CYCLEWATCH_FRAME_KNOWS_DELEGATION
+#if CYCLEWATCH_HAS_DELEGATION_STATE
 
 static int delegates(const PyGenObject* generator, const _PyInterpreterFrame* frame) {
     (void)frame;
@@ -239,7 +240,7 @@ static int is_resume(int opcode) {
     return opcode == RESUME;
 }
 
-// The instruction that follows a suspended `yield from` or `await` is RESUME 2 or RESUME 3.
+// The instruction after a suspended `yield from` or `await` is RESUME 2 or RESUME 3.
 static int delegates(const PyGenObject* generator, const _PyInterpreterFrame* frame) {
     if (generator->gi_frame_state != FRAME_SUSPENDED) {
         return 0;
@@ -254,7 +255,7 @@ static int delegates(const PyGenObject* generator, const _PyInterpreterFrame* fr
 
 #endif
 
-// Its word, or -1. Above what a generator delegates to there may be the place in it, as a number.
+// The index of the topmost object, or -1. A small integer may be above the delegate.
 static int topmost_object(const _PyInterpreterFrame* frame) {
     int word = words_in_use(frame) - 1;
     while (word >= 0 && object_in(frame->localsplus[word]) == NULL) {
@@ -282,13 +283,13 @@ int cyclewatch_visit_generator(PyObject* object, cyclewatch_frame_visitor visit,
     if (result == 0) {
         result = visit_member(generator->gi_exc_state.exc_value, "exc_value", visit, arg);
     }
-    if (result == 0 && !PyGen_CheckExact(object)) {  // there the word was never written
+    if (result == 0 && !PyGen_CheckExact(object)) {  // uninitialised in plain generators
         const char* origin = PyCoro_CheckExact(object) ? "cr_origin" : "finalizer";
         result = visit_member(generator->gi_origin_or_finalizer, origin, visit, arg);
     }
     _PyInterpreterFrame* frame = frame_inside(generator);
 #if CYCLEWATCH_FRAME_WORDS_ARE_TAGGED
-    if (result == 0 && frame == NULL) {  // finished, but the code is let go with the generator only
+    if (result == 0 && frame == NULL) {  // finished, but keeps its code until it is freed
         return visit_member(object_in(generator->gi_iframe.f_executable), names->code, visit, arg);
     }
 #endif
@@ -355,12 +356,12 @@ struct cyclewatch_position cyclewatch_generator_position(PyObject* generator) {
 
 #endif
 
-// What a generator of an unknown interpreter referred to so far, to visit each but once.
+// The referents visited so far, for generators of an unknown interpreter.
 struct distinct {
     visitproc visit;
     void* arg;
     int count;
-    PyObject* seen[64];  // one that refers to more is visited in part
+    PyObject* seen[64];  // further referents are not visited
 };
 
 static int visit_first_time(PyObject* target, void* arg) {

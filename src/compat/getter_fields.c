@@ -7,26 +7,26 @@
 
 enum { kLongest = 4, kMostInstructions = 32 };
 
-// What an instruction means for the question where the result comes from.
+// The effect of an instruction on the result of the getter.
 enum effect {
     kNone,
-    kLoads,        // the field, into another register than the result's
-    kLoadsResult,  // the field, into rax
-    kCopies,       // that other register into rax
-    kOverwrites,   // rax, by something else
+    kLoads,        // loads the field into another register
+    kLoadsResult,  // loads the field into rax
+    kCopies,       // copies the other register to rax
+    kOverwrites,   // writes something else to rax
     kReturns,
 };
 
 struct instruction {
     unsigned char bytes[kLongest];
-    unsigned char length;  // of `bytes`
-    unsigned char behind;  // bytes behind them: an offset, a constant
+    unsigned char length;   // of `bytes`
+    unsigned char operand;  // bytes that follow: an offset or a constant
     unsigned char effect;
 };
 
-// All that compilers make of `Py_INCREF(self->field); return self->field;`, with self itself
-// counted up and down around it or not. Jumps are the exceptions of reference counting (an immortal
-// object, the end of one): only what goes straight on is followed.
+// The instructions that compilers emit for `Py_INCREF(self->field); return self->field;`,
+// optionally between Py_INCREF(self) and Py_DECREF(self). Jumps handle immortal objects and
+// deallocation and are not taken.
 static const struct instruction kInstructions[] = {
     {{0xf3, 0x0f, 0x1e, 0xfa}, 4, 0, kNone},   // endbr64
     {{0x53}, 1, 0, kNone},                     // push rbx
@@ -69,24 +69,24 @@ static const struct instruction kInstructions[] = {
     {{0xc3}, 1, 0, kReturns},                 // ret
 };
 
-// The instruction that begins at `code`; null for any other. Reads no byte behind one that does not
-// fit.
+// The instruction at `code`; null if it is unknown. Reads no byte after the first that differs from
+// all known instructions.
 static const struct instruction* instruction_at(const unsigned char* code) {
     for (size_t i = 0; i < sizeof(kInstructions) / sizeof(kInstructions[0]); ++i) {
         const struct instruction* candidate = &kInstructions[i];
-        unsigned char fitting = 0;
-        while (fitting < candidate->length && code[fitting] == candidate->bytes[fitting]) {
-            ++fitting;
+        unsigned char equal = 0;
+        while (equal < candidate->length && code[equal] == candidate->bytes[equal]) {
+            ++equal;
         }
-        if (fitting == candidate->length) {
+        if (equal == candidate->length) {
             return candidate;
         }
     }
     return NULL;
 }
 
-static Py_ssize_t offset_behind(const unsigned char* code, const struct instruction* instruction) {
-    if (instruction->behind == 1) {
+static Py_ssize_t operand_of(const unsigned char* code, const struct instruction* instruction) {
+    if (instruction->operand == 1) {
         return (signed char)code[instruction->length];
     }
     int offset = 0;
@@ -107,10 +107,10 @@ Py_ssize_t cyclewatch_field_of_getter(getter get) {
         switch (instruction->effect) {
             case kLoads:
             case kLoadsResult:
-                if (field != 0 && field != offset_behind(code, instruction)) {
+                if (field != 0 && field != operand_of(code, instruction)) {
                     return 0;
                 }
-                field = offset_behind(code, instruction);
+                field = operand_of(code, instruction);
                 is_result = instruction->effect == kLoadsResult;
                 break;
             case kCopies:
@@ -124,7 +124,7 @@ Py_ssize_t cyclewatch_field_of_getter(getter get) {
             default:
                 break;
         }
-        code += instruction->length + instruction->behind;
+        code += instruction->length + instruction->operand;
     }
     return 0;
 }

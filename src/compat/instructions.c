@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // C, not C++: some of the interpreter's internal headers are not valid C++ (_Atomic).
 #define Py_BUILD_CORE 1
-// The tables of specialised instructions and inline caches are not exported: they become ours.
+// The tables of specialised instructions and inline caches are not exported, so define them here.
 #define NEED_OPCODE_TABLES 1
 #define NEED_OPCODE_METADATA 1
 #include "compat/instructions.h"
@@ -28,9 +28,9 @@ static int argument_at(PyCodeObject* code, Py_ssize_t index) {
     return _PyCode_CODE(code)[index].op.arg;
 }
 
-// What an instruction was before sys.monitoring (a debugger, a coverage tool) replaced it. Only
-// jumps, returns, yields and those followed by inline caches matter: the rest is no store and one
-// unit long.
+// The original opcode of an instruction that sys.monitoring (a debugger, a coverage tool) replaced.
+// Only jumps, returns, yields and instructions with inline caches matter. The others are one unit
+// long and are not stores.
 static int without_instrument(int opcode) {
     switch (opcode) {
         case INSTRUMENTED_RESUME:
@@ -72,8 +72,8 @@ static int without_instrument(int opcode) {
     }
 }
 
-// What INSTRUMENTED_LINE replaced at `index`. The running interpreter says how the table is laid
-// out, not the headers: it changed within a minor version.
+// The opcode that INSTRUMENTED_LINE replaced at `index`. The layout of the table depends on the
+// running interpreter, because it changed within a minor version.
 static int opcode_under_line(const void* lines, Py_ssize_t index) {
     const uint8_t* const bytes = lines;
     if (CYCLEWATCH_LINE_TABLE_IS_PACKED) {
@@ -98,7 +98,7 @@ static int opcode_at(PyCodeObject* code, Py_ssize_t index) {
         opcode = monitoring->per_instruction_opcodes[index];
     }
 #ifdef ENTER_EXECUTOR
-    if (opcode == ENTER_EXECUTOR) {  // what it replaced, the JIT knows
+    if (opcode == ENTER_EXECUTOR) {  // only the JIT has the original opcode
         return kUnreadable;
     }
 #endif

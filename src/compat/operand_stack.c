@@ -245,7 +245,7 @@ static void follow_name(struct cyclewatch_operand_stack* stack,
                         int argument) {
     int index = argument;
     int flag = 0;
-    if (opcode == LOAD_GLOBAL || (opcode == LOAD_ATTR && !CYCLEWATCH_METHODS_ARE_LOADED_APART)) {
+    if (opcode == LOAD_GLOBAL || (opcode == LOAD_ATTR && !CYCLEWATCH_HAS_LOAD_METHOD)) {
         index = argument >> 1;
         flag = argument & 1;
     }
@@ -301,7 +301,7 @@ static void follow(struct cyclewatch_operand_stack* stack,
 #endif
         case LOAD_GLOBAL:
         case LOAD_ATTR:
-#if CYCLEWATCH_METHODS_ARE_LOADED_APART
+#if CYCLEWATCH_HAS_LOAD_METHOD
         case LOAD_METHOD:
 #endif
             follow_name(stack, code->co_names, at->opcode, argument);

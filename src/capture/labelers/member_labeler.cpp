@@ -80,7 +80,7 @@ void add_word(Candidates& candidates,
               const PyTypeObject* type,
               std::size_t word,
               const char* name) {
-    const std::size_t place = cyclewatch_place_of_word(word);
+    const std::size_t place = cyclewatch_index_of_word(word);
     if (place >= static_cast<std::size_t>(type->tp_basicsize) / sizeof(PyObject*)) {
         return;
     }

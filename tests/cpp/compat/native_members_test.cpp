@@ -26,7 +26,7 @@ TEST(NativeMembers, NoWordIsPartOfTheObjectHead) {
     std::size_t count = 0;
     const cyclewatch_native_member* members = cyclewatch_all_native_members(&count);
     for (std::size_t i = 0; i < count; ++i) {
-        EXPECT_GE(cyclewatch_place_of_word(members[i].word) * sizeof(PyObject*), sizeof(PyObject))
+        EXPECT_GE(cyclewatch_index_of_word(members[i].word) * sizeof(PyObject*), sizeof(PyObject))
             << members[i].type;
     }
 }
