@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// torch's objects, recognised by the names of their types. Never calls into torch: some of its
-// getters create tensors, some run __torch_function__.
+// Recognises torch objects by the names of their types. Never calls torch functions: some getters
+// create tensors or run __torch_function__.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -17,11 +17,11 @@ struct StructWord {
     const char* name;
 };
 
-// THPVariable: two words of C++ (the tensor), then its hooks.
+// THPVariable: two words for the C++ tensor, then its hooks.
 constexpr std::array kTensorWords{StructWord{3, "_backward_hooks"},
                                   StructWord{4, "_post_accumulate_grad_hooks"}};
 
-// THPFunction, the context of an autograd.Function; saved tensors are C++ and not visited.
+// THPFunction, the context of an autograd.Function. Saved tensors are C++ objects and not visited.
 constexpr std::array kFunctionWords{StructWord{2, "needs_input_grad"},
                                     StructWord{3, "to_save"},
                                     StructWord{4, "non_differentiable"},
@@ -32,7 +32,7 @@ struct HookDict {
     std::string_view label;
 };
 
-// What nn.Module.register_*_hook() fill; a key is the number of the handle.
+// The dicts filled by nn.Module.register_*_hook(). Their keys are handle numbers.
 constexpr std::array kHookDicts{
     HookDict{"_forward_hooks", "forward hook"},
     HookDict{"_forward_pre_hooks", "forward pre-hook"},

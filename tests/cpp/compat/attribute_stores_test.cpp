@@ -80,7 +80,7 @@ std::string variable_text(PyCodeObject* code, int variable) {
     return variable < 0 ? "?" : text_of(cyclewatch_variable_name(code, variable));
 }
 
-// "holder = value", the value as far as it is known.
+// "holder = value".
 std::string text_of(PyCodeObject* code, const cyclewatch_store& store) {
     std::string text = variable_text(code, store.variable) + " = ";
     if (store.value.constant != nullptr) {
@@ -116,11 +116,11 @@ int note_read(int offset, void* arg) {
     return 0;
 }
 
-TEST(AttributeStores, SayWhereTheValueComesFrom) {
+TEST(AttributeStores, HaveTheOriginOfTheValue) {
     const PythonScript script(kSource);
     Found found{code_of(script["stores"]), {}, {}};
     cyclewatch_visit_stores(found.code, attribute_of(found.code), note_store, &found);
-    // The one of two values; the next test.
+    // Conditional values: see the test below.
     std::erase_if(found.stores, [](const std::string& text) { return text == "self = <?>"; });
     const std::vector<std::string> expected{
         "self = given",
@@ -143,7 +143,7 @@ TEST(AttributeStores, SayWhereTheValueComesFrom) {
     EXPECT_EQ(found.stores, expected);
 }
 
-TEST(AttributeStores, AreThoseByNameToo) {
+TEST(AttributeStores, IncludeStoresByName) {
     const PythonScript script(
         "def stores(self, given):\n"
         "    setattr(self, 'attribute', given)\n"
@@ -171,7 +171,7 @@ TEST(AttributeStores, AreThoseByNameToo) {
     EXPECT_EQ(found.stores, expected);
 }
 
-TEST(AttributeStores, AValueThatIsOneOfTwoIsNotKnown) {
+TEST(AttributeStores, ConditionalValuesAreUnknown) {
     const PythonScript script(
         "def stores(self, given, flag):\n"
         "    self.attribute = given if flag else Part(self)\n"
@@ -184,7 +184,7 @@ TEST(AttributeStores, AValueThatIsOneOfTwoIsNotKnown) {
     EXPECT_EQ(found.stores, std::vector<std::string>(3, "self = <?>"));
 }
 
-TEST(AttributeReads, AreThoseThatAreNotCallsAtOnce) {
+TEST(AttributeReads, ExcludeMethodCalls) {
     const PythonScript script(kSource);
     Found found{code_of(script["reads"]), {}, {}};
     cyclewatch_visit_reads(found.code, index_of(found.code, "method"), note_read, &found);
@@ -195,7 +195,7 @@ TEST(AttributeReads, AreThoseThatAreNotCallsAtOnce) {
     }
 }
 
-TEST(AttributeReads, MoreNamesThanFitIntoAByteAreFollowed) {
+TEST(AttributeReads, SupportNameIndexesAbove255) {
     std::string source = "def reads(self):\n";
     for (int i = 0; i < 300; ++i) {
         source += "    name" + std::to_string(i) + "()\n";

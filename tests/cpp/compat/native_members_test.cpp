@@ -9,8 +9,8 @@
 namespace cyclewatch::test {
 namespace {
 
-// Bisection finds nothing in a table that is out of order.
-TEST(NativeMembers, TheTableIsSorted) {
+// Required by binary search.
+TEST(NativeMembers, TableIsSorted) {
     std::size_t count = 0;
     const cyclewatch_native_member* members = cyclewatch_all_native_members(&count);
     ASSERT_GT(count, 0U);
@@ -22,7 +22,7 @@ TEST(NativeMembers, TheTableIsSorted) {
     }
 }
 
-TEST(NativeMembers, NoWordIsPartOfTheObjectHead) {
+TEST(NativeMembers, WordsFollowTheObjectHead) {
     std::size_t count = 0;
     const cyclewatch_native_member* members = cyclewatch_all_native_members(&count);
     for (std::size_t i = 0; i < count; ++i) {

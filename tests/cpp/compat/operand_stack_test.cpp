@@ -34,7 +34,7 @@ def within_with(self):
         return part
 )";
 
-// "Part(self)", one for each call, with "self" if it is an argument, alone or in something else.
+// One text per call, such as "Part(self)": "self" if it is passed directly or in another call.
 std::vector<std::string> calls_of(const char* name) {
     const PythonScript script(kSource);
     std::vector<std::string> calls;
@@ -51,16 +51,13 @@ std::vector<std::string> calls_of(const char* name) {
 
 using Calls = std::vector<std::string>;
 
-TEST(OperandStack, ArgumentsAreKnownByPositionAndByKeyword) {
+TEST(OperandStack, TracksPositionalAndKeywordArguments) {
     EXPECT_EQ(calls_of("directly"), Calls{"Part(self)"});
     EXPECT_EQ(calls_of("by_variable"), (Calls{"Part(self)", "append(self)"}));
 }
 
-TEST(OperandStack, BranchesAreFollowed) {
+TEST(OperandStack, TracksBranchesAndBlocks) {
     EXPECT_EQ(calls_of("made_when_missing"), (Calls{"get()", "Part(self)"}));
-}
-
-TEST(OperandStack, ABlockDoesNotHideThem) {
     const Calls calls = calls_of("within_with");
     EXPECT_EQ(std::count(calls.begin(), calls.end(), "Part(self)"), 1);
 }

@@ -15,7 +15,7 @@
 namespace cyclewatch::test {
 namespace {
 
-// As an array of a C library: weakly referable, and nothing the collector knows of.
+// Like an array of a C library: supports weak references, but is not tracked by the collector.
 struct Block {
     PyObject_HEAD PyObject* weakrefs;
 };
@@ -56,7 +56,7 @@ class WeakReference : public ::testing::Test {
     }
 };
 
-TEST_F(WeakReference, LivesAndDiesWithItsObject) {
+TEST_F(WeakReference, IsDeadAfterItsObject) {
     python::OwnedRef block = python::steal(make_block());
     const python::OwnedRef weakref = python::steal(PyWeakref_NewRef(block.get(), nullptr));
     EXPECT_FALSE(is_dead(weakref));
@@ -64,8 +64,8 @@ TEST_F(WeakReference, LivesAndDiesWithItsObject) {
     EXPECT_TRUE(is_dead(weakref));
 }
 
-// A thread that waits outside of Python cannot free what only it may free on free-threaded builds.
-TEST_F(WeakReference, IsDeadWhenOnlyTheObjectsThreadHasToLook) {
+// On free-threaded builds, a blocked thread cannot free the objects that only it may free.
+TEST_F(WeakReference, IsDeadIfItsObjectIsQueuedForItsThread) {
     PyObject* block = nullptr;
     std::promise<void> made;
     std::promise<void> over;
