@@ -46,15 +46,6 @@ Labeler labeler_of_exact_type(PyTypeObject* type) noexcept {
     return nullptr;
 }
 
-PyTypeObject* ordered_container_base(PyTypeObject* type) noexcept {
-    for (; type != nullptr && type != &PyBaseObject_Type; type = type->tp_base) {
-        if (is_ordered_container(type)) {
-            return type;
-        }
-    }
-    return nullptr;
-}
-
 // Labels the references that an object inherits from a builtin type. Returns false if its C members
 // need no further labels.
 bool label_builtin_base(PyObject* object, ReferenceSink& sink) {
@@ -118,15 +109,6 @@ void label(PyObject* object, PartRole role, PyObject* parent, ReferenceSink& sin
     }
 }
 
-bool is_partial(PyTypeObject* type) noexcept {
-    for (; type != nullptr; type = type->tp_base) {
-        if (has_tp_name(type, "functools.partial")) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void find_all_parts(PyObject* parent, PartSink& sink) {
     PyTypeObject* type = Py_TYPE(parent);
     if (PyFunction_Check(parent)) {
@@ -137,7 +119,7 @@ void find_all_parts(PyObject* parent, PartSink& sink) {
         return;
     }
     find_instance_parts(parent, sink);
-    if (is_partial(type)) {
+    if (base_named(type, "functools.partial") != nullptr) {
         find_partial_parts(parent, sink);
     } else if (is_torch_module(type)) {
         find_torch_module_parts(parent, sink);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/object_summary.h"
 
-#include <cstring>
 #include <string_view>
 
 #include "base/call_site.h"
@@ -15,15 +14,6 @@ namespace {
 using model::NodeKind;
 
 constexpr std::size_t kLongestMethodName = 120;
-
-bool has_base_named(PyTypeObject* type, const char* name) noexcept {
-    for (; type != nullptr; type = type->tp_base) {
-        if (has_tp_name(type, name)) {
-            return true;
-        }
-    }
-    return false;
-}
 
 struct ExactKind {
     PyTypeObject* type;
@@ -89,10 +79,10 @@ NodeKind kind_of(PyObject* object) noexcept {
         has_tp_name(type, "collections.defaultdict")) {
         return NodeKind::dict;
     }
-    if (has_base_named(type, "functools.partial")) {
+    if (base_named(type, "functools.partial") != nullptr) {
         return NodeKind::partial;
     }
-    return has_base_named(type, "property") ? NodeKind::property : NodeKind::object;
+    return base_named(type, "property") != nullptr ? NodeKind::property : NodeKind::object;
 }
 
 using base::CallSite;

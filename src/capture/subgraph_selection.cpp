@@ -96,7 +96,6 @@ class SubgraphSelection {
           colors_(colors),
           kept_(graph.nodes(), false),
           distance_(graph.nodes(), kNone),
-          came_from_(graph.nodes(), kNone),
           visits_left_(2 * clusters.size[cluster]) {}
 
     // Keeps the shortest cycle through the nearest holder of `owner` that is on a cycle, and the
@@ -211,10 +210,7 @@ class SubgraphSelection {
             }
             if (inside(target) && distance_[target] == kNone) {
                 distance_[target] = away;
-                came_from_[target] = node;
                 reached_.push_back(target);
-            } else if (distance_[target] == away && came_from_[target] != node) {
-                came_from_[target] = kNone;
             }
         }
         return false;
@@ -230,14 +226,11 @@ class SubgraphSelection {
                 return;
             }
             keep(node);
-            nearest.assign(1, came_from_[node]);
-            if (came_from_[node] == kNone) {
-                nearest.clear();
-                std::ranges::copy_if(
-                    reverse_.of(node), std::back_inserter(nearest), [&](std::uint32_t holder) {
-                        return distance_[holder] == distance_[node] - 1;
-                    });
-            }
+            nearest.clear();
+            std::ranges::copy_if(
+                reverse_.of(node), std::back_inserter(nearest), [&](std::uint32_t holder) {
+                    return distance_[holder] == distance_[node] - 1;
+                });
         }
     }
 
@@ -248,10 +241,8 @@ class SubgraphSelection {
     Colors& colors_;
     std::vector<bool> kept_;
     std::vector<std::uint32_t> kept_nodes_;
-    // State of the current search. Per object: its distance, and its predecessor, which is kNone if
-    // there are several at the same distance.
+    // State of the current search: the distance of each object, and the objects with one.
     std::vector<std::uint32_t> distance_;
-    std::vector<std::uint32_t> came_from_;
     std::vector<std::uint32_t> reached_;
     std::uint64_t visits_left_;
 };

@@ -44,9 +44,6 @@ int cyclewatch_visit_generator(PyObject* generator, cyclewatch_frame_visitor vis
 // once, even if the generator owns several references to it. Null for types without tp_traverse.
 traverseproc cyclewatch_counted_traverse(PyTypeObject* type);
 
-// True for the three types that cyclewatch_visit_generator() supports.
-int cyclewatch_is_generator(PyObject* object);
-
 // The current line of a frame, generator or traceback. `code` and `globals` are borrowed and may be
 // null (finished generators); `line` is 0 if unknown.
 struct cyclewatch_position {

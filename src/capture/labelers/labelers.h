@@ -31,9 +31,10 @@ void label_tuple_part(PyObject* object,
                       model::PartRole role,
                       PyObject* parent,
                       ReferenceSink& sink);
-// C containers that tp_traverse visits in order (deque). `base`: the type of `object` or the base
-// of its type that has the items.
-bool is_ordered_container(const PyTypeObject* base) noexcept;
+// Returns the first of `type` and its bases that is a C container which tp_traverse visits in order
+// (deque); null if there is none.
+PyTypeObject* ordered_container_base(PyTypeObject* type) noexcept;
+// Labels the items of the struct of `base`, the result of ordered_container_base().
 void label_ordered_container(PyTypeObject* base, PyObject* object, ReferenceSink& sink);
 
 // instance_labeler.cpp: slots, attributes, __dict__ and __class__ of any object.
@@ -62,9 +63,8 @@ void label_exception(PyObject* object, ReferenceSink& sink);
 void label_type(PyObject* object, ReferenceSink& sink);
 void label_weakref(PyObject* object, ReferenceSink& sink);
 
-// member_labeler.cpp: C members declared in tp_members, in compat/native_members.h for builtin
-// types and in torch_labeler.cpp. Only words that tp_traverse visits are named, so that a wrong
-// entry has no effect.
+// member_labeler.cpp: C members declared in tp_members and in compat/native_members.h. Only words
+// that tp_traverse visits are named, so that a wrong entry has no effect.
 void label_members(PyObject* object, ReferenceSink& sink);
 // Returns an object member declared by the type of `object` or a base; borrowed, or null.
 PyObject* find_member(PyObject* object, std::string_view name);
@@ -74,9 +74,6 @@ bool is_torch_module(PyTypeObject* type) noexcept;
 void find_torch_module_parts(PyObject* module, PartSink& sink);
 // `hooks`: a part of `module` with the role nn_hooks.
 void label_torch_hooks(PyObject* hooks, PyObject* module, ReferenceSink& sink);
-// Returns the name of a word in the struct of a torch object, or null.
-const char* torch_word_name(const char* type_name, std::size_t word) noexcept;
-bool is_torch_struct(const char* type_name) noexcept;
 // True for C++ autograd nodes (MulBackward0), which refer only to their hooks.
 bool is_torch_autograd_node(const PyTypeObject* type) noexcept;
 

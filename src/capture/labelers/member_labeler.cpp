@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "capture/labelers/labelers.h"
+#include "capture/labelers/text.h"
 #include "capture/labelers/visit.h"
 #include "compat/native_members.h"
 #include "compat/object_layout.h"
@@ -89,16 +90,6 @@ void add_word(Candidates& candidates,
     }
 }
 
-void add_torch_words(Candidates& candidates, PyObject* object, const PyTypeObject* type) {
-    if (!is_torch_struct(type->tp_name)) {
-        return;
-    }
-    const auto words = static_cast<std::size_t>(type->tp_basicsize) / sizeof(PyObject*);
-    for (std::size_t word = 2; word < words; ++word) {
-        add_word(candidates, object, type, word, torch_word_name(type->tp_name, word));
-    }
-}
-
 void add_native_words(Candidates& candidates, PyObject* object, const PyTypeObject* type) {
     std::size_t count = 0;
     const cyclewatch_native_member* members = cyclewatch_native_members_of(type->tp_name, &count);
@@ -119,7 +110,6 @@ void gather(Candidates& candidates, PyObject* object) {
             }
         });
         add_native_words(candidates, object, type);
-        add_torch_words(candidates, object, type);
     }
 }
 
@@ -129,11 +119,7 @@ bool has_items(PyObject* object) noexcept {
         PyExceptionInstance_Check(object)) {
         return true;
     }
-    const PyTypeObject* type = Py_TYPE(object);
-    while (type != nullptr && !is_ordered_container(type)) {
-        type = type->tp_base;
-    }
-    return type != nullptr;
+    return ordered_container_base(Py_TYPE(object)) != nullptr;
 }
 
 // The unnamed words that C types add to the structs of their bases. They are only compared with the
@@ -236,15 +222,6 @@ void label_cached_results(PyTypeObject* type,
             add_member(sink, referent, "cached_result");
         }
     });
-}
-
-PyTypeObject* base_named(PyTypeObject* type, const char* name) noexcept {
-    for (; type != nullptr; type = type->tp_base) {
-        if (std::strcmp(type->tp_name, name) == 0) {
-            return type;
-        }
-    }
-    return nullptr;
 }
 
 }  // namespace

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstring>
-
 #include "capture/labelers/labelers.h"
 #include "capture/labelers/text.h"
 #include "capture/labelers/visit.h"
@@ -81,8 +79,11 @@ void label_set(PyObject* object, ReferenceSink& sink) {
     }
 }
 
-bool is_ordered_container(const PyTypeObject* base) noexcept {
-    return cyclewatch_is_ordered_container(base->tp_name) != 0;
+PyTypeObject* ordered_container_base(PyTypeObject* type) noexcept {
+    while (type != nullptr && cyclewatch_is_ordered_container(type->tp_name) == 0) {
+        type = type->tp_base;
+    }
+    return type;
 }
 
 void label_ordered_container(PyTypeObject* base, PyObject* object, ReferenceSink& sink) {

@@ -107,7 +107,7 @@ bool is_child_name(PyObject* text) noexcept {
 }
 
 bool equals_ascii(PyObject* text, std::string_view ascii) noexcept {
-    return PyUnicode_CheckExact(text) && PyUnicode_IS_COMPACT_ASCII(text) &&
+    return text != nullptr && PyUnicode_CheckExact(text) && PyUnicode_IS_COMPACT_ASCII(text) &&
            ascii_view(text) == ascii;
 }
 
@@ -145,6 +145,13 @@ TypeName name_of_type(PyTypeObject* type) {
         name.module.clear();
     }
     return name;
+}
+
+PyTypeObject* base_named(PyTypeObject* type, const char* name) noexcept {
+    while (type != nullptr && !has_tp_name(type, name)) {
+        type = type->tp_base;
+    }
+    return type;
 }
 
 bool has_tp_name(const PyTypeObject* type, const char* name) noexcept {

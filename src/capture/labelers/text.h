@@ -38,7 +38,7 @@ inline constexpr Py_ssize_t kLongestName = 120;
 // characters, as nn.Sequential ("0", "1") and nn.ModuleDict use for their children.
 [[nodiscard]] bool is_child_name(PyObject* text) noexcept;
 
-// True for an exact str that equals `ascii`.
+// True for an exact str that equals `ascii`; false for null.
 [[nodiscard]] bool equals_ascii(PyObject* text, std::string_view ascii) noexcept;
 
 // Returns the value of the exact str key `ascii`, borrowed, or null. Does not call __eq__ of a key.
@@ -59,6 +59,9 @@ struct TypeName {
 };
 
 [[nodiscard]] TypeName name_of_type(PyTypeObject* type);
+
+// Returns the first of `type` and its bases whose `tp_name` is `name`; null if there is none.
+[[nodiscard]] PyTypeObject* base_named(PyTypeObject* type, const char* name) noexcept;
 
 // True if `tp_name` is `name`. Does not read all of a long `tp_name`.
 [[nodiscard]] bool has_tp_name(const PyTypeObject* type, const char* name) noexcept;
