@@ -395,6 +395,19 @@ chained = itertools.chain.from_iterable(outer := iter([held]))
     EXPECT_EQ(labels_between(script["chained"], script["outer"]), "iterables");
 }
 
+// The labels in all parts with a role.
+std::string labels_in_parts(PyObject* parent, PartRole role) {
+    std::string labels;
+    for (const NamedPart& part : parts_of(parent)) {
+        if (part.role == role) {
+            for (const NamedReference& reference : references_of(part.part, role, parent)) {
+                labels += reference.label + ", ";
+            }
+        }
+    }
+    return labels;
+}
+
 // This class is recognised by its name, like the real torch.nn.Module.
 TEST(Torch, ChildrenOfAModuleHaveTheirNames) {
     PythonScript script(R"(
@@ -409,16 +422,7 @@ opened = Net(); opened._parameters = {'weight': weight}; opened.__dict__
     for (const char* name : {"net", "opened"}) {
         EXPECT_EQ(labels_in_part(script[name], PartRole::nn_children, script["weight"]), ".weight");
     }
-    PyObject* net = script["net"];
-    std::string children;
-    for (const NamedPart& part : parts_of(net)) {
-        if (part.role == PartRole::nn_children) {
-            for (const NamedReference& reference : references_of(part.part, part.role, net)) {
-                children += reference.label;
-            }
-        }
-    }
-    EXPECT_EQ(children, ".weight.running.0");
+    EXPECT_EQ(labels_in_parts(script["net"], PartRole::nn_children), ".weight, .running, .0, ");
     EXPECT_EQ(labels_between(script.eval("net._hooks"), script["hook"]), "[<str>]");
 }
 
@@ -432,16 +436,8 @@ net._forward_hooks = collections.OrderedDict({7: hook})
 net._load_state_dict_pre_hooks = {8: hook}
 net._forward_hooks_with_kwargs = {7: hook}
 )");
-    PyObject* net = script["net"];
-    std::string hooks;
-    for (const NamedPart& part : parts_of(net)) {
-        if (part.role == PartRole::nn_hooks) {
-            for (const NamedReference& reference : references_of(part.part, part.role, net)) {
-                hooks += reference.label + (reference.target == script["hook"] ? ", " : "? ");
-            }
-        }
-    }
-    EXPECT_EQ(hooks, "forward hook, load_state_dict pre-hook, ");
+    EXPECT_EQ(labels_in_parts(script["net"], PartRole::nn_hooks),
+              "forward hook, load_state_dict pre-hook, ");
 }
 
 // With capture_values.

@@ -5,7 +5,6 @@
 
 #include <string>
 
-#include "compat/code_names.h"
 #include "compat/layout_switches.h"
 #include "support/embedded_python.h"
 
@@ -107,23 +106,6 @@ def function(local): return sys._getframe(), visit(sys._getframe())
     seen.clear();
     cyclewatch_visit_frame(PyTuple_GET_ITEM(result, 0), append_slot, &seen);
     EXPECT_EQ(seen, "local ") << "the frame object owns the variables after the return";
-}
-
-TEST(FrameAccess, NamesOfClosuresAndDefaults) {
-    PythonScript script(R"(
-def outer(b, a):
-    def inner(x, y, z=1, *rest, k=2): return a, b
-    return inner
-inner = outer(1, 2)
-names = inner.__code__.co_freevars
-)");
-    auto* code = reinterpret_cast<PyCodeObject*>(script.eval("inner.__code__"));
-    for (Py_ssize_t i = 0; i < 2; ++i) {
-        EXPECT_EQ(cyclewatch_free_variable_name(code, i), PyTuple_GET_ITEM(script["names"], i));
-    }
-    EXPECT_EQ(cyclewatch_free_variable_name(code, 2), nullptr);
-    EXPECT_STREQ(PyUnicode_AsUTF8(cyclewatch_default_name(code, 0, 1)), "z");
-    EXPECT_EQ(cyclewatch_default_name(code, 0, 9), nullptr) << "more defaults than parameters";
 }
 
 TEST(FrameAccess, UnreliableLayoutsAreNotUsed) {

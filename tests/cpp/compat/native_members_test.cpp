@@ -22,15 +22,6 @@ TEST(NativeMembers, TableIsSorted) {
     }
 }
 
-TEST(NativeMembers, WordsFollowTheObjectHead) {
-    std::size_t count = 0;
-    const cyclewatch_native_member* members = cyclewatch_all_native_members(&count);
-    for (std::size_t i = 0; i < count; ++i) {
-        EXPECT_GE(cyclewatch_index_of_word(members[i].word) * sizeof(PyObject*), sizeof(PyObject))
-            << members[i].type;
-    }
-}
-
 TEST(NativeMembers, FindsAllRowsOfAType) {
     std::size_t count = 0;
     const cyclewatch_native_member* members = cyclewatch_native_members_of("filter", &count);
