@@ -10,7 +10,7 @@
 namespace cyclewatch::capture {
 namespace {
 
-// One (file name, line) of a traceback.
+// `call`: a (file name, line) tuple.
 base::CallSite site_of(PyObject* call) {
     if (PyTuple_CheckExact(call) == 0 || PyTuple_GET_SIZE(call) != 2 ||
         PyLong_CheckExact(PyTuple_GET_ITEM(call, 1)) == 0) {
@@ -18,7 +18,7 @@ base::CallSite site_of(PyObject* call) {
     }
     const long line = PyLong_AsLong(PyTuple_GET_ITEM(call, 1));
     if (line <= 0) {
-        PyErr_Clear();  // out of range
+        PyErr_Clear();  // OverflowError
         return {};
     }
     return {std::string(Utf8Text(PyTuple_GET_ITEM(call, 0)).view()),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a Python object was allocated, while tracemalloc traces. docs/design/labels.md says which
-// of the recorded calls counts.
+// Returns where a Python object was allocated, if tracemalloc is tracing. docs/design/labels.md
+// describes which frame of the traceback is selected.
 //
-// REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never. While
-// tracemalloc traces it makes tuples that refer to nothing unreachable and are gone on return. May
-// throw std::bad_alloc.
+// REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never. If
+// tracemalloc is tracing, creates tuples that do not refer to unreachable objects, and frees them
+// before it returns. May throw std::bad_alloc.
 #pragma once
 
 #include <Python.h>

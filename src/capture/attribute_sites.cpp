@@ -16,203 +16,177 @@ namespace {
 
 using model::ValueOrigin;
 
-constexpr std::size_t kMostKnown = 4'000;
+constexpr std::size_t kMaxCached = 4'000;
 
-// In the class's own methods: in __init__ before any other, on `self` before any other object. Code
-// without a file, such as a dataclass's, has no place to tell, but says where the value comes from.
-AttributeStore find_in_class(PyTypeObject* type,
-                             std::string_view name,
-                             PyTypeObject* target,
-                             bool on_class) {
-    AttributeStore generated;
-    AttributeStore in_init;
-    AttributeStore on_self;
-    AttributeStore on_other;
-    bool several_others = false;
+// In the methods of the class: first in __init__, first on `self`. Generated code without a file,
+// such as a dataclass's, provides only the origin of the value.
+StoreSite find_in_class(PyTypeObject* type,
+                        std::string_view name,
+                        PyTypeObject* target,
+                        bool on_class) {
+    StoreSite generated;
+    FirstStore in_init;
+    FirstStore on_self;
+    FirstStore on_other;
     visit_bases(type, [&](PyTypeObject* base) {
         visit_methods(base, [&](const Method& method) {
-            const StoreSearch search(name, method.code, target);
+            StoreSearch search(name, method.code, target);
             if (!has_file(method.code)) {
-                if (search.on_self.code != nullptr) {
-                    generated = {nullptr, 0, search.on_self.value};
+                if (search.on_self.is_found()) {
+                    generated.value = search.on_self.site.value;
                 }
                 return;
             }
-            if (search.on_self.code != nullptr && method.gets_self(on_class)) {
-                AttributeStore& store = equals_ascii(method.name, "__init__") ? in_init : on_self;
-                store = store.code == nullptr ? search.on_self : store;
-                store.on_self = true;
+            if (search.on_self.is_found() && method.gets_self(on_class)) {
+                search.on_self.site.by_holder = true;
+                (equals_ascii(method.name, "__init__") ? in_init : on_self)
+                    .add(search.on_self.site);
             }
-            if (search.on_other.code != nullptr) {
-                several_others =
-                    several_others || search.several_others ||
-                    (on_other.code != nullptr && on_other.line != search.on_other.line);
-                on_other = search.on_other;
+            if (search.on_other.is_found()) {
+                on_other.add(search.on_other.site, search.on_other.is_ambiguous);
             }
         });
-        return in_init.code != nullptr;
+        return in_init.is_found();
     });
-    if (in_init.code != nullptr) {
-        return in_init;
+    if (in_init.is_found()) {
+        return in_init.site;
     }
-    const AttributeStore& store = on_self.code != nullptr || several_others ? on_self : on_other;
-    return store.code != nullptr ? store : generated;
+    const FirstStore& store = on_self.is_found() || on_other.is_ambiguous ? on_self : on_other;
+    return store.is_found() ? store.site : generated;
 }
 
-AttributeStore find_in_target(PyTypeObject* /*type*/, std::string_view name, PyTypeObject* target) {
+StoreSite find_in_target(PyTypeObject* /*type*/, std::string_view name, PyTypeObject* target) {
     ForeignStores stores(name, target);
     visit_bases(target, [&](PyTypeObject* base) {
-        stores.look_into_methods(base);
+        stores.search_methods(base);
         return false;
     });
     return stores.result();
 }
 
-AttributeStore find_in_module(PyTypeObject* type, std::string_view name, PyTypeObject* target) {
+StoreSite find_in_module(PyTypeObject* type, std::string_view name, PyTypeObject* target) {
     ForeignStores stores(name, target);
-    visit_module_code(globals_of_module(name_of_type(type).module), [&](const ModuleCode& found) {
-        stores.look_into(found.code, found.is_method);
-    });
-    AttributeStore store = stores.result();
-    // The method may be of any class of the module: whose object it is, is not known.
+    visit_module_code(globals_of_module(name_of_type(type).module),
+                      [&](const ModuleCode& found) { stores.search(found.code, found.is_method); });
+    StoreSite store = stores.result();
+    // The method may belong to any class of the module.
     if (store.value == ValueOrigin::gives_itself) {
         store.value = ValueOrigin::taken;
     }
     return store;
 }
 
-StoreSite found_at(const AttributeStore& store) {
-    StoreSite site;
-    if (store.code != nullptr) {
-        site.path = Utf8Text(store.code->co_filename).view();
-        site.line = store.line;
-    }
-    site.value = store.value;
-    site.by_holder = store.on_self;
-    return site;
-}
-
 StoreSite search(PyTypeObject* type, std::string_view name, PyTypeObject* target, bool on_class) {
-    AttributeStore known = find_in_class(type, name, target, on_class);
-    AttributeStore store = known;
-    // A class's own attributes stand in its body, and a dataclass's are stored by code without a
-    // place: both have the class's.
-    const bool has_place_of_class = on_class || known.value != ValueOrigin::unknown;
-    for (const auto& find_further : {find_in_target, find_in_module}) {
-        if (store.code == nullptr && !has_place_of_class) {
-            store = find_further(type, name, target);
-            known = known.value == ValueOrigin::unknown ? store : known;
+    StoreSite found = find_in_class(type, name, target, on_class);
+    // Attributes in a class body and in a dataclass have the location of the class.
+    if (!on_class && found.value == ValueOrigin::unknown && found.line == 0) {
+        found = find_in_target(type, name, target);
+        const StoreSite in_module =
+            found.line == 0 ? find_in_module(type, name, target) : StoreSite{};
+        if (in_module.line != 0 || found.value == ValueOrigin::unknown) {
+            found = in_module;
         }
     }
-    StoreSite site = found_at(store.code == nullptr ? known : store);
     if (!on_class) {
-        site.holder_made_by_target = creates(target, type);
+        found.holder_made_by_target = creates(target, type);
     }
-    return site;
+    return found;
 }
 
 StoreSite search_outside(std::string_view name,
                          PyObject* value,
                          std::span<PyObject* const> modules) {
     ForeignStores in_definer(name, Py_TYPE(value), true);
-    if (PyObject* const function = function_behind(value)) {
+    if (PyObject* const function = underlying_function(value)) {
         auto* const inner = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
-        visit_module_code(globals_behind(function), [&](const ModuleCode& found) {
+        visit_module_code(globals_of(function), [&](const ModuleCode& found) {
             if (found.code != inner && contains_code(found.code, inner)) {
-                in_definer.look_into(found.code, found.is_method);
+                in_definer.search(found.code, found.is_method);
             }
         });
     }
-    AttributeStore store = in_definer.result();
-    if (store.code == nullptr) {
+    StoreSite store = in_definer.result();
+    if (store.line == 0) {
         ForeignStores anywhere(name, Py_TYPE(value), true);
         for (PyObject* const module : modules) {
             visit_module_code(module, [&](const ModuleCode& found) {
-                anywhere.look_into(found.code, found.is_method);
+                anywhere.search(found.code, found.is_method);
             });
         }
         store = anywhere.result();
     }
-    return store.code == nullptr ? StoreSite{} : found_at(store);
+    return store.line == 0 ? StoreSite{} : store;
 }
 
-// The lines of a class's methods, and of the functions within them, that read an attribute.
-class ReadSearch {
+// The line that loads an attribute in the methods of a class or in the functions of a module.
+class LoadSearch {
   public:
-    explicit ReadSearch(std::string_view name) : name_(name) {}
+    explicit LoadSearch(std::string_view name) : name_(name) {}
 
-    void look_into(PyCodeObject* code, int depth = 0) {
-        const Py_ssize_t index = index_of_name(code, name_);
+    void search(PyCodeObject* code, int depth = 0) {
+        const Py_ssize_t index = has_file(code) ? index_of_name(code, name_) : -1;
         if (index >= 0) {
-            Visit visit{*this, code};
+            Visit visit{lines, code};
             cyclewatch_visit_reads(code, index, Visit::call, &visit);
         }
-        visit_inner_code(code, depth, [&](PyCodeObject* inner) { look_into(inner, depth + 1); });
+        visit_inner_code(code, depth, [&](PyCodeObject* inner) { search(inner, depth + 1); });
     }
-    // Methods are left out: they take those of their own objects.
-    void look_into_functions(PyObject* globals) {
-        visit_module_code(globals, [&](const ModuleCode& found) {
-            if (!found.is_method && has_file(found.code)) {
-                look_into(found.code);
-            }
-        });
-    }
-    [[nodiscard]] AttributeStore only_one() const { return several_ ? AttributeStore{} : found_; }
-    [[nodiscard]] bool is_empty() const noexcept { return found_.code == nullptr; }
+
+    OnlyLine lines;
 
   private:
     struct Visit {
-        ReadSearch& search;
+        OnlyLine& lines;
         PyCodeObject* code;
         static int call(int offset, void* arg) noexcept {
             auto& visit = *static_cast<Visit*>(arg);
-            const auto line = static_cast<std::uint32_t>(cyclewatch_line_at(visit.code, offset));
-            AttributeStore& found = visit.search.found_;
-            visit.search.several_ =
-                visit.search.several_ || (found.code != nullptr && found.line != line);
-            found = {visit.code, line};
+            visit.lines.note(visit.code, cyclewatch_line_at(visit.code, offset));
             return 0;
         }
     };
 
     std::string_view name_;
-    AttributeStore found_;
-    bool several_ = false;
 };
 
-StoreSite search_taken(PyTypeObject* type, std::string_view name) {
-    ReadSearch reads(name);
+StoreSite search_method_load(PyTypeObject* type, std::string_view name) {
+    LoadSearch loads(name);
     visit_bases(type, [&](PyTypeObject* base) {
-        visit_methods(base, [&](const Method& method) {
-            if (has_file(method.code)) {
-                reads.look_into(method.code);
-            }
-        });
+        visit_methods(base, [&](const Method& method) { loads.search(method.code); });
         return false;
     });
-    if (reads.is_empty()) {
-        reads.look_into_functions(globals_of_module(name_of_type(type).module));
+    if (loads.lines.code == nullptr) {
+        visit_module_code(globals_of_module(name_of_type(type).module),
+                          [&](const ModuleCode& found) {
+                              if (!found.is_method) {
+                                  loads.search(found.code);
+                              }
+                          });
     }
-    return found_at(reads.only_one());
+    StoreSite site;
+    if (loads.lines.is_known()) {
+        site.path = path_of(loads.lines.code);
+        site.line = static_cast<std::uint32_t>(loads.lines.line);
+    }
+    return site;
 }
 
 }  // namespace
 
 template <typename Search>
-const StoreSite& AttributeSites::remember(unsigned version,
-                                          unsigned target,
-                                          What what,
-                                          bool on_class,
-                                          std::string_view name,
-                                          Search search) {
+const StoreSite& AttributeSites::cached(unsigned version,
+                                        unsigned target,
+                                        Query query,
+                                        bool on_class,
+                                        std::string_view name,
+                                        Search search) {
     if (version == 0) {
         return latest_ = search();
     }
-    if (known_.size() >= kMostKnown) {
+    if (known_.size() >= kMaxCached) {
         known_.clear();
     }
     const auto [entry, fresh] =
-        known_.try_emplace(Key{version, target, what, on_class, std::string(name)});
+        known_.try_emplace(Key{version, target, query, on_class, std::string(name)});
     if (fresh) {
         entry->second = search();
     }
@@ -223,29 +197,29 @@ const StoreSite& AttributeSites::find(PyTypeObject* type,
                                       std::string_view name,
                                       PyTypeObject* target,
                                       bool on_class) {
-    return remember(cyclewatch_type_version(type),
-                    cyclewatch_type_version(target),
-                    What::stored,
-                    on_class,
-                    name,
-                    [&] { return search(type, name, target, on_class); });
+    return cached(cyclewatch_type_version(type),
+                  cyclewatch_type_version(target),
+                  Query::store,
+                  on_class,
+                  name,
+                  [&] { return search(type, name, target, on_class); });
 }
 
 const StoreSite& AttributeSites::find_outside(PyTypeObject* type,
                                               std::string_view name,
                                               PyObject* value,
                                               std::span<PyObject* const> modules) {
-    return remember(cyclewatch_type_version(type),
-                    cyclewatch_type_version(Py_TYPE(value)),
-                    What::stored_outside,
-                    false,
-                    name,
-                    [&] { return search_outside(name, value, modules); });
+    return cached(cyclewatch_type_version(type),
+                  cyclewatch_type_version(Py_TYPE(value)),
+                  Query::outside_store,
+                  false,
+                  name,
+                  [&] { return search_outside(name, value, modules); });
 }
 
-const StoreSite& AttributeSites::find_taken(PyTypeObject* type, std::string_view name) {
-    return remember(cyclewatch_type_version(type), 0, What::taken, false, name, [&] {
-        return search_taken(type, name);
+const StoreSite& AttributeSites::find_method_load(PyTypeObject* type, std::string_view name) {
+    return cached(cyclewatch_type_version(type), 0, Query::method_load, false, name, [&] {
+        return search_method_load(type, name);
     });
 }
 

@@ -9,7 +9,7 @@ namespace cyclewatch::capture {
 
 namespace {
 
-constexpr Py_ssize_t kMostEntries = 4'000;  // of a module that is searched
+constexpr Py_ssize_t kMaxEntries = 4'000;  // larger modules are not searched
 
 Py_ssize_t index_of_text(PyObject* tuple, std::string_view text) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
@@ -38,8 +38,8 @@ PyObject* constant_of_text(PyCodeObject* code, std::string_view name) {
     return index < 0 ? nullptr : PyTuple_GET_ITEM(code->co_consts, index);
 }
 
-PyObject* behind_decorators(PyObject* function) noexcept {
-    for (int depth = 0; depth < kMostNested; ++depth) {
+PyObject* unwrap_decorators(PyObject* function) noexcept {
+    for (int depth = 0; depth < kMaxNesting; ++depth) {
         PyObject* const wrapped = find_attribute(function, "__wrapped__");
         if (wrapped == nullptr || !PyFunction_Check(wrapped)) {
             break;
@@ -53,7 +53,7 @@ PyObject* globals_of_module(std::string_view name) {
     PyObject* const module = find_in_dict(PyImport_GetModuleDict(), name);
     PyObject* const globals =
         module != nullptr && PyModule_Check(module) ? PyModule_GetDict(module) : nullptr;
-    return globals != nullptr && PyDict_GET_SIZE(globals) <= kMostEntries ? globals : nullptr;
+    return globals != nullptr && PyDict_GET_SIZE(globals) <= kMaxEntries ? globals : nullptr;
 }
 
 bool contains_code(PyCodeObject* code, PyCodeObject* inner, int depth) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code that a class consists of: its bases, its methods under their wrappers, and the functions
-// and comprehensions within these.
+// Visits the code of a class: its bases, its methods behind their wrappers, and nested functions
+// and comprehensions.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never. Creates no
-// Python object at all. Visitors may throw.
+// Python objects. Visitors may throw.
 #pragma once
 
 #include <Python.h>
@@ -16,15 +16,15 @@
 
 namespace cyclewatch::capture {
 
-inline constexpr int kMostNested = 8;  // functions within functions, wrappers of wrappers
+inline constexpr int kMaxNesting = 8;  // limit for nested functions and nested wrappers
 
-// Index of `name` in co_names, or -1: then the code has no such `.name`.
+// Returns the index of `name` in co_names, or -1.
 [[nodiscard]] Py_ssize_t index_of_name(PyCodeObject* code, std::string_view name);
 
-// `name` among the constants of the code, borrowed, or null.
+// Returns the constant of the code with the text `name`, borrowed, or null.
 [[nodiscard]] PyObject* constant_of_text(PyCodeObject* code, std::string_view name);
 
-// The classes of `type`'s MRO, `type` first, until visit(class) returns true.
+// Calls visit(class) for each class in the MRO of `type`, until it returns true.
 template <typename Visit>
 void visit_bases(PyTypeObject* type, Visit&& visit) {
     PyObject* const mro = type->tp_mro;
@@ -36,15 +36,16 @@ void visit_bases(PyTypeObject* type, Visit&& visit) {
     }
 }
 
-// True for the plain name of a class that `type` is or derives from. `name`: a str, or null. Where
-// there is no memory to compare, false.
+// True if `name` is the unqualified name of `type` or of one of its bases. `name`: a str, or null.
+// Returns false if out of memory.
 [[nodiscard]] bool is_name_of(PyObject* name, PyTypeObject* type) noexcept;
 
-// The code of the functions and comprehensions within `code`, which is `depth` deep itself.
+// Calls visit(code) for the functions and comprehensions nested directly in `code`. `depth`: the
+// nesting depth of `code`.
 template <typename Visit>
 void visit_inner_code(PyCodeObject* code, int depth, Visit&& visit) {
     PyObject* const constants = code->co_consts;
-    for (Py_ssize_t i = 0; depth < kMostNested && i < PyTuple_GET_SIZE(constants); ++i) {
+    for (Py_ssize_t i = 0; depth < kMaxNesting && i < PyTuple_GET_SIZE(constants); ++i) {
         PyObject* const constant = PyTuple_GET_ITEM(constants, i);
         if (PyCode_Check(constant)) {
             visit(reinterpret_cast<PyCodeObject*>(constant));
@@ -52,11 +53,11 @@ void visit_inner_code(PyCodeObject* code, int depth, Visit&& visit) {
     }
 }
 
-// Calls visit(code) for every function that `entry` of a class or module stands for: as it is, or
-// inside descriptors and wrappers.
+// Calls visit(code) for each function in `entry`, an entry of a class or module dict: the function
+// itself, or those inside descriptors and wrappers.
 template <typename Visit>
 void visit_functions(PyObject* entry, Visit& visit, int depth = 0) {
-    if (entry == nullptr || depth > kMostNested) {
+    if (entry == nullptr || depth > kMaxNesting) {
         return;
     }
     if (PyFunction_Check(entry)) {
@@ -72,7 +73,7 @@ void visit_functions(PyObject* entry, Visit& visit, int depth = 0) {
     } else if (PyType_Check(entry)) {
         return;
     }
-    // functools.wraps, lru_cache; functools.cached_property and its kind.
+    // functools.wraps and lru_cache; functools.cached_property.
     for (const char* attribute : {"__wrapped__", "func"}) {
         if (PyObject* inner = find_attribute(entry, attribute); inner != nullptr) {
             visit_functions(inner, visit, depth + 1);
@@ -80,17 +81,16 @@ void visit_functions(PyObject* entry, Visit& visit, int depth = 0) {
     }
 }
 
-// The function that functools.wraps() says `function` stands for, or itself: who reads a method's
-// name means the one behind its decorators. Borrowed.
-[[nodiscard]] PyObject* behind_decorators(PyObject* function) noexcept;
+// Follows `__wrapped__` (functools.wraps()) from `function` to the original function. Borrowed.
+[[nodiscard]] PyObject* unwrap_decorators(PyObject* function) noexcept;
 
-// A function of a class, and the entry of the class's dict that it was found in.
+// A function of a class, and its entry in the class's dict.
 struct Method {
     PyObject* name;
     PyObject* entry;
     PyCodeObject* code;
 
-    // True if the first parameter is the class (`of_class`) or an instance of it.
+    // True if the first parameter is an instance of the class, or with `of_class` the class itself.
     [[nodiscard]] bool gets_self(bool of_class) const noexcept {
         return !Py_IS_TYPE(entry, &PyStaticMethod_Type) &&
                of_class == (Py_IS_TYPE(entry, &PyClassMethod_Type) ||
@@ -98,7 +98,7 @@ struct Method {
     }
 };
 
-// visit(Method) for each that is written in the class itself.
+// Calls visit(Method) for each method defined in the class itself.
 template <typename Visit>
 void visit_methods(PyTypeObject* type, Visit&& visit) {
     if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type->tp_dict == nullptr) {
@@ -113,13 +113,13 @@ void visit_methods(PyTypeObject* type, Visit&& visit) {
     }
 }
 
-// The namespace of an imported module, borrowed; null if there is none, or one too large to search.
+// Returns the namespace of an imported module, borrowed; null if it is not imported or too large.
 [[nodiscard]] PyObject* globals_of_module(std::string_view name);
 
-// True if `code` is `inner` or defines it, at any depth.
+// True if `code` is `inner` or contains it at any depth.
 [[nodiscard]] bool contains_code(PyCodeObject* code, PyCodeObject* inner, int depth = 0);
 
-// The one line of those that were noted; more than one leave it open.
+// The line of all calls of note(), if they agree.
 struct OnlyLine {
     PyCodeObject* code = nullptr;
     int line = 0;
@@ -138,8 +138,8 @@ struct ModuleCode {
     bool is_method;
 };
 
-// visit(ModuleCode) for the functions and the methods of the classes that a module defines.
-// `globals`: its namespace, or null.
+// Calls visit(ModuleCode) for the functions of a module and the methods of its classes. `globals`:
+// the namespace of the module, or null.
 template <typename Visit>
 void visit_module_code(PyObject* globals, Visit&& visit) {
     const std::string module(Utf8Text(find_in_dict(globals, "__name__")).view());

@@ -40,10 +40,11 @@ std::uint64_t mix(std::uint64_t value) {
     return value;
 }
 
-// Marks every object that can reach one of `owners`; where two owners' ways meet, their sets join.
-DisjointSets mark_ways_to_owners(const Adjacency& reverse,
-                                 std::span<const std::uint32_t> owners,
-                                 std::vector<std::uint32_t>& set_of) {
+// Marks every object that reaches one of `owners`. Joins the sets of two owners if one object
+// reaches both.
+DisjointSets mark_objects_reaching(const Adjacency& reverse,
+                                   std::span<const std::uint32_t> owners,
+                                   std::vector<std::uint32_t>& set_of) {
     DisjointSets sets;
     std::vector<std::uint32_t> worklist;
     for (const std::uint32_t owner : owners) {
@@ -76,7 +77,7 @@ Clusters find_clusters(const RawGraph& graph,
     Clusters clusters;
     const auto nodes = static_cast<std::uint32_t>(graph.references.nodes());
     clusters.of.assign(nodes, kNoCluster);
-    DisjointSets sets = mark_ways_to_owners(reverse, owners, clusters.of);
+    DisjointSets sets = mark_objects_reaching(reverse, owners, clusters.of);
     std::vector<std::uint32_t> number(sets.size(), kNoCluster);
     for (std::uint32_t node = 0; node < nodes; ++node) {
         if (clusters.of[node] == kNoCluster) {
@@ -90,11 +91,11 @@ Clusters find_clusters(const RawGraph& graph,
         }
         clusters.of[node] = cluster;
         ++clusters.size[cluster];
-        // Sums: the order of the objects must not matter.
+        // A sum, so that the order of the objects does not matter.
         const std::uint64_t kind = graph.kinds[node];
         std::uint64_t shape = mix(kind);
         for (const std::uint32_t target : graph.references.of(node)) {
-            // What leads to an owner, through something that does, is in the same cluster.
+            // A marked target is in the same cluster.
             if (clusters.of[target] != kNoCluster) {
                 shape += mix(kind << 32 | graph.kinds[target]);
             }
@@ -111,13 +112,13 @@ std::vector<ClusterChoice> choose_clusters(const Clusters& clusters,
     std::unordered_map<std::uint64_t, std::uint32_t> named;  // shape -> first cluster of it
     std::uint64_t objects = 0;
     for (std::uint32_t cluster = 0; cluster < choices.size(); ++cluster) {
-        const auto twin = named.find(clusters.shape[cluster]);
-        const std::uint64_t limit = twin == named.end() ? max_objects : max_repeated;
+        const auto equivalent = named.find(clusters.shape[cluster]);
+        const std::uint64_t limit = equivalent == named.end() ? max_objects : max_repeated;
         if (objects == 0 || objects + clusters.size[cluster] <= limit) {
             objects += clusters.size[cluster];
             named.try_emplace(clusters.shape[cluster], cluster);
-        } else if (twin != named.end()) {
-            choices[cluster] = {ClusterChoice::Fate::repeated, twin->second};
+        } else if (equivalent != named.end()) {
+            choices[cluster] = {ClusterChoice::Fate::repeated, equivalent->second};
         } else {
             choices[cluster].fate = ClusterChoice::Fate::omitted;
         }

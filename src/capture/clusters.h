@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of the dying objects are worth naming: those on a way to an owner, split into clusters
-// that have nothing to do with each other, and of many clusters of one shape only a few.
+// Selects the unreachable objects to name: the objects that reach an owner, split into connected
+// clusters. If many clusters have the same shape, only a few of them are named.
 //
-// The positions are those of raw_graph.h. Pure arithmetic over them; no Python.
+// Objects are positions as in raw_graph.h. Does not use Python.
 #pragma once
 
 #include <cstdint>
@@ -15,33 +15,33 @@ namespace cyclewatch::capture {
 
 inline constexpr std::uint32_t kNoCluster = UINT32_MAX;
 
-// The objects from which an owner can be reached, in weakly connected clusters.
+// The objects that reach an owner, in weakly connected clusters.
 struct Clusters {
     std::vector<std::uint32_t> of;     // per object: its cluster, or kNoCluster
-    std::vector<std::uint64_t> size;   // per cluster: objects
-    std::vector<std::uint64_t> shape;  // per cluster: hash of what its objects are and how they
-                                       // refer to each other, independent of their order
+    std::vector<std::uint64_t> size;   // per cluster: number of objects
+    std::vector<std::uint64_t> shape;  // per cluster: hash of the kinds of its objects and their
+                                       // references, independent of their order
 };
 
-// `reverse` is the references of `graph` the other way round.
+// `reverse`: the transposed references of `graph`.
 [[nodiscard]] Clusters find_clusters(const RawGraph& graph,
                                      const Adjacency& reverse,
                                      std::span<const std::uint32_t> owners);
 
-// What becomes of one cluster.
+// The decision about one cluster.
 struct ClusterChoice {
     enum class Fate : std::uint8_t {
-        named,     // its objects go into the reference graph
-        repeated,  // same shape as the named cluster `twin`: counted with it
-        omitted,   // over the limit, and of a shape that no named cluster has
+        named,     // part of the reference graph
+        repeated,  // only counted: has the shape of the named cluster `equivalent`
+        omitted,   // over the limit, and no named cluster has the same shape
     };
     Fate fate = Fate::named;
-    std::uint32_t twin = kNoCluster;
+    std::uint32_t equivalent = kNoCluster;
 };
 
-// Names clusters in order: while no more than `max_objects` are named in all if the shape is new,
-// and no more than `max_repeated` if a named cluster has it already. At least one is always
-// named, however large.
+// Names clusters in order, up to a total of `max_objects` objects for clusters with a new shape and
+// `max_repeated` for clusters whose shape already has a named cluster. The first cluster is always
+// named.
 [[nodiscard]] std::vector<ClusterChoice> choose_clusters(const Clusters& clusters,
                                                          std::uint64_t max_objects,
                                                          std::uint64_t max_repeated);

@@ -4,15 +4,15 @@
 #include <algorithm>
 
 #include "capture/class_code.h"
-#include "compat/code_calls.h"
 #include "compat/code_names.h"
+#include "compat/operand_stack.h"
 
 namespace cyclewatch::capture {
 namespace {
 
-// The number of the variable `name` in `code`; -1 if there is none, or it comes too late.
+// The number of the variable `name` in `code`; -1 if there is none.
 int variable_number(PyCodeObject* code, PyObject* name) {
-    // Only so many arguments of a call are known.
+    // The arguments of a call are known only for the first variables.
     const Py_ssize_t count =
         std::min<Py_ssize_t>(cyclewatch_variable_count(code), CYCLEWATCH_ASSIGNED);
     for (Py_ssize_t i = 0; i < count; ++i) {
@@ -23,7 +23,7 @@ int variable_number(PyCodeObject* code, PyObject* name) {
     return -1;
 }
 
-// True if the code mentions the name of the class. Most code does not, and is not read.
+// True if the code contains the name of the class. Avoids reading most code.
 bool mentions(PyCodeObject* code, PyTypeObject* type) {
     bool found = false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_names) && !found; ++i) {
@@ -38,10 +38,7 @@ bool mentions(PyCodeObject* code, PyTypeObject* type) {
 struct Visit {
     PyTypeObject* created;
     int self;
-    static int call(const cyclewatch_operand* called,
-                    const cyclewatch_operand* /*first*/,
-                    int /*offset*/,
-                    void* arg) noexcept {
+    static int call(const cyclewatch_operand* called, int /*offset*/, void* arg) noexcept {
         const auto& visit = *static_cast<Visit*>(arg);
         return (called->arguments >> visit.self) % 2 != 0 && is_name_of(called->name, visit.created)
                    ? 1
@@ -49,7 +46,7 @@ struct Visit {
     }
 };
 
-// True if `code`, or a function within it, creates an instance for `self`.
+// True if `code` or a nested function calls the class with the variable `self`.
 bool creates_in(PyCodeObject* code, PyTypeObject* created, PyObject* self, int depth) {
     Visit visit{created, variable_number(code, self)};
     bool found = visit.self >= 0 && mentions(code, created) &&

@@ -19,7 +19,7 @@ struct TypeLabeler {
     Labeler label;
 };
 
-// Types that are common, exact and need no more than their own labeler. First match wins.
+// Common types that need only their own labeler, for exact matches.
 Labeler labeler_of_exact_type(PyTypeObject* type) noexcept {
     static const std::array table{
         TypeLabeler{&PyDict_Type, label_plain_dict},
@@ -46,16 +46,8 @@ Labeler labeler_of_exact_type(PyTypeObject* type) noexcept {
     return nullptr;
 }
 
-PyTypeObject* ordered_container_base(PyTypeObject* type) noexcept {
-    for (; type != nullptr && type != &PyBaseObject_Type; type = type->tp_base) {
-        if (is_ordered_container(type)) {
-            return type;
-        }
-    }
-    return nullptr;
-}
-
-// What an object inherits from a builtin type. False if its C members need no further look.
+// Labels the references that an object inherits from a builtin type. Returns false if its C members
+// need no further labels.
 bool label_builtin_base(PyObject* object, ReferenceSink& sink) {
     if (PyType_Check(object)) {
         label_type(object, sink);
@@ -83,9 +75,9 @@ bool label_builtin_base(PyObject* object, ReferenceSink& sink) {
     return true;
 }
 
-bool label_part(PyObject* object, PartRole role, PyObject* whole, ReferenceSink& sink) {
+bool label_part(PyObject* object, PartRole role, PyObject* parent, ReferenceSink& sink) {
     if (role == PartRole::nn_hooks) {
-        label_torch_hooks(object, whole, sink);
+        label_torch_hooks(object, parent, sink);
         return true;
     }
     if (role != PartRole::none && PyDict_CheckExact(object)) {
@@ -93,14 +85,14 @@ bool label_part(PyObject* object, PartRole role, PyObject* whole, ReferenceSink&
         return true;
     }
     if (role != PartRole::none && PyTuple_CheckExact(object)) {
-        label_tuple_part(object, role, whole, sink);
+        label_tuple_part(object, role, parent, sink);
         return true;
     }
     return false;
 }
 
-void label(PyObject* object, PartRole role, PyObject* whole, ReferenceSink& sink) {
-    if (label_part(object, role, whole, sink)) {
+void label(PyObject* object, PartRole role, PyObject* parent, ReferenceSink& sink) {
+    if (label_part(object, role, parent, sink)) {
         return;
     }
     if (Labeler labeler = labeler_of_exact_type(Py_TYPE(object))) {
@@ -117,39 +109,30 @@ void label(PyObject* object, PartRole role, PyObject* whole, ReferenceSink& sink
     }
 }
 
-bool is_partial(PyTypeObject* type) noexcept {
-    for (; type != nullptr; type = type->tp_base) {
-        if (goes_by(type, "functools.partial")) {
-            return true;
-        }
-    }
-    return false;
-}
-
-void find_all_parts(PyObject* whole, PartSink& sink) {
-    PyTypeObject* type = Py_TYPE(whole);
-    if (PyFunction_Check(whole)) {
-        find_function_parts(whole, sink);
+void find_all_parts(PyObject* parent, PartSink& sink) {
+    PyTypeObject* type = Py_TYPE(parent);
+    if (PyFunction_Check(parent)) {
+        find_function_parts(parent, sink);
         return;
     }
     if (labeler_of_exact_type(type) != nullptr) {
         return;
     }
-    find_instance_parts(whole, sink);
-    if (is_partial(type)) {
-        find_partial_parts(whole, sink);
+    find_instance_parts(parent, sink);
+    if (base_named(type, "functools.partial") != nullptr) {
+        find_partial_parts(parent, sink);
     } else if (is_torch_module(type)) {
-        find_torch_module_parts(whole, sink);
+        find_torch_module_parts(parent, sink);
     }
 }
 
 }  // namespace
 
-// The only exception there can be is std::bad_alloc: what has no name by then goes without.
+// The only possible exception is std::bad_alloc: the remaining references have no label then.
 
-void find_parts(PyObject* whole, PartSink& sink) noexcept {
+void find_parts(PyObject* parent, PartSink& sink) noexcept {
     try {
-        find_all_parts(whole, sink);
+        find_all_parts(parent, sink);
     } catch (...) {
         return;
     }
@@ -157,10 +140,10 @@ void find_parts(PyObject* whole, PartSink& sink) noexcept {
 
 void label_references(PyObject* object,
                       PartRole role,
-                      PyObject* whole,
+                      PyObject* parent,
                       ReferenceSink& sink) noexcept {
     try {
-        label(object, role, whole, sink);
+        label(object, role, parent, sink);
     } catch (...) {
         return;
     }

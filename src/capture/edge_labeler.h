@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names the references an object holds. Table: exact type, or a property of the type -> labeler.
+// Labels the references of an object. Selects a labeler by its exact type or a property of its
+// type.
 //
-// Rules (docs/design/collector.md says why): REQUIRES: GIL held. RUNS PYTHON: never. Creates no
-// Python object at all. Safe on unreachable objects inside a collection.
+// Everything here: REQUIRES: GIL held. RUNS PYTHON: never. Creates no Python objects. Safe for
+// unreachable objects inside a collection (docs/design/collector.md).
 #pragma once
 
 #include <Python.h>
@@ -15,11 +16,11 @@
 
 namespace cyclewatch::capture {
 
-// Receives the references of one object, in the object's own order.
+// Receives the references of one object, in the order in which the object stores them.
 class ReferenceSink {
   public:
     virtual ~ReferenceSink() = default;
-    // True if keys that are no identifiers may be shown too (capture_values).
+    // True if keys that are not identifiers may be shown (capture_values).
     [[nodiscard]] virtual bool wants_values() const noexcept { return false; }
     // `target` is borrowed and never null. `name` need not outlive the call.
     virtual void add(PyObject* target,
@@ -28,25 +29,25 @@ class ReferenceSink {
                      std::uint32_t index) = 0;
 };
 
-// Receives the parts of one object: containers that a person does not see as objects.
+// Receives the parts of one object: containers that users do not think of as separate objects.
 class PartSink {
   public:
     virtual ~PartSink() = default;
     virtual void add(PyObject* part, model::PartRole role) = 0;
 };
 
-// Tells `sink` which of the objects that `whole` refers to are its parts, and in which role:
-// its __dict__, a function's closure and defaults tuples, a partial's args and keywords, an
-// nn.Module's _parameters, _buffers and _modules.
-void find_parts(PyObject* whole, PartSink& sink) noexcept;
+// Passes the parts of `parent` and their roles to `sink`: its __dict__, a function's closure and
+// defaults tuples, a partial's args and keywords, an nn.Module's _parameters, _buffers and
+// _modules.
+void find_parts(PyObject* parent, PartSink& sink) noexcept;
 
-// Tells `sink` every reference of `object` that has a name. `role` and `whole` are what
-// find_parts() said of it (PartRole::none and null if nothing): a closure tuple's references
-// are named from the code of the function that is its `whole`. References without a name may be
-// left out: the caller compares with tp_traverse and calls the rest "?".
+// Passes every reference of `object` that has a label to `sink`. `role` and `parent` are the
+// results of find_parts(), or PartRole::none and null: for example, the references of a closure
+// tuple are named by the code of its `parent`. Omits references without a label: the caller
+// compares with tp_traverse and labels the rest "?".
 void label_references(PyObject* object,
                       model::PartRole role,
-                      PyObject* whole,
+                      PyObject* parent,
                       ReferenceSink& sink) noexcept;
 
 }  // namespace cyclewatch::capture

@@ -20,7 +20,7 @@ PyCodeObject* code_of_method(PyTypeObject* type, std::string_view name) {
         }
         PyObject* const entry = find_in_dict(base->tp_dict, name);
         if (entry != nullptr && PyFunction_Check(entry)) {
-            code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(behind_decorators(entry)));
+            code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(unwrap_decorators(entry)));
         }
         return entry != nullptr;
     });
@@ -31,8 +31,8 @@ PyCodeObject* code_of_method(PyTypeObject* type, std::string_view name) {
 
 EndMethod find_end_method(PyTypeObject* type) {
     for (const std::string_view name : kNames) {
-        if (const PyCodeObject* code = code_of_method(type, name); code != nullptr) {
-            return {name, std::string(Utf8Text(code->co_filename).view()), code->co_firstlineno};
+        if (PyCodeObject* const code = code_of_method(type, name); code != nullptr) {
+            return {name, path_of(code), code->co_firstlineno};
         }
     }
     return {};

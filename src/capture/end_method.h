@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The method by which the users of an object say that they are done with it.
+// The method that ends the use of an object.
 #pragma once
 
 #include <Python.h>
@@ -10,14 +10,14 @@
 namespace cyclewatch::capture {
 
 struct EndMethod {
-    std::string_view name;  // "close"; static text, empty if there is none
+    std::string_view name;  // e.g. "close"; a literal, empty if there is none
     std::string path;
     int line = 0;
 };
 
-// The first of close, teardown, shutdown, release, stop, dispose and __exit__ that a class written
-// in Python defines as a function with a file. REQUIRES: GIL held. RUNS PYTHON: never. Creates no
-// object that the collector tracks. Throws std::bad_alloc.
+// Returns the first of close, teardown, shutdown, release, stop, dispose and __exit__ that a Python
+// class or its bases define as a function with a file. REQUIRES: GIL held. RUNS PYTHON: never.
+// Creates no Python objects. May throw std::bad_alloc.
 [[nodiscard]] EndMethod find_end_method(PyTypeObject* type);
 
 }  // namespace cyclewatch::capture

@@ -17,7 +17,7 @@
 namespace cyclewatch::capture {
 namespace {
 
-// Objects of these kinds are each described by more than their type.
+// True if the description of an object depends on more than its type.
 bool differs_per_object(model::NodeKind kind) {
     switch (kind) {
         case model::NodeKind::function:
@@ -38,69 +38,69 @@ bool differs_per_object(model::NodeKind kind) {
     }
 }
 
-// Naming a reference takes half a microsecond and 90 bytes. So many in one collection; a list that
-// holds one object a million times is as well told by a few of them.
-constexpr std::size_t kMostReferences = 500'000;
-constexpr std::size_t kFewestOfOne = 16;
-constexpr std::uint32_t kMostOfOnePair = 16;
-constexpr std::size_t kMostModules = 6;  // that are searched for the store of one attribute
+// Labelling a reference takes half a microsecond and 90 bytes, so the references of one collection
+// are limited. If a list refers to one object a million times, a few of these references suffice.
+constexpr std::size_t kMaxReferences = 500'000;
+constexpr std::size_t kMinPerObject = 16;
+constexpr std::uint32_t kMaxPerPair = 16;
+constexpr std::size_t kMaxModules = 6;  // searched for the store of one attribute
 
-// Of the process, like the classes. Under the GIL.
+// One cache per process. Requires the GIL.
 AttributeSites& known_sites() {
-    static AttributeSites& sites = *new AttributeSites;  // never destroyed: collections go on
+    static AttributeSites& sites = *new AttributeSites;  // never destroyed: used until exit
     return sites;
 }
 
 }  // namespace
 
 struct GraphBuilder::Parts final : PartSink {
-    Parts(GraphBuilder& builder, PyObject* whole) : namer_(builder), whole_(whole) {}
+    Parts(GraphBuilder& builder, PyObject* parent) : graph_builder_(builder), parent_(parent) {}
 
     void add(PyObject* part, model::PartRole role) override {
-        const std::uint32_t node = namer_.node_of(part);
-        if (node != kNotNamed && namer_.parts_[node].role == model::PartRole::none) {
-            namer_.parts_[node] = {role, whole_};
-            namer_.builder_.node(static_cast<model::NodeId>(node)).role = role;
+        const std::uint32_t node = graph_builder_.node_of(part);
+        if (node != kNotNamed && graph_builder_.parts_[node].role == model::PartRole::none) {
+            graph_builder_.parts_[node] = {role, parent_};
+            graph_builder_.builder_.node(static_cast<model::NodeId>(node)).role = role;
         }
     }
 
   private:
-    GraphBuilder& namer_;
-    PyObject* whole_;
+    GraphBuilder& graph_builder_;
+    PyObject* parent_;
 };
 
 struct GraphBuilder::References final : ReferenceSink {
-    References(GraphBuilder& builder, std::uint32_t from) : namer_(builder), from_(from) {}
+    References(GraphBuilder& builder, std::uint32_t from) : graph_builder_(builder), from_(from) {}
 
-    [[nodiscard]] bool wants_values() const noexcept override { return namer_.values_; }
+    [[nodiscard]] bool wants_values() const noexcept override { return graph_builder_.values_; }
 
-    // A label without a reference of tp_traverse behind it is dropped: the graph must be the
-    // collector's own, or cycles would appear that it does not see.
+    // Drops labels of references that tp_traverse does not visit, because the graph must not
+    // contain cycles that the collector does not see.
     void add(PyObject* target,
              model::EdgeKind kind,
              std::string_view name,
              std::uint32_t index) override {
-        const std::uint32_t to = namer_.node_of(target);
-        if (to == kNotNamed || namer_.unexplained_[to] == 0) {
+        const std::uint32_t to = graph_builder_.node_of(target);
+        if (to == kNotNamed || graph_builder_.unlabelled_[to] == 0) {
             return;
         }
-        --namer_.unexplained_[to];
+        --graph_builder_.unlabelled_[to];
         try {
-            const model::StringId label = namer_.builder_.intern(name);
-            namer_.builder_.add_edge(static_cast<model::NodeId>(from_),
-                                     static_cast<model::NodeId>(to),
-                                     {kind, label, index});
+            const model::StringId label = graph_builder_.builder_.intern(name);
+            graph_builder_.builder_.add_edge(static_cast<model::NodeId>(from_),
+                                             static_cast<model::NodeId>(to),
+                                             {kind, label, index});
             if (kind == model::EdgeKind::attribute || kind == model::EdgeKind::slot) {
-                namer_.find_site(from_, to, label);
+                graph_builder_.find_site(from_, to, label);
             }
         } catch (const std::bad_alloc&) {
-            out_of_memory_ = true;  // the labeler that calls us is noexcept
+            out_of_memory_ = true;  // label_references() is noexcept
         }
     }
     [[nodiscard]] bool out_of_memory() const noexcept { return out_of_memory_; }
 
   private:
-    GraphBuilder& namer_;
+    GraphBuilder& graph_builder_;
     std::uint32_t from_;
     bool out_of_memory_ = false;
 };
@@ -116,8 +116,8 @@ GraphBuilder::GraphBuilder(std::span<PyObject* const> objects,
       selected_(selected),
       values_(values),
       parts_(selected.size()),
-      unexplained_(selected.size(), 0),
-      is_placed_(selected.size(), true) {
+      unlabelled_(selected.size(), 0),
+      is_located_(selected.size(), true) {
     named_.reserve(selected.size());
     for (const std::uint32_t position : selected) {
         named_.push_back(objects[position]);
@@ -147,8 +147,8 @@ model::Node GraphBuilder::describe(PyObject* object) {
     return node;
 }
 
-// Where its object's class takes the method; the method's own line if that is not told.
-bool GraphBuilder::place_bound_method(PyObject* method, model::Node& node) {
+// Uses the line that loads the method, if it is known.
+bool GraphBuilder::locate_bound_method(PyObject* method, model::Node& node) {
     PyObject* const function = PyMethod_GET_FUNCTION(method);
     PyObject* const self = PyMethod_GET_SELF(method);
     if (function == nullptr || self == nullptr || !PyFunction_Check(function)) {
@@ -156,16 +156,16 @@ bool GraphBuilder::place_bound_method(PyObject* method, model::Node& node) {
     }
     auto* const type = PyType_Check(self) ? reinterpret_cast<PyTypeObject*>(self) : Py_TYPE(self);
     const auto* code =
-        reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(behind_decorators(function)));
-    const StoreSite& taken = known_sites().find_taken(type, Utf8Text(code->co_name).view());
+        reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(unwrap_decorators(function)));
+    const StoreSite& taken = known_sites().find_method_load(type, Utf8Text(code->co_name).view());
     if (taken.line != 0) {
         node.location = {builder_.intern(taken.path), taken.line};
     }
     return taken.line != 0;
 }
 
-bool GraphBuilder::place_partial(PyObject* partial, model::Node& node) {
-    PyObject* const function = function_behind(partial);
+bool GraphBuilder::locate_partial(PyObject* partial, model::Node& node) {
+    PyObject* const function = underlying_function(partial);
     if (function == nullptr) {
         return false;
     }
@@ -184,9 +184,9 @@ void GraphBuilder::add_node(std::uint32_t node) {
     model::Node described = describe(named_[node]);
     described.unreachable = selected_[node] < unreachable_;
     if (described.kind == model::NodeKind::bound_method) {
-        is_placed_[node] = place_bound_method(named_[node], described);
+        is_located_[node] = locate_bound_method(named_[node], described);
     } else if (described.kind == model::NodeKind::partial) {
-        is_placed_[node] = place_partial(named_[node], described);
+        is_located_[node] = locate_partial(named_[node], described);
     }
     const base::CallSite site = allocation_site(named_[node]);
     described.allocated = {builder_.intern(site.path), site.line};
@@ -198,10 +198,10 @@ void GraphBuilder::add_edges(std::uint32_t node) {
     std::size_t taken = 0;
     for (const std::uint32_t target : targets) {
         const std::uint32_t to = node_of(objects_[target]);
-        if (to == kNotNamed || unexplained_[to] == kMostOfOnePair) {
+        if (to == kNotNamed || unlabelled_[to] == kMaxPerPair) {
             continue;
         }
-        if (taken >= most_of_one_ && named_to_[to] >= kFewestOfOne) {
+        if (taken >= max_per_object_ && named_to_[to] >= kMinPerObject) {
             ++omitted_references_;
             continue;
         }
@@ -209,27 +209,27 @@ void GraphBuilder::add_edges(std::uint32_t node) {
         if (!named_to_.empty()) {
             ++named_to_[to];
         }
-        ++unexplained_[to];
+        ++unlabelled_[to];
     }
     References references(*this, node);
-    label_references(named_[node], parts_[node].role, parts_[node].whole, references);
+    label_references(named_[node], parts_[node].role, parts_[node].parent, references);
     if (references.out_of_memory()) {
         throw std::bad_alloc();
     }
     for (const std::uint32_t target : targets) {
         const std::uint32_t to = node_of(objects_[target]);
-        if (to != kNotNamed && unexplained_[to] > 0) {
-            --unexplained_[to];
+        if (to != kNotNamed && unlabelled_[to] > 0) {
+            --unlabelled_[to];
             builder_.add_edge(static_cast<model::NodeId>(node), static_cast<model::NodeId>(to), {});
         }
     }
 }
 
 void GraphBuilder::find_site(std::uint32_t from, std::uint32_t to, model::StringId attribute) {
-    PyObject* const whole = parts_[from].whole != nullptr ? parts_[from].whole : named_[from];
-    const bool on_class = PyType_Check(whole) != 0;
-    auto* const type = on_class ? reinterpret_cast<PyTypeObject*>(whole) : Py_TYPE(whole);
-    const std::uint32_t holder = node_of(whole);
+    PyObject* const parent = parts_[from].parent != nullptr ? parts_[from].parent : named_[from];
+    const bool on_class = PyType_Check(parent) != 0;
+    auto* const type = on_class ? reinterpret_cast<PyTypeObject*>(parent) : Py_TYPE(parent);
+    const std::uint32_t holder = node_of(parent);
     if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || holder == kNotNamed) {
         return;
     }
@@ -240,12 +240,12 @@ void GraphBuilder::find_site(std::uint32_t from, std::uint32_t to, model::String
     if (fresh) {
         entry->second = add_site(from, to, attribute, on_class);
     }
-    // A bound method or partial that no line is known to make was made for the one that stores it,
-    // unless that was handed it.
+    // If the line that creates a bound method or partial is unknown, use the line that stores it,
+    // unless it was passed in.
     const Site& site = entry->second;
-    if (!is_placed_[to] && site.is_of_value && site.location.line != 0) {
+    if (!is_located_[to] && site.creates_value && site.location.line != 0) {
         builder_.node(static_cast<model::NodeId>(to)).location = site.location;
-        is_placed_[to] = true;
+        is_located_[to] = true;
     }
 }
 
@@ -253,8 +253,8 @@ GraphBuilder::Site GraphBuilder::add_site(std::uint32_t from,
                                           std::uint32_t to,
                                           model::StringId attribute,
                                           bool on_class) {
-    PyObject* const whole = parts_[from].whole != nullptr ? parts_[from].whole : named_[from];
-    auto* const type = on_class ? reinterpret_cast<PyTypeObject*>(whole) : Py_TYPE(whole);
+    PyObject* const parent = parts_[from].parent != nullptr ? parts_[from].parent : named_[from];
+    auto* const type = on_class ? reinterpret_cast<PyTypeObject*>(parent) : Py_TYPE(parent);
     StoreSite site =
         known_sites().find(type, builder_.text(attribute), Py_TYPE(named_[to]), on_class);
     if (!on_class && site.line == 0 && site.value == model::ValueOrigin::unknown) {
@@ -266,24 +266,24 @@ GraphBuilder::Site GraphBuilder::add_site(std::uint32_t from,
     const model::SourceLocation location{builder_.intern(site.path), site.line};
     if (site.is_known()) {
         const model::StringId holder =
-            builder_.node(static_cast<model::NodeId>(node_of(whole))).name;
+            builder_.node(static_cast<model::NodeId>(node_of(parent))).name;
         builder_.add_attribute_site(
             {holder, attribute, on_class, site.value, site.holder_made_by_target, location});
     }
-    const bool is_of_value = (!site.by_holder || site.value == model::ValueOrigin::made) &&
-                             base::origin_of_path(site.path) != base::Origin::standard_library;
-    return {location, is_of_value};
+    const bool creates_value = (!site.by_holder || site.value == model::ValueOrigin::made) &&
+                               base::origin_of_path(site.path) != base::Origin::standard_library;
+    return {location, creates_value};
 }
 
-// The modules of what `node` refers to: whoever puts one thing on an object puts others there, too.
+// The modules of the referents of `node`: a helper that stores one attribute often stores others.
 std::vector<PyObject*> GraphBuilder::modules_around(std::uint32_t node) const {
     std::vector<PyObject*> modules;
     for (const std::uint32_t target : graph_.of(selected_[node])) {
-        PyObject* const globals = globals_behind(objects_[target]);
+        PyObject* const globals = globals_of(objects_[target]);
         if (globals != nullptr && std::ranges::find(modules, globals) == modules.end()) {
             modules.push_back(globals);
         }
-        if (modules.size() == kMostModules) {
+        if (modules.size() == kMaxModules) {
             break;
         }
     }
@@ -303,10 +303,10 @@ void GraphBuilder::note_locals(std::uint32_t node) {
     }
 }
 
-// The same number from each object, so that none goes without, and some to each, so that what only
-// one of them leads to is not lost.
+// Limits the references per object, so that each object keeps some of its references. References to
+// an object with few references are kept in any case.
 void GraphBuilder::limit_references() {
-    if (graph_.targets.size() <= kMostReferences) {
+    if (graph_.targets.size() <= kMaxReferences) {
         return;
     }
     std::size_t references = 0;
@@ -315,13 +315,13 @@ void GraphBuilder::limit_references() {
             graph_.of(position),
             [this](std::uint32_t target) { return node_of(objects_[target]) != kNotNamed; }));
     }
-    if (references > kMostReferences) {
-        most_of_one_ = std::max(kFewestOfOne, kMostReferences / selected_.size());
+    if (references > kMaxReferences) {
+        max_per_object_ = std::max(kMinPerObject, kMaxReferences / selected_.size());
         named_to_.assign(selected_.size(), 0);
     }
 }
 
-model::ReferenceGraph GraphBuilder::name_all() {
+model::ReferenceGraph GraphBuilder::build() {
     limit_references();
     const auto nodes = static_cast<std::uint32_t>(named_.size());
     for (std::uint32_t node = 0; node < nodes; ++node) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns selected objects into nodes and their references into named edges. The edges are exactly
-// those of tp_traverse: the labelers only say what each of them is called.
+// Turns the selected objects into nodes and their references into labelled edges. The edges are
+// exactly the references that tp_traverse visits. The labelers only provide their labels.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never.
 #pragma once
@@ -24,21 +24,21 @@ inline constexpr std::uint32_t kNotNamed = collector::PointerIndex::kAbsent;
 
 class GraphBuilder {
   public:
-    // `selected`: positions in `objects`, ascending; the first `unreachable` of `objects` are the
-    // unreachable set, the rest its dependents. All arguments must outlive the builder.
+    // `selected`: positions in `objects`, ascending. The first `unreachable` objects are the
+    // unreachable set, the others its dependents. All arguments must outlive the builder.
     GraphBuilder(std::span<PyObject* const> objects,
                  std::size_t unreachable,
                  const Adjacency& graph,
                  std::span<const std::uint32_t> selected,
                  bool values);
 
-    [[nodiscard]] model::ReferenceGraph name_all();
+    [[nodiscard]] model::ReferenceGraph build();
 
-    // How many references were over the limit for one collection and are not in the graph. Of more
-    // than kMostOfOnePair from one object to another the rest say nothing new and do not count.
+    // The number of references missing in the graph because of the limit for one collection. Does
+    // not include references beyond kMaxPerPair from one object to another.
     [[nodiscard]] std::uint64_t omitted_references() const noexcept { return omitted_references_; }
 
-    // The node that `object` became, or kNotNamed.
+    // Returns the node of `object`, or kNotNamed.
     [[nodiscard]] std::uint32_t node_of(PyObject* object) const noexcept {
         return index_.find(object);
     }
@@ -48,25 +48,25 @@ class GraphBuilder {
     struct References;
     struct Part {
         model::PartRole role = model::PartRole::none;
-        PyObject* whole = nullptr;
+        PyObject* parent = nullptr;
     };
 
-    // Where an attribute is stored, and whether that is where its value comes from, too.
+    // Where an attribute is stored, and whether that line also creates its value.
     struct Site {
         model::SourceLocation location;
-        bool is_of_value = false;
+        bool creates_value = false;
     };
 
     void add_node(std::uint32_t node);
     void limit_references();
     [[nodiscard]] model::Node describe(PyObject* object);
-    // Give a callable a location; false if that is no better than its function's definition.
-    bool place_bound_method(PyObject* method, model::Node& node);
-    bool place_partial(PyObject* partial, model::Node& node);
-    // Names a dict that locals() made after its function.
+    // Set the location of a callable. Return false if it is only the definition of its function.
+    bool locate_bound_method(PyObject* method, model::Node& node);
+    bool locate_partial(PyObject* partial, model::Node& node);
+    // Names a dict created by locals() after its function.
     void note_locals(std::uint32_t node);
     void add_edges(std::uint32_t node);
-    // Finds out where the attribute that was just named is stored, once per class and attribute.
+    // Finds the store of the attribute that was just labelled, once per class and attribute.
     void find_site(std::uint32_t from, std::uint32_t to, model::StringId attribute);
     Site add_site(std::uint32_t from, std::uint32_t to, model::StringId attribute, bool on_class);
     [[nodiscard]] std::vector<PyObject*> modules_around(std::uint32_t node) const;
@@ -76,16 +76,16 @@ class GraphBuilder {
     const Adjacency& graph_;
     std::span<const std::uint32_t> selected_;
     bool values_;
-    std::vector<PyObject*> named_;            // per node
-    collector::PointerIndex index_;           // of them: far fewer than `objects_`, as a rule
-    std::vector<Part> parts_;                 // per node
-    std::vector<std::uint32_t> unexplained_;  // per node: references to it not yet named
-    std::unordered_map<PyTypeObject*, model::Node> described_;  // types that say all there is
+    std::vector<PyObject*> named_;   // per node
+    collector::PointerIndex index_;  // of `named_`, which is usually far smaller than `objects_`
+    std::vector<Part> parts_;        // per node
+    std::vector<std::uint32_t> unlabelled_;  // per node: references to it without a label so far
+    std::unordered_map<PyTypeObject*, model::Node> described_;  // see differs_per_object()
     std::unordered_map<std::uint64_t, Site> sites_;             // by class and attribute
-    std::unordered_map<PyObject*, CallableSite> partials_;      // by function
-    std::vector<bool> is_placed_;                               // per node, of callables
-    std::size_t most_of_one_ = SIZE_MAX;   // references of one object that are named
-    std::vector<std::uint32_t> named_to_;  // per node, where there are too many: how many
+    std::unordered_map<PyObject*, CallableSite> partials_;      // by code of the function
+    std::vector<bool> is_located_;                              // per node, for callables
+    std::size_t max_per_object_ = SIZE_MAX;                     // limit of references per object
+    std::vector<std::uint32_t> named_to_;  // per node: references to it; empty without a limit
     std::uint64_t omitted_references_ = 0;
     model::ReferenceGraphBuilder builder_;
 };

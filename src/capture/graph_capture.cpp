@@ -34,7 +34,7 @@ std::vector<std::uint32_t> positions_of(std::span<PyObject* const> owners,
     return positions;
 }
 
-// Per object of `cluster`: what it is, as a number that is the same on every run.
+// Per object of `cluster`: a hash of its kind that is the same on every run.
 std::vector<std::uint32_t> kind_hashes(std::span<PyObject* const> objects,
                                        const RawGraph& graph,
                                        const Clusters& clusters,
@@ -58,7 +58,7 @@ std::vector<std::uint32_t> kind_hashes(std::span<PyObject* const> objects,
 }
 
 struct Selection {
-    std::vector<std::uint32_t> objects;  // positions to be named, ascending
+    std::vector<std::uint32_t> objects;  // positions of the objects to name, ascending
     std::uint64_t omitted = 0;
 };
 
@@ -70,13 +70,13 @@ Selection select(std::span<PyObject* const> objects,
                  std::span<const std::uint32_t> owners,
                  const CaptureLimits& limits) {
     Selection selection;
-    // The first cluster is always named; where it alone is over the limit, in part.
-    const bool in_part = !clusters.size.empty() && clusters.size[0] > limits.max_objects;
-    std::vector<bool> region;
-    if (in_part) {
+    // The first cluster is always named. If it exceeds the limit, only part of it is.
+    const bool is_partial = !clusters.size.empty() && clusters.size[0] > limits.max_objects;
+    std::vector<bool> subgraph;
+    if (is_partial) {
         const std::vector<std::uint32_t> kinds = kind_hashes(objects, graph, clusters, 0);
-        region = select_subgraph(
-            graph.references, reverse, clusters, 0, owners, kinds, limits.max_region());
+        subgraph = select_subgraph(
+            graph.references, reverse, clusters, 0, owners, kinds, limits.max_subgraph());
     }
     for (std::uint32_t node = 0; node < clusters.of.size(); ++node) {
         const std::uint32_t cluster = clusters.of[node];
@@ -84,7 +84,7 @@ Selection select(std::span<PyObject* const> objects,
             continue;
         }
         const bool named = choices[cluster].fate == ClusterChoice::Fate::named &&
-                           (!in_part || cluster != 0 || region[node]);
+                           (!is_partial || cluster != 0 || subgraph[node]);
         if (named) {
             selection.objects.push_back(node);
         } else {
@@ -94,15 +94,15 @@ Selection select(std::span<PyObject* const> objects,
     return selection;
 }
 
-// Says for each owner where it went: a node, a repeated shape, or nowhere. `nodes` and `positions`
-// are those of the owners.
+// Determines for each owner whether it is a node, in a repeated cluster, or omitted. `nodes` and
+// `positions` are those of the owners.
 void place_owners(const Clusters& clusters,
                   const std::vector<ClusterChoice>& choices,
                   std::span<const std::uint32_t> positions,
                   std::span<const std::uint32_t> nodes,
                   CapturedGraph& captured) {
-    std::unordered_map<std::uint32_t, model::NodeId> first_owner;     // of a named cluster
-    std::unordered_map<std::uint32_t, std::uint32_t> repeat_of_twin;  // twin -> index
+    std::unordered_map<std::uint32_t, model::NodeId> first_owner;  // of a named cluster
+    std::unordered_map<std::uint32_t, std::uint32_t> repeat_of;    // named cluster -> index
     std::vector<bool> counted(choices.size(), false);
     for (std::size_t owner = 0; owner < positions.size(); ++owner) {
         if (nodes[owner] != kNotNamed) {
@@ -117,11 +117,11 @@ void place_owners(const Clusters& clusters,
         if (nodes[owner] != kNotNamed) {
             place = {OwnerPlace::Kind::node, static_cast<model::NodeId>(nodes[owner]), 0};
         } else if (choices[cluster].fate == ClusterChoice::Fate::repeated) {
-            const std::uint32_t twin = choices[cluster].twin;
+            const std::uint32_t named = choices[cluster].equivalent;
             const auto next = static_cast<std::uint32_t>(captured.repeats.size());
-            const auto [entry, fresh] = repeat_of_twin.try_emplace(twin, next);
+            const auto [entry, fresh] = repeat_of.try_emplace(named, next);
             if (fresh) {
-                captured.repeats.push_back({.twin = first_owner.at(twin)});
+                captured.repeats.push_back({.twin = first_owner.at(named)});
             }
             captured.repeats[entry->second].count += counted[cluster] ? 0 : 1;
             counted[cluster] = true;
@@ -136,7 +136,7 @@ CapturedGraph capture_graph(std::span<PyObject* const> unreachable,
                             std::span<PyObject* const> dependents,
                             std::span<PyObject* const> owners,
                             const CaptureLimits& limits) {
-    // Dependents are rare: without them the unreachable set itself serves.
+    // Avoids a copy if there are no dependents, which are rare.
     const std::vector<PyObject*> all =
         dependents.empty() ? std::vector<PyObject*>() : concatenate(unreachable, dependents);
     const std::span<PyObject* const> objects = dependents.empty() ? unreachable : std::span(all);
@@ -159,7 +159,7 @@ CapturedGraph capture_graph(std::span<PyObject* const> unreachable,
     captured.omitted_objects = selection.omitted;
     GraphBuilder builder(
         objects, unreachable.size(), graph.references, selection.objects, limits.values);
-    captured.graph = builder.name_all();
+    captured.graph = builder.build();
     captured.omitted_references = builder.omitted_references();
     std::vector<std::uint32_t> owner_nodes;
     for (PyObject* const owner : owners) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the dying objects to the reference graph: plain data, every reference named. This is
-// where PyObject* ends; what comes after knows ids and text only.
+// Turns the unreachable objects into a reference graph: plain data in which every reference has a
+// label. Later stages do not use PyObject*.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never. Creates no
-// Python object but what allocation_site.h says. May throw std::bad_alloc; the caller drops that
-// observation.
+// Python objects other than those of allocation_site.h. May throw std::bad_alloc.
 #pragma once
 
 #include <Python.h>
@@ -21,18 +20,18 @@ namespace cyclewatch::capture {
 
 struct CaptureLimits {
     static constexpr std::uint64_t kRepeated = 5'000;
-    static constexpr std::uint64_t kRegion = 5'000;
+    static constexpr std::uint64_t kSubgraph = 5'000;
 
-    // Objects named in one collection. A cluster is named whole or not at all, except that of
-    // the first at least a region is (capture/subgraph_selection.h).
+    // Objects named in one collection. A cluster is named completely or not, except that part of
+    // the first one is always named (capture/subgraph_selection.h).
     std::uint64_t max_objects = 50'000;
-    // Naming what is like something named, or far from every owner, tells little: less of both.
+    // Lower limits for clusters that repeat a shape and for parts of a cluster.
     [[nodiscard]] std::uint64_t max_repeated() const { return std::min(max_objects, kRepeated); }
-    [[nodiscard]] std::uint64_t max_region() const { return std::min(max_objects, kRegion); }
-    bool values = false;  // name dict keys that are no identifiers by their value
+    [[nodiscard]] std::uint64_t max_subgraph() const { return std::min(max_objects, kSubgraph); }
+    bool values = false;  // show dict keys that are not identifiers (capture_values)
 };
 
-// Where one owner ended up.
+// The place of one owner in the captured graph.
 struct OwnerPlace {
     enum class Kind : std::uint8_t { node, repeated, omitted };
     Kind kind = Kind::omitted;
@@ -42,14 +41,14 @@ struct OwnerPlace {
 
 struct CapturedGraph {
     model::ReferenceGraph graph;
-    std::vector<OwnerPlace> owners;             // parallel to the owners handed in
-    std::vector<model::RepeatedShape> repeats;  // bytes and owners still to be filled in
+    std::vector<OwnerPlace> owners;             // parallel to the `owners` argument
+    std::vector<model::RepeatedShape> repeats;  // without bytes and owners
     std::uint64_t omitted_objects = 0;
     std::uint64_t omitted_references = 0;  // between captured objects
 };
 
-// `unreachable` and `dependents` are all the objects that die (device/owner_detector.h); `owners`
-// are some of them.
+// `unreachable` and `dependents` are all the objects that die (device/owner_detector.h). `owners`
+// is a subset of them.
 [[nodiscard]] CapturedGraph capture_graph(std::span<PyObject* const> unreachable,
                                           std::span<PyObject* const> dependents,
                                           std::span<PyObject* const> owners,

@@ -6,20 +6,20 @@
 
 #include "capture/class_code.h"
 #include "capture/labelers/text.h"
-#include "compat/code_calls.h"
 #include "compat/code_names.h"
+#include "compat/operand_stack.h"
 
 namespace cyclewatch::capture {
 namespace {
 
-constexpr Py_ssize_t kFewestKeys = 3;    // fewer say nothing
-constexpr Py_ssize_t kMostKeys = 200;    // of a function that somebody wrote
-constexpr std::size_t kUnexplained = 8;  // one key in so many may be none of the class's variables
+constexpr Py_ssize_t kMinKeys = 3;
+constexpr Py_ssize_t kMaxKeys = 200;
+constexpr std::size_t kUnmatched = 8;  // one in so many keys need not be a variable of the class
 
-// Keys of the dict and how many of them the methods seen so far explain.
+// Matches the keys of a dict with the variables of methods.
 class Snapshot {
   public:
-    // Empty if a key is not the name of a variable.
+    // Has no keys if one of them is not an identifier.
     explicit Snapshot(PyObject* dict) {
         Py_ssize_t position = 0;
         PyObject* key = nullptr;
@@ -31,16 +31,16 @@ class Snapshot {
             }
             keys_.push_back(key);
         }
-        explained_.assign(keys_.size(), false);
+        matched_.assign(keys_.size(), false);
     }
 
     [[nodiscard]] bool empty() const noexcept { return keys_.empty(); }
 
-    void look_at(PyCodeObject* code, PyTypeObject* type) {
+    void match(PyCodeObject* code, PyTypeObject* type) {
         std::size_t count = 0;
         for (std::size_t i = 0; i < keys_.size(); ++i) {
             if (is_variable(code, keys_[i])) {
-                explained_[i] = true;
+                matched_[i] = true;
                 ++count;
             }
         }
@@ -52,9 +52,9 @@ class Snapshot {
     }
 
     [[nodiscard]] std::optional<ObjectSummary> result() const {
-        const auto unexplained =
-            static_cast<std::size_t>(std::count(explained_.begin(), explained_.end(), false));
-        if (code_ == nullptr || unexplained * kUnexplained > keys_.size()) {
+        const auto unmatched =
+            static_cast<std::size_t>(std::count(matched_.begin(), matched_.end(), false));
+        if (code_ == nullptr || unmatched * kUnmatched > keys_.size()) {
             return std::nullopt;
         }
         ObjectSummary summary = summarize_code_of(code_, name_of_type(type_).module);
@@ -66,10 +66,7 @@ class Snapshot {
     }
 
   private:
-    static int note_locals(const cyclewatch_operand* called,
-                           const cyclewatch_operand* /*first*/,
-                           int offset,
-                           void* arg) noexcept {
+    static int note_locals(const cyclewatch_operand* called, int offset, void* arg) noexcept {
         auto& call = *static_cast<OnlyLine*>(arg);
         if (called->name != nullptr && equals_ascii(called->name, "locals")) {
             const int line = cyclewatch_line_at(call.code, offset);
@@ -79,7 +76,7 @@ class Snapshot {
         return 0;
     }
 
-    // The compiler and setattr() intern names, but not every key is one of theirs.
+    // Most names are interned, but keys need not be.
     static bool is_same(PyObject* name, PyObject* key) {
         return name == key ||
                (name != nullptr && PyUnicode_GET_LENGTH(name) == PyUnicode_GET_LENGTH(key) &&
@@ -113,16 +110,16 @@ class Snapshot {
     }
 
     std::vector<PyObject*> keys_;
-    std::vector<bool> explained_;
+    std::vector<bool> matched_;
     std::size_t most_ = 0;
     PyCodeObject* code_ = nullptr;
     PyTypeObject* type_ = nullptr;
 };
 
-// The class whose methods are called with the first value of `dict`; null if that is not called
-// `self` or `cls`. Cheap: asked of every dict.
+// The class of the first value of `dict`, or that value for `cls`; null if the first key is neither
+// `self` nor `cls`. Called for every dict, so it must be cheap.
 PyTypeObject* class_of_self(PyObject* dict) {
-    if (PyDict_GET_SIZE(dict) < kFewestKeys || PyDict_GET_SIZE(dict) > kMostKeys) {
+    if (PyDict_GET_SIZE(dict) < kMinKeys || PyDict_GET_SIZE(dict) > kMaxKeys) {
         return nullptr;
     }
     Py_ssize_t position = 0;
@@ -149,7 +146,7 @@ std::optional<ObjectSummary> function_of_locals(PyObject* dict) {
         return std::nullopt;
     }
     visit_bases(type, [&](PyTypeObject* base) {
-        visit_methods(base, [&](const Method& method) { snapshot.look_at(method.code, base); });
+        visit_methods(base, [&](const Method& method) { snapshot.match(method.code, base); });
         return false;
     });
     return snapshot.result();

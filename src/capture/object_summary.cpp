@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/object_summary.h"
 
-#include <cstring>
 #include <string_view>
 
+#include "base/call_site.h"
 #include "capture/class_code.h"
 #include "capture/labelers/text.h"
 #include "compat/frame_access.h"
@@ -15,21 +15,12 @@ using model::NodeKind;
 
 constexpr std::size_t kLongestMethodName = 120;
 
-bool has_base_named(PyTypeObject* type, const char* name) noexcept {
-    for (; type != nullptr; type = type->tp_base) {
-        if (goes_by(type, name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 struct ExactKind {
     PyTypeObject* type;
     NodeKind kind;
 };
 
-// NodeKind::object where the type has no kind of its own.
+// NodeKind::object if the type has no specific kind.
 NodeKind kind_of_exact_type(PyTypeObject* type) noexcept {
     static const ExactKind table[] = {
         {&PyDict_Type, NodeKind::dict},
@@ -64,8 +55,8 @@ NodeKind kind_of_exact_type(PyTypeObject* type) noexcept {
     return NodeKind::object;
 }
 
-// An instance of a user's class stays an object, whatever it derives from: a person thinks of a
-// Counter as a Counter.
+// An instance of a user-defined class is an object, even if the class derives from a builtin
+// container.
 NodeKind kind_of(PyObject* object) noexcept {
     PyTypeObject* type = Py_TYPE(object);
     const NodeKind exact = kind_of_exact_type(type);
@@ -84,19 +75,17 @@ NodeKind kind_of(PyObject* object) noexcept {
     if (PyWeakref_Check(object)) {
         return NodeKind::weakref;
     }
-    if (goes_by(type, "collections.OrderedDict") || goes_by(type, "collections.defaultdict")) {
+    if (has_tp_name(type, "collections.OrderedDict") ||
+        has_tp_name(type, "collections.defaultdict")) {
         return NodeKind::dict;
     }
-    if (has_base_named(type, "functools.partial")) {
+    if (base_named(type, "functools.partial") != nullptr) {
         return NodeKind::partial;
     }
-    return has_base_named(type, "property") ? NodeKind::property : NodeKind::object;
+    return base_named(type, "property") != nullptr ? NodeKind::property : NodeKind::object;
 }
 
-struct Place {
-    std::string path;
-    std::uint32_t line = 0;
-};
+using base::CallSite;
 
 std::uint32_t as_line(long long line) noexcept {
     return line > 0 && line < UINT32_MAX ? static_cast<std::uint32_t>(line) : 0;
@@ -106,11 +95,11 @@ PyCodeObject* code_of_function(PyObject* function) noexcept {
     return reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
 }
 
-Place place_of(PyCodeObject* code, int line) {
-    return {std::string(Utf8Text(code->co_filename).view()), as_line(line)};
+CallSite location_of(PyCodeObject* code, int line) {
+    return {path_of(code), as_line(line)};
 }
 
-// The function behind an entry of a class's dict: as it is, or inside a descriptor; or null.
+// The function that is an entry of a class's dict, directly or inside a descriptor; or null.
 PyObject* method_function(PyObject* entry) noexcept {
     if (Py_IS_TYPE(entry, &PyStaticMethod_Type) || Py_IS_TYPE(entry, &PyClassMethod_Type) ||
         Py_IS_TYPE(entry, &PyProperty_Type)) {
@@ -120,7 +109,7 @@ PyObject* method_function(PyObject* entry) noexcept {
     return entry != nullptr && PyFunction_Check(entry) ? entry : nullptr;
 }
 
-// True for a function that was written in the class's body: its qualified name is "Class.name".
+// True for a function defined in the class's body: its qualified name is "Class.name".
 bool is_written_in(std::string_view class_name, PyCodeObject* code) {
     const Utf8Text text(code->co_qualname);
     const std::string_view name = text.view();
@@ -128,12 +117,12 @@ bool is_written_in(std::string_view class_name, PyCodeObject* code) {
            name[class_name.size()] == '.';
 }
 
-// Where a class stands: the line it says itself (__firstlineno__, where classes have it), else
-// that of its first method; the file is its methods' file.
-Place place_of_class(PyTypeObject* type, std::string_view qualname) {
-    Place place;
+// The location of a class: the file of its methods, and __firstlineno__ if the class has it, else
+// the line of its first method.
+CallSite location_of_class(PyTypeObject* type, std::string_view qualname) {
+    CallSite location;
     if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type->tp_dict == nullptr) {
-        return place;
+        return location;
     }
     PyCodeObject* first = nullptr;
     std::uint32_t class_line = 0;
@@ -153,19 +142,18 @@ Place place_of_class(PyTypeObject* type, std::string_view qualname) {
         }
     }
     if (first != nullptr) {
-        place = place_of(first, first->co_firstlineno);
-        place.line = class_line != 0 ? class_line : place.line;
+        location = location_of(first, first->co_firstlineno);
+        location.line = class_line != 0 ? class_line : location.line;
     }
-    return place;
+    return location;
 }
 
 std::string module_of_globals(PyObject* globals) {
     return std::string(Utf8Text(find_in_dict(globals, "__name__")).view());
 }
 
-// The qualified name of code, without the functions that 3.11 makes of the comprehensions around
-// it: from 3.12 on comprehensions are inlined and leave no trace there, and a cycle's signature is
-// the same on both.
+// The qualified name of code, without enclosing comprehensions: 3.11 compiles them to functions,
+// but 3.12 inlines them, and a cycle's signature must be the same on both.
 std::string qualified_name(PyCodeObject* code) {
     const Utf8Text text(code->co_qualname);
     std::string name(text.view());
@@ -184,9 +172,9 @@ void set_code_name(ObjectSummary& summary, PyCodeObject* code, std::string modul
     summary.name += qualified_name(code);
 }
 
-void set_place(ObjectSummary& summary, Place place) {
-    summary.path = std::move(place.path);
-    summary.line = place.line;
+void set_location(ObjectSummary& summary, CallSite location) {
+    summary.path = std::move(location.path);
+    summary.line = location.line;
 }
 
 void summarize_function(PyObject* object, ObjectSummary& summary) {
@@ -197,16 +185,16 @@ void summarize_function(PyObject* object, ObjectSummary& summary) {
         module = module_of_globals(function->func_globals);
     }
     set_code_name(summary, code, std::move(module));
-    set_place(summary, place_of(code, code->co_firstlineno));
+    set_location(summary, location_of(code, code->co_firstlineno));
 }
 
-// False if there is nothing to tell: then the object goes by its type.
+// Returns false if the code is unknown: then the object is named after its type.
 bool summarize_position(const cyclewatch_position& position, ObjectSummary& summary) {
     if (position.code == nullptr) {
         return false;
     }
     set_code_name(summary, position.code, module_of_globals(position.globals));
-    set_place(summary, place_of(position.code, position.line));
+    set_location(summary, location_of(position.code, position.line));
     return true;
 }
 
@@ -214,19 +202,19 @@ void summarize_type(PyTypeObject* type, ObjectSummary& summary) {
     const TypeName name = name_of_type(type);
     summary.name = name.full();
     summary.module = name.module;
-    set_place(summary, place_of_class(type, name.qualname));
+    set_location(summary, location_of_class(type, name.qualname));
 }
 
-// A bound method goes by its function, which is usually alive and so not part of the graph; by the
-// one that stands in the class, whatever decorators made of it. What types.MethodType() bound else
-// goes by what it is: a class by its name, any other callable by that of its class.
+// A bound method is named after the undecorated function, which is usually reachable and therefore
+// not part of the graph. If types.MethodType() bound another callable, the method is named after
+// it: a class by its name, any other callable by the name of its class.
 bool summarize_bound_method(PyObject* object, ObjectSummary& summary) {
     PyObject* const function = PyMethod_GET_FUNCTION(object);
     if (function == nullptr) {
         return false;
     }
     if (PyFunction_Check(function)) {
-        summarize_function(behind_decorators(function), summary);
+        summarize_function(unwrap_decorators(function), summary);
     } else {
         summarize_type(
             PyType_Check(function) ? reinterpret_cast<PyTypeObject*>(function) : Py_TYPE(function),
@@ -238,10 +226,10 @@ bool summarize_bound_method(PyObject* object, ObjectSummary& summary) {
 void summarize_code(PyObject* object, ObjectSummary& summary) {
     auto* code = reinterpret_cast<PyCodeObject*>(object);
     set_code_name(summary, code, {});
-    set_place(summary, place_of(code, code->co_firstlineno));
+    set_location(summary, location_of(code, code->co_firstlineno));
 }
 
-// The method of a builtin type goes by that type and its own name: "list.remove".
+// The name of a builtin type's method includes the type: "list.remove".
 bool summarize_builtin_function(PyObject* object, ObjectSummary& summary) {
     const auto* function = reinterpret_cast<PyCFunctionObject*>(object);
     PyObject* const self = function->m_self;
@@ -260,7 +248,7 @@ bool summarize_builtin_function(PyObject* object, ObjectSummary& summary) {
     return true;
 }
 
-// A module goes by its own name, not by "module".
+// A module has its own name, not "module".
 bool summarize_module(PyObject* object, ObjectSummary& summary) {
     summary.name = module_of_globals(PyModule_GetDict(object));
     summary.module = summary.name;
@@ -307,7 +295,7 @@ ObjectSummary summarize(PyObject* object) {
     if (summary.kind == NodeKind::traceback) {
         const cyclewatch_position position = cyclewatch_traceback_position(object);
         if (position.code != nullptr) {
-            set_place(summary, place_of(position.code, position.line));
+            set_location(summary, location_of(position.code, position.line));
         }
     }
     return summary;
@@ -317,7 +305,7 @@ ObjectSummary summarize_code_of(PyCodeObject* code, std::string module) {
     ObjectSummary summary;
     summary.kind = NodeKind::code;
     set_code_name(summary, code, std::move(module));
-    set_place(summary, place_of(code, code->co_firstlineno));
+    set_location(summary, location_of(code, code->co_firstlineno));
     return summary;
 }
 

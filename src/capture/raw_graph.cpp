@@ -13,8 +13,8 @@
 namespace cyclewatch::capture {
 namespace {
 
-// Positions of what tp_traverse visits. Most references of garbage lead to the object made next,
-// or out of the set to one and the same class: neither needs a look-up.
+// Collects the positions of visited objects. Most references in garbage lead to the object
+// allocated next, or to the same class outside the set: neither requires a lookup.
 class EdgeCollector {
   public:
     EdgeCollector(std::span<PyObject* const> objects,
@@ -32,7 +32,7 @@ class EdgeCollector {
     }
 
   private:
-    // Called from inside tp_traverse: an exception must not pass through its frames.
+    // Called by tp_traverse, through which exceptions must not propagate.
     static int visit(PyObject* target, void* context) noexcept {
         auto& self = *static_cast<EdgeCollector*>(context);
         if (target == self.outsider_ || target == nullptr) {
@@ -56,9 +56,9 @@ class EdgeCollector {
     const std::span<PyObject* const> objects_;
     const collector::PointerIndex& index_;
     std::vector<std::uint32_t>& targets_;
-    PyObject* outsider_ = nullptr;   // known not to be among the objects
-    PyObject* neighbour_ = nullptr;  // follows the one looked at
-    std::uint32_t next_ = 0;         // its position
+    PyObject* outsider_ = nullptr;   // the last target that is not among the objects
+    PyObject* neighbour_ = nullptr;  // the object after the current one
+    std::uint32_t next_ = 0;         // position of `neighbour_`
     bool out_of_memory_ = false;
 };
 
@@ -67,10 +67,10 @@ std::uint32_t hash_of(const void* pointer) {
     return static_cast<std::uint32_t>((address * 0x9e3779b97f4a7c15ULL) >> 32);
 }
 
-constexpr std::size_t kMostOfAName = 4096;  // is looked at
+constexpr std::size_t kMaxNameLength = 4096;
 
-// What tells objects apart that are alike in their references: of functions the code, of classes
-// the name, as one may be made again and again.
+// Functions are distinguished by their code. Classes are identified by their name, because a class
+// may be created repeatedly.
 std::uint32_t kind_of(PyObject* object) {
     const std::uint32_t type = hash_of(Py_TYPE(object));
     if (PyFunction_Check(object)) {
@@ -78,13 +78,13 @@ std::uint32_t kind_of(PyObject* object) {
     }
     if (PyType_Check(object)) {
         const char* const text = reinterpret_cast<PyTypeObject*>(object)->tp_name;
-        const std::string_view name(text, strnlen(text, kMostOfAName));
+        const std::string_view name(text, strnlen(text, kMaxNameLength));
         return type ^ static_cast<std::uint32_t>(std::hash<std::string_view>{}(name));
     }
     return type;
 }
 
-// The types met last: garbage is made of few.
+// A cache, because garbage usually has few types.
 class Traversals {
   public:
     const python::TypeTraversal& of(PyTypeObject* type) {
@@ -120,7 +120,8 @@ RawGraph make_raw_graph(std::span<PyObject* const> objects, const collector::Poi
 }
 
 Adjacency reversed(const Adjacency& graph) {
-    // Rows are counted one place late, so that filling them moves each start to where it belongs.
+    // Rows are counted at an offset of one, so that filling them moves each start to its final
+    // value.
     Adjacency reverse;
     const std::size_t nodes = graph.nodes();
     std::vector<std::uint32_t>& first = reverse.first;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bare shape of the dying objects: who refers to whom, as positions, without names. Cheap
-// enough for millions of objects; decides which of them are worth naming.
+// The references between unreachable objects, as positions, without labels. Fast enough for
+// millions of objects. Determines which of them are named.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never.
 #pragma once
@@ -27,18 +27,17 @@ struct Adjacency {
 };
 
 struct RawGraph {
-    Adjacency references;              // by tp_traverse, one entry per reference; those that lead
-                                       // out of the list are left out
-    std::vector<std::uint32_t> kinds;  // per object: a hash of what it is, its type and, for
-                                       // functions, their code; the same for equal objects of
-                                       // one process
+    Adjacency references;              // one entry per visit of tp_traverse, without references to
+                                       // objects outside the list
+    std::vector<std::uint32_t> kinds;  // per object: a hash of its type and, for functions, of its
+                                       // code; only comparable within one process
 };
 
-// One look at each of `objects`. May throw std::bad_alloc.
+// Traverses each of `objects` once. May throw std::bad_alloc.
 [[nodiscard]] RawGraph make_raw_graph(std::span<PyObject* const> objects,
                                       const collector::PointerIndex& index);
 
-// The same edges the other way round.
+// Returns the transposed graph.
 [[nodiscard]] Adjacency reversed(const Adjacency& graph);
 
 }  // namespace cyclewatch::capture

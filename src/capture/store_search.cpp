@@ -10,42 +10,41 @@ namespace {
 
 using model::ValueOrigin;
 
-// Where the value of a store comes from, in the code of a function that is not within another.
+// `code` is not a nested function.
 ValueOrigin origin_of_value(PyCodeObject* code,
                             const cyclewatch_store& store,
                             PyTypeObject* target) {
-    if (store.is_call != 0) {
-        const bool given_the_holder = store.variable >= 0 && store.variable < 32 &&
-                                      (store.arguments >> store.variable) % 2 != 0;
-        const bool made = given_the_holder || is_name_of(store.name, target);
-        return made ? ValueOrigin::made : ValueOrigin::taken;
+    const cyclewatch_operand& value = store.value;
+    if (value.is_call != 0) {
+        const bool passes_holder = store.variable >= 0 && store.variable < CYCLEWATCH_ASSIGNED &&
+                                   (value.arguments >> store.variable) % 2 != 0;
+        return passes_holder || is_name_of(value.name, target) ? ValueOrigin::made
+                                                               : ValueOrigin::taken;
     }
-    if (store.value_variable == 0 && store.variable != 0) {
+    if (value.variable == 0 && store.variable != 0) {
         return ValueOrigin::gives_itself;
     }
-    const bool is_parameter = store.value_variable >= 0 &&
-                              store.value_variable < code->co_argcount + code->co_kwonlyargcount;
-    return is_parameter || store.name != nullptr ? ValueOrigin::taken : ValueOrigin::unknown;
-}
-
-void keep_first(const AttributeStore& found, AttributeStore& first, bool& several) noexcept {
-    if (first.code == nullptr) {
-        first = found;
-    } else {
-        several = several || first.line != found.line;
-    }
+    const bool is_parameter =
+        value.variable >= 0 && value.variable < code->co_argcount + code->co_kwonlyargcount;
+    return is_parameter || value.name != nullptr ? ValueOrigin::taken : ValueOrigin::unknown;
 }
 
 }  // namespace
+
+void FirstStore::add(const StoreSite& store, bool ambiguous) {
+    is_ambiguous = is_ambiguous || ambiguous || (is_found() && site.line != store.line);
+    site = is_found() ? site : store;
+}
 
 struct StoreSearch::Visit {
     StoreSearch& search;
     PyCodeObject* code;
     int depth;
+    // Cannot throw: no site has a path yet.
     static int call(const cyclewatch_store* store, void* arg) noexcept {
         auto& visit = *static_cast<Visit*>(arg);
-        if (store->constant == 0) {
-            visit.search.note(visit.code, visit.depth, *store);
+        if (store->value.constant == nullptr) {
+            visit.search.add(visit.code, visit.depth, *store);
         }
         return 0;
     }
@@ -55,75 +54,72 @@ StoreSearch::StoreSearch(std::string_view name, PyCodeObject* function, PyTypeOb
     : name_(name),
       target_(target),
       self_(function->co_argcount > 0 ? cyclewatch_variable_name(function, 0) : nullptr) {
-    look_into(function, 0);
+    search(function, 0);
+    for (FirstStore* const store : {&on_self, &on_other, &on_variable}) {
+        if (store->is_found()) {
+            store->site.path = path_of(function);
+        }
+    }
 }
 
-void StoreSearch::look_into(PyCodeObject* code, int depth) {
+void StoreSearch::search(PyCodeObject* code, int depth) {
     const cyclewatch_attribute attribute{index_of_name(code, name_), constant_of_text(code, name_)};
     if (attribute.number >= 0 || attribute.constant != nullptr) {
         Visit visit{*this, code, depth};
         cyclewatch_visit_stores(code, attribute, Visit::call, &visit);
     }
-    visit_inner_code(code, depth, [&](PyCodeObject* inner) { look_into(inner, depth + 1); });
+    visit_inner_code(code, depth, [&](PyCodeObject* inner) { search(inner, depth + 1); });
 }
 
-void StoreSearch::note(PyCodeObject* code, int depth, const cyclewatch_store& store) noexcept {
-    // In a function within the method, `self` is the method's only as a free variable: its own
-    // first parameter may be the instance of a class that is defined there.
+void StoreSearch::add(PyCodeObject* code, int depth, const cyclewatch_store& store) {
+    // A nested function refers to the method's `self` by a free variable. Its own first parameter
+    // may be an instance of a class defined in the method.
     if (depth > 0 && store.variable == 0 && code->co_argcount > 0) {
         return;
     }
     PyObject* const variable =
         store.variable < 0 ? nullptr : cyclewatch_variable_name(code, store.variable);
-    const auto line = static_cast<std::uint32_t>(cyclewatch_line_at(code, store.offset));
-    const bool is_on_self = variable != nullptr && variable == self_;
-    const ValueOrigin value =
-        depth > 0 ? ValueOrigin::unknown : origin_of_value(code, store, target_);
-    const AttributeStore found{code, line, value};
-    if (is_on_self) {
-        on_self = on_self.code == nullptr ? found : on_self;
+    StoreSite found;
+    found.line = static_cast<std::uint32_t>(cyclewatch_line_at(code, store.offset));
+    found.value = depth > 0 ? ValueOrigin::unknown : origin_of_value(code, store, target_);
+    if (variable != nullptr && variable == self_) {
+        on_self.add(found);
         return;
     }
-    keep_first(found, on_other, several_others);
+    on_other.add(found);
     if (variable != nullptr) {
-        keep_first(found, on_variable, several_variables);
+        on_variable.add(found);
     }
 }
 
-void ForeignStores::look_into(PyCodeObject* code, bool is_method) {
+void ForeignStores::search(PyCodeObject* code, bool is_method) {
     if (!has_file(code)) {
         return;
     }
-    const StoreSearch search(name_, code, target_);
-    if (on_variables_) {
-        note(search.on_variable, search.several_variables);
-    } else {
-        note(search.on_other, search.several_others);
-    }
-    if (!is_method) {  // its first parameter is like any other
-        note(search.on_self, false);
+    const StoreSearch stores(name_, code, target_);
+    add(on_variables_ ? stores.on_variable : stores.on_other);
+    if (!is_method) {
+        add({stores.on_self.site});
     }
 }
 
-void ForeignStores::look_into_methods(PyTypeObject* type) {
-    visit_methods(type, [&](const Method& method) { look_into(method.code, true); });
+void ForeignStores::search_methods(PyTypeObject* type) {
+    visit_methods(type, [&](const Method& method) { search(method.code, true); });
 }
 
-AttributeStore ForeignStores::result() const {
-    AttributeStore result = several_ ? AttributeStore{} : found_;
-    if (found_.code != nullptr) {
-        result.value = by_itself_ ? ValueOrigin::gives_itself : ValueOrigin::taken;
+StoreSite ForeignStores::result() const {
+    StoreSite result = found_.is_ambiguous ? StoreSite{} : found_.site;
+    if (found_.is_found()) {
+        result.value = gives_itself_ ? ValueOrigin::gives_itself : ValueOrigin::taken;
     }
     return result;
 }
 
-void ForeignStores::note(const AttributeStore& store, bool several) {
-    if (store.code == nullptr) {
-        return;
+void ForeignStores::add(const FirstStore& store) {
+    if (store.is_found()) {
+        found_.add(store.site, store.is_ambiguous);
+        gives_itself_ = gives_itself_ || store.site.value == ValueOrigin::gives_itself;
     }
-    several_ = several_ || several || (found_.code != nullptr && found_.line != store.line);
-    found_ = store;
-    by_itself_ = by_itself_ || store.value == ValueOrigin::gives_itself;
 }
 
 }  // namespace cyclewatch::capture

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches the instructions of functions for the stores of one attribute.
+// Searches the bytecode of functions for the stores to one attribute.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never. Creates no
-// Python object at all. May throw std::bad_alloc.
+// Python objects. May throw std::bad_alloc.
 #pragma once
 
 #include <Python.h>
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "compat/attribute_stores.h"
@@ -15,58 +16,69 @@
 
 namespace cyclewatch::capture {
 
-// A store in some function; no code: none was found that has a file.
-struct AttributeStore {
-    PyCodeObject* code = nullptr;
-    std::uint32_t line = 0;
+// The line that stores an attribute, and the origin of the value.
+struct StoreSite {
+    std::string path;        // "" if unknown
+    std::uint32_t line = 0;  // 0 if unknown
     model::ValueOrigin value = model::ValueOrigin::unknown;
-    bool on_self = false;  // on the first parameter of a method of the holder
+    bool by_holder = false;              // a method of the holder stores it on its own object
+    bool holder_made_by_target = false;  // methods of the target's class create the holder
+
+    [[nodiscard]] bool is_known() const noexcept {
+        return line != 0 || value != model::ValueOrigin::unknown || holder_made_by_target;
+    }
 };
 
-// The stores of one attribute in the code of one function and of those within it.
+// The first of several stores.
+struct FirstStore {
+    StoreSite site;
+    bool is_ambiguous = false;  // another store is on a different line
+
+    [[nodiscard]] bool is_found() const noexcept { return site.line != 0; }
+    void add(const StoreSite& store, bool ambiguous = false);
+};
+
+// The stores to one attribute in a function and its nested functions.
 class StoreSearch {
   public:
-    // `target`: the class of what the attribute refers to.
+    // `target`: the class of the attribute's value.
     StoreSearch(std::string_view name, PyCodeObject* function, PyTypeObject* target);
 
-    AttributeStore on_self;       // the first on the first parameter
-    AttributeStore on_other;      // the first on anything else
-    bool several_others = false;  // there are more of these, on other lines
-    AttributeStore on_variable;   // the first of these on a plain variable
-    bool several_variables = false;
+    FirstStore on_self;      // on the first parameter
+    FirstStore on_other;     // on anything else
+    FirstStore on_variable;  // those of `on_other` that are on a plain variable
 
   private:
     struct Visit;
 
-    void look_into(PyCodeObject* code, int depth);
-    void note(PyCodeObject* code, int depth, const cyclewatch_store& store) noexcept;
+    void search(PyCodeObject* code, int depth);
+    void add(PyCodeObject* code, int depth, const cyclewatch_store& store);
 
     std::string_view name_;
     PyTypeObject* target_;
     PyObject* self_;
 };
 
-// Stores on objects of another class than the code's own. Of several it could be any: then no place
-// is told, but that none of them made the value for its holder still is.
+// Stores in functions that do not belong to the holder's class. If there are several lines, the
+// line is unknown, but the holder did not create the value in any case.
 class ForeignStores {
   public:
-    // `on_variables`: only stores on plain variables count, not `module.__class__.forward = ...`.
+    // `on_variables`: include only stores on plain variables, not `module.__class__.forward = ...`.
     ForeignStores(std::string_view name, PyTypeObject* target, bool on_variables = false)
         : name_(name), target_(target), on_variables_(on_variables) {}
 
-    void look_into(PyCodeObject* code, bool is_method);
-    void look_into_methods(PyTypeObject* type);
-    [[nodiscard]] AttributeStore result() const;
+    void search(PyCodeObject* code, bool is_method);
+    void search_methods(PyTypeObject* type);
+    [[nodiscard]] StoreSite result() const;
 
   private:
-    void note(const AttributeStore& store, bool several);
+    void add(const FirstStore& store);
 
     std::string_view name_;
     PyTypeObject* target_;
     bool on_variables_;
-    AttributeStore found_;
-    bool several_ = false;
-    bool by_itself_ = false;  // a method stores its own object
+    FirstStore found_;
+    bool gives_itself_ = false;  // a method stores its own object
 };
 
 }  // namespace cyclewatch::capture

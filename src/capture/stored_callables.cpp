@@ -4,8 +4,8 @@
 #include "capture/class_code.h"
 #include "capture/labelers/labelers.h"
 #include "capture/labelers/text.h"
-#include "compat/code_calls.h"
 #include "compat/code_names.h"
+#include "compat/operand_stack.h"
 
 namespace cyclewatch::capture {
 namespace {
@@ -14,19 +14,19 @@ PyCodeObject* code_of(PyObject* function) noexcept {
     return reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
 }
 
-// The calls of `partial` with one function.
+// Finds the calls of `partial` with one function.
 class PartialCalls {
   public:
     explicit PartialCalls(PyObject* function) : function_(code_of(function)) {}
 
-    // `code` is a function or method of the function's module.
-    void look_into(PyCodeObject* code) {
+    // `code`: a function or method in the module of the function.
+    void search(PyCodeObject* code) {
         const bool defines = code != function_ && contains_code(code, function_);
-        look_into(code, defines, 0);
+        search(code, defines, 0);
     }
 
     [[nodiscard]] const OnlyLine& result() const noexcept {
-        return of_that_name_.is_known() ? of_that_name_ : in_definer_;
+        return with_name_.is_known() ? with_name_ : in_definer_;
     }
 
   private:
@@ -35,20 +35,15 @@ class PartialCalls {
         PyCodeObject* code;
         bool defines;
 
-        static int call(const cyclewatch_operand* called,
-                        const cyclewatch_operand* first,
-                        int offset,
-                        void* arg) noexcept {
+        static int call(const cyclewatch_operand* called, int offset, void* arg) noexcept {
             const auto& visit = *static_cast<const Visit*>(arg);
             if (called->name == nullptr || !equals_ascii(called->name, "partial")) {
                 return 0;
             }
             const int line = cyclewatch_line_at(visit.code, offset);
-            PyObject* const given = first->variable < 0
-                                        ? first->name
-                                        : cyclewatch_variable_name(visit.code, first->variable);
+            PyObject* const given = called->first_argument;
             if (given != nullptr && is_same_name(given, visit.calls.function_->co_name)) {
-                visit.calls.of_that_name_.note(visit.code, line);
+                visit.calls.with_name_.note(visit.code, line);
             }
             if (visit.defines) {
                 visit.calls.in_definer_.note(visit.code, line);
@@ -57,14 +52,14 @@ class PartialCalls {
         }
     };
 
-    // Names in code are interned.
+    // Most names in code are interned.
     static bool is_same_name(PyObject* name, PyObject* other) noexcept {
         return name == other ||
                (PyUnicode_CheckExact(name) && PyUnicode_CheckExact(other) &&
                 PyUnicode_IS_COMPACT_ASCII(other) && equals_ascii(name, Utf8Text(other).view()));
     }
 
-    void look_into(PyCodeObject* code, bool defines, int depth) {
+    void search(PyCodeObject* code, bool defines, int depth) {
         if (!has_file(code)) {
             return;
         }
@@ -73,18 +68,18 @@ class PartialCalls {
             cyclewatch_visit_calls(code, Visit::call, &visit);
         }
         visit_inner_code(
-            code, depth, [&](PyCodeObject* inner) { look_into(inner, defines, depth + 1); });
+            code, depth, [&](PyCodeObject* inner) { search(inner, defines, depth + 1); });
     }
 
     PyCodeObject* function_;
-    OnlyLine of_that_name_;
+    OnlyLine with_name_;
     OnlyLine in_definer_;
 };
 
 CallableSite at(PyCodeObject* code, int line, bool is_creation) {
     CallableSite site;
     if (has_file(code) && line > 0) {
-        site.path = Utf8Text(code->co_filename).view();
+        site.path = path_of(code);
         site.line = static_cast<std::uint32_t>(line);
         site.is_creation = is_creation;
     }
@@ -93,8 +88,8 @@ CallableSite at(PyCodeObject* code, int line, bool is_creation) {
 
 }  // namespace
 
-PyObject* function_behind(PyObject* callable) noexcept {
-    for (int depth = 0; callable != nullptr && depth < kMostNested; ++depth) {
+PyObject* underlying_function(PyObject* callable) noexcept {
+    for (int depth = 0; callable != nullptr && depth < kMaxNesting; ++depth) {
         if (PyFunction_Check(callable)) {
             return callable;
         }
@@ -104,8 +99,8 @@ PyObject* function_behind(PyObject* callable) noexcept {
     return nullptr;
 }
 
-PyObject* globals_behind(PyObject* object) {
-    if (PyObject* const function = function_behind(object)) {
+PyObject* globals_of(PyObject* object) {
+    if (PyObject* const function = underlying_function(object)) {
         PyObject* const globals = PyFunction_GET_GLOBALS(function);
         return PyDict_CheckExact(globals) ? globals : nullptr;
     }
@@ -116,13 +111,13 @@ PyObject* globals_behind(PyObject* object) {
 }
 
 CallableSite site_of_partial(PyObject* partial) {
-    PyObject* const function = function_behind(partial);
+    PyObject* const function = underlying_function(partial);
     if (function == nullptr) {
         return {};
     }
     PartialCalls calls(function);
-    visit_module_code(globals_behind(function),
-                      [&](const ModuleCode& found) { calls.look_into(found.code); });
+    visit_module_code(globals_of(function),
+                      [&](const ModuleCode& found) { calls.search(found.code); });
     if (const OnlyLine& line = calls.result(); line.is_known()) {
         return at(line.code, line.line, true);
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where callables that objects keep were made: functools.partial, wrappers.
+// The location of callables stored in objects (functools.partial, wrappers).
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never. Creates no
-// Python object at all. May throw std::bad_alloc.
+// Python objects. May throw std::bad_alloc.
 #pragma once
 
 #include <Python.h>
@@ -12,23 +12,23 @@
 
 namespace cyclewatch::capture {
 
-// The Python function that a function, bound method or partial calls in the end; null if there is
-// none. Borrowed.
-[[nodiscard]] PyObject* function_behind(PyObject* callable) noexcept;
+// Returns the Python function that a function, bound method or partial finally calls, borrowed;
+// null if there is none.
+[[nodiscard]] PyObject* underlying_function(PyObject* callable) noexcept;
 
-// The namespace of the module of a callable's function, or of the class of any other object; null
-// if that is not known. Borrowed.
-[[nodiscard]] PyObject* globals_behind(PyObject* object);
+// Returns the globals of a callable's function, or the namespace of the module of any other
+// object's class, borrowed; null if unknown.
+[[nodiscard]] PyObject* globals_of(PyObject* object);
 
 struct CallableSite {
-    std::string path;  // "": not known
+    std::string path;  // "" if unknown
     std::uint32_t line = 0;
-    bool is_creation = false;  // false: the definition of the function
+    bool is_creation = false;  // false: the line is the definition of the function
 };
 
-// The line that makes the partial, in the module of its function: the only one that calls `partial`
-// with the name of that function, or in the function that defines that function. Else the line of
-// the definition.
+// Returns the line that creates the partial, searched in the module of its function: the only call
+// of `partial` with the name of that function, or the only call in the function that defines it.
+// Else the line of the function's definition.
 [[nodiscard]] CallableSite site_of_partial(PyObject* partial);
 
 }  // namespace cyclewatch::capture

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t kNone = UINT32_MAX;
 constexpr std::size_t kHoldersTried = 64;  // per owner, nearest first
-constexpr int kRounds = 4;                 // how far around an object a colour kinds
+constexpr int kRounds = 4;                 // the distance up to which a colour includes neighbours
 
 std::uint32_t mix(std::uint32_t value) {
     value ^= value >> 16;
@@ -21,20 +21,19 @@ std::uint32_t mix(std::uint32_t value) {
     return value ^ (value >> 16);
 }
 
-// What an object, what it refers to and what refers to it look like, as one number: analysis/
-// canonical_order.h does the same with names. Found out only for objects that are asked for, and
-// once.
+// Hashes of objects and their neighbourhood (colour refinement, like analysis/canonical_order.h).
+// Computed on demand and cached.
 class Colors {
   public:
     Colors(const Adjacency& graph,
            const Adjacency& reverse,
            const Clusters& clusters,
            std::span<const std::uint32_t> kinds)
-        : graph_(graph), reverse_(reverse), clusters_(clusters), looks_(kinds) {}
+        : graph_(graph), reverse_(reverse), clusters_(clusters), kinds_(kinds) {}
 
     std::uint32_t of(std::uint32_t node) { return color(node, kRounds); }
 
-    // Sorts by colour; where that is the same, leaves the order as it is.
+    // Stable sort by colour.
     void sort(std::vector<std::uint32_t>& nodes) {
         std::vector<std::pair<std::uint32_t, std::uint32_t>> colored;
         if (nodes.size() > 1) {
@@ -51,14 +50,14 @@ class Colors {
   private:
     std::uint32_t color(std::uint32_t node, int round) {
         if (round == 0) {
-            return looks_[node];
+            return kinds_[node];
         }
         std::vector<std::uint32_t>& known = known_[round - 1];
         if (known.empty()) {
             known.resize(graph_.nodes(), 0);
         }
         if (known[node] == 0) {
-            // Sums, so that the order of references does not matter.
+            // A sum, so that the order of references does not matter.
             std::uint32_t sum = mix(color(node, round - 1));
             for (const std::uint32_t target : graph_.of(node)) {
                 if (clusters_.of[target] == clusters_.of[node]) {
@@ -78,11 +77,11 @@ class Colors {
     const Adjacency& graph_;
     const Adjacency& reverse_;
     const Clusters& clusters_;
-    std::span<const std::uint32_t> looks_;
-    std::array<std::vector<std::uint32_t>, kRounds> known_;  // per round, per object; 0: not yet
+    std::span<const std::uint32_t> kinds_;
+    std::array<std::vector<std::uint32_t>, kRounds> known_;  // per round and object; 0: unknown
 };
 
-// Searches go by whole layers: what is equally near is taken by colour, never by position.
+// Searches proceed by distance. Ties are broken by colour, never by position.
 class SubgraphSelection {
   public:
     SubgraphSelection(const Adjacency& graph,
@@ -97,15 +96,14 @@ class SubgraphSelection {
           colors_(colors),
           kept_(graph.nodes(), false),
           distance_(graph.nodes(), kNone),
-          came_from_(graph.nodes(), kNone),
-          looks_left_(2 * clusters.size[cluster]) {}
+          visits_left_(2 * clusters.size[cluster]) {}
 
-    // Keeps the shortest cycle through the nearest holder of `owner` that is on one, and the way
-    // from there to the owner. The first owner is served whatever it costs.
+    // Keeps the shortest cycle through the nearest holder of `owner` that is on a cycle, and the
+    // path from there to the owner. The limit of visits does not apply to the first owner.
     void add_cycle_of(std::uint32_t owner) {
         std::vector<Step> steps{{owner, kNone}};
         for (std::size_t i = 0; i < steps.size(); ++i) {
-            if (!kept_nodes_.empty() && looks_left_ == 0) {
+            if (!kept_nodes_.empty() && visits_left_ == 0) {
                 return;
             }
             if (keep_shortest_cycle(steps[i].node)) {
@@ -118,7 +116,7 @@ class SubgraphSelection {
         }
     }
 
-    // Keeps what is nearest to what is kept and to the owners, up to `limit` objects in all.
+    // Keeps the owners and the objects nearest to the kept ones, up to `limit` objects in total.
     void fill(std::span<const std::uint32_t> owners, std::uint64_t limit) {
         for (const std::uint32_t owner : owners) {
             if (kept_nodes_.size() < limit) {
@@ -151,10 +149,10 @@ class SubgraphSelection {
     std::vector<bool> take() { return std::move(kept_); }
 
   private:
-    // On the way to an owner.
+    // A step of a path to an owner.
     struct Step {
         std::uint32_t node;
-        std::size_t next;  // index of the next step; kNone: this is the owner
+        std::size_t next;  // index of the next step; kNone for the owner
     };
 
     [[nodiscard]] bool inside(std::uint32_t node) const { return clusters_.of[node] == cluster_; }
@@ -180,11 +178,11 @@ class SubgraphSelection {
         }
     }
 
-    // Breadth first from `start` until a reference leads back to it.
+    // Breadth-first search from `start` until a reference leads back to it.
     bool keep_shortest_cycle(std::uint32_t start) {
         reached_.assign(1, start);
         distance_[start] = 0;
-        std::vector<std::uint32_t> closing;  // all that are nearest
+        std::vector<std::uint32_t> closing;  // the nearest objects that refer to `start`
         std::size_t begin = 0;
         for (std::uint32_t away = 1; begin < reached_.size() && closing.empty(); ++away) {
             const std::size_t end = reached_.size();
@@ -194,9 +192,9 @@ class SubgraphSelection {
                 }
             }
         }
-        looks_left_ -= std::min<std::uint64_t>(looks_left_, begin);
+        visits_left_ -= std::min<std::uint64_t>(visits_left_, begin);
         if (!closing.empty()) {
-            keep_way_back(closing, start);
+            keep_path_from(closing, start);
         }
         for (const std::uint32_t node : reached_) {
             distance_[node] = kNone;
@@ -204,8 +202,7 @@ class SubgraphSelection {
         return !closing.empty();
     }
 
-    // True if a reference of `node` leads back to `start`. What it leads to first is `away` from
-    // there.
+    // True if a reference of `node` leads back to `start`. New objects get the distance `away`.
     bool reach_from(std::uint32_t node, std::uint32_t start, std::uint32_t away) {
         for (const std::uint32_t target : graph_.of(node)) {
             if (target == start) {
@@ -213,17 +210,14 @@ class SubgraphSelection {
             }
             if (inside(target) && distance_[target] == kNone) {
                 distance_[target] = away;
-                came_from_[target] = node;
                 reached_.push_back(target);
-            } else if (distance_[target] == away && came_from_[target] != node) {
-                came_from_[target] = kNone;
             }
         }
         return false;
     }
 
-    // From one of `closing`, which refer to `start` and are equally far from it, back to there.
-    void keep_way_back(std::vector<std::uint32_t> closing, std::uint32_t start) {
+    // Keeps a shortest path from `start` to one of `closing`, which refer to it.
+    void keep_path_from(std::vector<std::uint32_t> closing, std::uint32_t start) {
         keep(start);
         for (std::vector<std::uint32_t> nearest = std::move(closing);;) {
             colors_.sort(nearest);
@@ -232,14 +226,11 @@ class SubgraphSelection {
                 return;
             }
             keep(node);
-            nearest.assign(1, came_from_[node]);
-            if (came_from_[node] == kNone) {
-                nearest.clear();
-                std::ranges::copy_if(
-                    reverse_.of(node), std::back_inserter(nearest), [&](std::uint32_t holder) {
-                        return distance_[holder] == distance_[node] - 1;
-                    });
-            }
+            nearest.clear();
+            std::ranges::copy_if(
+                reverse_.of(node), std::back_inserter(nearest), [&](std::uint32_t holder) {
+                    return distance_[holder] == distance_[node] - 1;
+                });
         }
     }
 
@@ -250,12 +241,10 @@ class SubgraphSelection {
     Colors& colors_;
     std::vector<bool> kept_;
     std::vector<std::uint32_t> kept_nodes_;
-    // Of the search under way, per object: how far from its start; from where it was reached first,
-    // kNone if from several that are equally far; and all that were reached.
+    // State of the current search: the distance of each object, and the objects with one.
     std::vector<std::uint32_t> distance_;
-    std::vector<std::uint32_t> came_from_;
     std::vector<std::uint32_t> reached_;
-    std::uint64_t looks_left_;
+    std::uint64_t visits_left_;
 };
 
 }  // namespace
@@ -273,14 +262,14 @@ std::vector<bool> select_subgraph(const Adjacency& graph,
         return clusters.of[owner] == cluster;
     });
     colors.sort(inside);
-    SubgraphSelection region(graph, reverse, clusters, cluster, colors);
+    SubgraphSelection subgraph(graph, reverse, clusters, cluster, colors);
     for (const std::uint32_t owner : inside) {
-        if (region.size() < limit) {
-            region.add_cycle_of(owner);
+        if (subgraph.size() < limit) {
+            subgraph.add_cycle_of(owner);
         }
     }
-    region.fill(inside, limit);
-    return region.take();
+    subgraph.fill(inside, limit);
+    return subgraph.take();
 }
 
 }  // namespace cyclewatch::capture

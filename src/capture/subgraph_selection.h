@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which objects of a cluster are named when all of them would be too many: cycles near its owners,
-// whole, and around them what is nearest to the owners.
+// Selects the objects of a cluster to name if the cluster is too large: complete cycles near its
+// owners, and then the objects nearest to the owners.
 //
-// The positions are those of raw_graph.h. Pure arithmetic over them; no Python.
+// Objects are positions as in raw_graph.h. Does not use Python.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace cyclewatch::capture {
 
-// Per object: whether it is named. `limit` objects or so; a cycle is never cut short for it.
-// `kinds`: per object of the cluster, what it is, as a number that is the same on every run. Which
-// of equally near objects are taken depends on these and on what surrounds them, not on positions.
-// Time: about two looks at each reference of the cluster, and some more where many are equally
-// near.
+// Returns for each object whether it is named. Exceeds `limit` only to complete a cycle. `kinds`:
+// per object of the cluster, a hash of its kind that is the same on every run. The choice between
+// objects at the same distance depends on their kinds and neighbourhood, not on their positions.
+// Time: visits each reference of the cluster about twice, and more often if many objects have the
+// same distance.
 [[nodiscard]] std::vector<bool> select_subgraph(const Adjacency& graph,
                                                 const Adjacency& reverse,
                                                 const Clusters& clusters,

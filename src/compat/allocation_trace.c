@@ -11,12 +11,12 @@
 #include <internal/pycore_tracemalloc.h>
 #endif
 
-// Python objects are of this domain.
+// The domain of Python objects.
 static const unsigned int kPythonDomain = 0;
 
 PyObject* cyclewatch_allocation_traceback(PyObject* object) {
-    // Traces are kept by the start of the block, which what stands in front of an object is part
-    // of. A wrong address would merely be unknown.
+    // tracemalloc looks traces up by the start of the memory block, which includes the words before
+    // the object. For a wrong address there is no trace.
     const uintptr_t block = (uintptr_t)object - _PyType_PreHeaderSize(Py_TYPE(object));
     PyObject* traceback = _PyTraceMalloc_GetTraceback(kPythonDomain, block);
     if (traceback == NULL) {

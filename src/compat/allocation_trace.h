@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where an object was allocated, as tracemalloc recorded it.
+// The place where an object was allocated, as recorded by tracemalloc.
 #pragma once
 
 #include <Python.h>
@@ -8,10 +8,10 @@
 extern "C" {
 #endif
 
-// What tracemalloc knows of the allocation of `object`: a new tuple of (file name, line) tuples,
-// the most recent call first, or a new reference to None. Null, without an error, where that
-// cannot be asked. REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: the tuples and their numbers,
-// nothing while tracemalloc does not trace.
+// Returns the traceback of the allocation of `object` as a new tuple of (file name, line) tuples,
+// most recent call first, or None if it was not traced. Returns null without an exception if the
+// interpreter is unknown or out of memory. REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: the
+// tuples and their integers; nothing if tracemalloc is not tracing.
 PyObject* cyclewatch_allocation_traceback(PyObject* object);
 
 #ifdef __cplusplus

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this interpreter's internals look like, as flags named by meaning. This room is the only
-// one where PY_VERSION_HEX may appear. Usable from C and C++; include Python.h first.
+// Flags for the differences between interpreters, named by their meaning. PY_VERSION_HEX must not
+// appear outside this room. For C and C++; include Python.h first.
 #pragma once
 
-// The object, dict and frame layouts below were read from the headers of these versions and are
-// proved by the tests on each of them. On any other version the functions of object_layout.h and
-// frame_access.h answer "nothing known" (README.md: a new CPython came out).
+// The object, dict and frame layouts below are those of the headers of these versions, and are
+// tested on each of them. On any other version the functions of object_layout.h and frame_access.h
+// find nothing (README.md: supporting a new CPython version).
 #if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x03100000 && !defined(Py_GIL_DISABLED)
 #define CYCLEWATCH_LAYOUTS_KNOWN 1
 #elif PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000
@@ -14,17 +14,18 @@
 #define CYCLEWATCH_LAYOUTS_KNOWN 0
 #endif
 
-// The collector counts the objects it tracks, all generations together.
+// The collector keeps one count of all tracked objects (`heap_size`).
 #define CYCLEWATCH_COLLECTOR_COUNTS_TRACKED (PY_VERSION_HEX >= 0x030E0000)
 
-// The collector clears all weak references to what it gives up, before it clears that: a dead one
-// does not prove that the object went. Asked at run time: it came with bug fix releases.
+// The collector clears all weak references to unreachable objects before it clears the objects, so
+// that a dead weak reference does not prove that its object was freed. Checked at run time, because
+// bug fix releases introduced it.
 // https://github.com/python/cpython/issues/91636
 #define CYCLEWATCH_COLLECTOR_CLEARS_WEAKREFS \
     ((Py_Version >= 0x030D0D00 && Py_Version < 0x030E0000) || Py_Version >= 0x030E0400)
 
-// Threads run at the same time, without a GIL. Tracked objects have no header in front of them: the
-// collector finds them in the heap, and what it found unreachable has a bit set.
+// Free-threaded build. Tracked objects have no GC header: the collector finds them in the heap and
+// sets a bit in each unreachable object.
 // https://peps.python.org/pep-0703/
 #ifdef Py_GIL_DISABLED
 #define CYCLEWATCH_HAS_NO_GIL 1
@@ -32,135 +33,132 @@
 #define CYCLEWATCH_HAS_NO_GIL 0
 #endif
 
-// Functions and code are not let go of with their last reference, but by the collector.
+// Functions and code objects use deferred reference counting: only the collector frees them.
 // https://github.com/python/cpython/issues/117376
 #define CYCLEWATCH_FUNCTIONS_WAIT_FOR_THE_COLLECTOR CYCLEWATCH_HAS_NO_GIL
 
-// Every collection looks at all objects, whichever generation it says that it collects.
+// Every collection is a full one, regardless of the generation passed to gc.callbacks.
 #define CYCLEWATCH_COLLECTIONS_ARE_FULL CYCLEWATCH_HAS_NO_GIL
 
-// The watch is right here: threads take turns, or the collector that does without was read and
-// measured too. Otherwise the extension refuses to be imported.
+// The watch supports this build: it has a GIL, or is a free-threaded version that was reviewed and
+// measured. Otherwise importing the extension fails.
 #define CYCLEWATCH_CAN_WATCH (!CYCLEWATCH_HAS_NO_GIL || CYCLEWATCH_LAYOUTS_KNOWN)
 
-// The minor version this was compiled for, to be compared with `Py_Version >> 16` at run time.
+// The minor version at build time. Compare it with `Py_Version >> 16` at run time.
 #define CYCLEWATCH_BUILT_FOR_MINOR (PY_VERSION_HEX >> 16)
 
-// The collector of the running interpreter was read and measured. Asked at run time: the first
-// releases of 3.14 collected in another way, and were never looked at.
+// The collector of the running interpreter was reviewed and measured. Checked at run time, because
+// the first releases of 3.14 have a different collector, which was not reviewed.
 // https://github.com/python/cpython/issues/142516
 #define CYCLEWATCH_COLLECTOR_KNOWN                                                   \
     (CYCLEWATCH_LAYOUTS_KNOWN && (Py_Version >> 16) == CYCLEWATCH_BUILT_FOR_MINOR && \
      !(Py_Version >= 0x030E0000 && Py_Version < 0x030E0500))
 
-// Attribute values of a plain instance stand in an array of their own; the pointer to it and the
-// pointer to the dict are two words in front of the object. https://bugs.python.org/issue45340
+// The attribute values of a plain instance are in a separate array. Two words before the object
+// point to this array and to the dict. https://bugs.python.org/issue45340
 #define CYCLEWATCH_HAS_VALUES_AND_DICT_POINTERS (PY_VERSION_HEX < 0x030C0000)
 
-// One tagged word in front of the object is either of the two.
+// A single tagged word before the object points to either the values or the dict.
 // https://github.com/python/cpython/issues/95245
 #define CYCLEWATCH_HAS_TAGGED_DICT_OR_VALUES \
     (PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000)
 
-// The values follow the object itself, and a materialised dict may go on using them. Which of the
-// two holds the references is not the same in all builds of one release.
+// The values follow the object, and a materialised dict may keep using them. Whether the object or
+// the dict owns the references differs between builds of one release.
 // https://github.com/python/cpython/issues/115776, https://github.com/python/cpython/issues/130327
 #define CYCLEWATCH_HAS_INLINE_VALUES (PY_VERSION_HEX >= 0x030D0000)
 
-// Calls of Python code count against the recursion limit by themselves, those of C code do not.
-// https://github.com/python/cpython/issues/91079
-#define CYCLEWATCH_RECURSION_OF_PYTHON_IS_APART (PY_VERSION_HEX >= 0x030C0000)
-
-// A frame's code is `f_executable` (may be None), its position `instr_ptr`, and a generator that
-// delegates has a state of its own, FRAME_SUSPENDED_YIELD_FROM. Before, the code is `f_code`,
-// the position `prev_instr` (one unit behind), and delegation shows in the next instruction.
+// A frame has `f_executable` (may be None) and `instr_ptr`, and a delegating generator is in the
+// state FRAME_SUSPENDED_YIELD_FROM. Earlier versions have `f_code` and `prev_instr` (one unit
+// before), and delegation must be read from the next instruction.
 // https://github.com/python/cpython/issues/111354
-#define CYCLEWATCH_FRAME_KNOWS_DELEGATION (PY_VERSION_HEX >= 0x030D0000)
+#define CYCLEWATCH_HAS_DELEGATION_STATE (PY_VERSION_HEX >= 0x030D0000)
 
 // A frame object has a dict for extra locals and a cache for PyEval_GetLocals (PEP 667).
 // https://github.com/python/cpython/issues/74929
 #define CYCLEWATCH_FRAME_HAS_EXTRA_LOCALS (PY_VERSION_HEX >= 0x030D0000)
 
-// A word of a frame is tagged: besides an object it may be nothing or a small integer, and a word
-// on the stack of a suspended generator may refer to what a variable below it holds without having
-// counted that. tp_traverse shows such words all the same. The stack ends where a pointer says.
-// The structs moved to pycore_interpframe.h. https://github.com/python/cpython/issues/117139
+// The words of a frame are tagged (_PyStackRef): a word may be an object, null or a small integer.
+// On the stack of a suspended generator a word may borrow its reference from a variable, but
+// tp_traverse visits it nevertheless. A stack pointer replaces the index of the stack top. The
+// structs moved to pycore_interpframe.h. https://github.com/python/cpython/issues/117139
 #define CYCLEWATCH_FRAME_WORDS_ARE_TAGGED (PY_VERSION_HEX >= 0x030E0000)
 
-// The same at run time, for interpreters that came out after the build as well.
+// The run-time version of the previous flag, which also holds for interpreters newer than the
+// build.
 #define CYCLEWATCH_GENERATORS_MAY_BORROW (Py_Version >= 0x030E0000)
 
-// A frame object keeps what assignments through its f_locals replaced.
-#define CYCLEWATCH_FRAME_KEEPS_OVERWRITTEN (PY_VERSION_HEX >= 0x030E0000)
+// A frame object has `f_overwritten_fast_locals`: the values replaced through its f_locals.
+#define CYCLEWATCH_FRAME_HAS_OVERWRITTEN_LOCALS (PY_VERSION_HEX >= 0x030E0000)
 
-// A generator points at its code itself, besides its frame doing so.
+// A generator has `gi_code`, in addition to its frame's code.
 #define CYCLEWATCH_GENERATOR_HAS_CODE (PY_VERSION_HEX < 0x030C0000)
 
-// A frame holds its function as `f_func`; later as `f_funcobj`.
+// A frame's function is `f_func`; later versions have `f_funcobj`.
 #define CYCLEWATCH_FRAME_FUNCTION_IS_TYPED (PY_VERSION_HEX < 0x030C0000)
 
-// Opcodes carry an instrumented variant for sys.monitoring (PEP 669).
+// Opcodes have instrumented variants for sys.monitoring (PEP 669).
 // https://github.com/python/cpython/issues/103082
 #define CYCLEWATCH_HAS_INSTRUMENTED_OPCODES (PY_VERSION_HEX >= 0x030C0000)
 
-// The table of what line events replaced begins with a byte that says how many bytes there are for
-// each instruction, the first of which is the instruction; before, there are two for each. Asked at
-// run time: it changed in 3.13.3. https://github.com/python/cpython/issues/127953
+// The table of the opcodes replaced by line events starts with the number of bytes per entry; the
+// first byte of an entry is the opcode. Earlier versions have two bytes per entry and no header.
+// Checked at run time, because it changed in 3.13.3.
+// https://github.com/python/cpython/issues/127953
 #define CYCLEWATCH_LINE_TABLE_IS_PACKED (Py_Version >= 0x030D0300)
 
-// PyWeakref_IsDead() is there; PyWeakref_GET_OBJECT() went soon after.
+// PyWeakref_IsDead() exists. A later version removes PyWeakref_GET_OBJECT().
 // https://github.com/python/cpython/issues/105927
-#define CYCLEWATCH_WEAKREFS_SAY_THAT_THEY_DIED (PY_VERSION_HEX >= 0x030E0000)
+#define CYCLEWATCH_HAS_WEAKREF_IS_DEAD (PY_VERSION_HEX >= 0x030E0000)
 
 // Functions have type parameters (PEP 695). https://github.com/python/cpython/issues/103763
 #define CYCLEWATCH_FUNCTION_HAS_TYPE_PARAMS (PY_VERSION_HEX >= 0x030C0000)
 
-// The heads of _asyncio.Future and Task are three words shorter: flags became bit fields.
+// The head of _asyncio.Future and Task is three words shorter, because flags became bit fields.
 #define CYCLEWATCH_ASYNCIO_HAS_SHORT_HEAD (PY_VERSION_HEX >= 0x030D0000)
 
-// A future knows the tasks that wait for it, for pictures of their stacks.
+// A future has `fut_awaited_by`: the tasks that wait for it, for printing call graphs.
 // https://github.com/python/cpython/issues/91048
-#define CYCLEWATCH_ASYNCIO_KNOWS_AWAITERS (PY_VERSION_HEX >= 0x030E0000)
+#define CYCLEWATCH_ASYNCIO_HAS_AWAITED_BY (PY_VERSION_HEX >= 0x030E0000)
 
-// queue.SimpleQueue is a ring buffer of its own instead of a list.
+// queue.SimpleQueue uses a ring buffer instead of a list.
 // https://github.com/python/cpython/issues/113884
 #define CYCLEWATCH_SIMPLE_QUEUE_IS_RING (PY_VERSION_HEX >= 0x030D0000)
 
-// threading.local lost a word in front of its arguments.
+// threading.local has one word less before its arguments.
 #define CYCLEWATCH_THREAD_LOCAL_IS_SHORT (PY_VERSION_HEX >= 0x030D0000)
 
-// Integers keep their digit count in a tag instead of ob_size.
+// Integers store their digit count in a tagged field instead of ob_size.
 // https://github.com/python/cpython/issues/101291
 #define CYCLEWATCH_INT_SIZE_IS_TAGGED (PY_VERSION_HEX >= 0x030C0000)
 
-// The tables of instructions stand in pycore_opcode_metadata.h, before in pycore_opcode.h.
+// The instruction tables are in pycore_opcode_metadata.h (formerly pycore_opcode.h).
 #define CYCLEWATCH_HAS_OPCODE_METADATA_HEADER (PY_VERSION_HEX >= 0x030D0000)
 
-// The compiler itself puts two neighbouring loads and stores of variables into one instruction.
-// Before, only the specialising interpreter does, which a look at what was specialised undoes.
+// The compiler merges two neighbouring loads and stores of variables into one instruction. Earlier,
+// only the specialising interpreter does, and cyclewatch_next_instruction() reverts that.
 #define CYCLEWATCH_COMPILER_PAIRS_VARIABLES (PY_VERSION_HEX >= 0x030D0000)
 
-// tracemalloc's functions are declared in pycore_tracemalloc.h; before, in a header that Python.h
-// includes.
+// tracemalloc's functions are declared in pycore_tracemalloc.h. Earlier, Python.h included them.
 #define CYCLEWATCH_ALLOCATION_TRACES_ARE_INTERNAL (PY_VERSION_HEX >= 0x030D0000)
 
-// The compiler has instructions that push a variable without counting it, and small integers of
-// their own. https://github.com/python/cpython/issues/130704
+// The compiler uses instructions that push a borrowed reference to a variable, and LOAD_SMALL_INT.
+// https://github.com/python/cpython/issues/130704
 #define CYCLEWATCH_COMPILER_BORROWS_VARIABLES (PY_VERSION_HEX >= 0x030E0000)
 
-// The tables of sys.monitoring are declared in pycore_instruments.h; before, in a header that
-// Python.h includes.
+// The tables of sys.monitoring are declared in pycore_instruments.h. Earlier, Python.h included
+// them.
 #define CYCLEWATCH_MONITORING_IS_INTERNAL (PY_VERSION_HEX >= 0x030E0000)
 
-// A method and a plain attribute are loaded by instructions of their own.
-#define CYCLEWATCH_METHODS_ARE_LOADED_APART (PY_VERSION_HEX < 0x030C0000)
+// LOAD_METHOD exists. Later versions set a flag in the argument of LOAD_ATTR instead.
+#define CYCLEWATCH_HAS_LOAD_METHOD (PY_VERSION_HEX < 0x030C0000)
 
-// What is called lies below the word that may be its object, not the other way round.
+// The callable is below the word for its object (or NULL). Earlier versions have the reverse order.
 #define CYCLEWATCH_CALLEE_IS_BELOW_NULL (PY_VERSION_HEX >= 0x030D0000)
 
-// Conditional jumps say their direction in their names, and some keep the value.
+// Conditional jumps are named by their direction, and some keep the value on the stack.
 // https://github.com/python/cpython/issues/102859
 #define CYCLEWATCH_CONDITIONAL_JUMPS_HAVE_DIRECTIONS (PY_VERSION_HEX < 0x030C0000)
 
-// The version of a type counts only while a flag says so; later 0 means that there is none.
+// A type's version is valid only if a flag is set. In later versions, 0 means that there is none.
 #define CYCLEWATCH_TYPE_VERSION_HAS_FLAG (PY_VERSION_HEX < 0x030D0000)

@@ -16,13 +16,9 @@
 #include <opcode.h>
 #endif
 
-int cyclewatch_is_generator(PyObject* object) {
-    return PyGen_CheckExact(object) || PyCoro_CheckExact(object) || PyAsyncGen_CheckExact(object);
-}
-
 #if CYCLEWATCH_LAYOUTS_KNOWN
 
-// What to call the C members of a frame: they go by other names inside a generator.
+// Names of a frame's C members, which differ in generators.
 struct member_names {
     const char* code;
     const char* frame;
@@ -46,14 +42,15 @@ static int trusted(unsigned layout) {
 
 #if CYCLEWATCH_FRAME_WORDS_ARE_TAGGED
 
-// Of a word: it is no object; it is one, or nothing, that was not counted.
+// Tag bits of a word: it is not an object; it is a borrowed reference or null.
 enum { kNoObject = 2, kNotCounted = 1 };
 
 static PyObject* object_in(_PyStackRef word) {
     return (word.bits & kNoObject) != 0 ? NULL : (PyObject*)(word.bits & ~(uintptr_t)kNotCounted);
 }
 
-// What a word refers to and counted, or null. Nobody counts references to what never dies.
+// The object to which a word owns a reference, or null. Includes immortal objects, whose references
+// are never counted.
 static PyObject* reference_in(_PyStackRef word) {
     PyObject* const object = object_in(word);
     const int counted = (word.bits & kNotCounted) == 0;
@@ -81,7 +78,7 @@ static int words_in_use(const _PyInterpreterFrame* frame) {
 #endif
 
 static PyCodeObject* code_of(const _PyInterpreterFrame* frame) {
-#if CYCLEWATCH_FRAME_KNOWS_DELEGATION
+#if CYCLEWATCH_HAS_DELEGATION_STATE
     PyObject* code = object_in(frame->f_executable);
 #else
     PyObject* code = (PyObject*)frame->f_code;
@@ -106,19 +103,22 @@ static int line_of(_PyInterpreterFrame* frame) {
     return cyclewatch_line_at(code, offset);
 }
 
-static int visit_member(PyObject* target,
-                        const char* member,
-                        cyclewatch_frame_visitor visit,
-                        void* arg) {
-    if (target == NULL) {
-        return 0;
+struct member {
+    PyObject* target;
+    const char* name;  // null after the last member
+};
+
+static int visit_members(const struct member* members, cyclewatch_frame_visitor visit, void* arg) {
+    int result = 0;
+    for (; members->name != NULL && result == 0; ++members) {
+        const struct cyclewatch_frame_reference reference = {
+            .slot = CYCLEWATCH_SLOT_MEMBER, .target = members->target, .member = members->name};
+        result = members->target != NULL ? visit(&reference, arg) : 0;
     }
-    const struct cyclewatch_frame_reference reference = {
-        .slot = CYCLEWATCH_SLOT_MEMBER, .target = target, .member = member};
-    return visit(&reference, arg);
+    return result;
 }
 
-// Variables first, then the temporaries above them. `delegate` is the word that holds what a
+// Variables first, then the temporaries above them. `delegate` is the index of the object that a
 // generator delegates to, or -1.
 static int visit_slots(_PyInterpreterFrame* frame,
                        PyCodeObject* code,
@@ -161,20 +161,15 @@ static int visit_interpreter_frame(_PyInterpreterFrame* frame,
                                    cyclewatch_frame_visitor visit,
                                    void* arg) {
     PyCodeObject* code = code_of(frame);
-    int result = visit_member((PyObject*)frame->frame_obj, names->frame, visit, arg);
-    if (result == 0) {
-        result = visit_member(frame->f_locals, "f_locals", visit, arg);
-    }
-    if (result == 0) {
-        result = visit_member(function_of(frame), "f_func", visit, arg);
-    }
-    if (result == 0) {
-        result = visit_member((PyObject*)code, names->code, visit, arg);
-    }
-    if (result == 0 && code != NULL) {
-        result = visit_slots(frame, code, delegate, visit, arg);
-    }
-    return result;
+    const struct member members[] = {
+        {(PyObject*)frame->frame_obj, names->frame},
+        {frame->f_locals, "f_locals"},
+        {function_of(frame), "f_func"},
+        {(PyObject*)code, names->code},
+        {NULL, NULL},
+    };
+    const int result = visit_members(members, visit, arg);
+    return result == 0 && code != NULL ? visit_slots(frame, code, delegate, visit, arg) : result;
 }
 
 int cyclewatch_visit_frame(PyObject* object, cyclewatch_frame_visitor visit, void* arg) {
@@ -182,24 +177,19 @@ int cyclewatch_visit_frame(PyObject* object, cyclewatch_frame_visitor visit, voi
         return 0;
     }
     PyFrameObject* frame = (PyFrameObject*)object;
-    int result = visit_member((PyObject*)frame->f_back, "f_back", visit, arg);
-    if (result == 0) {
-        result = visit_member(frame->f_trace, "f_trace", visit, arg);
-    }
+    const struct member members[] = {
+        {(PyObject*)frame->f_back, "f_back"},
+        {frame->f_trace, "f_trace"},
 #if CYCLEWATCH_FRAME_HAS_EXTRA_LOCALS
-    if (result == 0) {
-        result = visit_member(frame->f_extra_locals, "f_extra_locals", visit, arg);
-    }
-    if (result == 0) {
-        result = visit_member(frame->f_locals_cache, "f_locals_cache", visit, arg);
-    }
+        {frame->f_extra_locals, "f_extra_locals"},
+        {frame->f_locals_cache, "f_locals_cache"},
 #endif
-#if CYCLEWATCH_FRAME_KEEPS_OVERWRITTEN
-    if (result == 0) {
-        result =
-            visit_member(frame->f_overwritten_fast_locals, "f_overwritten_fast_locals", visit, arg);
-    }
+#if CYCLEWATCH_FRAME_HAS_OVERWRITTEN_LOCALS
+        {frame->f_overwritten_fast_locals, "f_overwritten_fast_locals"},
 #endif
+        {NULL, NULL},
+    };
+    const int result = visit_members(members, visit, arg);
     if (result != 0 || frame->f_frame == NULL ||
         frame->f_frame->owner != FRAME_OWNED_BY_FRAME_OBJECT) {
         return result;
@@ -216,7 +206,7 @@ static _PyInterpreterFrame* frame_inside(PyGenObject* generator) {
     return generator->gi_frame_state < FRAME_CLEARED ? frame : NULL;
 }
 
-#if CYCLEWATCH_FRAME_KNOWS_DELEGATION
+#if CYCLEWATCH_HAS_DELEGATION_STATE
 
 static int delegates(const PyGenObject* generator, const _PyInterpreterFrame* frame) {
     (void)frame;
@@ -239,7 +229,7 @@ static int is_resume(int opcode) {
     return opcode == RESUME;
 }
 
-// The instruction that follows a suspended `yield from` or `await` is RESUME 2 or RESUME 3.
+// The instruction after a suspended `yield from` or `await` is RESUME 2 or RESUME 3.
 static int delegates(const PyGenObject* generator, const _PyInterpreterFrame* frame) {
     if (generator->gi_frame_state != FRAME_SUSPENDED) {
         return 0;
@@ -254,7 +244,7 @@ static int delegates(const PyGenObject* generator, const _PyInterpreterFrame* fr
 
 #endif
 
-// Its word, or -1. Above what a generator delegates to there may be the place in it, as a number.
+// The index of the topmost object, or -1. A small integer may be above the delegate.
 static int topmost_object(const _PyInterpreterFrame* frame) {
     int word = words_in_use(frame) - 1;
     while (word >= 0 && object_in(frame->localsplus[word]) == NULL) {
@@ -269,29 +259,26 @@ int cyclewatch_visit_generator(PyObject* object, cyclewatch_frame_visitor visit,
     }
     PyGenObject* generator = (PyGenObject*)object;
     const struct member_names* names = names_for(object);
-    int result = 0;
-#if CYCLEWATCH_GENERATOR_HAS_CODE
-    result = visit_member((PyObject*)generator->gi_code, names->code, visit, arg);
-#endif
-    if (result == 0) {
-        result = visit_member(generator->gi_name, "__name__", visit, arg);
-    }
-    if (result == 0) {
-        result = visit_member(generator->gi_qualname, "__qualname__", visit, arg);
-    }
-    if (result == 0) {
-        result = visit_member(generator->gi_exc_state.exc_value, "exc_value", visit, arg);
-    }
-    if (result == 0 && !PyGen_CheckExact(object)) {  // there the word was never written
-        const char* origin = PyCoro_CheckExact(object) ? "cr_origin" : "finalizer";
-        result = visit_member(generator->gi_origin_or_finalizer, origin, visit, arg);
-    }
     _PyInterpreterFrame* frame = frame_inside(generator);
-#if CYCLEWATCH_FRAME_WORDS_ARE_TAGGED
-    if (result == 0 && frame == NULL) {  // finished, but the code is let go with the generator only
-        return visit_member(object_in(generator->gi_iframe.f_executable), names->code, visit, arg);
+    PyObject* code = NULL;
+#if CYCLEWATCH_GENERATOR_HAS_CODE
+    code = (PyObject*)generator->gi_code;
+#elif CYCLEWATCH_FRAME_WORDS_ARE_TAGGED
+    if (frame == NULL) {  // finished, but keeps its code until it is freed
+        code = object_in(generator->gi_iframe.f_executable);
     }
 #endif
+    // Uninitialised in plain generators.
+    PyObject* const origin = PyGen_CheckExact(object) ? NULL : generator->gi_origin_or_finalizer;
+    const struct member members[] = {
+        {code, names->code},
+        {generator->gi_name, "__name__"},
+        {generator->gi_qualname, "__qualname__"},
+        {generator->gi_exc_state.exc_value, "exc_value"},
+        {origin, PyCoro_CheckExact(object) ? "cr_origin" : "finalizer"},
+        {NULL, NULL},
+    };
+    const int result = visit_members(members, visit, arg);
     if (result != 0 || frame == NULL) {
         return result;
     }
@@ -355,12 +342,12 @@ struct cyclewatch_position cyclewatch_generator_position(PyObject* generator) {
 
 #endif
 
-// What a generator of an unknown interpreter referred to so far, to visit each but once.
+// The referents visited so far, for generators of an unknown interpreter.
 struct distinct {
     visitproc visit;
     void* arg;
     int count;
-    PyObject* seen[64];  // one that refers to more is visited in part
+    PyObject* seen[64];  // further referents are not visited
 };
 
 static int visit_first_time(PyObject* target, void* arg) {

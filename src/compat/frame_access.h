@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What frames, generators and coroutines hold, read from the interpreter's own structures.
+// The references that frames, generators and coroutines own, read from internal structs.
 //
-// Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. Takes no reference,
-// makes no frame object and no dict of locals.
+// Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. Takes no references;
+// creates neither frame objects nor dicts of locals.
 #pragma once
 
 #include <Python.h>
@@ -12,44 +12,40 @@ extern "C" {
 #endif
 
 enum cyclewatch_frame_slot {
-    CYCLEWATCH_SLOT_LOCAL,   // `name` is a variable: local, cell or free
-    CYCLEWATCH_SLOT_STACK,   // temporary number `index` of the value stack
-    CYCLEWATCH_SLOT_MEMBER,  // `member` is a C member
+    CYCLEWATCH_SLOT_LOCAL,   // local, cell or free variable `name`
+    CYCLEWATCH_SLOT_STACK,   // value `index` of the stack
+    CYCLEWATCH_SLOT_MEMBER,  // C member `member`
 };
 
 struct cyclewatch_frame_reference {
     enum cyclewatch_frame_slot slot;
     PyObject* target;    // never null
-    PyObject* name;      // of LOCAL: exact str; null if the code object does not tell
-    const char* member;  // of MEMBER
-    int index;           // of STACK and LOCAL
+    PyObject* name;      // LOCAL: an exact str; null if unknown
+    const char* member;  // MEMBER
+    int index;           // STACK and LOCAL
 };
 
-// A result other than 0 ends the visit.
+// A nonzero result ends the visit.
 typedef int (*cyclewatch_frame_visitor)(const struct cyclewatch_frame_reference* reference,
                                         void* arg);
 
-// The references that a frame object owns. A frame that is running, or that belongs to a
-// generator, has its variables elsewhere: they are not visited.
+// Visits the references that a frame object owns. The variables of a running frame and of a
+// generator's frame belong to the thread or generator and are not visited.
 int cyclewatch_visit_frame(PyObject* frame, cyclewatch_frame_visitor visit, void* arg);
 
-// The references of a generator, coroutine or asynchronous generator and of the frame inside it.
-// What it delegates to (yield from, await) is the member `yield_from`.
+// Visits the references of a generator, coroutine or asynchronous generator and of its frame. The
+// object that it delegates to (yield from, await) is the member `yield_from`.
 int cyclewatch_visit_generator(PyObject* generator, cyclewatch_frame_visitor visit, void* arg);
 
-// The function that visits the references which objects of `type` own, one visit each. That is
-// tp_traverse but where it shows more: a suspended generator's stack may refer to what a variable
-// of it holds without owning it, and who compares visits with reference counts would take a living
-// object for one that nothing else holds. Null for types without tp_traverse. Of an interpreter
-// whose generators are not known it visits a generator's referents at most once each, which is too
-// few where it owns one of them twice.
+// Returns a function that visits each reference owned by an object of `type` once. This is
+// tp_traverse, except for generators that may borrow references: tp_traverse visits borrowed
+// references too, so that a comparison of visits with reference counts would take a live object for
+// an unreachable one. If the layout of generators is unknown, each referent is visited at most
+// once, even if the generator owns several references to it. Null for types without tp_traverse.
 traverseproc cyclewatch_counted_traverse(PyTypeObject* type);
 
-// True for the three kinds that cyclewatch_visit_generator() understands.
-int cyclewatch_is_generator(PyObject* object);
-
-// Where a frame, generator or traceback stands. `code` and `globals` are borrowed and may be null
-// (a finished generator has none); `line` is 0 if not known.
+// The current line of a frame, generator or traceback. `code` and `globals` are borrowed and may be
+// null (finished generators); `line` is 0 if unknown.
 struct cyclewatch_position {
     PyCodeObject* code;
     PyObject* globals;

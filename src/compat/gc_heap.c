@@ -13,18 +13,18 @@ _Static_assert(_PyGC_BITS_UNREACHABLE == 4, "cw_is_unreachable() reads that bit"
 typedef struct {
     PyObject* canary;
     cw_object_list* found;
-    int canary_met;
+    int canary_found;
     int out_of_memory;
 } walk;
 
-/* Of every tracked object, while the other threads stand still. 0 ends the visit. */
+/* Called for every tracked object while the other threads are stopped. 0 ends the visit. */
 static int take_unreachable(PyObject* object, void* context) {
     walk* const w = context;
     if (!cw_is_unreachable(object)) {
         return 1;
     }
     if (object == w->canary) {
-        w->canary_met = 1;
+        w->canary_found = 1;
         return 1;
     }
     w->out_of_memory = !cw_add_object(w->found, object);
@@ -41,11 +41,11 @@ cw_walk_result cw_walk_unreachable(PyObject* canary, cw_object_list* found) {
     if (w.out_of_memory) {
         return CW_WALK_NO_MEMORY;
     }
-    return w.canary_met ? CW_WALK_COMPLETE : CW_WALK_NOT_LISTED;
+    return w.canary_found ? CW_WALK_COMPLETE : CW_WALK_NOT_LISTED;
 }
 
 void cw_isolate(PyObject* object) {
-    /* The collector makes callbacks of weakrefs that it does not track as well. */
+    /* The collector calls the callbacks of untracked weakrefs, too. */
     PyObject_GC_UnTrack(object);
 }
 
@@ -55,7 +55,7 @@ typedef struct {
     int done;
 } call;
 
-/* The visit is only there to stop the other threads: it ends with the first object. */
+/* Visiting the objects stops the other threads. The first object ends the visit. */
 static int work_at_first(PyObject* object, void* context) {
     (void)object;
     call* const c = context;

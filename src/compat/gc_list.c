@@ -43,7 +43,7 @@ int cw_add_object(cw_object_list* list, PyObject* object) {
 
 #if !CYCLEWATCH_HAS_NO_GIL
 
-/* Bits of _gc_prev and _gc_next that are not part of the pointer (pycore_gc.h). */
+/* Flag bits of _gc_prev and _gc_next (pycore_gc.h). */
 enum { kPointerMask = 3, kCollecting = 2 };
 
 static PyGC_Head* head_of(PyObject* object) {
@@ -97,7 +97,7 @@ void cw_isolate(PyObject* object) {
     head->_gc_next = (uintptr_t)head | next_flags;
     head->_gc_prev = (uintptr_t)head | (head->_gc_prev & kPointerMask);
 #if CYCLEWATCH_COLLECTOR_COUNTS_TRACKED
-    ++PyInterpreterState_Get()->gc.heap_size; /* its end will count it out once more */
+    ++PyInterpreterState_Get()->gc.heap_size; /* its deallocation decrements it again */
 #endif
 }
 
@@ -106,7 +106,7 @@ _Static_assert(sizeof(PyGC_Head) == 2 * sizeof(uintptr_t) &&
                "cw_is_unreachable() reads _gc_prev as the word before the object");
 
 void cw_with_world_stopped(void (*work)(void* context), void* context) {
-    work(context); /* they wait for the GIL */
+    work(context); /* the other threads wait for the GIL */
 }
 
 #endif

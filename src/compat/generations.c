@@ -12,21 +12,22 @@
 #include "compat/features.h"
 #include "compat/gc_list.h"
 
-/* Where the running interpreter has it, which may be no multiple of its size. */
+/* Its address in the running interpreter, which may be unaligned. */
 static char* young_count = NULL;
 
 #if CYCLEWATCH_HAS_NO_GIL
 
 int cw_find_generations(const int thresholds[3]) {
     (void)thresholds;
-    return 0; /* such builds are refused; their later versions have others */
+    return 0; /* not supported */
 }
 
 #else
 
-enum { kFlags = 3 }; /* of a link, not part of the pointer */
+enum { kFlags = 3 }; /* flag bits of a link */
 
-/* True if three generations with these thresholds begin at `place`, the first of them a list. */
+/* True if three generations with these thresholds, the first with a valid list, start at `place`.
+ */
 static int are_generations(const char* place, const int thresholds[3]) {
     for (int i = 0; i < 3; ++i) {
         int threshold;
@@ -37,7 +38,7 @@ static int are_generations(const char* place, const int thresholds[3]) {
             return 0;
         }
     }
-    /* The headers' alignment is not that of the running interpreter: no struct is read as such. */
+    /* Copy each field, because `place` may be unaligned. */
     uintptr_t first;
     memcpy(&first, place, sizeof(first));
     first &= ~(uintptr_t)kFlags;
@@ -51,7 +52,7 @@ static int are_generations(const char* place, const int thresholds[3]) {
 int cw_find_generations(const int thresholds[3]) {
     enum { kStep = 4, kFarthest = 32 };
     if (thresholds[0] == 0 && thresholds[1] == 0 && thresholds[2] == 0) {
-        return 0; /* too much of the memory looks like that */
+        return 0; /* zeros would match unrelated memory */
     }
     char* const expected = (char*)PyInterpreterState_Main()->gc.generations;
     for (int distance = 0; distance <= kFarthest; distance += kStep) {

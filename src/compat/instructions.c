@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // C, not C++: some of the interpreter's internal headers are not valid C++ (_Atomic).
 #define Py_BUILD_CORE 1
-// The tables of specialised instructions and inline caches are not exported: they become ours.
+// The tables of specialised instructions and inline caches are not exported, so define them here.
 #define NEED_OPCODE_TABLES 1
 #define NEED_OPCODE_METADATA 1
 #include "compat/instructions.h"
@@ -28,9 +28,9 @@ static int argument_at(PyCodeObject* code, Py_ssize_t index) {
     return _PyCode_CODE(code)[index].op.arg;
 }
 
-// What an instruction was before sys.monitoring (a debugger, a coverage tool) replaced it. Only
-// jumps, returns, yields and those followed by inline caches matter: the rest is no store and one
-// unit long.
+// The original opcode of an instruction that sys.monitoring (a debugger, a coverage tool) replaced.
+// Only jumps, returns, yields and instructions with inline caches matter. The others are one unit
+// long and are not stores.
 static int without_instrument(int opcode) {
     switch (opcode) {
         case INSTRUMENTED_RESUME:
@@ -72,8 +72,8 @@ static int without_instrument(int opcode) {
     }
 }
 
-// What INSTRUMENTED_LINE replaced at `index`. The running interpreter says how the table is laid
-// out, not the headers: it changed within a minor version.
+// The opcode that INSTRUMENTED_LINE replaced at `index`. The layout of the table depends on the
+// running interpreter, because it changed within a minor version.
 static int opcode_under_line(const void* lines, Py_ssize_t index) {
     const uint8_t* const bytes = lines;
     if (CYCLEWATCH_LINE_TABLE_IS_PACKED) {
@@ -98,7 +98,7 @@ static int opcode_at(PyCodeObject* code, Py_ssize_t index) {
         opcode = monitoring->per_instruction_opcodes[index];
     }
 #ifdef ENTER_EXECUTOR
-    if (opcode == ENTER_EXECUTOR) {  // what it replaced, the JIT knows
+    if (opcode == ENTER_EXECUTOR) {  // only the JIT has the original opcode
         return kUnreadable;
     }
 #endif
@@ -122,54 +122,6 @@ static int opcode_at(PyCodeObject* code, Py_ssize_t index) {
 }
 
 #endif
-
-int cyclewatch_jumps_forward(int opcode) {
-    switch (opcode) {
-        case JUMP_FORWARD:
-#if CYCLEWATCH_CONDITIONAL_JUMPS_HAVE_DIRECTIONS
-        case JUMP_IF_FALSE_OR_POP:
-        case JUMP_IF_TRUE_OR_POP:
-        case POP_JUMP_FORWARD_IF_FALSE:
-        case POP_JUMP_FORWARD_IF_TRUE:
-        case POP_JUMP_FORWARD_IF_NONE:
-        case POP_JUMP_FORWARD_IF_NOT_NONE:
-#else
-        case POP_JUMP_IF_FALSE:
-        case POP_JUMP_IF_TRUE:
-        case POP_JUMP_IF_NONE:
-        case POP_JUMP_IF_NOT_NONE:
-#endif
-            return 1;
-        default:
-            return 0;
-    }
-}
-
-int cyclewatch_keeps_value_if_it_jumps(int opcode) {
-#if CYCLEWATCH_CONDITIONAL_JUMPS_HAVE_DIRECTIONS
-    return opcode == JUMP_IF_FALSE_OR_POP || opcode == JUMP_IF_TRUE_OR_POP;
-#else
-    (void)opcode;
-    return 0;
-#endif
-}
-
-int cyclewatch_never_goes_on(int opcode) {
-    switch (opcode) {
-        case JUMP_FORWARD:
-        case JUMP_BACKWARD:
-        case JUMP_BACKWARD_NO_INTERRUPT:
-        case RETURN_VALUE:
-#ifdef RETURN_CONST
-        case RETURN_CONST:
-#endif
-        case RAISE_VARARGS:
-        case RERAISE:
-            return 1;
-        default:
-            return 0;
-    }
-}
 
 int cyclewatch_byte_offset(Py_ssize_t index) {
     return (int)(index * (Py_ssize_t)sizeof(_Py_CODEUNIT));
@@ -202,21 +154,6 @@ int cyclewatch_next_instruction(PyCodeObject* code, struct cyclewatch_instructio
 int cyclewatch_byte_offset(Py_ssize_t index) {
     (void)index;
     return 0;
-}
-
-int cyclewatch_jumps_forward(int opcode) {
-    (void)opcode;
-    return 0;
-}
-
-int cyclewatch_keeps_value_if_it_jumps(int opcode) {
-    (void)opcode;
-    return 0;
-}
-
-int cyclewatch_never_goes_on(int opcode) {
-    (void)opcode;
-    return 1;
 }
 
 #endif

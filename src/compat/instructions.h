@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instructions of a code object as the compiler wrote them, whatever the interpreter made of
-// them since: specialised ones, and those that sys.monitoring replaced.
+// The instructions of a code object as the compiler emitted them: specialised and instrumented
+// instructions are converted back.
 //
 // Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no.
 #pragma once
@@ -11,30 +11,22 @@
 extern "C" {
 #endif
 
-// One instruction. What begins as {0} stands in front of the first.
+// One instruction. Initialise it with {0} to start before the first.
 struct cyclewatch_instruction {
     Py_ssize_t index;  // in units
-    Py_ssize_t next;   // of the one after it, behind its inline caches
+    Py_ssize_t next;   // index of the next instruction, after the inline caches
     int opcode;
-    int argument;  // with those of EXTENDED_ARG before it
+    int argument;  // including preceding EXTENDED_ARGs
 };
 
-// Goes on to the next instruction; false at the end, where the code hides its instructions, and at
-// once if the layout of instructions is not reliable (layout_switches.h). An instrumented
-// instruction that neither jumps, returns nor has inline caches is left as it is: no store is one.
+// Advances to the next instruction. Returns false at the end, at an unreadable instruction (the JIT
+// or sys.monitoring replaced it), and always if the layout of instructions is unreliable
+// (layout_switches.h). An instrumented instruction is converted back only if it jumps, returns or
+// has inline caches; attribute stores are never instrumented.
 int cyclewatch_next_instruction(PyCodeObject* code, struct cyclewatch_instruction* instruction);
 
-// Bytes in front of unit `index`, as line tables count.
+// Converts the index of a unit to the byte offset used by line tables.
 int cyclewatch_byte_offset(Py_ssize_t index);
-
-// True for a jump to a later instruction: conditional or not.
-int cyclewatch_jumps_forward(int opcode);
-
-// True for a jump that leaves a value on the stack which it takes off where it does not jump.
-int cyclewatch_keeps_value_if_it_jumps(int opcode);
-
-// True if the instruction after this one is never the next to run.
-int cyclewatch_never_goes_on(int opcode);
 
 #ifdef __cplusplus
 }

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-// First word of the Task struct behind the Future's.
-#if CYCLEWATCH_ASYNCIO_KNOWS_AWAITERS
+// The first word of the Task struct after the fields of Future.
+#if CYCLEWATCH_ASYNCIO_HAS_AWAITED_BY
 #define CYCLEWATCH_TASK_WORD 15
 #elif CYCLEWATCH_ASYNCIO_HAS_SHORT_HEAD
 #define CYCLEWATCH_TASK_WORD 14
@@ -20,7 +20,7 @@
 #define CYCLEWATCH_LOCAL_WORD 3
 #endif
 
-// Sorted by type name (byte order), then by word: looked up by bisection.
+// Sorted by type name (byte order), then by word, for binary search.
 static const struct cyclewatch_native_member kMembers[] = {
     {"FrameLocalsProxy", 2, "frame"},
     {"TaskStepMethWrapper", 2, "task"},
@@ -34,7 +34,7 @@ static const struct cyclewatch_native_member kMembers[] = {
     {"_asyncio.Future", 8, "_result"},
     {"_asyncio.Future", 9, "_source_traceback"},
     {"_asyncio.Future", 10, "_cancel_message"},
-#if CYCLEWATCH_ASYNCIO_KNOWS_AWAITERS
+#if CYCLEWATCH_ASYNCIO_HAS_AWAITED_BY
     {"_asyncio.Future", 12, "awaited_by"},
 #endif
     {"_asyncio.FutureIter", 2, "future"},
@@ -47,12 +47,11 @@ static const struct cyclewatch_native_member kMembers[] = {
     {"_asyncio.Task", 8, "_result"},
     {"_asyncio.Task", 9, "_source_traceback"},
     {"_asyncio.Task", 10, "_cancel_message"},
-#if CYCLEWATCH_ASYNCIO_KNOWS_AWAITERS
+#if CYCLEWATCH_ASYNCIO_HAS_AWAITED_BY
     {"_asyncio.Task", 12, "awaited_by"},
 #endif
     {"_asyncio.Task", CYCLEWATCH_TASK_WORD + 0, "_fut_waiter"},
     {"_asyncio.Task", CYCLEWATCH_TASK_WORD + 1, "_coro"},
-    {"_asyncio.Task", CYCLEWATCH_TASK_WORD + 2, "_name"},
     {"_asyncio.Task", CYCLEWATCH_TASK_WORD + 3, "_context"},
     {"_asyncio.TaskStepMethWrapper", 2, "task"},
     {"_asyncio.TaskStepMethWrapper", 3, "exception"},
@@ -60,7 +59,6 @@ static const struct cyclewatch_native_member kMembers[] = {
     {"_collections._deque_reverse_iterator", 4, "iterable"},
     {"_contextvars.Context", 2, "previous"},
     {"_contextvars.Context", 3, "variables"},
-    {"_contextvars.ContextVar", 2, "name"},
     {"_contextvars.ContextVar", 3, "default"},
     {"_contextvars.Token", 2, "context"},
     {"_contextvars.Token", 3, "var"},
@@ -205,20 +203,23 @@ static const struct cyclewatch_native_member kMembers[] = {
     {"odict_values", 2, "mapping"},
     {"operator.attrgetter", 3, "attributes"},
     {"operator.itemgetter", 3, "items"},
-    {"operator.methodcaller", 2, "name"},
     {"operator.methodcaller", 3, "args"},
     {"operator.methodcaller", 4, "keywords"},
-    {"property", 6, "__name__"},
     {"reversed", 3, "iterable"},
     {"set_iterator", 2, "iterable"},
+    {"torch._C.TensorBase", 3, "_backward_hooks"},
+    {"torch._C.TensorBase", 4, "_post_accumulate_grad_hooks"},
+    {"torch._C._FunctionBase", 2, "needs_input_grad"},
+    {"torch._C._FunctionBase", 3, "to_save"},
+    {"torch._C._FunctionBase", 4, "non_differentiable"},
+    {"torch._C._FunctionBase", 5, "dirty_tensors"},
+    {"torch._C._TensorBase", 3, "_backward_hooks"},
+    {"torch._C._TensorBase", 4, "_post_accumulate_grad_hooks"},
     {"tuple_iterator", 3, "iterable"},
     {"types.GenericAlias", 4, "__parameters__"},
     {"typing.Union", 3, "hashable_args"},
     {"typing.Union", 4, "unhashable_args"},
     {"typing.Union", 5, "__parameters__"},
-    {"xml.etree.ElementTree.Element", 2, "tag"},
-    {"xml.etree.ElementTree.Element", 3, "text"},
-    {"xml.etree.ElementTree.Element", 4, "tail"},
     {"zip", 3, "iterators"},
     {"zip", 4, "result"},
 };

@@ -74,8 +74,7 @@ static int end_at_first(PyObject* object, void* arg) {
     return 1;
 }
 
-// Asked of the dict, not of the version: distributions have taken this change over into releases
-// that came out before it.
+// Checked on the dict instead of the version, because distributions have backported this change.
 static int holds_values(PyObject* dict) {
     return PyDict_Type.tp_traverse(dict, end_at_first, NULL) != 0;
 }
@@ -132,8 +131,8 @@ int cyclewatch_visit_attribute_values(PyObject* object,
     return 0;
 }
 
-// An unmanaged dict pointer may stand at the end of a variable-sized object: then the offset is
-// negative and counts from that end.
+// The unmanaged dict pointer of a variable-sized object may be at its end: then the offset is
+// negative, relative to the end.
 static PyObject** unmanaged_dict_pointer(PyObject* object) {
     PyTypeObject* type = Py_TYPE(object);
     Py_ssize_t offset = type->tp_dictoffset;

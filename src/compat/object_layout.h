@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where an instance keeps its attributes, read from the interpreter's own structures.
+// The attributes of an instance, read from internal structs.
 //
-// Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. Takes no reference and
-// never makes an instance's __dict__ come into being: a dict made inside a collection refers to
-// unreachable objects that the collector has already counted, and it would take them for alive.
+// Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. Takes no references and
+// never creates an instance's __dict__: a dict created inside a collection would refer to
+// unreachable objects whose references the collector has already counted, so that it would take
+// these objects for reachable.
 #pragma once
 
 #include <Python.h>
@@ -12,36 +13,37 @@
 extern "C" {
 #endif
 
-// Receives one attribute; `name` is a str. A result other than 0 ends the visit.
+// Receives one attribute; `name` is a str. A nonzero result ends the visit.
 typedef int (*cyclewatch_attribute_visitor)(PyObject* name, PyObject* value, void* arg);
 
-// Receives one `__slots__` entry or C member that holds an object, with the offset of the word
-// that holds it. A result other than 0 ends the visit.
+// Receives one `__slots__` entry or C member that refers to an object, with its offset. A nonzero
+// result ends the visit.
 typedef int (*cyclewatch_member_visitor)(const char* name,
                                          PyObject* value,
                                          Py_ssize_t offset,
                                          void* arg);
 
-// Attributes that the instance itself holds, without a __dict__ between. Returns what ended the
-// visit, or 0.
+// Visits the attributes stored in the instance instead of a __dict__. Returns the result that ended
+// the visit, or 0.
 int cyclewatch_visit_attribute_values(PyObject* object,
                                       cyclewatch_attribute_visitor visit,
                                       void* arg);
 
-// The instance's __dict__ where it exists already, borrowed; else null.
+// Returns the instance's __dict__ if it has been created, borrowed; else null.
 PyObject* cyclewatch_existing_dict(PyObject* object);
 
-// True for a dict whose values an instance holds (see CYCLEWATCH_HAS_INLINE_VALUES): the dict
-// refers to its keys only.
+// True if an instance owns the references to the values of this dict
+// (CYCLEWATCH_HAS_INLINE_VALUES), so that the dict refers only to its keys.
 int cyclewatch_dict_borrows_values(PyObject* dict);
 
-// A number that no other type has or had, and that changes with the type; 0 where it has none yet.
+// Returns a number that is unique among all types, past and present, and changes when the type is
+// modified; 0 if the type has none yet.
 unsigned cyclewatch_type_version(PyTypeObject* type);
 
-// True if `type` was made by a class statement (or type()): its members are `__slots__`.
+// True if `type` was created by a class statement or type(): its members are `__slots__`.
 int cyclewatch_type_has_slots(PyTypeObject* type);
 
-// Object members that `type` itself declares, its bases' not included.
+// Visits the object members that `type` itself declares, without those of its bases.
 int cyclewatch_visit_members(PyTypeObject* type,
                              PyObject* object,
                              cyclewatch_member_visitor visit,

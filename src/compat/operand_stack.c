@@ -4,201 +4,200 @@
 #include "compat/code_names.h"
 #include "compat/features.h"
 
-#if CYCLEWATCH_LAYOUTS_KNOWN
-#include <opcode.h>
-
-#include <string.h>
-
-static const struct cyclewatch_operand kNothingKnown = {-1, -1, 0, NULL, 0, NULL, 0};
-
-static void push(struct cyclewatch_operands* operands, struct cyclewatch_operand value) {
-    if (operands->count == CYCLEWATCH_OPERANDS) {
-        --operands->count;
-        memmove(operands->values, operands->values + 1, operands->count * sizeof value);
-    }
-    operands->values[operands->count++] = value;
-}
-
-static struct cyclewatch_operand look(const struct cyclewatch_operands* operands, int depth) {
-    return depth < operands->count ? operands->values[operands->count - 1 - depth] : kNothingKnown;
-}
-
-static struct cyclewatch_operand pop(struct cyclewatch_operands* operands) {
-    const struct cyclewatch_operand top = look(operands, 0);
-    operands->count -= operands->count > 0;
-    return top;
-}
-
-static void pop_many(struct cyclewatch_operands* operands, int count) {
-    operands->count -= count < operands->count ? count : operands->count;
-}
-
-static void forget(struct cyclewatch_operands* operands, int depth) {
-    if (depth < operands->count) {
-        operands->values[operands->count - 1 - depth] = kNothingKnown;
-    }
-}
-
-static struct cyclewatch_operand loaded(int variable) {
-    struct cyclewatch_operand value = kNothingKnown;
-    value.variable = variable;
-    return value;
-}
-
-static struct cyclewatch_operand called_by(PyObject* name) {
-    struct cyclewatch_operand value = kNothingKnown;
-    value.name = name;
-    return value;
-}
-
-static PyObject* item(PyObject* tuple, int index) {
-    return index < PyTuple_GET_SIZE(tuple) ? PyTuple_GET_ITEM(tuple, index) : NULL;
-}
-
-static PyObject* name_number(PyCodeObject* code, int index) {
-    return item(code->co_names, index);
-}
+static const struct cyclewatch_operand kUnknown = {.variable = -1, .of_variable = -1};
 
 static uint32_t bit(int variable) {
     return variable >= 0 && variable < CYCLEWATCH_ASSIGNED ? (uint32_t)1 << variable : 0;
 }
 
-// A constant, as a rule the None that stands for "not yet", is no second value.
+static struct cyclewatch_operand look(const struct cyclewatch_operand_stack* stack, int depth) {
+    const int index = stack->depth - 1 - depth;
+    return index >= 0 && index < CYCLEWATCH_OPERANDS ? stack->values[index] : kUnknown;
+}
+
+struct cyclewatch_operand cyclewatch_operand_at(const struct cyclewatch_operand_stack* stack,
+                                                int depth) {
+    const struct cyclewatch_operand value = look(stack, depth);
+    return (stack->was_assigned & bit(value.variable)) != 0 ? stack->assigned[value.variable]
+                                                            : value;
+}
+
+int cyclewatch_variable_at(const struct cyclewatch_operand_stack* stack, int depth) {
+    return look(stack, depth).variable;
+}
+
+#if CYCLEWATCH_LAYOUTS_KNOWN
+#include <opcode.h>
+
+static void replace(struct cyclewatch_operand_stack* stack,
+                    int depth,
+                    struct cyclewatch_operand value) {
+    const int index = stack->depth - 1 - depth;
+    if (index >= 0 && index < CYCLEWATCH_OPERANDS) {
+        stack->values[index] = value;
+    }
+}
+
+static void push(struct cyclewatch_operand_stack* stack, struct cyclewatch_operand value) {
+    ++stack->depth;
+    replace(stack, 0, value);
+}
+
+static void pop(struct cyclewatch_operand_stack* stack, int count) {
+    stack->depth -= count < stack->depth ? count : stack->depth;
+}
+
+static void push_variable(struct cyclewatch_operand_stack* stack, int variable) {
+    struct cyclewatch_operand value = kUnknown;
+    value.variable = variable;
+    push(stack, value);
+}
+
+static void push_name(struct cyclewatch_operand_stack* stack, PyObject* name, int of_variable) {
+    struct cyclewatch_operand value = kUnknown;
+    value.name = name;
+    value.of_variable = of_variable;
+    push(stack, value);
+}
+
+static void push_constant(struct cyclewatch_operand_stack* stack, PyObject* constant) {
+    struct cyclewatch_operand value = kUnknown;
+    value.constant = constant;
+    push(stack, value);
+}
+
+// Assigning a constant, usually the None of a variable without a value, is not counted.
 static void assign(struct cyclewatch_operand_stack* stack, int variable) {
     const struct cyclewatch_operand value = cyclewatch_operand_at(stack, 0);
-    pop(&stack->operands);
-    if (bit(variable) == 0 || value.is_constant) {
+    pop(stack, 1);
+    if (bit(variable) == 0 || value.constant != NULL) {
         return;
     }
-    stack->assigned[variable] = (stack->was_assigned & bit(variable)) != 0 ? kNothingKnown : value;
+    stack->assigned[variable] = (stack->was_assigned & bit(variable)) != 0 ? kUnknown : value;
     stack->was_assigned |= bit(variable);
 }
 
-// `f(a, b)`: of the two words below the arguments one is the function, or they are a method and
-// its object.
-static void call(struct cyclewatch_operand_stack* stack, PyCodeObject* code, int arguments) {
-    struct cyclewatch_operands* const operands = &stack->operands;
-    struct cyclewatch_operand result = kNothingKnown;
-    result.is_call = 1;
-    for (int i = 0; i < arguments; ++i) {
-        const struct cyclewatch_operand value = cyclewatch_operand_at(stack, i);
-        result.arguments |= bit(look(operands, i).variable) | bit(value.variable) | value.arguments;
-    }
-    for (int depth = arguments + 1; depth >= arguments && result.name == NULL; --depth) {
-        const struct cyclewatch_operand callee = look(operands, depth);
-        result.name = callee.name != NULL || callee.variable < 0
-                          ? callee.name
-                          : cyclewatch_variable_name(code, callee.variable);
-    }
-    pop_many(operands, arguments + 2);
-    push(operands, result);
+static PyObject* name_at(const struct cyclewatch_operand_stack* stack,
+                         PyCodeObject* code,
+                         int depth) {
+    const struct cyclewatch_operand value = look(stack, depth);
+    return value.name != NULL || value.variable < 0
+               ? value.name
+               : cyclewatch_variable_name(code, value.variable);
 }
 
-static void load_attribute(struct cyclewatch_operands* operands, PyObject* name, int as_method) {
-    const struct cyclewatch_operand object = pop(operands);
-    struct cyclewatch_operand value = called_by(name);
-    value.of_variable = object.variable;
-    push(operands, value);
-    if (as_method) {
-        push(operands, object);
-    }
-}
-
-static void load_global(struct cyclewatch_operands* operands, PyObject* name, int with_null) {
-#if CYCLEWATCH_CALLEE_IS_BELOW_NULL
-    push(operands, called_by(name));
-    if (with_null) {
-        push(operands, kNothingKnown);
-    }
+static int names_keywords(int opcode) {
+#ifdef CALL_KW
+    return opcode == CALL_KW;
 #else
-    if (with_null) {
-        push(operands, kNothingKnown);
-    }
-    push(operands, called_by(name));
+    (void)opcode;
+    return 0;
 #endif
 }
 
-static void swap(struct cyclewatch_operands* operands, int depth) {
-    if (depth > operands->count) {
-        forget(operands, 0);
-        return;
-    }
-    struct cyclewatch_operand* const top = &operands->values[operands->count - 1];
-    struct cyclewatch_operand* const other = &operands->values[operands->count - depth];
-    const struct cyclewatch_operand value = *top;
-    *top = *other;
-    *other = value;
+static int is_call(int opcode) {
+    return opcode == CALL || names_keywords(opcode);
 }
 
-// Any instruction: what it leaves on top, and what it may have replaced there, is not known.
-static void follow_any(struct cyclewatch_operands* operands, int effect) {
+// `f(a, b)`: one of the two words below the arguments is the function, or they are a method and
+// its object. CALL_KW has the names of the keywords on top.
+static struct cyclewatch_operand call_result(const struct cyclewatch_operand_stack* stack,
+                                             PyCodeObject* code,
+                                             const struct cyclewatch_instruction* at) {
+    const int top = names_keywords(at->opcode);
+    const int callee = top + at->argument;
+    struct cyclewatch_operand result = kUnknown;
+    result.is_call = 1;
+    result.first_argument = callee > top ? name_at(stack, code, callee - 1) : NULL;
+    for (int depth = top; depth < callee; ++depth) {
+        const struct cyclewatch_operand value = cyclewatch_operand_at(stack, depth);
+        result.arguments |=
+            bit(cyclewatch_variable_at(stack, depth)) | bit(value.variable) | value.arguments;
+    }
+    result.name = name_at(stack, code, callee + 1);
+    if (result.name == NULL) {
+        result.name = name_at(stack, code, callee);
+    }
+    return result;
+}
+
+static void load_attribute(struct cyclewatch_operand_stack* stack, PyObject* name, int as_method) {
+    const struct cyclewatch_operand object = look(stack, 0);
+    pop(stack, 1);
+    push_name(stack, name, object.variable);
+    if (as_method) {
+        push(stack, object);
+    }
+}
+
+static void load_global(struct cyclewatch_operand_stack* stack, PyObject* name, int with_null) {
+    if (with_null && !CYCLEWATCH_CALLEE_IS_BELOW_NULL) {
+        push(stack, kUnknown);
+    }
+    push_name(stack, name, -1);
+    if (with_null && CYCLEWATCH_CALLEE_IS_BELOW_NULL) {
+        push(stack, kUnknown);
+    }
+}
+
+static void swap(struct cyclewatch_operand_stack* stack, int depth) {
+    const struct cyclewatch_operand top = look(stack, 0);
+    replace(stack, 0, look(stack, depth));
+    replace(stack, depth, top);
+}
+
+static int jumps_forward(int opcode) {
+    switch (opcode) {
+        case JUMP_FORWARD:
+#if CYCLEWATCH_CONDITIONAL_JUMPS_HAVE_DIRECTIONS
+        case JUMP_IF_FALSE_OR_POP:
+        case JUMP_IF_TRUE_OR_POP:
+        case POP_JUMP_FORWARD_IF_FALSE:
+        case POP_JUMP_FORWARD_IF_TRUE:
+        case POP_JUMP_FORWARD_IF_NONE:
+        case POP_JUMP_FORWARD_IF_NOT_NONE:
+#else
+        case POP_JUMP_IF_FALSE:
+        case POP_JUMP_IF_TRUE:
+        case POP_JUMP_IF_NONE:
+        case POP_JUMP_IF_NOT_NONE:
+#endif
+            return 1;
+        default:
+            return 0;
+    }
+}
+
+static int never_continues(int opcode) {
+    switch (opcode) {
+        case JUMP_FORWARD:
+        case JUMP_BACKWARD:
+        case RETURN_VALUE:
+#ifdef RETURN_CONST
+        case RETURN_CONST:
+#endif
+        case RAISE_VARARGS:
+        case RERAISE:
+            return 1;
+        default:
+            return 0;
+    }
+}
+
+// The values that the instruction pushes, and those it may have replaced, are unknown.
+static void follow_other(struct cyclewatch_operand_stack* stack, int opcode, int argument) {
+    const int effect = PyCompile_OpcodeStackEffectWithJump(opcode, argument, 0);
     if (effect > CYCLEWATCH_OPERANDS || effect == PY_INVALID_STACK_EFFECT) {
-        operands->count = 0;
+        stack->depth = 0;
         return;
     }
     for (int i = 0; i < effect; ++i) {
-        push(operands, kNothingKnown);
+        push(stack, kUnknown);
     }
-    pop_many(operands, effect < 0 ? -effect : 0);
-    for (int depth = 0; depth <= (effect > 0 ? effect : 0); ++depth) {
-        forget(operands, depth);
-    }
-}
-
-// Those that leave what is below them as it is.
-static int only_pops(int opcode) {
-    switch (opcode) {
-        case POP_TOP:
-        case STORE_ATTR:
-        case STORE_SUBSCR:
-        case STORE_GLOBAL:
-        case STORE_NAME:
-        case DELETE_ATTR:
-        case DELETE_SUBSCR:
-            return 1;
-        default:
-            return cyclewatch_jumps_forward(opcode);
-    }
-}
-
-static int changes_nothing(int opcode) {
-    switch (opcode) {
-        case NOP:
-        case RESUME:
-        case CACHE:
-        case EXTENDED_ARG:
-        case MAKE_CELL:
-        case COPY_FREE_VARS:
-        case DELETE_FAST:
-        case DELETE_DEREF:
-        case DELETE_GLOBAL:
-        case DELETE_NAME:
-#ifdef NOT_TAKEN
-        case NOT_TAKEN:
-#endif
-#ifdef PRECALL
-        case PRECALL:
-#endif
-#ifdef KW_NAMES
-        case KW_NAMES:
-#endif
-            return 1;
-        default:
-            return 0;
-    }
-}
-
-static int only_pushes(int opcode) {
-    switch (opcode) {
-        case PUSH_NULL:
-        case IMPORT_FROM:
-        case LOAD_BUILD_CLASS:
-#ifdef LOAD_CLOSURE
-        case LOAD_CLOSURE:
-#endif
-            return 1;
-        default:
-            return 0;
+    pop(stack, effect < 0 ? -effect : 0);
+    const int only_pops = opcode == POP_TOP || opcode == STORE_ATTR || jumps_forward(opcode);
+    for (int depth = 0; depth <= (effect > 0 ? effect : 0) && !only_pops; ++depth) {
+        replace(stack, depth, kUnknown);
     }
 }
 
@@ -212,7 +211,7 @@ static int follow_variables(struct cyclewatch_operand_stack* stack, int opcode, 
 #if CYCLEWATCH_COMPILER_BORROWS_VARIABLES
         case LOAD_FAST_BORROW:
 #endif
-            push(&stack->operands, loaded(argument));
+            push_variable(stack, argument);
             return 1;
         case STORE_FAST:
         case STORE_DEREF:
@@ -223,12 +222,12 @@ static int follow_variables(struct cyclewatch_operand_stack* stack, int opcode, 
 #if CYCLEWATCH_COMPILER_BORROWS_VARIABLES
         case LOAD_FAST_BORROW_LOAD_FAST_BORROW:
 #endif
-            push(&stack->operands, loaded(argument >> 4));
-            push(&stack->operands, loaded(argument & 15));
+            push_variable(stack, argument >> 4);
+            push_variable(stack, argument & 15);
             return 1;
         case STORE_FAST_LOAD_FAST:
             assign(stack, argument >> 4);
-            push(&stack->operands, loaded(argument & 15));
+            push_variable(stack, argument & 15);
             return 1;
         case STORE_FAST_STORE_FAST:
             assign(stack, argument >> 4);
@@ -240,173 +239,153 @@ static int follow_variables(struct cyclewatch_operand_stack* stack, int opcode, 
     }
 }
 
-static int follow_names(struct cyclewatch_operands* operands,
-                        PyCodeObject* code,
+static void follow_name(struct cyclewatch_operand_stack* stack,
+                        PyObject* names,
                         int opcode,
                         int argument) {
-    switch (opcode) {
-        case LOAD_GLOBAL:
-            load_global(operands, name_number(code, argument >> 1), argument & 1);
-            return 1;
-        case LOAD_NAME:
-            push(operands, called_by(name_number(code, argument)));
-            return 1;
-#if CYCLEWATCH_METHODS_ARE_LOADED_APART
-        case LOAD_ATTR:
-            load_attribute(operands, name_number(code, argument), 0);
-            return 1;
-        case LOAD_METHOD:
-            load_attribute(operands, name_number(code, argument), 1);
-            return 1;
-#else
-        case LOAD_ATTR:
-            load_attribute(operands, name_number(code, argument >> 1), argument & 1);
-            return 1;
-#endif
-        default:
-            return 0;
+    int index = argument;
+    int flag = 0;
+    if (opcode == LOAD_GLOBAL || (opcode == LOAD_ATTR && !CYCLEWATCH_HAS_LOAD_METHOD)) {
+        index = argument >> 1;
+        flag = argument & 1;
+    }
+    PyObject* const name = index < PyTuple_GET_SIZE(names) ? PyTuple_GET_ITEM(names, index) : NULL;
+    if (opcode == LOAD_GLOBAL) {
+        load_global(stack, name, flag);
+    } else {
+        load_attribute(stack, name, flag || opcode != LOAD_ATTR);
     }
 }
 
-static int follow_values(struct cyclewatch_operand_stack* stack,
-                         PyCodeObject* code,
-                         int opcode,
-                         int argument) {
-    struct cyclewatch_operands* const operands = &stack->operands;
-    struct cyclewatch_operand constant = kNothingKnown;
-    switch (opcode) {
+static void follow(struct cyclewatch_operand_stack* stack,
+                   PyCodeObject* code,
+                   const struct cyclewatch_instruction* at) {
+    const int argument = at->argument;
+    if (follow_variables(stack, at->opcode, argument)) {
+        return;
+    }
+    if (is_call(at->opcode)) {
+        const struct cyclewatch_operand result = call_result(stack, code, at);
+        pop(stack, argument + 2 + names_keywords(at->opcode));
+        push(stack, result);
+        return;
+    }
+    switch (at->opcode) {
+        case NOP:
+        case RESUME:
+        case EXTENDED_ARG:
+#ifdef NOT_TAKEN
+        case NOT_TAKEN:
+#endif
+#ifdef PRECALL
+        case PRECALL:
+#endif
+#ifdef KW_NAMES
+        case KW_NAMES:
+#endif
+            break;
+        case PUSH_NULL:
+#ifdef LOAD_CLOSURE
+        case LOAD_CLOSURE:
+#endif
+            push(stack, kUnknown);
+            break;
         case LOAD_CONST:
+            push_constant(stack, PyTuple_GET_ITEM(code->co_consts, argument));
+            break;
 #if CYCLEWATCH_COMPILER_BORROWS_VARIABLES
         case LOAD_SMALL_INT:
         case LOAD_COMMON_CONSTANT:
+            push_constant(stack, Py_None);
+            break;
 #endif
-            constant.constant = opcode == LOAD_CONST ? item(code->co_consts, argument) : NULL;
-            constant.is_constant = 1;
-            push(operands, constant);
-            return 1;
-        case CALL:
-            call(stack, code, argument);
-            return 1;
-#ifdef CALL_KW
-        case CALL_KW:
-            pop(operands);  // the names of the keywords
-            call(stack, code, argument);
-            return 1;
+        case LOAD_GLOBAL:
+        case LOAD_ATTR:
+#if CYCLEWATCH_HAS_LOAD_METHOD
+        case LOAD_METHOD:
 #endif
+            follow_name(stack, code->co_names, at->opcode, argument);
+            break;
         case COPY:
-            push(operands, look(operands, argument - 1));
-            return 1;
+            push(stack, look(stack, argument - 1));
+            break;
         case SWAP:
-            swap(operands, argument);
-            return 1;
+            swap(stack, argument - 1);
+            break;
         default:
-            return 0;
+            follow_other(stack, at->opcode, argument);
     }
 }
 
-static void follow_operands(struct cyclewatch_operand_stack* stack,
-                            PyCodeObject* code,
-                            int opcode,
-                            int argument) {
-    if (changes_nothing(opcode) || follow_variables(stack, opcode, argument) ||
-        follow_names(&stack->operands, code, opcode, argument) ||
-        follow_values(stack, code, opcode, argument)) {
-        return;
-    }
-    const int effect = PyCompile_OpcodeStackEffectWithJump(opcode, argument, 0);
-    if (only_pops(opcode) && effect <= 0) {
-        pop_many(&stack->operands, -effect);
-    } else if (only_pushes(opcode)) {
-        push(&stack->operands, kNothingKnown);
-    } else {
-        follow_any(&stack->operands, effect);
-    }
-}
-
-// `values`: what is on the stack if the jump is taken.
-static void remember_target(struct cyclewatch_operand_stack* stack,
-                            Py_ssize_t target,
-                            const struct cyclewatch_operands* values) {
-    stack->targets[stack->next_target] = target;
-    stack->at_target[stack->next_target] = *values;
-    stack->next_target = (stack->next_target + 1) % CYCLEWATCH_TARGETS;
-}
-
-void cyclewatch_begin_operands(struct cyclewatch_operand_stack* stack) {
-    memset(stack, 0, sizeof *stack);
-    for (int i = 0; i < CYCLEWATCH_TARGETS; ++i) {
-        stack->targets[i] = -1;
-    }
-    stack->reached = 1;
-}
-
-void cyclewatch_arrive(struct cyclewatch_operand_stack* stack, Py_ssize_t index) {
-    int ways = stack->reached;
-    for (int i = 0; i < CYCLEWATCH_TARGETS; ++i) {
-        if (stack->targets[i] == index && ways++ == 0) {
-            stack->operands = stack->at_target[i];
+// `a if b else c` leaves one of several values.
+static void arrive(struct cyclewatch_operand_stack* stack, Py_ssize_t index) {
+    int ways = stack->is_reached;
+    for (int i = 0; i < CYCLEWATCH_BRANCHES; ++i) {
+        if (stack->branches[i].target == index) {
+            stack->depth = stack->branches[i].depth;
+            ++ways;
         }
     }
     if (ways == 0) {
-        stack->operands.count = 0;
-    } else if (ways > 1) {  // `a if b else c` leaves one of several values
-        forget(&stack->operands, 0);
+        stack->depth = 0;
+    } else if (ways > 1) {
+        replace(stack, 0, kUnknown);
     }
-    stack->reached = 1;
 }
 
-struct cyclewatch_operand cyclewatch_operand_at(const struct cyclewatch_operand_stack* stack,
-                                                int depth) {
-    const struct cyclewatch_operand value = look(&stack->operands, depth);
-    return (stack->was_assigned & bit(value.variable)) != 0 ? stack->assigned[value.variable]
-                                                            : value;
-}
-
-int cyclewatch_variable_at(const struct cyclewatch_operand_stack* stack, int depth) {
-    return look(&stack->operands, depth).variable;
-}
-
-void cyclewatch_follow(struct cyclewatch_operand_stack* stack,
-                       PyCodeObject* code,
-                       const struct cyclewatch_instruction* instruction) {
-    const int opcode = instruction->opcode;
-    const struct cyclewatch_operands before = stack->operands;
-    follow_operands(stack, code, opcode, instruction->argument);
-    if (cyclewatch_jumps_forward(opcode)) {
-        // What `x or y` keeps of x if it jumps; all others leave the same on both ways.
-        const int keeps = cyclewatch_keeps_value_if_it_jumps(opcode);
-        remember_target(
-            stack, instruction->next + instruction->argument, keeps ? &before : &stack->operands);
+int cyclewatch_visit_operands(PyCodeObject* code, cyclewatch_operands_visitor visit, void* arg) {
+    struct cyclewatch_operand_stack stack = {.is_reached = 1};
+    struct cyclewatch_instruction at = {0};
+    int result = 0;
+    while (result == 0 && cyclewatch_next_instruction(code, &at)) {
+        if (at.index > 0) {
+            arrive(&stack, at.index);
+        }
+        if (jumps_forward(at.opcode)) {
+            const int effect = PyCompile_OpcodeStackEffectWithJump(at.opcode, at.argument, 1);
+            stack.branches[stack.next_branch].target = at.next + at.argument;
+            stack.branches[stack.next_branch].depth = stack.depth + effect;
+            stack.next_branch = (stack.next_branch + 1) % CYCLEWATCH_BRANCHES;
+        }
+        result = visit(&stack, &at, arg);
+        follow(&stack, code, &at);
+        stack.is_reached = !never_continues(at.opcode);
     }
-    stack->reached = !cyclewatch_never_goes_on(opcode);
+    return result;
+}
+
+struct call_visit {
+    PyCodeObject* code;
+    cyclewatch_call_visitor visit;
+    void* arg;
+};
+
+static int visit_if_call(const struct cyclewatch_operand_stack* stack,
+                         const struct cyclewatch_instruction* at,
+                         void* arg) {
+    const struct call_visit* const outer = arg;
+    if (!is_call(at->opcode)) {
+        return 0;
+    }
+    const struct cyclewatch_operand called = call_result(stack, outer->code, at);
+    return outer->visit(&called, cyclewatch_byte_offset(at->index), outer->arg);
+}
+
+int cyclewatch_visit_calls(PyCodeObject* code, cyclewatch_call_visitor visit, void* arg) {
+    struct call_visit outer = {code, visit, arg};
+    return cyclewatch_visit_operands(code, visit_if_call, &outer);
 }
 
 #else
 
-void cyclewatch_begin_operands(struct cyclewatch_operand_stack* stack) {
-    (void)stack;
+int cyclewatch_visit_operands(PyCodeObject* code, cyclewatch_operands_visitor visit, void* arg) {
+    (void)code, (void)visit, (void)arg;
+    return 0;
 }
 
-void cyclewatch_arrive(struct cyclewatch_operand_stack* stack, Py_ssize_t index) {
-    (void)stack, (void)index;
-}
-
-struct cyclewatch_operand cyclewatch_operand_at(const struct cyclewatch_operand_stack* stack,
-                                                int depth) {
-    (void)stack, (void)depth;
-    const struct cyclewatch_operand nothing = {-1, -1, 0, NULL, 0, NULL, 0};
-    return nothing;
-}
-
-int cyclewatch_variable_at(const struct cyclewatch_operand_stack* stack, int depth) {
-    (void)stack, (void)depth;
-    return -1;
-}
-
-void cyclewatch_follow(struct cyclewatch_operand_stack* stack,
-                       PyCodeObject* code,
-                       const struct cyclewatch_instruction* instruction) {
-    (void)stack, (void)code, (void)instruction;
+int cyclewatch_visit_calls(PyCodeObject* code, cyclewatch_call_visitor visit, void* arg) {
+    (void)code, (void)visit, (void)arg;
+    return 0;
 }
 
 #endif

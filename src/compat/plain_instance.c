@@ -19,12 +19,12 @@ void cw_learn_plain_instances(PyTypeObject* sample) {
     traverse_of_classes = sample->tp_traverse;
 }
 
-/* Appends the slots that `type` itself declares; those of its bases are theirs. */
+/* Appends the slots that `type` itself declares, without those of its bases. */
 static int add_slots(PyTypeObject* type, cw_plain_layout* layout) {
     const PyMemberDef* const members = type->tp_members;
     for (Py_ssize_t i = 0; i < Py_SIZE(type); ++i) {
         if (members[i].type != T_OBJECT_EX) {
-            continue; /* holds no reference, as far as tp_traverse is concerned */
+            continue; /* not visited by tp_traverse */
         }
         if (layout->slot_count == CW_MAX_PLAIN_SLOTS || members[i].offset <= 0 ||
             members[i].offset > UINT16_MAX) {
@@ -35,7 +35,7 @@ static int add_slots(PyTypeObject* type, cw_plain_layout* layout) {
     return 1;
 }
 
-/* Where the number of values of an instance with a managed dict stands, or NULL. */
+/* Pointer to the number of values of an instance with a managed dict, or NULL. */
 static const Py_ssize_t* value_count_of(PyTypeObject* type) {
 #if CYCLEWATCH_HAS_VALUES_AND_DICT_POINTERS
     PyDictKeysObject* const keys = ((PyHeapTypeObject*)type)->ht_cached_keys;

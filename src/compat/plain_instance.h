@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Plain instances: of classes written in Python, whose attributes stand in slots, in an array of
- * values, or in both. Most garbage consists of them, and going over slots and values directly takes
- * half the time of their tp_traverse, which finds its way to them anew for each object.
+ * Plain instances: instances of Python classes whose attributes are in slots, in an array of
+ * values, or in both. Most garbage consists of them, and visiting slots and values directly takes
+ * half the time of tp_traverse, which searches the type again for each object.
  *
  * REQUIRES (everything here): GIL held. RUNS PYTHON: never. */
 #pragma once
@@ -16,29 +16,29 @@ extern "C" {
 
 enum { CW_MAX_PLAIN_SLOTS = 10 };
 
-/* Where the instances of one class keep their references. Holds as long as the class. */
+/* The location of references in the instances of one class. Valid as long as the class. */
 typedef struct {
-    const Py_ssize_t* value_count; /* of the array of values; NULL: there is no such array */
+    const Py_ssize_t* value_count; /* size of the array of values; NULL: there is no array */
     uint16_t slot_count;
-    uint16_t slots[CW_MAX_PLAIN_SLOTS]; /* offsets from the object, in bytes */
+    uint16_t slots[CW_MAX_PLAIN_SLOTS]; /* offsets in bytes */
 } cw_plain_layout;
 
-/* Learns from `sample`, a class written in Python, which tp_traverse such classes have. Before that
- * no class is plain. */
+/* Stores the tp_traverse of `sample`, a Python class, to recognise other Python classes. Until this
+ * is called, no class is plain. */
 void cw_learn_plain_instances(PyTypeObject* sample);
 
-/* False if the instances of `type` are not plain, or not where this interpreter lets us look. */
+/* Returns false if the instances of `type` are not plain or their layout is unknown. */
 int cw_plain_layout_of(PyTypeObject* type, cw_plain_layout* layout);
 
-/* The values of an instance of a type whose layout has a `value_count`; each may be NULL. NULL if
- * the instance has a dict instead: then tp_traverse must be asked. The references of a plain
- * instance are its values, its slots and the one to its type. */
+/* Returns the values of an instance whose layout has a `value_count`; each may be NULL. Returns
+ * NULL if the instance has a dict instead: then call tp_traverse. The references of a plain
+ * instance are its values, its slots and its type. */
 static inline PyObject** cw_plain_values(PyObject* object) {
-    enum { kValuesWord = -4 }; /* as _PyObject_ValuesPointer() has it on the one such version */
+    enum { kValuesWord = -4 }; /* _PyObject_ValuesPointer() on 3.11, the only such version */
     return ((PyObject***)object)[kValuesWord];
 }
 
-/* What slot `slot` of the layout holds in `object`; may be NULL. */
+/* Returns the value of slot `slot` of the layout in `object`; may be NULL. */
 static inline PyObject* cw_plain_slot(PyObject* object, const cw_plain_layout* layout, int slot) {
     return *(PyObject**)((char*)object + layout->slots[slot]);
 }

@@ -5,9 +5,9 @@
 
 #if CYCLEWATCH_HAS_NO_GIL
 
-// Whoever drops the last reference to another thread's object leaves it, and one reference to it,
-// in that thread's queue.
-static int waits_for_its_thread(PyObject* object) {
+// A thread that drops the last reference to another thread's object does not free it, but adds it
+// to that thread's queue, which keeps one reference.
+static int is_queued_for_owner(PyObject* object) {
     return (object->ob_ref_shared & _Py_REF_SHARED_FLAG_MASK) == _Py_REF_QUEUED &&
            Py_REFCNT(object) == 1;
 }
@@ -17,8 +17,8 @@ static int waits_for_its_thread(PyObject* object) {
 int cyclewatch_weakref_is_dead(PyObject* weakref) {
 #if CYCLEWATCH_HAS_NO_GIL
     PyObject* const object = ((PyWeakReference*)weakref)->wr_object;
-    return object == Py_None || Py_REFCNT(object) == 0 || waits_for_its_thread(object);
-#elif CYCLEWATCH_WEAKREFS_SAY_THAT_THEY_DIED
+    return object == Py_None || Py_REFCNT(object) == 0 || is_queued_for_owner(object);
+#elif CYCLEWATCH_HAS_WEAKREF_IS_DEAD
     return PyWeakref_IsDead(weakref);
 #else
     return PyWeakref_GET_OBJECT(weakref) == Py_None;

@@ -226,8 +226,8 @@ struct Stores {
 
 int note_store(const cyclewatch_store* store, void* arg) {
     auto* stores = static_cast<Stores*>(arg);
-    stores->constant += store->constant;
-    if (store->constant == 0 && store->variable == 0) {
+    stores->constant += store->value.constant != nullptr ? 1 : 0;
+    if (store->value.constant == nullptr && store->variable == 0) {
         stores->line = cyclewatch_line_at(stores->code, store->offset);
     }
     return 0;

@@ -11,7 +11,7 @@ namespace {
 using model::EdgeKind;
 using model::PartRole;
 
-// How the entries of a dict go by: their kind where the key is a name.
+// The kind of the entries of a dict whose keys are names.
 EdgeKind entry_kind(PartRole role) noexcept {
     switch (role) {
         case PartRole::instance_dict:
@@ -28,10 +28,10 @@ EdgeKind entry_kind(PartRole role) noexcept {
     }
 }
 
-constexpr std::uint32_t kStrKey = 0;  // index of a captured_key_value
+constexpr std::uint32_t kStrKey = 0;  // index of an EdgeKind::captured_key_value
 constexpr std::uint32_t kIntKey = 1;
 
-// With capture_values: a short str or a small int as a key. False if `key` is anything else.
+// With capture_values: shows a short str or small int key. Returns false for any other key.
 bool add_captured(PyObject* key, PyObject* value, ReferenceSink& sink) {
     if (PyUnicode_CheckExact(key) && PyUnicode_GET_LENGTH(key) <= kLongestName) {
         const std::string text = "'" + std::string(Utf8Text(key).view()) + "'";
@@ -49,15 +49,8 @@ bool add_captured(PyObject* key, PyObject* value, ReferenceSink& sink) {
     return false;
 }
 
-// True if an identifier stands in the source, as far as can be told: the compiler interns such
-// strings, if they are ASCII. One that was put together at run time ("request_17") is data, and one
-// that is not ASCII cannot be told from such.
-bool stands_in_source(PyObject* key) noexcept {
-    return PyUnicode_CHECK_INTERNED(key) != 0;
-}
-
-// The shape of a str with a UUID, an address or the like in it ("fsdp_state:<uuid>"), if the rest
-// of it looks like words of the source; else "".
+// Returns a str that contains a UUID, an address or the like with placeholders
+// ("fsdp_state:<uuid>") if the rest of it looks like an identifier; else "".
 std::string shape_with_ids(PyObject* key) {
     if (!PyUnicode_CheckExact(key) || PyUnicode_GET_LENGTH(key) > kLongestName) {
         return {};
@@ -73,13 +66,14 @@ std::string shape_with_ids(PyObject* key) {
     return shape.find('<') == std::string::npos ? std::string() : shape;
 }
 
-// An identifier as a key of an ordinary dict. Whether it was interned differs between versions and
-// within a run, so that decides what is shown and nothing else.
+// `key` is an identifier in an ordinary dict. The compiler interns ASCII identifiers in the source,
+// while a str created at run time ("request_17") is data. Interning differs between versions and
+// within a run, so it only determines what is shown.
 void add_key(PyObject* key, PyObject* value, ReferenceSink& sink) {
     const Utf8Text text(key);
     if (const std::string shape = shape_with_ids(key); !shape.empty()) {
         sink.add(value, EdgeKind::key_value, shape, 0);
-    } else if (stands_in_source(key) || sink.wants_values()) {
+    } else if (PyUnicode_CHECK_INTERNED(key) != 0 || sink.wants_values()) {
         sink.add(value, EdgeKind::key_value, text.view(), 0);
     } else if (const std::string shape = model::key_shape(text.view()); !shape.empty()) {
         sink.add(value, EdgeKind::key_value, shape, model::kHiddenKey);
@@ -88,7 +82,7 @@ void add_key(PyObject* key, PyObject* value, ReferenceSink& sink) {
     }
 }
 
-// Keys are the program's data. Only names leave it; of any other key, its type.
+// Keys are data of the program. Only names are reported; for any other key, its type.
 void add_value(PyObject* key, PyObject* value, PartRole role, ReferenceSink& sink) {
     const EdgeKind kind = entry_kind(role);
     if (kind == EdgeKind::key_value && is_identifier(key)) {
@@ -115,7 +109,7 @@ void label_dict(PyObject* object, PartRole role, ReferenceSink& sink) {
     PyObject* key = nullptr;
     PyObject* value = nullptr;
     while (PyDict_Next(object, &position, &key, &value) != 0) {
-        // A plain str refers to nothing and is not worth an edge.
+        // A plain str has no references and needs no edge.
         if (!PyUnicode_CheckExact(key)) {
             sink.add(key, EdgeKind::dict_key, {}, 0);
         }

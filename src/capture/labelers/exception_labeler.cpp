@@ -3,8 +3,8 @@
 
 namespace cyclewatch::capture {
 
-// What every exception has; members of its type (value, obj, exceptions ...) and its __dict__
-// come from label_members() and label_instance().
+// Labels the members of BaseException. label_members() and label_instance() label the members of
+// subclasses (value, obj, exceptions ...) and the __dict__.
 void label_exception(PyObject* object, ReferenceSink& sink) {
     const auto* exception = reinterpret_cast<PyBaseExceptionObject*>(object);
     add_member(sink, exception->args, "args");

@@ -7,8 +7,14 @@ namespace {
 
 using model::PartRole;
 
-void add_part(PartSink& sink, PyObject* part, bool fits, PartRole role) {
-    if (part != nullptr && fits) {
+void add_tuple(PartSink& sink, PyObject* part, PartRole role) {
+    if (part != nullptr && PyTuple_CheckExact(part)) {
+        sink.add(part, role);
+    }
+}
+
+void add_dict(PartSink& sink, PyObject* part, PartRole role) {
+    if (part != nullptr && PyDict_Check(part)) {
         sink.add(part, role);
     }
 }
@@ -50,24 +56,15 @@ void label_builtin_function(PyObject* object, ReferenceSink& sink) {
 
 void find_function_parts(PyObject* object, PartSink& sink) {
     const auto* function = reinterpret_cast<PyFunctionObject*>(object);
-    PyObject* closure = function->func_closure;
-    add_part(sink, closure, closure != nullptr && PyTuple_CheckExact(closure), PartRole::closure);
-    PyObject* defaults = function->func_defaults;
-    add_part(
-        sink, defaults, defaults != nullptr && PyTuple_CheckExact(defaults), PartRole::defaults);
-    PyObject* keywords = function->func_kwdefaults;
-    add_part(
-        sink, keywords, keywords != nullptr && PyDict_Check(keywords), PartRole::keyword_defaults);
-    PyObject* dict = function->func_dict;
-    add_part(sink, dict, dict != nullptr && PyDict_Check(dict), PartRole::instance_dict);
+    add_tuple(sink, function->func_closure, PartRole::closure);
+    add_tuple(sink, function->func_defaults, PartRole::defaults);
+    add_dict(sink, function->func_kwdefaults, PartRole::keyword_defaults);
+    add_dict(sink, function->func_dict, PartRole::instance_dict);
 }
 
 void find_partial_parts(PyObject* object, PartSink& sink) {
-    PyObject* args = find_member(object, "args");
-    add_part(sink, args, args != nullptr && PyTuple_CheckExact(args), PartRole::partial_args);
-    PyObject* keywords = find_member(object, "keywords");
-    add_part(
-        sink, keywords, keywords != nullptr && PyDict_Check(keywords), PartRole::partial_keywords);
+    add_tuple(sink, find_member(object, "args"), PartRole::partial_args);
+    add_dict(sink, find_member(object, "keywords"), PartRole::partial_keywords);
 }
 
 }  // namespace cyclewatch::capture

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The labelers, one per family of objects. edge_labeler.cpp holds the table that picks among
-// them; docs/design/labels.md lists what each one names.
+// The labelers, one per family of types. edge_labeler.cpp selects one for each object;
+// docs/design/labels.md lists their labels.
 //
-// Rules: those of edge_labeler.h. All may throw what the sink throws; edge_labeler.cpp catches.
+// Requirements as in edge_labeler.h. Exceptions of the sink propagate; edge_labeler.cpp catches
+// them.
 #pragma once
 
 #include <Python.h>
@@ -17,7 +18,7 @@ inline void add_member(ReferenceSink& sink, PyObject* target, std::string_view n
     }
 }
 
-// dict_labeler.cpp: entries of a dict and its subclasses, by the role of the dict.
+// dict_labeler.cpp: entries of dicts and of instances of subclasses, depending on the role.
 void label_dict(PyObject* object, model::PartRole role, ReferenceSink& sink);
 void label_plain_dict(PyObject* object, ReferenceSink& sink);
 
@@ -25,16 +26,21 @@ void label_plain_dict(PyObject* object, ReferenceSink& sink);
 void label_list(PyObject* object, ReferenceSink& sink);
 void label_tuple(PyObject* object, ReferenceSink& sink);
 void label_set(PyObject* object, ReferenceSink& sink);
-// `whole` may be null; then, and for what its code does not name, items go by their index.
-void label_tuple_part(PyObject* object, model::PartRole role, PyObject* whole, ReferenceSink& sink);
-// Containers in C that tp_traverse visits in order (deque): items of `base`'s part of `object`.
-bool is_ordered_container(const PyTypeObject* base) noexcept;
+// Items are labelled by index if `parent` is null or its code does not name them.
+void label_tuple_part(PyObject* object,
+                      model::PartRole role,
+                      PyObject* parent,
+                      ReferenceSink& sink);
+// Returns the first of `type` and its bases that is a C container which tp_traverse visits in order
+// (deque); null if there is none.
+PyTypeObject* ordered_container_base(PyTypeObject* type) noexcept;
+// Labels the items of the struct of `base`, the result of ordered_container_base().
 void label_ordered_container(PyTypeObject* base, PyObject* object, ReferenceSink& sink);
 
-// instance_labeler.cpp: what any object may have: slots, attributes, __dict__, __class__.
+// instance_labeler.cpp: slots, attributes, __dict__ and __class__ of any object.
 void label_instance(PyObject* object, ReferenceSink& sink);
 void find_instance_parts(PyObject* object, PartSink& sink);
-// An attribute that the instance holds itself or in its existing __dict__; borrowed, or null.
+// Returns an attribute of the instance, stored inline or in its __dict__; borrowed, or null.
 PyObject* find_attribute(PyObject* object, std::string_view ascii);
 
 // function_labeler.cpp
@@ -57,22 +63,18 @@ void label_exception(PyObject* object, ReferenceSink& sink);
 void label_type(PyObject* object, ReferenceSink& sink);
 void label_weakref(PyObject* object, ReferenceSink& sink);
 
-// member_labeler.cpp: C members: what tp_members declares, what compat/native_members.h knows of
-// the builtin types' structs, and what torch_labeler.cpp knows of torch's. Only words that
-// tp_traverse confirms are named, so that a wrong entry names nothing.
+// member_labeler.cpp: C members declared in tp_members and in compat/native_members.h. Only words
+// that tp_traverse visits are named, so that a wrong entry has no effect.
 void label_members(PyObject* object, ReferenceSink& sink);
-// An object member that `object`'s type or a base declares; borrowed, or null.
+// Returns an object member declared by the type of `object` or a base; borrowed, or null.
 PyObject* find_member(PyObject* object, std::string_view name);
 
-// torch_labeler.cpp: recognised by types alone; torch is never imported.
+// torch_labeler.cpp: recognises torch objects by their types, without importing torch.
 bool is_torch_module(PyTypeObject* type) noexcept;
 void find_torch_module_parts(PyObject* module, PartSink& sink);
-// `hooks`: a part of `module` in the role nn_hooks.
+// `hooks`: a part of `module` with the role nn_hooks.
 void label_torch_hooks(PyObject* hooks, PyObject* module, ReferenceSink& sink);
-// Struct of C-level torch objects: the word's name, or null.
-const char* torch_word_name(const char* type_name, std::size_t word) noexcept;
-bool is_torch_struct(const char* type_name) noexcept;
-// Autograd nodes made in C++ (MulBackward0): all they refer to are their hooks.
+// True for C++ autograd nodes (MulBackward0), which refer only to their hooks.
 bool is_torch_autograd_node(const PyTypeObject* type) noexcept;
 
 }  // namespace cyclewatch::capture

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "capture/labelers/labelers.h"
+#include "capture/labelers/text.h"
 #include "capture/labelers/visit.h"
-#include "compat/getter_fields.h"
 #include "compat/native_members.h"
 #include "compat/object_layout.h"
 
@@ -17,7 +17,7 @@ using model::EdgeKind;
 
 constexpr std::size_t kMaxCandidates = 48;
 
-// A word of the object that may hold a reference, and what it would be called.
+// A word of the object that may be a reference, and its name.
 struct Candidate {
     PyObject* target;
     const char* name;
@@ -25,11 +25,11 @@ struct Candidate {
     bool used;
 };
 
-// Gathers what an object's words are called and names what tp_traverse confirms: a member that
-// is borrowed, or a word that means something else in this version, is never visited.
+// The named words of an object. A name is used only if tp_traverse visits the referent: borrowed
+// members, and words with another meaning in this version, are never visited.
 class Candidates {
   public:
-    // True if a name is known for the word at that offset.
+    // True if the word at that offset has a name.
     [[nodiscard]] bool has(Py_ssize_t offset) const noexcept {
         for (std::size_t i = 0; i < size_; ++i) {
             if (items_[i].offset == offset) {
@@ -40,7 +40,7 @@ class Candidates {
     }
 
     void add(PyObject* target, const char* name, Py_ssize_t offset) noexcept {
-        // One word, one name: __wrapped__ of a staticmethod is its __func__ again.
+        // The first name counts: __wrapped__ of a staticmethod is the same word as __func__.
         if (!has(offset) && size_ < items_.size()) {
             items_[size_++] = {target, name, offset, false};
         }
@@ -48,7 +48,7 @@ class Candidates {
 
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
-    // The name of the next unused word that holds `target`; null for none.
+    // Returns the name of the next unused word that refers to `target`; null if there is none.
     const char* take(const PyObject* target) noexcept {
         for (std::size_t i = 0; i < size_; ++i) {
             if (items_[i].target == target && !items_[i].used) {
@@ -59,8 +59,8 @@ class Candidates {
         return nullptr;
     }
 
-    // The name of the last word that holds `target`, used or not: an object in C++ may visit one
-    // referent on behalf of several holders. Null for none.
+    // Returns the name of the last word that refers to `target`, used or not, or null. A C++ object
+    // may visit one referent several times.
     [[nodiscard]] const char* last(const PyObject* target) const noexcept {
         const char* name = nullptr;
         for (std::size_t i = 0; i < size_; ++i) {
@@ -74,29 +74,19 @@ class Candidates {
     std::size_t size_ = 0;
 };
 
-// `word` as in cyclewatch_native_member; nothing if it is behind the end of the object.
+// `word`: as in cyclewatch_native_member. Ignored if it is outside of the object.
 void add_word(Candidates& candidates,
               PyObject* object,
               const PyTypeObject* type,
               std::size_t word,
               const char* name) {
-    const std::size_t place = cyclewatch_place_of_word(word);
-    if (place >= static_cast<std::size_t>(type->tp_basicsize) / sizeof(PyObject*)) {
+    const std::size_t index = cyclewatch_index_of_word(word);
+    if (index >= static_cast<std::size_t>(type->tp_basicsize) / sizeof(PyObject*)) {
         return;
     }
-    PyObject* target = reinterpret_cast<PyObject**>(object)[place];
+    PyObject* target = reinterpret_cast<PyObject**>(object)[index];
     if (target != nullptr && name != nullptr) {
-        candidates.add(target, name, static_cast<Py_ssize_t>(place * sizeof(PyObject*)));
-    }
-}
-
-void add_torch_words(Candidates& candidates, PyObject* object, const PyTypeObject* type) {
-    if (!is_torch_struct(type->tp_name)) {
-        return;
-    }
-    const auto words = static_cast<std::size_t>(type->tp_basicsize) / sizeof(PyObject*);
-    for (std::size_t word = 2; word < words; ++word) {
-        add_word(candidates, object, type, word, torch_word_name(type->tp_name, word));
+        candidates.add(target, name, static_cast<Py_ssize_t>(index * sizeof(PyObject*)));
     }
 }
 
@@ -112,7 +102,7 @@ void gather(Candidates& candidates, PyObject* object) {
     for (PyTypeObject* type = Py_TYPE(object); type != nullptr && type != &PyBaseObject_Type;
          type = type->tp_base) {
         if (cyclewatch_type_has_slots(type) != 0) {
-            continue;  // label_instance() names them
+            continue;  // labelled by label_instance()
         }
         visit_members(type, object, [&](const char* name, PyObject* value, Py_ssize_t offset) {
             if (std::strcmp(name, "__dict__") != 0) {
@@ -120,26 +110,20 @@ void gather(Candidates& candidates, PyObject* object) {
             }
         });
         add_native_words(candidates, object, type);
-        add_torch_words(candidates, object, type);
     }
 }
 
-// True for objects with a labeler for what a builtin type keeps in its struct (a set's first
-// items).
+// True for objects whose struct contains items that have their own labeler (a small set).
 bool has_items(PyObject* object) noexcept {
     if (PyDict_Check(object) || PyList_Check(object) || PyAnySet_Check(object) ||
         PyExceptionInstance_Check(object)) {
         return true;
     }
-    const PyTypeObject* type = Py_TYPE(object);
-    while (type != nullptr && !is_ordered_container(type)) {
-        type = type->tp_base;
-    }
-    return type != nullptr;
+    return ordered_container_base(Py_TYPE(object)) != nullptr;
 }
 
-// The words of an object that types in C added to their bases' structs and nothing gives a name.
-// They are the object's own memory, and only compared with what tp_traverse visits.
+// The unnamed words that C types add to the structs of their bases. They are only compared with the
+// referents that tp_traverse visits.
 class UnnamedFields {
   public:
     UnnamedFields(const Candidates& named, PyObject* object) : named_(named), object_(object) {
@@ -158,38 +142,33 @@ class UnnamedFields {
 
     [[nodiscard]] bool empty() const noexcept { return end_ < begin_ + kWord; }
 
-    // A field that a getter gives out goes by its name there, as an attribute. False if no field is
-    // left that holds `target`.
+    // Returns false if no unused field refers to `target`.
     bool label(PyObject* target, ReferenceSink& sink) {
         const Py_ssize_t offset = take(target);
         if (offset == 0) {
             return false;
         }
-        if (const char* name = cyclewatch_name_of_field(Py_TYPE(object_), offset)) {
-            sink.add(target, EdgeKind::attribute, name, 0);
-        } else {
-            sink.add(target, EdgeKind::field, {}, static_cast<std::uint32_t>(offset));
-        }
+        sink.add(target, EdgeKind::field, {}, static_cast<std::uint32_t>(offset));
         return true;
     }
 
   private:
     static constexpr auto kWord = static_cast<Py_ssize_t>(sizeof(PyObject*));
 
-    // False for a class statement's struct: everything in it has a name.
+    // False for the struct of a Python class, in which every field has a name.
     static bool adds_fields(PyTypeObject* type) noexcept {
         if (type->tp_base == nullptr || cyclewatch_type_has_slots(type) != 0) {
             return false;
         }
         const Py_ssize_t begin = type->tp_base->tp_basicsize;
-        Py_ssize_t known = 0;  // bytes of __dict__ and __weakref__
+        Py_ssize_t known = 0;  // bytes for __dict__ and __weakref__
         for (const Py_ssize_t offset : {type->tp_dictoffset, type->tp_weaklistoffset}) {
             known += offset >= begin && offset < type->tp_basicsize ? kWord : 0;
         }
         return type->tp_basicsize - begin - known >= kWord;
     }
 
-    // The offset of the next word that holds `target`; 0 if there is none.
+    // Returns the offset of the next unused word that refers to `target`; 0 if there is none.
     Py_ssize_t take(const PyObject* target) {
         for (Py_ssize_t offset = begin_; offset + kWord <= end_; offset += kWord) {
             if (word_at(offset) == target && !named_.has(offset) && !is_used(offset)) {
@@ -214,17 +193,17 @@ class UnnamedFields {
     std::vector<Py_ssize_t> used_;
 };
 
-// functools.lru_cache visits, per cached call, the key, the result and the link's type.
+// For each cached call, functools.lru_cache visits the key, the result and the type of the link.
 void label_cached_results(PyTypeObject* type,
                           PyObject* object,
                           Candidates& candidates,
                           ReferenceSink& sink) {
     const PyObject* named_already = cyclewatch_existing_dict(object);
     std::size_t position = 0;
-    bool type_is_due = true;
+    bool type_is_pending = true;
     traverse_as(type, object, [&](PyObject* referent) {
-        if (type_is_due && referent == reinterpret_cast<PyObject*>(Py_TYPE(object))) {
-            type_is_due = false;
+        if (type_is_pending && referent == reinterpret_cast<PyObject*>(Py_TYPE(object))) {
+            type_is_pending = false;
             return;
         }
         if (referent == named_already) {
@@ -245,15 +224,6 @@ void label_cached_results(PyTypeObject* type,
     });
 }
 
-PyTypeObject* base_named(PyTypeObject* type, const char* name) noexcept {
-    for (; type != nullptr; type = type->tp_base) {
-        if (std::strcmp(type->tp_name, name) == 0) {
-            return type;
-        }
-    }
-    return nullptr;
-}
-
 }  // namespace
 
 void label_members(PyObject* object, ReferenceSink& sink) {
@@ -272,7 +242,7 @@ void label_members(PyObject* object, ReferenceSink& sink) {
     if (candidates.empty() && unnamed.empty()) {
         return;
     }
-    const PyObject* const dict = cyclewatch_existing_dict(object);  // label_instance() names it
+    const PyObject* const dict = cyclewatch_existing_dict(object);  // see label_instance()
     traverse_as(type, object, [&](PyObject* referent) {
         if (const char* name = candidates.take(referent)) {
             add_member(sink, referent, name);

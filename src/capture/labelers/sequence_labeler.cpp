@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstring>
-
 #include "capture/labelers/labelers.h"
 #include "capture/labelers/text.h"
 #include "capture/labelers/visit.h"
@@ -19,7 +17,7 @@ void add_item(ReferenceSink& sink, PyObject* item, EdgeKind kind, Py_ssize_t ind
     }
 }
 
-// The variable that item `index` of a function's closure or defaults goes by; null if not known.
+// The variable name of item `index` of a function's closure or defaults; null if unknown.
 PyObject* part_item_name(PartRole role, PyObject* function, Py_ssize_t index, Py_ssize_t count) {
     auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
     return role == PartRole::closure ? cyclewatch_free_variable_name(code, index)
@@ -57,10 +55,10 @@ void label_tuple(PyObject* object, ReferenceSink& sink) {
     }
 }
 
-void label_tuple_part(PyObject* object, PartRole role, PyObject* whole, ReferenceSink& sink) {
+void label_tuple_part(PyObject* object, PartRole role, PyObject* parent, ReferenceSink& sink) {
     const bool of_function = role == PartRole::closure || role == PartRole::defaults;
-    if (of_function && whole != nullptr && PyFunction_Check(whole)) {
-        label_function_tuple(object, role, whole, sink);
+    if (of_function && parent != nullptr && PyFunction_Check(parent)) {
+        label_function_tuple(object, role, parent, sink);
         return;
     }
     const EdgeKind kind =
@@ -74,25 +72,28 @@ void label_set(PyObject* object, ReferenceSink& sink) {
     const auto* set = reinterpret_cast<PySetObject*>(object);
     for (Py_ssize_t i = 0; i <= set->mask; ++i) {
         const setentry& entry = set->table[i];
-        // A removed entry keeps a place holder whose hash no object can have.
+        // A removed entry is replaced by a dummy with the hash -1.
         if (entry.key != nullptr && entry.hash != -1) {
             sink.add(entry.key, EdgeKind::element, {}, 0);
         }
     }
 }
 
-bool is_ordered_container(const PyTypeObject* base) noexcept {
-    return cyclewatch_is_ordered_container(base->tp_name) != 0;
+PyTypeObject* ordered_container_base(PyTypeObject* type) noexcept {
+    while (type != nullptr && cyclewatch_is_ordered_container(type->tp_name) == 0) {
+        type = type->tp_base;
+    }
+    return type;
 }
 
 void label_ordered_container(PyTypeObject* base, PyObject* object, ReferenceSink& sink) {
-    // The traverse function of a heap type in C visits the object's type first.
-    bool type_is_due = PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE);
+    // tp_traverse of a C heap type visits the object's type first.
+    bool type_is_pending = PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE);
     std::uint32_t index = 0;
     traverse_as(base, object, [&](PyObject* referent) {
         const bool is_type = referent == reinterpret_cast<PyObject*>(Py_TYPE(object));
-        if (type_is_due && is_type) {
-            type_is_due = false;
+        if (type_is_pending && is_type) {
+            type_is_pending = false;
             return;
         }
         sink.add(referent, EdgeKind::index, {}, index++);

@@ -9,8 +9,8 @@ namespace cyclewatch::capture {
 namespace {
 
 constexpr std::uint32_t kReplacement = 0xFFFD;
-// As long as a path of Linux can be. Of a longer name or path, which a program must have made up,
-// the beginning is told: to copy and to compare the whole would hold the program up.
+// The longest path on Linux. Longer names are truncated, because copying and comparing them would
+// be slow.
 constexpr Py_ssize_t kLongestText = 4096;
 
 std::string_view ascii_view(PyObject* text) noexcept {
@@ -44,7 +44,7 @@ std::string encode(PyObject* text) {
     const auto kind = static_cast<int>(PyUnicode_KIND(text));
     if (kind != PyUnicode_1BYTE_KIND && kind != PyUnicode_2BYTE_KIND &&
         kind != PyUnicode_4BYTE_KIND) {
-        return {};  // a legacy string that was never made ready
+        return {};  // a legacy string without PyUnicode_READY()
     }
     const void* data = PyUnicode_DATA(text);
     const Py_ssize_t length = std::min(PyUnicode_GET_LENGTH(text), kLongestText);
@@ -60,7 +60,7 @@ bool is_short_text(PyObject* text) noexcept {
     return PyUnicode_CheckExact(text) && PyUnicode_GET_LENGTH(text) <= kLongestName;
 }
 
-// The part after the last dot of "pkg.mod.Name" is the name; nested names cannot be told apart.
+// The part of "pkg.mod.Name" after the last dot is the name. Nested names are not supported.
 TypeName split_static_name(std::string_view dotted) {
     dotted = dotted.substr(0, kLongestText);
     const std::size_t dot = dotted.rfind('.');
@@ -107,7 +107,7 @@ bool is_child_name(PyObject* text) noexcept {
 }
 
 bool equals_ascii(PyObject* text, std::string_view ascii) noexcept {
-    return PyUnicode_CheckExact(text) && PyUnicode_IS_COMPACT_ASCII(text) &&
+    return text != nullptr && PyUnicode_CheckExact(text) && PyUnicode_IS_COMPACT_ASCII(text) &&
            ascii_view(text) == ascii;
 }
 
@@ -147,16 +147,25 @@ TypeName name_of_type(PyTypeObject* type) {
     return name;
 }
 
-bool goes_by(const PyTypeObject* type, const char* name) noexcept {
+PyTypeObject* base_named(PyTypeObject* type, const char* name) noexcept {
+    while (type != nullptr && !has_tp_name(type, name)) {
+        type = type->tp_base;
+    }
+    return type;
+}
+
+bool has_tp_name(const PyTypeObject* type, const char* name) noexcept {
     return std::strcmp(type->tp_name, name) == 0;
+}
+
+std::string path_of(PyCodeObject* code) {
+    return std::string(Utf8Text(code->co_filename).view());
 }
 
 bool has_file(PyCodeObject* code) noexcept {
     PyObject* const path = code->co_filename;
-    // The first character is enough: nothing is encoded, nothing can run out of memory. A legacy
-    // string that was never made ready has kind 0.
-    return path != nullptr && PyUnicode_CheckExact(path) && PyUnicode_KIND(path) != 0 &&
-           PyUnicode_GET_LENGTH(path) > 0 && PyUnicode_READ_CHAR(path, 0) != '<';
+    return path != nullptr && PyUnicode_CheckExact(path) && PyUnicode_GET_LENGTH(path) > 0 &&
+           PyUnicode_READ_CHAR(path, 0) != '<';
 }
 
 }  // namespace cyclewatch::capture

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text out of str objects, and names of types, without the interpreter's help: PyUnicode_AsUTF8
-// caches what it encodes in the object, and anything that formats creates objects.
+// Text of str objects and names of types, without creating Python objects. PyUnicode_AsUTF8 would
+// cache its result in the object.
 //
-// Everything here: REQUIRES: GIL held. RUNS PYTHON: never. Touches no Python memory.
+// Everything here: REQUIRES: GIL held. RUNS PYTHON: never. Does not allocate Python memory. May
+// throw std::bad_alloc unless noexcept.
 #pragma once
 
 #include <Python.h>
@@ -12,12 +13,11 @@
 
 namespace cyclewatch::capture {
 
-// The UTF-8 of a str; lone surrogates become U+FFFD. The view lives as long as this object and
-// the str do. Anything but an exact str is empty. Of one longer than 4,096 characters the
-// beginning.
+// The first 4,096 characters of an exact str as UTF-8, with U+FFFD for lone surrogates; empty for
+// anything else. The view is valid as long as this object and the str.
 class Utf8Text {
   public:
-    // May throw std::bad_alloc (not for ASCII, which is not copied).
+    // Does not copy, and cannot throw, if the text is ASCII.
     explicit Utf8Text(PyObject* text);
     Utf8Text(const Utf8Text&) = delete;
     Utf8Text& operator=(const Utf8Text&) = delete;
@@ -28,38 +28,42 @@ class Utf8Text {
     std::string_view view_;
 };
 
-// Names longer than this do not leave the program: they are data, not names.
+// Longer names are considered data and never reported.
 inline constexpr Py_ssize_t kLongestName = 120;
 
 // True for an exact str that is an identifier of at most kLongestName characters.
 [[nodiscard]] bool is_identifier(PyObject* text) noexcept;
 
-// True for an exact str of letters, digits and "_" of that length: what nn.Sequential calls its
-// children ("0", "1") and nn.ModuleDict may.
+// True for an identifier, or an exact ASCII str of letters, digits and "_" of at most kLongestName
+// characters, as nn.Sequential ("0", "1") and nn.ModuleDict use for their children.
 [[nodiscard]] bool is_child_name(PyObject* text) noexcept;
 
-// True for an exact str that equals `ascii`.
+// True for an exact str that equals `ascii`; false for null.
 [[nodiscard]] bool equals_ascii(PyObject* text, std::string_view ascii) noexcept;
 
-// The value under the exact str key `ascii`, borrowed, or null. Compares text only, so that no
-// key's __eq__ runs.
+// Returns the value of the exact str key `ascii`, borrowed, or null. Does not call __eq__ of a key.
 [[nodiscard]] PyObject* find_in_dict(PyObject* dict, std::string_view ascii) noexcept;
 
-// False for code without a file that a reader could open: generated methods (dataclasses), exec.
+// False for code without a source file: generated methods (dataclasses), exec.
 [[nodiscard]] bool has_file(PyCodeObject* code) noexcept;
 
-// A type's module and qualified name. `module` is empty for builtins and where not known.
+[[nodiscard]] std::string path_of(PyCodeObject* code);
+
+// A type's module and qualified name. `module` is empty for builtins and if it is unknown.
 struct TypeName {
     std::string module;
     std::string qualname;
 
-    // "module.qualname", or "qualname" alone.
+    // "module.qualname", or "qualname" if there is no module.
     [[nodiscard]] std::string full() const;
 };
 
 [[nodiscard]] TypeName name_of_type(PyTypeObject* type);
 
-// The same as comparing `tp_name`, whose length, which may be any, is not counted.
-[[nodiscard]] bool goes_by(const PyTypeObject* type, const char* name) noexcept;
+// Returns the first of `type` and its bases whose `tp_name` is `name`; null if there is none.
+[[nodiscard]] PyTypeObject* base_named(PyTypeObject* type, const char* name) noexcept;
+
+// True if `tp_name` is `name`. Does not read all of a long `tp_name`.
+[[nodiscard]] bool has_tp_name(const PyTypeObject* type, const char* name) noexcept;
 
 }  // namespace cyclewatch::capture

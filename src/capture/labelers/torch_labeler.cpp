@@ -1,38 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// torch's objects, recognised by the names of their types. Never calls into torch: some of its
-// getters create tensors, some run __torch_function__.
+// Recognises torch objects by the names of their types. Never calls torch functions: some getters
+// create tensors or run __torch_function__.
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <string_view>
 
+#include "capture/class_code.h"
 #include "capture/labelers/labelers.h"
 #include "capture/labelers/text.h"
 
 namespace cyclewatch::capture {
 namespace {
 
-struct StructWord {
-    std::size_t word;
-    const char* name;
-};
-
-// THPVariable: two words of C++ (the tensor), then its hooks.
-constexpr std::array kTensorWords{StructWord{3, "_backward_hooks"},
-                                  StructWord{4, "_post_accumulate_grad_hooks"}};
-
-// THPFunction, the context of an autograd.Function; saved tensors are C++ and not visited.
-constexpr std::array kFunctionWords{StructWord{2, "needs_input_grad"},
-                                    StructWord{3, "to_save"},
-                                    StructWord{4, "non_differentiable"},
-                                    StructWord{5, "dirty_tensors"}};
-
 struct HookDict {
     std::string_view attribute;
     std::string_view label;
 };
 
-// What nn.Module.register_*_hook() fill; a key is the number of the handle.
+// The dicts filled by nn.Module.register_*_hook(). Their keys are handle numbers.
 constexpr std::array kHookDicts{
     HookDict{"_forward_hooks", "forward hook"},
     HookDict{"_forward_pre_hooks", "forward pre-hook"},
@@ -43,49 +29,24 @@ constexpr std::array kHookDicts{
     HookDict{"_load_state_dict_pre_hooks", "load_state_dict pre-hook"},
     HookDict{"_load_state_dict_post_hooks", "load_state_dict post-hook"}};
 
-template <std::size_t size>
-const char* name_in(const std::array<StructWord, size>& words, std::size_t word) noexcept {
-    for (const StructWord& candidate : words) {
-        if (candidate.word == word) {
-            return candidate.name;
-        }
-    }
-    return nullptr;
-}
-
-bool is_tensor_struct(const char* type_name) noexcept {
-    return std::strcmp(type_name, "torch._C.TensorBase") == 0 ||
-           std::strcmp(type_name, "torch._C._TensorBase") == 0;
-}
-
-bool is_function_struct(const char* type_name) noexcept {
-    return std::strcmp(type_name, "torch._C._FunctionBase") == 0;
-}
-
 bool is_module_class(PyTypeObject* type) noexcept {
     if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
         return false;
     }
-    const auto* heap_type = reinterpret_cast<PyHeapTypeObject*>(type);
-    return heap_type->ht_qualname != nullptr && equals_ascii(heap_type->ht_qualname, "Module") &&
-           find_in_dict(type->tp_dict, "__module__") != nullptr &&
+    PyObject* const qualname = reinterpret_cast<PyHeapTypeObject*>(type)->ht_qualname;
+    return equals_ascii(qualname, "Module") &&
            equals_ascii(find_in_dict(type->tp_dict, "__module__"), "torch.nn.modules.module");
 }
 
 }  // namespace
 
 bool is_torch_module(PyTypeObject* type) noexcept {
-    PyObject* mro = type->tp_mro;
-    if (mro == nullptr || !PyTuple_CheckExact(mro)) {
-        return false;
-    }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
-        PyObject* base = PyTuple_GET_ITEM(mro, i);
-        if (PyType_Check(base) && is_module_class(reinterpret_cast<PyTypeObject*>(base))) {
-            return true;
-        }
-    }
-    return false;
+    bool found = false;
+    visit_bases(type, [&](PyTypeObject* base) {
+        found = is_module_class(base);
+        return found;
+    });
+    return found;
 }
 
 void find_torch_module_parts(PyObject* module, PartSink& sink) {
@@ -117,15 +78,6 @@ void label_torch_hooks(PyObject* hooks, PyObject* module, ReferenceSink& sink) {
     while (PyDict_Next(hooks, &position, &key, &hook) != 0) {
         sink.add(hook, model::EdgeKind::hook, known->label, 0);
     }
-}
-
-const char* torch_word_name(const char* type_name, std::size_t word) noexcept {
-    return is_tensor_struct(type_name) ? name_in(kTensorWords, word)
-                                       : name_in(kFunctionWords, word);
-}
-
-bool is_torch_struct(const char* type_name) noexcept {
-    return is_tensor_struct(type_name) || is_function_struct(type_name);
 }
 
 bool is_torch_autograd_node(const PyTypeObject* type) noexcept {

@@ -4,10 +4,10 @@
 
 namespace cyclewatch::capture {
 
-// The type's __dict__ comes from label_instance(): a type is an instance of its metaclass.
+// label_instance() labels the type's __dict__, because a type is an instance of its metaclass.
 void label_type(PyObject* object, ReferenceSink& sink) {
     auto* type = reinterpret_cast<PyTypeObject*>(object);
-    // Static types share these among interpreters and do not own them as objects do.
+    // Interpreters share those of static types, which do not own them.
     if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
         return;
     }

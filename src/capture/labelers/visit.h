@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// C++ callables as visitors of C functions. An exception (std::bad_alloc out of a sink) must not
-// pass through the interpreter's C frames: it ends the visit and is thrown again behind them.
+// Passes C++ callables to C functions that take visitors. Exceptions (std::bad_alloc of a sink)
+// must not propagate through the interpreter's C frames: they end the visit and are rethrown
+// afterwards.
 #pragma once
 
 #include <Python.h>
@@ -35,7 +36,8 @@ struct VisitState {
     }
 };
 
-// visit(PyObject* referent) for every reference that `object` owns as one of `type`.
+// Calls visit(PyObject* referent) for every reference of `object` that tp_traverse of `type`
+// visits.
 template <typename Visit>
 void traverse_as(PyTypeObject* type, PyObject* object, Visit&& visit) {
     const traverseproc traverse = cyclewatch_counted_traverse(type);
@@ -51,7 +53,7 @@ void traverse_as(PyTypeObject* type, PyObject* object, Visit&& visit) {
     state.rethrow();
 }
 
-// visit(PyObject* name, PyObject* value)
+// Calls visit(PyObject* name, PyObject* value).
 template <typename Visit>
 void visit_attribute_values(PyObject* object, Visit&& visit) {
     using State = VisitState<std::remove_reference_t<Visit>>;
@@ -63,7 +65,7 @@ void visit_attribute_values(PyObject* object, Visit&& visit) {
     state.rethrow();
 }
 
-// visit(const char* name, PyObject* value, Py_ssize_t offset)
+// Calls visit(const char* name, PyObject* value, Py_ssize_t offset).
 template <typename Visit>
 void visit_members(PyTypeObject* type, PyObject* object, Visit&& visit) {
     using State = VisitState<std::remove_reference_t<Visit>>;
@@ -77,7 +79,7 @@ void visit_members(PyTypeObject* type, PyObject* object, Visit&& visit) {
 
 using FrameAccess = int (*)(PyObject*, cyclewatch_frame_visitor, void*);
 
-// visit(const cyclewatch_frame_reference* reference); `access` is cyclewatch_visit_frame or
+// Calls visit(const cyclewatch_frame_reference* reference). `access`: cyclewatch_visit_frame or
 // cyclewatch_visit_generator.
 template <typename Visit>
 void visit_frame_references(FrameAccess access, PyObject* object, Visit&& visit) {

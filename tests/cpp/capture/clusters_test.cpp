@@ -31,7 +31,7 @@ Clusters clusters_of(const Adjacency& references,
     return find_clusters({references, kinds}, reversed(references), owners);
 }
 
-TEST(Reversed, TurnsEveryReferenceRound) {
+TEST(Reversed, TransposesEveryReference) {
     const Adjacency reverse = reversed(graph_of(3, {{0, 2}, {1, 2}, {2, 0}}));
     EXPECT_EQ(std::vector(reverse.of(0).begin(), reverse.of(0).end()),
               (std::vector<std::uint32_t>{2}));
@@ -40,30 +40,30 @@ TEST(Reversed, TurnsEveryReferenceRound) {
               (std::vector<std::uint32_t>{0, 1}));
 }
 
-TEST(Clusters, OnlyWhatReachesAnOwnerBelongsToOne) {
-    // 0 <-> 1 -> 2 (owner), 1 -> 3 (leads nowhere)
+TEST(Clusters, ContainOnlyObjectsThatReachAnOwner) {
+    // 0 <-> 1 -> 2 (owner), 1 -> 3 (no further references)
     const Adjacency graph = graph_of(4, {{0, 1}, {1, 0}, {1, 2}, {1, 3}});
     const Clusters clusters = clusters_of(graph, {2}, {1, 1, 2, 3});
     EXPECT_EQ(clusters.of, (std::vector<std::uint32_t>{0, 0, 0, kNoCluster}));
     EXPECT_EQ(clusters.size, (std::vector<std::uint64_t>{3}));
 }
 
-TEST(Clusters, TwoOwnersOfOneCycleAreOneCluster) {
+TEST(Clusters, TwoOwnersOfOneCycleShareACluster) {
     const Adjacency graph = graph_of(4, {{0, 1}, {1, 0}, {0, 2}, {1, 3}});
     const Clusters clusters = clusters_of(graph, {2, 3}, {1, 1, 2, 2});
     EXPECT_EQ(clusters.size, (std::vector<std::uint64_t>{4}));
 }
 
-TEST(Clusters, CyclesThatShareNothingAreApartAndOfOneShapeWhateverTheirOrder) {
+TEST(Clusters, DisjointCyclesHaveTheSameShapeInAnyOrder) {
     const Adjacency graph = graph_of(6, {{0, 1}, {1, 0}, {0, 2}, {4, 3}, {3, 4}, {4, 5}});
     const Clusters clusters = clusters_of(graph, {2, 5}, {7, 8, 9, 8, 7, 9});
     ASSERT_EQ(clusters.size, (std::vector<std::uint64_t>{3, 3}));
     EXPECT_EQ(clusters.shape[0], clusters.shape[1]);
 }
 
-TEST(Clusters, TheShapeSeesKindsAndReferences) {
+TEST(Clusters, ShapeDependsOnKindsAndReferences) {
     const Adjacency graph = graph_of(6, {{0, 1}, {1, 0}, {0, 2}, {3, 4}, {4, 3}, {4, 5}});
-    // The second owner hangs off the object of kind 8 instead of kind 7.
+    // The object of kind 8 refers to the second owner, instead of the object of kind 7.
     const Clusters clusters = clusters_of(graph, {2, 5}, {7, 8, 9, 7, 8, 9});
     EXPECT_NE(clusters.shape[0], clusters.shape[1]);
 }
@@ -77,22 +77,22 @@ Clusters of_sizes_and_shapes(std::initializer_list<std::pair<std::uint64_t, std:
     return clusters;
 }
 
-TEST(ChooseClusters, NamesAllWithinTheLimit) {
+TEST(ChooseClusters, NamesAllClustersWithinTheLimit) {
     const auto choices = choose_clusters(of_sizes_and_shapes({{10, 1}, {10, 1}, {10, 2}}), 30, 30);
     for (const ClusterChoice& choice : choices) {
         EXPECT_EQ(choice.fate, ClusterChoice::Fate::named);
     }
 }
 
-TEST(ChooseClusters, CountsEqualShapesBeyondTheLimitAndOmitsUnknownOnes) {
+TEST(ChooseClusters, CountsRepeatedShapesAndOmitsNewShapesOverTheLimit) {
     const auto choices = choose_clusters(of_sizes_and_shapes({{10, 1}, {10, 1}, {10, 2}}), 10, 10);
     EXPECT_EQ(choices[0].fate, ClusterChoice::Fate::named);
     EXPECT_EQ(choices[1].fate, ClusterChoice::Fate::repeated);
-    EXPECT_EQ(choices[1].twin, 0U);
+    EXPECT_EQ(choices[1].equivalent, 0U);
     EXPECT_EQ(choices[2].fate, ClusterChoice::Fate::omitted);
 }
 
-TEST(ChooseClusters, CountsEqualShapesSoonerThanItOmitsNewOnes) {
+TEST(ChooseClusters, LimitsRepeatedShapesBeforeNewShapes) {
     const auto choices =
         choose_clusters(of_sizes_and_shapes({{10, 1}, {10, 1}, {10, 1}, {10, 2}}), 40, 20);
     EXPECT_EQ(choices[1].fate, ClusterChoice::Fate::named);
@@ -100,7 +100,7 @@ TEST(ChooseClusters, CountsEqualShapesSoonerThanItOmitsNewOnes) {
     EXPECT_EQ(choices[3].fate, ClusterChoice::Fate::named);
 }
 
-TEST(ChooseClusters, TheFirstIsNamedHoweverLarge) {
+TEST(ChooseClusters, AlwaysNamesTheFirstCluster) {
     const auto choices = choose_clusters(of_sizes_and_shapes({{1000, 1}}), 10, 10);
     EXPECT_EQ(choices[0].fate, ClusterChoice::Fate::named);
 }

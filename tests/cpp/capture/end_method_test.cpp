@@ -22,7 +22,7 @@ class Plain: pass
 figure, resource, door, plain, builtin = Figure(), Resource(), Door(), Plain(), []
 )";
 
-TEST(EndMethod, IsTheFirstNameThatTheClassOrABaseDefinesAsAFunction) {
+TEST(EndMethod, IsTheFirstNameDefinedAsAFunctionByTheClassOrABase) {
     PythonScript script(kSource);
     const auto name_of = [&](const char* variable) {
         return std::string(capture::find_end_method(Py_TYPE(script[variable])).name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// References of an object as a test reads them: "label" -> target.
+// Helpers that list the labelled references of an object.
 #pragma once
 
 #include <Python.h>
@@ -45,19 +45,19 @@ class PartList final : public capture::PartSink {
 
 inline std::vector<NamedReference> references_of(PyObject* object,
                                                  model::PartRole role = model::PartRole::none,
-                                                 PyObject* whole = nullptr) {
+                                                 PyObject* parent = nullptr) {
     ReferenceList list;
-    capture::label_references(object, role, whole, list);
+    capture::label_references(object, role, parent, list);
     return list.references;
 }
 
-inline std::vector<NamedPart> parts_of(PyObject* whole) {
+inline std::vector<NamedPart> parts_of(PyObject* parent) {
     PartList list;
-    capture::find_parts(whole, list);
+    capture::find_parts(parent, list);
     return list.parts;
 }
 
-// All labels under which `object` refers to `target`, in order, as "a b".
+// The labels of all references to `target`, in order, separated by spaces.
 inline std::string labels_to(PyObject* target, const std::vector<NamedReference>& references) {
     std::string labels;
     for (const NamedReference& reference : references) {
@@ -72,9 +72,9 @@ inline std::string labels_between(PyObject* object, PyObject* target) {
     return labels_to(target, references_of(object));
 }
 
-// The part of `whole` in that role; null if there is none.
-inline PyObject* part_in_role(PyObject* whole, model::PartRole role) {
-    for (const NamedPart& part : parts_of(whole)) {
+// The part of `parent` with that role; null if there is none.
+inline PyObject* part_in_role(PyObject* parent, model::PartRole role) {
+    for (const NamedPart& part : parts_of(parent)) {
         if (part.role == role) {
             return part.part;
         }
@@ -82,10 +82,10 @@ inline PyObject* part_in_role(PyObject* whole, model::PartRole role) {
     return nullptr;
 }
 
-// Labels from the part of `whole` in that role to `target`.
-inline std::string labels_in_part(PyObject* whole, model::PartRole role, PyObject* target) {
-    PyObject* part = part_in_role(whole, role);
-    return part == nullptr ? "no such part" : labels_to(target, references_of(part, role, whole));
+// The labels of the references from the part of `parent` with that role to `target`.
+inline std::string labels_in_part(PyObject* parent, model::PartRole role, PyObject* target) {
+    PyObject* part = part_in_role(parent, role);
+    return part == nullptr ? "no such part" : labels_to(target, references_of(part, role, parent));
 }
 
 inline std::vector<PyObject*> referents_of(PyObject* object) {
@@ -103,8 +103,8 @@ inline std::vector<PyObject*> referents_of(PyObject* object) {
     return referents;
 }
 
-// What tp_traverse visits and the labelers do not name; a plain str apart, which refers to
-// nothing (dict keys, names of functions).
+// The referents that tp_traverse visits and the labelers do not label, except exact str objects,
+// which have no references.
 inline std::vector<PyObject*> unnamed_referents(PyObject* object) {
     std::vector<PyObject*> unnamed = referents_of(object);
     for (const NamedReference& reference : references_of(object)) {

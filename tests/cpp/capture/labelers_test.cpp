@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each family's references are called. The scripts spell out every object that a test asks
-// for, so that a label can be checked against the very object it must lead to.
+// The labels of each family of types. The scripts name every object, so that the tests can check
+// which object a label leads to.
 #include <gtest/gtest.h>
 
 #include "capture/labelers_support.h"
@@ -12,13 +12,13 @@ namespace {
 
 using model::PartRole;
 
-// Interpreters differ in which instances hold their attributes without a dict.
+// Whether an instance stores its attributes inline depends on the interpreter.
 std::string attribute_label(PyObject* object, PyObject* target) {
     const std::string own = labels_between(object, target);
     return own.empty() ? labels_in_part(object, PartRole::instance_dict, target) : own;
 }
 
-TEST(Instance, AttributesWithoutADictAreAttributes) {
+TEST(Instance, InlineAttributes) {
     PythonScript script(R"(
 class Engine: pass
 engine = Engine()
@@ -29,10 +29,11 @@ engine.größe = größe
     EXPECT_EQ(labels_between(script["engine"], script["weights"]), ".weights");
     EXPECT_EQ(labels_between(script["engine"], script["größe"]), ".größe");
     EXPECT_EQ(labels_between(script["engine"], script["Engine"]), "__class__");
-    EXPECT_EQ(cyclewatch_existing_dict(script["engine"]), nullptr) << "naming made the __dict__";
+    EXPECT_EQ(cyclewatch_existing_dict(script["engine"]), nullptr)
+        << "labelling created the __dict__";
 }
 
-TEST(Instance, TheDictIsAPartAndItsEntriesAreAttributes) {
+TEST(Instance, EntriesOfTheDictAreAttributes) {
     PythonScript script(R"(
 class Engine: pass
 engine = Engine()
@@ -47,7 +48,7 @@ names = engine.__dict__
     EXPECT_EQ(labels_in_part(engine, PartRole::instance_dict, script["odd"]), "[<str>] [<int>]");
 }
 
-TEST(Instance, AMaterialisedDictAndItsInstanceNameEachReferenceOnce) {
+TEST(Instance, EachAttributeIsLabelledOnceIfTheDictExists) {
     PythonScript script(R"(
 class Engine: pass
 engine = Engine()
@@ -62,8 +63,8 @@ names = engine.__dict__
     EXPECT_EQ(own + through_dict, ".weights");
 }
 
-// Beyond what shared keys can hold, the dict takes the values over and leaves stale pointers.
-TEST(Instance, AttributesThatMovedIntoTheDictAreTheDictsAlone) {
+// With too many keys, the dict takes over the values and the inline pointers are stale.
+TEST(Instance, StaleInlineValuesAreNotLabelled) {
     PythonScript script(R"(
 class Engine: pass
 engine = Engine()
@@ -89,7 +90,7 @@ derived.left, derived.right, derived._Derived__private = left, right, private = 
     EXPECT_EQ(labels_between(script["derived"], script["private"]), "slot:_Derived__private");
 }
 
-TEST(Instance, UserCodeNeverRuns) {
+TEST(Instance, LabellingDoesNotRunUserCode) {
     PythonScript script(R"(
 ran = []
 class Meta(type):
@@ -112,7 +113,7 @@ del ran[:]
     EXPECT_EQ(PyList_GET_SIZE(script["ran"]), 0);
 }
 
-TEST(Dict, ValuesByKeyAndKeysThemselves) {
+TEST(Dict, ValuesAndKeys) {
     PythonScript script(R"(
 class Key: pass
 key, one, two, three, four = Key(), [], [], [], []
@@ -120,13 +121,13 @@ table = {'name': one, 'two words': two, 3: three, key: four}
 )");
     PyObject* table = script["table"];
     EXPECT_EQ(labels_between(table, script["one"]), "['name']");
-    EXPECT_EQ(labels_between(table, script["two"]), "[<str>]") << "a key that is data";
+    EXPECT_EQ(labels_between(table, script["two"]), "[<str>]");
     EXPECT_EQ(labels_between(table, script["three"]), "[<int>]");
     EXPECT_EQ(labels_between(table, script["four"]), "[<sample.Key>]");
     EXPECT_EQ(labels_between(table, script["key"]), "key");
 }
 
-TEST(Dict, SubclassesHaveEntriesAttributesAndMembers) {
+TEST(Dict, EntriesAttributesAndMembersOfSubclasses) {
     PythonScript script(R"(
 import collections
 factory, value, mark = list, [], {}
@@ -171,10 +172,10 @@ things.discard(goes)
 )");
     EXPECT_EQ(labels_between(script["things"], script["stays"]), "element");
     EXPECT_EQ(labels_between(script["things"], script["goes"]), "");
-    EXPECT_EQ(references_of(script["things"]).size(), 101U) << "a removed entry is no element";
+    EXPECT_EQ(references_of(script["things"]).size(), 101U) << "removed entries are not elements";
 }
 
-TEST(Function, VariablesByName) {
+TEST(Function, ClosuresAndDefaultsHaveVariableNames) {
     PythonScript script(R"(
 captured, also, default, keyword, mark = [], {}, [], [], []
 def outer(self, other):
@@ -197,10 +198,10 @@ defaults, code = function.__defaults__, function.__code__
     EXPECT_EQ(labels_in_part(function, PartRole::instance_dict, script["mark"]), ".mark");
     EXPECT_EQ(labels_between(script["cell_of_self"], script["captured"]), "cell_contents");
     EXPECT_EQ(labels_between(script["closure"], script["cell_of_self"]).front(), '[')
-        << "a closure whose function is not known goes by index";
+        << "a closure without its function is labelled by index";
 }
 
-TEST(Function, CallablesBoundToSomething) {
+TEST(Function, BoundCallables) {
     PythonScript script(R"(
 import functools
 class Thing:
@@ -254,7 +255,7 @@ fail_code = fail.__code__
     EXPECT_TRUE(cell_is_local);
 }
 
-TEST(Frame, GeneratorsNameLocalsTemporariesAndDelegates) {
+TEST(Frame, GeneratorLocalsTemporariesAndDelegates) {
     PythonScript script(R"(
 held, items = [], ([], [])
 def steps(local):
@@ -394,8 +395,21 @@ chained = itertools.chain.from_iterable(outer := iter([held]))
     EXPECT_EQ(labels_between(script["chained"], script["outer"]), "iterables");
 }
 
-// A stand-in for torch.nn.Module: recognised by its name alone, as the real one is.
-TEST(Torch, ChildrenOfAModuleGoByTheirNames) {
+// The labels in all parts with a role.
+std::string labels_in_parts(PyObject* parent, PartRole role) {
+    std::string labels;
+    for (const NamedPart& part : parts_of(parent)) {
+        if (part.role == role) {
+            for (const NamedReference& reference : references_of(part.part, role, parent)) {
+                labels += reference.label + ", ";
+            }
+        }
+    }
+    return labels;
+}
+
+// This class is recognised by its name, like the real torch.nn.Module.
+TEST(Torch, ChildrenOfAModuleHaveTheirNames) {
     PythonScript script(R"(
 Module = type('Module', (), {'__module__': 'torch.nn.modules.module'})
 class Net(Module): pass
@@ -408,20 +422,11 @@ opened = Net(); opened._parameters = {'weight': weight}; opened.__dict__
     for (const char* name : {"net", "opened"}) {
         EXPECT_EQ(labels_in_part(script[name], PartRole::nn_children, script["weight"]), ".weight");
     }
-    PyObject* net = script["net"];
-    std::string children;
-    for (const NamedPart& part : parts_of(net)) {
-        if (part.role == PartRole::nn_children) {
-            for (const NamedReference& reference : references_of(part.part, part.role, net)) {
-                children += reference.label;
-            }
-        }
-    }
-    EXPECT_EQ(children, ".weight.running.0");
+    EXPECT_EQ(labels_in_parts(script["net"], PartRole::nn_children), ".weight, .running, .0, ");
     EXPECT_EQ(labels_between(script.eval("net._hooks"), script["hook"]), "[<str>]");
 }
 
-TEST(Torch, HooksOfAModuleGoByTheirKind) {
+TEST(Torch, HooksOfAModuleHaveTheirKind) {
     PythonScript script(R"(
 import collections
 Module = type('Module', (), {'__module__': 'torch.nn.modules.module'})
@@ -431,20 +436,12 @@ net._forward_hooks = collections.OrderedDict({7: hook})
 net._load_state_dict_pre_hooks = {8: hook}
 net._forward_hooks_with_kwargs = {7: hook}
 )");
-    PyObject* net = script["net"];
-    std::string hooks;
-    for (const NamedPart& part : parts_of(net)) {
-        if (part.role == PartRole::nn_hooks) {
-            for (const NamedReference& reference : references_of(part.part, part.role, net)) {
-                hooks += reference.label + (reference.target == script["hook"] ? ", " : "? ");
-            }
-        }
-    }
-    EXPECT_EQ(hooks, "forward hook, load_state_dict pre-hook, ");
+    EXPECT_EQ(labels_in_parts(script["net"], PartRole::nn_hooks),
+              "forward hook, load_state_dict pre-hook, ");
 }
 
-// capture_values: the user asked for the keys.
-class CuriousList final : public capture::ReferenceSink {
+// With capture_values.
+class ValueLabels final : public capture::ReferenceSink {
   public:
     [[nodiscard]] bool wants_values() const noexcept override { return true; }
     void add(PyObject*, model::EdgeKind kind, std::string_view name, std::uint32_t index) override {
@@ -453,68 +450,65 @@ class CuriousList final : public capture::ReferenceSink {
     std::string labels;
 };
 
-TEST(Text, KeysThatAreDataShowOnlyWhereAskedFor) {
-    PythonScript script("table = {'two words': [], 17: [], 'x ' * 500: [], 1 << 99: [], 'a': []}");
-    CuriousList curious;
-    capture::label_references(script["table"], PartRole::none, nullptr, curious);
-    EXPECT_EQ(curious.labels, "['two words'] key [17] [<str>] key [<int>] ['a'] ");
-    std::string shy;
-    for (const NamedReference& reference : references_of(script["table"])) {
-        shy += reference.label + " ";
-    }
-    EXPECT_EQ(shy, "[<str>] key [<int>] [<str>] key [<int>] ['a'] ");
-}
+struct DictLabels {
+    const char* dict;
+    const char* labels;
+    const char* with_values;
+    const char* generic;
+};
 
-TEST(Dicts, TellNoKeyThatWasPutTogetherAtRunTime) {
-    PythonScript script(
-        "held, number = [], 17\n"
-        "table = {'request': held, f'request_{number}': held}\n");
-    EXPECT_EQ(labels_between(script["table"], script["held"]), "['request'] [<str>]");
-}
-
-TEST(Dicts, AreOneToASignatureHoweverAKeyWasMade) {
-    PythonScript script(
-        "held = []\n"
-        "written = {'ann': held, 'request_17': held, 'x': held}\n"
-        "made = {''.join([key[:1], key[1:]]): held for key in written}\n");
-    const auto generic = [&](const char* table) {
-        std::string labels;
-        for (const NamedReference& reference : references_of(script[table])) {
-            labels += reference.generic + " ";
-        }
-        return labels;
+TEST(Dict, LabelsOfKeys) {
+    PythonScript script("import uuid\nnumber = 17\n");
+    const DictLabels cases[] = {
+        {"{'two words': [], 17: [], 'x ' * 500: [], 1 << 99: [], 'a': []}",
+         "[<str>] key [<int>] [<str>] key [<int>] ['a'] ",
+         "['two words'] key [17] [<str>] key [<int>] ['a'] ",
+         "[<str>] key [<int>] [<str>] key [<int>] ['a'] "},
+        // Created at run time, so not shown. The generic label does not depend on interning.
+        {"{'request': [], f'request_{number}': [], ''.join(['an', 'n']): []}",
+         "['request'] [<str>] [<str>] ",
+         "['request'] ['request_17'] ['ann'] ",
+         "['request'] ['request_#'] ['ann'] "},
+        {"{'ann': [], 'request_17': []}",
+         "['ann'] ['request_17'] ",
+         "['ann'] ['request_17'] ",
+         "['ann'] ['request_#'] "},
+        // The compiler does not intern keys that are not ASCII.
+        {"{'na\u00efve': [], '\u5909\u6570': [], '\U00010400': [], 'a' * 500: []}",
+         "[<str>] [<str>] [<str>] [<str>] ",
+         "['na\u00efve'] ['\u5909\u6570'] ['\U00010400'] [<str>] ",
+         nullptr},
+        {"{f'hook_{id(number) | 1 << 40}': [], f'fsdp_state:{uuid.uuid4()}': [],"
+         " f'state_{uuid.uuid4().hex}': [], f'two words {uuid.uuid4()}': []}",
+         "['hook_<id>'] ['fsdp_state:<uuid>'] ['state_<uuid>'] [<str>] ",
+         nullptr,
+         nullptr},
     };
-    EXPECT_EQ(generic("written"), "['ann'] ['request_#'] ['x'] ");
-    EXPECT_EQ(generic("made"), generic("written"));
-    EXPECT_EQ(labels_between(script["made"], script["held"]).find("ann"), std::string::npos);
+    for (const DictLabels& expected : cases) {
+        PyObject* const dict = script.eval(expected.dict);
+        ValueLabels with_values;
+        capture::label_references(dict, PartRole::none, nullptr, with_values);
+        std::string labels;
+        std::string generic;
+        for (const NamedReference& reference : references_of(dict)) {
+            labels += reference.label + " ";
+            generic += reference.generic + " ";
+        }
+        EXPECT_EQ(labels, expected.labels);
+        EXPECT_EQ(with_values.labels,
+                  expected.with_values ? expected.with_values : with_values.labels);
+        EXPECT_EQ(generic, expected.generic ? expected.generic : generic) << expected.dict;
+    }
 }
 
-TEST(Dicts, NameKeysThatAreMadeOfAnIdByTheirShape) {
-    PythonScript script(
-        "import uuid\n"
-        "held = []\n"
-        "table = {f'hook_{id(held) | 1 << 40}': held, f'fsdp_state:{uuid.uuid4()}': held,\n"
-        "         f'state_{uuid.uuid4().hex}': held, f'two words {uuid.uuid4()}': held}\n"
-        "class Model: pass\n"
-        "model = Model()\n"
-        "setattr(model, f'state_{uuid.uuid4().hex}', held)\n");
-    EXPECT_EQ(labels_between(script["table"], script["held"]),
-              "['hook_<id>'] ['fsdp_state:<uuid>'] ['state_<uuid>'] [<str>]");
+TEST(Instance, IdsInAttributeNamesAreReplaced) {
+    PythonScript script(R"(
+import uuid
+class Model: pass
+model, held = Model(), []
+setattr(model, f'state_{uuid.uuid4().hex}', held)
+)");
     EXPECT_EQ(labels_between(script["model"], script["held"]), ".state_<uuid>");
-}
-
-// The compiler interns no key that is not ASCII, so that one cannot be told from data.
-TEST(Dicts, TellNoKeyThatIsNotAscii) {
-    PythonScript script("held = []\ntable = {'na\\u00efve': held, '\\u5909\\u6570': held}\n");
-    EXPECT_EQ(labels_between(script["table"], script["held"]), "[<str>] [<str>]");
-}
-
-TEST(Text, ReachesTheLabelAsUtf8) {
-    PythonScript script(
-        "table = {'na\\u00efve': [], '\\u5909\\u6570': [], '\\U00010400': [], 'a' * 500: []}\n");
-    CuriousList curious;
-    capture::label_references(script["table"], PartRole::none, nullptr, curious);
-    EXPECT_EQ(curious.labels, "['na\u00efve'] ['\u5909\u6570'] ['\U00010400'] [<str>] ");
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The place labelers are made for: inside the collector, on unreachable objects. A collection
-// during which they were all named must come to the same result as one during which nothing
-// happened.
+// Labels unreachable objects inside the collector. The result of the collection must be the same as
+// without labelling.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -17,8 +16,8 @@ constexpr const char* kGarbage = R"(
 import functools, gc, weakref
 
 class Engine:
-    # All attributes at once: shared keys do not grow once there are many instances, and an
-    # attribute that has no place among them brings the __dict__ into being.
+    # Assigns all attributes at once, because an attribute that is not in the shared keys creates
+    # the __dict__ if there are many instances.
     def __init__(self):
         self.peer = self.bound = self.table = self.partial = self.closure = None
         self.slotted = self.steps = self.error = None
@@ -36,7 +35,7 @@ def make(callback):
         engine.partial = functools.partial(print, engine, key=peer)
         engine.closure = lambda: engine
         engine.slotted = Slotted(); engine.slotted.peer = peer
-        engine.steps = engine.run()  # a suspended one would open the cycle itself, on closing
+        engine.steps = engine.run()  # closing a suspended generator would break the cycle
         try: fail(engine)
         except ValueError as error: engine.error = error
     watched = weakref.ref(engines[0], callback)
@@ -46,11 +45,11 @@ gc.disable()
 )";
 
 std::vector<PyObject*> g_unreachable;
-std::size_t g_names = 0;
+std::size_t g_labels = 0;
 
-PyObject* name_all(PyObject*, PyObject*) {
+PyObject* label_all(PyObject*, PyObject*) {
     for (PyObject* object : g_unreachable) {
-        g_names += references_of(object).size();
+        g_labels += references_of(object).size();
         parts_of(object);
         static_cast<void>(capture::summarize(object));
     }
@@ -66,9 +65,9 @@ struct Collected {
     Py_ssize_t second = 0;
 };
 
-// Makes the garbage, lets `callback` run inside its collection, collects once more.
+// Collects the garbage with `callback` called inside the collection, then collects again.
 Collected collect_with(PyCFunction callback) {
-    PyGC_Collect();  // the script switches automatic collection off
+    PyGC_Collect();  // the script disables automatic collection
     PythonScript script(kGarbage);
     PyMethodDef method{"callback", callback, METH_O, nullptr};
     PyObject* function = PyCFunction_New(&method, nullptr);
@@ -89,15 +88,15 @@ Collected collect_with(PyCFunction callback) {
     return {PyGC_Collect(), PyGC_Collect()};
 }
 
-TEST(LabelersOnUnreachable, TheCollectionComesToTheSame) {
+TEST(LabelersOnUnreachable, DoNotChangeTheResultOfTheCollection) {
     start_python();
-    collect_with(do_nothing);  // imports leave garbage of their own the first time
+    collect_with(do_nothing);  // the first run also collects garbage of imports
     const Collected expected = collect_with(do_nothing);
     ASSERT_GT(expected.first, 400);
     EXPECT_EQ(expected.second, 0);
-    g_names = 0;
-    const Collected collected = collect_with(name_all);
-    EXPECT_GT(g_names, 1000U) << "the callback did not run, or ran on nothing";
+    g_labels = 0;
+    const Collected collected = collect_with(label_all);
+    EXPECT_GT(g_labels, 1000U) << "the callback did not run or had no objects";
     EXPECT_EQ(collected.first, expected.first);
     EXPECT_EQ(collected.second, 0) << "something survived the first collection";
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dicts that locals() made, and those that only look like it.
+// Dicts created by locals(), and similar dicts.
 #include "capture/locals_snapshot.h"
 
 #include <gtest/gtest.h>
@@ -51,22 +51,18 @@ std::string name_of(PyObject* dict) {
     return found ? found->name : "none";
 }
 
-TEST(LocalsSnapshot, GoesByTheFunctionWhoseVariablesItHolds) {
+TEST(LocalsSnapshot, IsNamedAfterTheFunctionOfItsVariables) {
     PythonScript script(kSource);
     EXPECT_EQ(name_of(script["learned"]), "sample.Base.learn") << "it has `iteration`";
     EXPECT_EQ(name_of(script["made"]), "sample.Learner.make");
+    EXPECT_EQ(name_of(script["updated"]), "sample.Base.learn");
     const auto found = capture::function_of_locals(script["learned"]);
     ASSERT_TRUE(found);
     EXPECT_EQ(found->path, "/samples/sample.py");
     EXPECT_EQ(found->line, 6U) << "the only call of locals()";
 }
 
-TEST(LocalsSnapshot, MayHaveBeenUpdatedByAnotherMethods) {
-    PythonScript script(kSource);
-    EXPECT_EQ(name_of(script["updated"]), "sample.Base.learn");
-}
-
-TEST(LocalsSnapshot, IsNoOtherDict) {
+TEST(LocalsSnapshot, IsNotFoundForOtherDicts) {
     PythonScript script(kSource);
     for (const char* other : {"extended", "reordered", "incomplete", "keyed", "plain"}) {
         EXPECT_EQ(name_of(script[other]), "none") << other;

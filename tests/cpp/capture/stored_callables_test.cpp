@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where callables that somebody puts on an object come from.
+// The location of callables stored in objects.
 #include "capture/stored_callables.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace cyclewatch::test {
 namespace {
 
-// A helper as libraries have it; the class that it patches is of another module.
+// A library helper that patches a class of another module.
 constexpr std::string_view kHelper = R"(import functools
 from functools import partial
 
@@ -84,16 +84,16 @@ plain.part = Model()
 )"};
 };
 
-TEST_F(StoredCallablesTest, AttributesAreLocatedInTheHelperThatStoresThem) {
+TEST_F(StoredCallablesTest, AttributesHaveTheLineOfTheHelperThatStoresThem) {
     Py_XDECREF(call("add_hook", "patched"));
     EXPECT_EQ(outside(user_["patched"], "forward"), line_of("module.forward = functools"));
     EXPECT_EQ(outside(user_["patched"], "old_forward"), line_of("module.old_forward = old"));
     Py_XDECREF(call("make_step", "stepped"));
     EXPECT_EQ(outside(user_["stepped"], "step"), line_of("object.__setattr__"));
-    EXPECT_EQ(outside(user_["plain"], "part"), 0U) << "it may be either of two lines";
+    EXPECT_EQ(outside(user_["plain"], "part"), 0U) << "two lines store it";
 }
 
-TEST_F(StoredCallablesTest, PartialsAreLocatedWhereTheyAreMade) {
+TEST_F(StoredCallablesTest, PartialsHaveTheLineThatCreatesThem) {
     Py_XDECREF(call("add_hook", "patched"));
     const capture::CallableSite trigger =
         capture::site_of_partial(helper_.eval("partial(Registry().trigger, 1)"));
@@ -101,7 +101,7 @@ TEST_F(StoredCallablesTest, PartialsAreLocatedWhereTheyAreMade) {
     EXPECT_EQ(trigger.path, "/samples/helper.py");
     EXPECT_TRUE(trigger.is_creation);
     EXPECT_EQ(capture::site_of_partial(user_.eval("patched.forward")).is_creation, false)
-        << "there are two lines";
+        << "two lines create it";
     EXPECT_EQ(capture::site_of_partial(user_.eval("patched.forward")).line,
               line_of("def new_forward"));
     EXPECT_EQ(capture::site_of_partial(helper_.eval("partial(Registry().may)")).line,

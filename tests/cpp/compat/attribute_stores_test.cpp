@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compat/code_names.h"
@@ -11,41 +12,6 @@
 
 namespace cyclewatch::test {
 namespace {
-
-constexpr const char* kSource = R"(
-def stores(self, given, other, flag):
-    self.attribute = given
-    self.attribute = None
-    self.attribute = Part(self)
-    self.attribute = library.Part(other, place=self)
-    self.attribute = Part(Wrapped(self), 1)
-    self.attribute = Part(other if flag else given, self)
-    self.attribute = given if flag else Part(self)
-    self.attribute = given or Part(self)
-    self.attribute = other.method()
-    self.attribute = other.value
-    self.attribute = Part(self.value)
-    self.attribute = known
-    made = Part(self)
-    self.attribute = made
-    alias = given
-    self.attribute = alias
-    given.attribute = self
-    other = given
-    other = self
-    self.attribute = other
-    self.attribute = unrelated = Part(self)
-    other.value.attribute = given
-    late = None
-    late = Part(self)
-    self.attribute = late
-    return unrelated
-
-def reads(self):
-    self.hooks.append(self.method)
-    self.method()
-    return [self.method for _ in self.hooks], lambda: self.method
-)";
 
 PyCodeObject* code_of(PyObject* function) {
     return reinterpret_cast<PyCodeObject*>(PyFunction_GetCode(function));
@@ -80,129 +46,106 @@ std::string variable_text(PyCodeObject* code, int variable) {
     return variable < 0 ? "?" : text_of(cyclewatch_variable_name(code, variable));
 }
 
-// "holder = value", the value as far as it is known.
+// "holder = value".
 std::string text_of(PyCodeObject* code, const cyclewatch_store& store) {
     std::string text = variable_text(code, store.variable) + " = ";
-    if (store.constant != 0) {
+    if (store.value.constant != nullptr) {
         return text + "constant";
     }
-    if (store.is_call == 0) {
-        return text + (store.value_variable >= 0 ? variable_text(code, store.value_variable)
-                                                 : "<" + text_of(store.name) + ">");
+    if (store.value.is_call == 0) {
+        return text + (store.value.variable >= 0 ? variable_text(code, store.value.variable)
+                                                 : "<" + text_of(store.value.name) + ">");
     }
-    text += text_of(store.name) + "(";
+    text += text_of(store.value.name) + "(";
     for (int variable = 0; variable < 32; ++variable) {
-        text += (store.arguments >> variable) % 2 != 0 ? variable_text(code, variable) + " " : "";
+        text +=
+            (store.value.arguments >> variable) % 2 != 0 ? variable_text(code, variable) + " " : "";
     }
     return text + ")";
 }
 
-struct Found {
-    PyCodeObject* code;
-    std::vector<std::string> stores;
-    std::vector<int> lines;
-};
-
-int note_store(const cyclewatch_store* store, void* arg) {
-    auto& found = *static_cast<Found*>(arg);
-    found.stores.push_back(text_of(found.code, *store));
-    return 0;
-}
-
-int note_read(int offset, void* arg) {
-    auto& found = *static_cast<Found*>(arg);
-    found.lines.push_back(cyclewatch_line_at(found.code, offset) - found.code->co_firstlineno);
-    return 0;
-}
-
-TEST(AttributeStores, SayWhereTheValueComesFrom) {
-    const PythonScript script(kSource);
-    Found found{code_of(script["stores"]), {}, {}};
-    cyclewatch_visit_stores(found.code, attribute_of(found.code), note_store, &found);
-    // The one of two values; the next test.
-    std::erase_if(found.stores, [](const std::string& text) { return text == "self = <?>"; });
-    const std::vector<std::string> expected{
-        "self = given",
-        "self = constant",
-        "self = Part(self )",
-        "self = Part(self other )",
-        "self = Part(self )",
-        "self = Part(self )",
-        "self = method()",
-        "self = <value>",
-        "self = Part()",
-        "self = <known>",
-        "self = Part(self )",
-        "self = given",
-        "given = self",
-        "self = Part(self )",
-        "? = given",
-        "self = Part(self )",
+// The stores to `attribute` in a function with these lines.
+std::string stores_in(const std::string& lines) {
+    const PythonScript script("def stores(self, given, other, flag):\n" + lines);
+    PyCodeObject* const code = code_of(script["stores"]);
+    std::pair<PyCodeObject*, std::string> found{code, ""};
+    const auto note = [](const cyclewatch_store* store, void* arg) {
+        auto& [stored_in, text] = *static_cast<std::pair<PyCodeObject*, std::string>*>(arg);
+        text += (text.empty() ? "" : "; ") + text_of(stored_in, *store);
+        return 0;
     };
-    EXPECT_EQ(found.stores, expected);
+    cyclewatch_visit_stores(code, attribute_of(code), note, &found);
+    return found.second;
 }
 
-TEST(AttributeStores, AreThoseByNameToo) {
-    const PythonScript script(
-        "def stores(self, given):\n"
-        "    setattr(self, 'attribute', given)\n"
-        "    setattr(given, 'other', self)\n"
-        "    setattr(self, 'attribute', Part(self))\n"
-        "    setattr(self, given, 'attribute')\n"
-        "    object.__setattr__(self, 'attribute', given)\n"
-        "    self.__dict__['attribute'] = given\n"
-        "    self.__dict__['attribute'] = None\n"
-        "    self.table['attribute'] = given\n"
-        "    given.__dict__['attribute'] = Part(self)\n"
-        "    given.part.__dict__['attribute'] = self\n"
-        "    getattr(self, 'attribute', given)\n");
-    Found found{code_of(script["stores"]), {}, {}};
-    cyclewatch_visit_stores(found.code, attribute_of(found.code), note_store, &found);
-    const std::vector<std::string> expected{
-        "self = given",
-        "self = Part(self )",
-        "self = given",
-        "self = given",
-        "self = constant",
-        "given = Part(self )",
-        "? = self",
+TEST(AttributeStores, HaveTheOriginOfTheValue) {
+    const struct {
+        const char* lines;
+        const char* stores;
+    } cases[] = {
+        {"    self.attribute = given", "self = given"},
+        {"    self.attribute = None", "self = constant"},
+        {"    self.attribute = Part(self)", "self = Part(self )"},
+        {"    self.attribute = library.Part(other, place=self)", "self = Part(self other )"},
+        {"    self.attribute = Part(Wrapped(self), 1)", "self = Part(self )"},
+        {"    self.attribute = Part(other if flag else given, self)", "self = Part(self )"},
+        {"    self.attribute = other.method()", "self = method()"},
+        {"    self.attribute = other.value", "self = <value>"},
+        {"    self.attribute = Part(self.value)", "self = Part()"},
+        {"    self.attribute = known", "self = <known>"},
+        {"    made = Part(self)\n    self.attribute = made", "self = Part(self )"},
+        {"    alias = given\n    self.attribute = alias", "self = given"},
+        {"    given.attribute = self", "given = self"},
+        {"    self.attribute = unrelated = Part(self)\n    return unrelated", "self = Part(self )"},
+        {"    other.value.attribute = given", "? = given"},
+        {"    late = None\n    late = Part(self)\n    self.attribute = late", "self = Part(self )"},
+        {"    self.attribute = given if flag else Part(self)", "self = <?>"},
+        {"    self.attribute = given or Part(self)", "self = <?>"},
+        {"    other = given\n    other = self\n    self.attribute = other", "self = <?>"},
+        {"    setattr(self, 'attribute', given)", "self = given"},
+        {"    setattr(self, 'attribute', Part(self))", "self = Part(self )"},
+        {"    object.__setattr__(self, 'attribute', given)", "self = given"},
+        {"    self.__dict__['attribute'] = given", "self = given"},
+        {"    self.__dict__['attribute'] = None", "self = constant"},
+        {"    given.__dict__['attribute'] = Part(self)", "given = Part(self )"},
+        {"    given.part.__dict__['attribute'] = self", "? = self"},
+        {"    setattr(given, 'other', self)", ""},
+        {"    setattr(self, given, 'attribute')", ""},
+        {"    self.table['attribute'] = given", ""},
+        {"    getattr(self, 'attribute', given)", ""},
     };
-    EXPECT_EQ(found.stores, expected);
-}
-
-TEST(AttributeStores, AValueThatIsOneOfTwoIsNotKnown) {
-    const PythonScript script(
-        "def stores(self, given, flag):\n"
-        "    self.attribute = given if flag else Part(self)\n"
-        "    self.attribute = given or Part(self)\n"
-        "    other = given\n"
-        "    other = self\n"
-        "    self.attribute = other\n");
-    Found found{code_of(script["stores"]), {}, {}};
-    cyclewatch_visit_stores(found.code, attribute_of(found.code), note_store, &found);
-    EXPECT_EQ(found.stores, std::vector<std::string>(3, "self = <?>"));
-}
-
-TEST(AttributeReads, AreThoseThatAreNotCallsAtOnce) {
-    const PythonScript script(kSource);
-    Found found{code_of(script["reads"]), {}, {}};
-    cyclewatch_visit_reads(found.code, index_of(found.code, "method"), note_read, &found);
-    ASSERT_FALSE(found.lines.empty());
-    EXPECT_EQ(found.lines.front(), 1);
-    for (const int line : found.lines) {
-        EXPECT_NE(line, 2);
+    for (const auto& expected : cases) {
+        EXPECT_EQ(stores_in(expected.lines), expected.stores) << expected.lines;
     }
 }
 
-TEST(AttributeReads, MoreNamesThanFitIntoAByteAreFollowed) {
-    std::string source = "def reads(self):\n";
+// The lines, relative to the function, that load `method` without calling it.
+std::vector<int> reads_in(const std::string& lines) {
+    const PythonScript script("def reads(self):\n" + lines);
+    PyCodeObject* const code = code_of(script["reads"]);
+    std::vector<int> offsets;
+    const auto note = [](int offset, void* arg) {
+        static_cast<std::vector<int>*>(arg)->push_back(offset);
+        return 0;
+    };
+    cyclewatch_visit_reads(code, index_of(code, "method"), note, &offsets);
+    for (int& offset : offsets) {
+        offset = cyclewatch_line_at(code, offset) - code->co_firstlineno;
+    }
+    return offsets;
+}
+
+TEST(AttributeReads, ExcludeMethodCalls) {
+    EXPECT_EQ(reads_in("    self.hooks.append(self.method)\n    self.method()\n"),
+              std::vector<int>{1});
+}
+
+TEST(AttributeReads, SupportNameIndexesAbove255) {
+    std::string lines;
     for (int i = 0; i < 300; ++i) {
-        source += "    name" + std::to_string(i) + "()\n";
+        lines += "    name" + std::to_string(i) + "()\n";
     }
-    const PythonScript script(source + "    return self.method\n");
-    Found found{code_of(script["reads"]), {}, {}};
-    cyclewatch_visit_reads(found.code, index_of(found.code, "method"), note_read, &found);
-    EXPECT_EQ(found.lines, std::vector<int>{301});
+    EXPECT_EQ(reads_in(lines + "    return self.method\n"), std::vector<int>{301});
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ class PlainInstance : public ::testing::Test {
     PythonScript script_;
 };
 
-TEST_F(PlainInstance, SlotsArePlainAndOwnDataOfAnotherLayoutIsNot) {
+TEST_F(PlainInstance, ExcludesOtherLayouts) {
     EXPECT_TRUE(is_plain("Slots"));
     EXPECT_TRUE(is_plain("More"));
     EXPECT_FALSE(is_plain("Wide"));
@@ -77,7 +77,7 @@ TEST_F(PlainInstance, SlotsArePlainAndOwnDataOfAnotherLayoutIsNot) {
     EXPECT_FALSE(is_plain("Meta"));
 }
 
-TEST_F(PlainInstance, VisitsWhatTraverseVisits) {
+TEST_F(PlainInstance, VisitsTheSameReferencesAsTraverse) {
     for (const char* instance : {"made(Slots)",
                                  "made(Slots, 'b')",
                                  "made(Slots, 'a', 'b')",
@@ -98,7 +98,7 @@ TEST_F(PlainInstance, VisitsWhatTraverseVisits) {
     }
 }
 
-TEST_F(PlainInstance, WhatHasNoGcHeaderIsNotVisited) {
+TEST_F(PlainInstance, ObjectsWithoutGcHeaderAreNotVisited) {
     EXPECT_EQ(by_traversal(script_.eval("'text'")), Visited());
 }
 

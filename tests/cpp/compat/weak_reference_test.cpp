@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstddef>
 #include <future>
 #include <thread>
 
@@ -15,33 +14,6 @@
 namespace cyclewatch::test {
 namespace {
 
-// As an array of a C library: weakly referable, and nothing the collector knows of.
-struct Block {
-    PyObject_HEAD PyObject* weakrefs;
-};
-
-void free_block(PyObject* self) {
-    PyObject_ClearWeakRefs(self);
-    Py_TYPE(self)->tp_free(self);
-}
-
-PyTypeObject block_type = [] {
-    PyTypeObject type{};
-    type.ob_base = {PyObject_HEAD_INIT(nullptr) 0};
-    type.tp_name = "sample.Block";
-    type.tp_basicsize = sizeof(Block);
-    type.tp_dealloc = free_block;
-    type.tp_flags = Py_TPFLAGS_DEFAULT;
-    type.tp_weaklistoffset = offsetof(Block, weakrefs);
-    return type;
-}();
-
-PyObject* make_block() {
-    auto* const block = PyObject_New(Block, &block_type);
-    block->weakrefs = nullptr;
-    return reinterpret_cast<PyObject*>(block);
-}
-
 bool is_dead(const python::OwnedRef& weakref) {
     bool dead = false;
     python::with_world_stopped([&] { dead = cyclewatch_weakref_is_dead(weakref.get()) != 0; });
@@ -50,28 +22,28 @@ bool is_dead(const python::OwnedRef& weakref) {
 
 class WeakReference : public ::testing::Test {
   protected:
-    void SetUp() override {
-        start_python();
-        ASSERT_EQ(PyType_Ready(&block_type), 0);
-    }
+    PyObject* make_object() { return PyObject_CallNoArgs(script_["Sample"]); }
+
+  private:
+    PythonScript script_{"class Sample: pass"};
 };
 
-TEST_F(WeakReference, LivesAndDiesWithItsObject) {
-    python::OwnedRef block = python::steal(make_block());
-    const python::OwnedRef weakref = python::steal(PyWeakref_NewRef(block.get(), nullptr));
+TEST_F(WeakReference, IsDeadAfterItsObject) {
+    python::OwnedRef object = python::steal(make_object());
+    const python::OwnedRef weakref = python::steal(PyWeakref_NewRef(object.get(), nullptr));
     EXPECT_FALSE(is_dead(weakref));
-    block.reset();
+    object.reset();
     EXPECT_TRUE(is_dead(weakref));
 }
 
-// A thread that waits outside of Python cannot free what only it may free on free-threaded builds.
-TEST_F(WeakReference, IsDeadWhenOnlyTheObjectsThreadHasToLook) {
-    PyObject* block = nullptr;
+// On free-threaded builds, a blocked thread cannot free the objects that only it may free.
+TEST_F(WeakReference, IsDeadIfItsObjectIsQueuedForItsThread) {
+    PyObject* object = nullptr;
     std::promise<void> made;
     std::promise<void> over;
     std::thread maker([&] {
         const PyGILState_STATE state = PyGILState_Ensure();
-        block = make_block();
+        object = make_object();
         {
             const python::GilRelease release;
             made.set_value();
@@ -83,11 +55,11 @@ TEST_F(WeakReference, IsDeadWhenOnlyTheObjectsThreadHasToLook) {
         const python::GilRelease release;
         made.get_future().wait();
     }
-    const python::OwnedRef weakref = python::steal(PyWeakref_NewRef(block, nullptr));
+    const python::OwnedRef weakref = python::steal(PyWeakref_NewRef(object, nullptr));
     {
-        const python::OwnedRef other = python::borrow(block);
+        const python::OwnedRef other = python::borrow(object);
         EXPECT_FALSE(is_dead(weakref));
-        static_cast<void>(python::steal(block));  // the maker's, dropped here
+        static_cast<void>(python::steal(object));  // the maker's, dropped here
         EXPECT_FALSE(is_dead(weakref));
     }
     EXPECT_TRUE(is_dead(weakref));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compat/code_calls.h"
+#include "compat/operand_stack.h"
 
 #include <gtest/gtest.h>
 
@@ -34,15 +34,12 @@ def within_with(self):
         return part
 )";
 
-// "Part(self)", one for each call, with "self" if it is an argument, alone or in something else.
+// One text per call, such as "Part(self)": "self" if it is passed directly or in another call.
 std::vector<std::string> calls_of(const char* name) {
     const PythonScript script(kSource);
     std::vector<std::string> calls;
     auto* const code = reinterpret_cast<PyCodeObject*>(PyFunction_GetCode(script[name]));
-    const auto note = [](const cyclewatch_operand* called,
-                         const cyclewatch_operand* /*first*/,
-                         int /*offset*/,
-                         void* arg) {
+    const auto note = [](const cyclewatch_operand* called, int /*offset*/, void* arg) {
         const std::string text = called->name == nullptr ? "?" : PyUnicode_AsUTF8(called->name);
         static_cast<std::vector<std::string>*>(arg)->push_back(
             text + (called->arguments % 2 != 0 ? "(self)" : "()"));
@@ -54,16 +51,13 @@ std::vector<std::string> calls_of(const char* name) {
 
 using Calls = std::vector<std::string>;
 
-TEST(CodeCalls, ArgumentsAreKnownByPositionAndByKeyword) {
+TEST(OperandStack, TracksPositionalAndKeywordArguments) {
     EXPECT_EQ(calls_of("directly"), Calls{"Part(self)"});
     EXPECT_EQ(calls_of("by_variable"), (Calls{"Part(self)", "append(self)"}));
 }
 
-TEST(CodeCalls, BranchesAreFollowed) {
+TEST(OperandStack, TracksBranchesAndBlocks) {
     EXPECT_EQ(calls_of("made_when_missing"), (Calls{"get()", "Part(self)"}));
-}
-
-TEST(CodeCalls, ABlockDoesNotHideThem) {
     const Calls calls = calls_of("within_with");
     EXPECT_EQ(std::count(calls.begin(), calls.end(), "Part(self)"), 1);
 }
