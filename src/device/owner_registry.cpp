@@ -15,7 +15,7 @@ struct OwnerRegistry::Impl {
     std::unique_ptr<OwnerReader> cuda_arrays;
     python::OwnedRef torch_name = python::steal(PyUnicode_InternFromString("torch"));
 
-    // One look-up by an interned name: this runs at the start of every collection.
+    // An interned name, because this runs at the start of every collection.
     [[nodiscard]] static bool imported(const python::OwnedRef& name) noexcept {
         return name && PyDict_GetItemWithError(PyImport_GetModuleDict(), name.get()) != nullptr;
     }
@@ -39,7 +39,7 @@ bool OwnerRegistry::empty() const noexcept {
 }
 
 OwnerReader* OwnerRegistry::reader_for(PyTypeObject* type) const noexcept {
-    // What the user says of a type goes before what we know of it.
+    // A reader that the user registered has precedence.
     if (impl_->registered.recognises(type)) {
         return &impl_->registered;
     }
