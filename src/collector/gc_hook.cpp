@@ -20,8 +20,7 @@
 namespace cyclewatch::collector {
 namespace {
 
-// Initial room in the unreachable set: enough for most young collections. A larger set grows it
-// once.
+// Initial capacity of the unreachable set, enough for most young collections. It never shrinks.
 constexpr std::size_t kReservedObjects = 4096;
 
 struct Hook {
@@ -39,8 +38,8 @@ struct Hook {
 };
 
 Hook& hook() {
-    static Hook& the_hook =
-        *new Hook;  // never destroyed: collections may run after static destructors
+    // Never destroyed: collections may run after static destructors.
+    static Hook& the_hook = *new Hook;
     return the_hook;
 }
 

@@ -42,8 +42,8 @@ std::uint32_t PointerIndex::find(PyObject* object) const noexcept {
 cw_walk_result UnreachableSet::walk(PyObject* canary) noexcept {
     clear();
     began_ = std::chrono::steady_clock::now();
-    // Free-threaded builds stop the world for the walk, where a thread may be unwound during
-    // finalization.
+    // On free-threaded builds the walk stops the world. A thread that waits for this may be unwound
+    // during finalization.
     const cw_walk_result result =
         python::sleep_if_unwound([&] { return cw_walk_unreachable(canary, &list_); });
     if (result != CW_WALK_COMPLETE) {

@@ -22,7 +22,7 @@ bool devices_hidden() noexcept {
 }
 
 DeviceQueries& process_queries() noexcept {
-    // Never destroyed: the program may have unloaded the driver by the time of exit.
+    // Never destroyed, so that the driver stays loaded until the process ends.
     static DeviceQueries& queries = *new DeviceQueries;
     return queries;
 }

@@ -68,8 +68,8 @@ class DeviceQueries {
 // the loader's counter and calls one driver function.
 [[nodiscard]] bool accelerator_usable() noexcept;
 
-// Both return nullopt if the driver is not loaded, if the calling thread has no live context, and
-// if the driver reports an error.
+// Both return nullopt in a forked child, and if the driver is not loaded, has no live context on
+// the calling thread, or reports an error.
 [[nodiscard]] std::optional<FreeMemory> current_device_memory() noexcept;
 [[nodiscard]] std::optional<PointerFacts> pointer_facts(std::uint64_t address) noexcept;
 

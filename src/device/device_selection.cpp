@@ -15,14 +15,17 @@ std::string_view kind_of(std::string_view device) {
     return device.substr(0, device.find(':'));
 }
 
-// "<kind>" or "<kind>:<digits>".
-bool well_formed(std::string_view word) {
-    const std::size_t colon = word.find(':');
-    if (colon == std::string_view::npos) {
+// True for "auto", "all", "<kind>" and "<kind>:<digits>".
+bool is_valid(std::string_view word) {
+    const std::string_view kind = kind_of(word);
+    if (std::ranges::find(kDeviceNames, kind) == kDeviceNames.end()) {
+        return false;
+    }
+    if (kind == word) {
         return true;
     }
-    const std::string_view index = word.substr(colon + 1);
-    return !index.empty() &&
+    const std::string_view index = word.substr(kind.size() + 1);
+    return kind != "auto" && kind != "all" && !index.empty() &&
            std::ranges::all_of(index, [](char c) { return c >= '0' && c <= '9'; });
 }
 
@@ -52,10 +55,7 @@ base::Result<DeviceSelection> DeviceSelection::parse(const std::vector<std::stri
         return base::Error{"devices is empty; name at least one device, or use \"auto\""};
     }
     for (const std::string& word : words) {
-        const bool indexed = word.find(':') != std::string::npos;
-        const bool known = std::ranges::find(kDeviceNames, kind_of(word)) != kDeviceNames.end();
-        const bool special = kind_of(word) == "auto" || kind_of(word) == "all";
-        if (!known || !well_formed(word) || (indexed && special)) {
+        if (!is_valid(word)) {
             return unknown_device(word);
         }
     }

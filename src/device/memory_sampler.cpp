@@ -91,12 +91,12 @@ std::optional<MemorySampler::InUse> MemorySampler::in_use(std::string_view devic
 
 std::vector<model::DeviceMemory> MemorySampler::before(std::span<const model::Storage> storages) {
     std::vector<model::DeviceMemory> samples;
-    std::vector<std::string_view> asked;
+    std::vector<std::string_view> seen;
     for (const model::Storage& storage : storages) {
-        if (std::ranges::find(asked, storage.device) != asked.end()) {
+        if (std::ranges::find(seen, storage.device) != seen.end()) {
             continue;
         }
-        asked.push_back(storage.device);
+        seen.push_back(storage.device);
         if (const std::optional<InUse> now = in_use(storage.device)) {
             samples.push_back({storage.device, now->used, 0, now->total, now->source});
         }

@@ -21,7 +21,7 @@ namespace cyclewatch::device {
 class MemorySampler {
   public:
     using AskFree = std::optional<FreeMemory> (*)() noexcept;
-    // Tests replace `ask_free`.
+    // Tests pass a fake `ask_free`.
     explicit MemorySampler(AskFree ask_free = &current_device_memory) noexcept
         : ask_free_(ask_free) {}
 
@@ -29,8 +29,8 @@ class MemorySampler {
     // use is known. May throw std::bad_alloc.
     [[nodiscard]] std::vector<model::DeviceMemory> before(std::span<const model::Storage> storages);
 
-    // To be called after the sweep: completes the samples. Drops a sample if its source has no
-    // answer any more.
+    // To be called after the sweep: completes the samples. Drops a sample whose source is no
+    // longer available.
     void after(std::vector<model::DeviceMemory>& samples) noexcept;
 
   private:

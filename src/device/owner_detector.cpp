@@ -154,7 +154,7 @@ void OwnerDetector::add_externally_held_owners(Detection& detection) {
 }
 
 void OwnerDetector::detect(const collector::UnreachableSet& unreachable,
-                           const OwnerRegistry& registry,
+                           OwnerRegistry& registry,
                            Detection& detection) {
     unreachable_ = &unreachable;
     registry_ = &registry;

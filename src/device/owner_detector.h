@@ -39,7 +39,7 @@ class OwnerDetector {
     // Visits every object and reference of the set once. `detection.dependents` stays empty if no
     // owner is found. May throw std::bad_alloc.
     void detect(const collector::UnreachableSet& unreachable,
-                const OwnerRegistry& registry,
+                OwnerRegistry& registry,
                 Detection& detection);
 
   private:
@@ -78,7 +78,7 @@ class OwnerDetector {
     void add_externally_held_owners(Detection& detection);
 
     const collector::UnreachableSet* unreachable_ = nullptr;
-    const OwnerRegistry* registry_ = nullptr;
+    OwnerRegistry* registry_ = nullptr;
     Detection* detection_ = nullptr;
     std::uint32_t round_ = 0;  // number of the collection; older table entries are invalid
     std::array<TypeEntry, 512> types_{};

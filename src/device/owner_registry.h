@@ -10,16 +10,13 @@
 #include <vector>
 
 #include "device/owner_reader.h"
+#include "device/readers/registered.h"
+#include "python/references.h"
 
 namespace cyclewatch::device {
 
 class OwnerRegistry {
   public:
-    OwnerRegistry();
-    ~OwnerRegistry();
-    OwnerRegistry(const OwnerRegistry&) = delete;
-    OwnerRegistry& operator=(const OwnerRegistry&) = delete;
-
     // Creates readers for libraries imported since the last call. Cheap if there are none. Called
     // at "start" of each collection, never during the sweep. RUNS PYTHON: no user code.
     void refresh() noexcept;
@@ -29,20 +26,23 @@ class OwnerRegistry {
 
     // The reader for `type`, or null. Safe inside a collection: creates no Python object. Must not
     // be cached across collections, because a type may be freed and its address reused.
-    [[nodiscard]] OwnerReader* reader_for(PyTypeObject* type) const noexcept;
+    [[nodiscard]] OwnerReader* reader_for(PyTypeObject* type) noexcept;
 
     // Registers the Python callable `reader` for `type` and its subclasses; replaces an earlier
     // registration. Keeps both alive until unregistered.
-    void register_owner(PyTypeObject* type, PyObject* reader);
+    void register_owner(PyTypeObject* type, PyObject* reader) { registered_.add(type, reader); }
     // Returns false if `type` is not registered.
-    bool unregister_owner(PyTypeObject* type);
+    bool unregister_owner(PyTypeObject* type) { return registered_.remove(type); }
 
     // Messages about readers with invalid results since the last call, one per registration.
-    [[nodiscard]] std::vector<std::string> take_failures();
+    [[nodiscard]] std::vector<std::string> take_failures() { return registered_.take_failures(); }
 
   private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    RegisteredReader registered_;
+    std::unique_ptr<OwnerReader> torch_;
+    std::unique_ptr<OwnerReader> cuda_arrays_;
+    // Interned, because it is looked up at the start of every collection.
+    python::OwnedRef torch_name_ = python::steal(PyUnicode_InternFromString("torch"));
 };
 
 }  // namespace cyclewatch::device

@@ -111,7 +111,7 @@ class Snapshot {
         traces_ = traces != nullptr && PyList_CheckExact(traces) ? traces : nullptr;
     }
 
-    // False if the snapshot has an unknown shape.
+    // False if the snapshot has an unknown format.
     [[nodiscard]] bool usable() const noexcept { return traces_ != nullptr; }
 
     // Adds the events of `device` at `addresses`, in recorded order.
@@ -124,9 +124,9 @@ class Snapshot {
         for (Py_ssize_t i = 0; i < count; ++i) {
             PyObject* const event = PyList_GET_ITEM(trace, i);
             const auto address = unsigned_number(entry(event, keys_.address));
-            const auto asked = address ? addresses.find(*address) : addresses.end();
-            if (asked != addresses.end()) {
-                add(event, asked->second);
+            const auto found = address ? addresses.find(*address) : addresses.end();
+            if (found != addresses.end()) {
+                add(event, found->second);
             }
         }
     }
@@ -136,7 +136,7 @@ class Snapshot {
         const std::string_view action = text_of(entry(event, keys_.action));
         const bool allocated = action == "alloc";
         // A free is completed when no stream uses the memory any more. Other actions concern
-        // whole segments.
+        // segments.
         if (!allocated && action != "free_requested" && action != "free_completed") {
             return;
         }

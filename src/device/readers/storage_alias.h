@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls torch's storage functions on the storage of a tensor without creating a storage object.
 //
-// torch keeps the Python object that Tensor.untyped_storage() returns for as long as the storage.
-// The object has side effects: autograd no longer accumulates into such a gradient in place, its
-// threads need the GIL to free the storage, and the collector counts the object. Instead, the
+// Tensor.untyped_storage() creates a Python object that torch keeps as long as the storage. It has
+// side effects: autograd does not accumulate in place into a gradient whose storage has such an
+// object, autograd's threads need the GIL to free it, and the collector counts it. Instead, the
 // StorageImpl pointer of a storage object of our own is replaced temporarily.
 #pragma once
 

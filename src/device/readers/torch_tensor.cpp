@@ -151,8 +151,8 @@ class TorchReader final : public OwnerReader {
         }
         const StorageAlias::View view(alias_, storage);
         const ReadOutcome outcome = read_rest_of_storage(view.object(), reading);
-        // Saves a weak reference to the tensor, which its finalizers could see and with which
-        // torch.utils.swap_tensors() refuses it.
+        // A weak reference to the tensor is avoided if possible: the tensor's finalizers can see
+        // it, and torch.utils.swap_tensors() rejects tensors that have one.
         reading.goes_with_storage =
             reading.weak_storage && number_of(call(torch_.storage_use_count, address.get())) == 1;
         return outcome;
