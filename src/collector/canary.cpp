@@ -16,7 +16,7 @@ struct CanaryObject {
 Canary::Callback the_callback = nullptr;
 PyObject* the_canary = nullptr;
 
-// The canary's one reference is to itself: the collector subtracts it and finds garbage.
+// Visits the canary's reference to itself, so that the collector finds it unreachable.
 int traverse(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(self);
     return 0;
@@ -32,7 +32,7 @@ PyTypeObject canary_type = [] {
     type.tp_name = "cyclewatch._native.Canary";
     type.tp_basicsize = sizeof(CanaryObject);
     type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION;
-    type.tp_doc = "Unreachable in every collection, so that cyclewatch sees what else is.";
+    type.tp_doc = "Unreachable in every collection, so that cyclewatch is called during the sweep.";
     type.tp_traverse = traverse;
     type.tp_clear = clear;
     type.tp_weaklistoffset = offsetof(CanaryObject, weakrefs);
@@ -66,7 +66,7 @@ bool Canary::make_object() noexcept {
         return false;
     }
     canary->weakrefs = nullptr;
-    object_ = reinterpret_cast<PyObject*>(canary);  // its first reference is the one to itself
+    object_ = reinterpret_cast<PyObject*>(canary);  // its initial reference is the one to itself
     the_canary = object_;
     return true;
 }
@@ -78,7 +78,7 @@ bool Canary::is_held() const noexcept {
 bool Canary::arm() noexcept {
     disarm();
     const python::YoungCountGuard young_count;
-    if (is_held() && !make_object()) {  // the held one stays what it is, with its holders
+    if (is_held() && !make_object()) {  // the old canary stays alive as long as it is referenced
         PyErr_Clear();
         return false;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One permanent object whose single reference is to itself. Tracked only while a collection
-// runs, it is unreachable together with the program's garbage, and the weakref callback that the
-// collector then makes is our moment: every unreachable object is still intact, no finalizer has
-// run. docs/design/collector.md tells the whole story.
+// A permanent object whose only reference is to itself. It is tracked only while a collection runs,
+// so the collector finds it unreachable along with the program's garbage. The collector then calls
+// the callback of our weak reference to it: at that point all unreachable objects are intact and no
+// finalizer has run. See docs/design/collector.md.
 //
 // REQUIRES (everything here): GIL held.
 #pragma once
@@ -15,35 +15,34 @@ namespace cyclewatch::collector {
 
 class Canary {
   public:
-    // What to do when the collector finds the canary unreachable. RUNS PYTHON: never.
+    // Called when the collector finds the canary unreachable. Must not run Python.
     using Callback = void (*)(PyObject* canary) noexcept;
 
-    // False with a Python error set if the interpreter refuses.
+    // Returns false with a Python error set if the canary cannot be created.
     bool create(Callback callback);
 
-    // At "start": tracks the canary and makes the weakref. Where somebody holds the canary, a new
-    // one takes its place. False if that or the weakref could not be made; then nothing is tracked
-    // and no Python error is left.
+    // To be called at "start": tracks the canary and creates the weak reference. If other code
+    // holds a reference to the canary, replaces it first. Returns false if out of memory; then
+    // nothing is tracked and no Python error is set.
     bool arm() noexcept;
 
-    // Whether somebody who met the canary in gc.get_objects() keeps it: it is no garbage then.
+    // True if other code, which found the canary by gc.get_objects(), holds a reference to it. The
+    // collector then considers the canary reachable.
     [[nodiscard]] bool is_held() const noexcept;
 
-    // Inside the callback, as its last act: takes the canary out of the unreachable list, so that
-    // the collector never counts it.
+    // To be called at the end of the callback: removes the canary from the unreachable list, so
+    // that the collector does not count it.
     void leave_list() noexcept;
 
-    // At "stop": drops the weakref; untracks the canary if the collection never swept.
+    // To be called at "stop": drops the weak reference and untracks the canary if the collection
+    // did not sweep.
     void disarm() noexcept;
 
-    [[nodiscard]] bool armed() const noexcept { return static_cast<bool>(weakref_); }
-    [[nodiscard]] PyObject* object() const noexcept { return object_; }
-
   private:
-    // False with a Python error set without memory.
+    // Returns false with a Python error set if out of memory.
     bool make_object() noexcept;
 
-    PyObject* object_ = nullptr;  // immortal by design: it holds its own only reference
+    PyObject* object_ = nullptr;  // never freed: the canary owns its only reference
     python::OwnedRef callback_;
     python::OwnedRef weakref_;
 };

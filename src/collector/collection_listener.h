@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the collector room tells the rest: one collection, in three steps, always in this order
-// and never nested. REQUIRES: GIL held, on whichever thread collects. RUNS PYTHON: never.
+// The interface through which a collection is observed: start, unreachable set, stop.
+// REQUIRES: GIL held, on the collecting thread. RUNS PYTHON: never.
 #pragma once
 
 #include <cstdint>
@@ -9,24 +9,25 @@
 
 namespace cyclewatch::collector {
 
-// Why a collection's unreachable set could not be seen.
+// Why the unreachable set of a collection could not be read.
 enum class Miss : std::uint8_t {
     none,
-    not_armed,      // the weakref could not be made: out of memory
-    canary_held,    // somebody kept the canary, which was no garbage for that
-    not_listed,     // the callback ran, but outside a sweep
-    broken_list,    // the list's shape was not as it must be; the ride-along is switched off
-    out_of_memory,  // the walk could not be stored
+    not_armed,      // the canary's weak reference could not be created: out of memory
+    canary_held,    // other code held a reference to the canary, so it was reachable
+    not_listed,     // the callback was called outside a sweep
+    broken_list,    // the list has an unexpected structure; the hook switches to trial deletion
+    out_of_memory,  // the set could not be stored
 };
 
+// The methods are called in this order and never nested.
 class CollectionListener {
   public:
     virtual ~CollectionListener() = default;
-    // Before the collector looks at anything. May allocate; may take its time.
+    // Before the collector examines any object. May allocate.
     virtual void on_start(int generation) noexcept = 0;
-    // The unreachable set, all objects intact. At most once, not at all for an empty sweep.
+    // With all unreachable objects intact. At most once; not called if nothing is swept.
     virtual void on_unreachable(const UnreachableSet& unreachable) noexcept = 0;
-    // After the sweep and every finalizer of the program.
+    // After the sweep and all finalizers.
     virtual void on_stop(Miss miss) noexcept = 0;
 };
 

@@ -2,12 +2,10 @@
 #include "collector/gc_hook.h"
 
 #include <cstdlib>
-#include <new>
 #include <optional>
 #include <string_view>
 #include <utility>
 
-#include "collector/callback_entry.h"
 #include "collector/canary.h"
 #include "collector/self_test.h"
 #include "collector/trial_deletion.h"
@@ -17,9 +15,13 @@
 #include "python/guards.h"
 #include "python/references.h"
 #include "python/state_lock.h"
+#include "python/stop_the_world.h"
 
 namespace cyclewatch::collector {
 namespace {
+
+// Initial capacity of the unreachable set, enough for most young collections. It never shrinks.
+constexpr std::size_t kReservedObjects = 4096;
 
 struct Hook {
     CollectionListener* listener = nullptr;
@@ -28,14 +30,16 @@ struct Hook {
     UnreachableSet unreachable;
     Miss miss = Miss::none;
     int young_count_change = 0;
-    std::optional<unsigned long> collecting;  // the thread that collects, while one does
+    std::optional<unsigned long> collecting;  // the collecting thread, during a collection
     bool created = false;
-    CallbackEntry entry;
+    python::OwnedRef callbacks;       // gc.callbacks
+    python::OwnedRef entry;           // our function in gc.callbacks
     python::OwnedRef generation_key;  // "generation"
 };
 
 Hook& hook() {
-    static Hook& the_hook = *new Hook;  // never destroyed: the interpreter may outlive statics
+    // Never destroyed: collections may run after static destructors.
+    static Hook& the_hook = *new Hook;
     return the_hook;
 }
 
@@ -87,9 +91,7 @@ void begin_collection(Hook& h, int generation) noexcept {
         begin_trial_deletion(h, generation);
         return;
     }
-    // Room for what a young collection can find unreachable; a larger set grows the buffer once and
-    // keeps it.
-    if (!h.unreachable.reserve(4096)) {
+    if (!h.unreachable.reserve(kReservedObjects)) {
         h.miss = Miss::out_of_memory;
     }
     if (!h.canary.arm()) {
@@ -121,7 +123,7 @@ int generation_of(const Hook& h, PyObject* info) noexcept {
     return static_cast<int>(value);
 }
 
-// gc.callbacks entry: (phase, info). Never raises, whatever it is called with.
+// The entry in gc.callbacks, called with (phase, info). Never raises, whatever the arguments.
 PyObject* on_gc_event(PyObject* /*self*/, PyObject* const* args, Py_ssize_t count) {
     const python::StateLock lock;
     Hook& h = hook();
@@ -146,14 +148,41 @@ PyMethodDef entry_definition{
     METH_FASTCALL,
     "cyclewatch's entry in gc.callbacks."};
 
+// Failure is harmless: automatic collections may then start at slightly different times.
 void find_generations(PyObject* gc) {
-    const python::OwnedRef told = python::steal(PyObject_CallMethod(gc, "get_threshold", nullptr));
+    const python::OwnedRef values =
+        python::steal(PyObject_CallMethod(gc, "get_threshold", nullptr));
     int thresholds[3];
-    if (told &&
-        PyArg_ParseTuple(told.get(), "iii", &thresholds[0], &thresholds[1], &thresholds[2]) != 0) {
+    if (values && PyArg_ParseTuple(
+                      values.get(), "iii", &thresholds[0], &thresholds[1], &thresholds[2]) != 0) {
         static_cast<void>(cw_find_generations(thresholds));
     }
-    PyErr_Clear();  // without the count only the moments of automatic collections may move
+    PyErr_Clear();
+}
+
+// The last index of our entry in gc.callbacks, or -1.
+Py_ssize_t last_position(const Hook& h) noexcept {
+    const python::ErrorStash stash;
+    // Without a GIL, other threads may change the list concurrently: items are not borrowed.
+    const auto is_ours_at = [&h](Py_ssize_t position) {
+        return python::steal(PySequence_GetItem(h.callbacks.get(), position)).get() ==
+               h.entry.get();
+    };
+    Py_ssize_t position = PyList_GET_SIZE(h.callbacks.get()) - 1;
+    while (position >= 0 && !is_ours_at(position)) {
+        --position;
+    }
+    return position;
+}
+
+// The program may have added the entry more than once.
+void take_out(Hook& h) noexcept {
+    const python::ErrorStash stash;
+    python::with_world_stopped([&h] {
+        for (Py_ssize_t at = last_position(h); at >= 0; at = last_position(h)) {
+            PyList_SetSlice(h.callbacks.get(), at, at + 1, nullptr);
+        }
+    });
 }
 
 bool create_once(Hook& h) {
@@ -165,14 +194,14 @@ bool create_once(Hook& h) {
         return false;
     }
     find_generations(gc.get());
-    python::OwnedRef callbacks = python::steal(PyObject_GetAttrString(gc.get(), "callbacks"));
-    python::OwnedRef function = python::steal(PyCFunction_New(&entry_definition, nullptr));
+    h.callbacks = python::steal(PyObject_GetAttrString(gc.get(), "callbacks"));
+    h.entry = python::steal(PyCFunction_New(&entry_definition, nullptr));
     h.generation_key = python::steal(PyUnicode_InternFromString("generation"));
-    h.created = h.entry.create(std::move(callbacks), std::move(function)) && h.generation_key;
+    h.created = h.callbacks && PyList_Check(h.callbacks.get()) && h.entry && h.generation_key;
     return h.created;
 }
 
-bool ride_along_is_proven(Hook& h) noexcept {
+bool ride_along_works(Hook& h) noexcept {
     SelfTest self_test;
     h.listener = &self_test;
     h.strategy = Strategy::ride_along;
@@ -182,28 +211,29 @@ bool ride_along_is_proven(Hook& h) noexcept {
     return passed;
 }
 
-// CYCLEWATCH_STRATEGY=unproven makes us treat this interpreter as one we do not know.
+// CYCLEWATCH_STRATEGY=unproven treats this interpreter as an unknown version.
 base::Result<Installed> choose_strategy(Hook& h) {
-    const char* wish = std::getenv("CYCLEWATCH_STRATEGY");
-    const std::string_view asked = wish != nullptr ? wish : "auto";
-    const bool count_ourselves = asked == "trial-deletion";
-    const bool known = cw_collector_is_known() != 0 && asked != "unproven";
-    if (!count_ourselves && (known || asked == "ride-along" || ride_along_is_proven(h))) {
+    const char* const variable = std::getenv("CYCLEWATCH_STRATEGY");
+    const std::string_view requested = variable != nullptr ? variable : "auto";
+    const bool trial_deletion = requested == "trial-deletion";
+    const bool known = cw_collector_is_known() != 0 && requested != "unproven";
+    if (!trial_deletion && (known || requested == "ride-along" || ride_along_works(h))) {
         return Installed{Strategy::ride_along, ""};
     }
     if (CYCLEWATCH_HAS_NO_GIL) {
         return base::Error{
-            "cyclewatch has nothing but its ride-along on a free-threaded build, where threads "
-            "change what trial deletion would count: nothing is watched."};
+            "cyclewatch cannot use trial deletion on a free-threaded build, because other threads "
+            "change reference counts while it reads them: nothing is watched."};
     }
-    if (count_ourselves) {
+    if (trial_deletion) {
         return Installed{Strategy::trial_deletion, ""};
     }
-    return Installed{Strategy::trial_deletion,
-                     std::string("cyclewatch could not prove its ride-along on CPython ") +
-                         Py_GetVersion() +
-                         " and falls back to trial deletion, which about doubles the time of each "
-                         "collection; install a cyclewatch built for this version."};
+    return Installed{
+        Strategy::trial_deletion,
+        std::string("cyclewatch cannot read the garbage collector's list on CPython ") +
+            Py_GetVersion() +
+            " and falls back to trial deletion, which about doubles the time of each "
+            "collection. Install a cyclewatch version built for this interpreter."};
 }
 
 }  // namespace
@@ -211,12 +241,8 @@ base::Result<Installed> choose_strategy(Hook& h) {
 base::Result<Installed> install(CollectionListener& listener) {
     Hook& h = hook();
     if (!create_once(h)) {
-        const bool no_memory = PyErr_ExceptionMatches(PyExc_MemoryError) != 0;
         PyErr_Clear();
-        if (no_memory) {
-            throw std::bad_alloc();
-        }
-        return base::Error{"cyclewatch could not reach gc.callbacks of this interpreter."};
+        return base::Error{"cyclewatch cannot add itself to gc.callbacks."};
     }
     base::Result<Installed> chosen = choose_strategy(h);
     if (!chosen.ok()) {
@@ -226,10 +252,6 @@ base::Result<Installed> install(CollectionListener& listener) {
     h.listener = &listener;
     h.strategy = chosen.value().strategy;
     put_back();
-    if (!in_place()) {
-        h.listener = nullptr;
-        throw std::bad_alloc();
-    }
     return chosen;
 }
 
@@ -239,19 +261,26 @@ void remove() noexcept {
     h.collecting.reset();
     h.listener = nullptr;
     if (h.created) {
-        h.entry.take_out();
+        take_out(h);
     }
     python::raise_deferred();
 }
 
 bool in_place() noexcept {
-    return hook().entry.in_place();
+    return hook().created && last_position(hook()) >= 0;
 }
 
 void put_back() noexcept {
-    if (hook().created) {
-        hook().entry.put_back();
+    const Hook& h = hook();
+    if (!h.created) {
+        return;
     }
+    const python::ErrorStash stash;
+    python::with_world_stopped([&h] {
+        if (!in_place()) {
+            PyList_Append(h.callbacks.get(), h.entry.get());
+        }
+    });
 }
 
 bool is_under_way_here() noexcept {

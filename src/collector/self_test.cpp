@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kKnownObjects = 64;
 
-// Makes lists that hold themselves and nothing else; they are garbage on return.
+// Creates unreachable lists, each of which contains only itself.
 bool make_known_garbage(std::vector<PyObject*>& addresses) {
     for (int i = 0; i < kKnownObjects; ++i) {
         const python::OwnedRef list = python::steal(PyList_New(0));
@@ -24,7 +24,7 @@ bool make_known_garbage(std::vector<PyObject*>& addresses) {
     return true;
 }
 
-// gc.collect(0), or -1.
+// The result of gc.collect(0); -1 on error.
 long collect_young() {
     const python::OwnedRef gc = python::steal(PyImport_ImportModule("gc"));
     const auto collect = [&gc] { return PyObject_CallMethod(gc.get(), "collect", "i", 0); };

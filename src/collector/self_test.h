@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves the whole ride-along once, on garbage we know, where the interpreter is not one this
-// build was written against.
+// Tests the ride-along on known garbage. Used on CPython versions that this build does not know.
 #pragma once
 
 #include <vector>
@@ -11,10 +10,10 @@ namespace cyclewatch::collector {
 
 class SelfTest final : public CollectionListener {
   public:
-    // Two young collections: one to clear the table, one over known garbage. True if the second
-    // found exactly that garbage unreachable and gc.collect() counted exactly it; leaves no Python
-    // error. REQUIRES: GIL held, this object installed as the hook's listener. RUNS PYTHON:
-    // gc.collect(0) twice, and with it the finalizers of the program's own young garbage.
+    // Runs two young collections, the first to free existing garbage. Returns true if the second
+    // finds exactly the known garbage unreachable and gc.collect() returns its count. Leaves no
+    // Python error. REQUIRES: GIL held, this object installed as the hook's listener.
+    // RUNS PYTHON: gc.collect(0), and so the finalizers of the program's young garbage.
     [[nodiscard]] bool run() noexcept;
 
     void on_start(int /*generation*/) noexcept override { seen_.clear(); }
@@ -23,7 +22,7 @@ class SelfTest final : public CollectionListener {
 
   private:
     bool collect_known_garbage();
-    std::vector<PyObject*> seen_;  // addresses to compare, never followed
+    std::vector<PyObject*> seen_;  // compared, never dereferenced
     Miss miss_ = Miss::none;
 };
 

@@ -18,10 +18,10 @@ struct Trial {
     std::vector<bool> alive;
 };
 
-// Appends gc.get_objects(generation) as borrowed pointers. The list dies before the collector
-// looks, so the references it holds never count.
+// Appends gc.get_objects(generation) as borrowed pointers. Frees the list, so that its references
+// are not counted.
 bool append_generation(PyObject* get_objects, int generation, std::vector<PyObject*>& objects) {
-    // By position: a dict of keyword arguments could be among the objects, and would be gone soon.
+    // Positional: a dict of keyword arguments would be listed, and freed after the call.
     const python::OwnedRef number = python::steal(PyLong_FromLong(generation));
     const python::OwnedRef list =
         python::steal(number ? PyObject_CallOneArg(get_objects, number.get()) : nullptr);
@@ -31,7 +31,7 @@ bool append_generation(PyObject* get_objects, int generation, std::vector<PyObje
     const Py_ssize_t size = PyList_GET_SIZE(list.get());
     for (Py_ssize_t i = 0; i < size; ++i) {
         PyObject* const object = PyList_GET_ITEM(list.get(), i);
-        // An object that only this list holds would be a dangling pointer in a moment.
+        // Skip objects that only this list refers to: they are freed with it.
         if (Py_REFCNT(object) > 1) {
             objects.push_back(object);
         }
@@ -67,18 +67,18 @@ int revive(PyObject* target, void* context) {
     const auto at = trial.index.find(target);
     if (at != PointerIndex::kAbsent && !trial.alive[at]) {
         trial.alive[at] = true;
-        trial.worklist.push_back(at);  // reserved to the number of objects: cannot throw
+        trial.worklist.push_back(at);  // does not throw: room for all objects is reserved
     }
     return 0;
 }
 
-void traverse(PyObject* object, traverseproc traverse_it, visitproc visit, Trial& trial) {
-    if (traverse_it != nullptr) {
-        traverse_it(object, visit, &trial);
+void traverse(PyObject* object, traverseproc function, visitproc visit, Trial& trial) {
+    if (function != nullptr) {
+        function(object, visit, &trial);
     }
 }
 
-void keep_what_is_reachable(Trial& trial) {
+void mark_reachable(Trial& trial) {
     trial.alive.assign(trial.objects.size(), false);
     trial.worklist.reserve(trial.objects.size());
     for (std::uint32_t i = 0; i < trial.objects.size(); ++i) {
@@ -109,7 +109,7 @@ bool run(int generation, UnreachableSet& unreachable) {
     for (PyObject* object : trial.objects) {
         traverse(object, cyclewatch_counted_traverse(Py_TYPE(object)), subtract, trial);
     }
-    keep_what_is_reachable(trial);
+    mark_reachable(trial);
     std::vector<PyObject*> garbage;
     for (std::uint32_t i = 0; i < trial.objects.size(); ++i) {
         if (!trial.alive[i]) {

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The slower strategy, for interpreters on which the ride-along is not passed: finds the same
-// garbage from public API only (gc.get_objects(), reference counts, tp_traverse), by the
-// collector's own method: subtract from each object's count the references that come from
-// inside the set; what is then reachable from a positive count lives, the rest is garbage.
+// Determines the unreachable set through public API only (gc.get_objects(), reference counts,
+// tp_traverse). Used on CPython versions on which the ride-along does not work.
 //
-// Method: Bacon, Rajan, "Concurrent Cycle Collection in Reference Counted Systems" (2001), in
-// the form CPython documents in its garbage collector notes.
+// Uses the collector's own method: subtracts the references between the candidates from their
+// reference counts. Objects reachable from one with a positive remainder are alive, the others are
+// garbage. Bacon, Rajan, "Concurrent Cycle Collection in Reference Counted Systems" (2001), as
+// described in CPython's garbage collector design.
 #pragma once
 
 #include "collector/unreachable_set.h"
 
 namespace cyclewatch::collector {
 
-// Fills `unreachable` with the garbage among the objects of `generation` and all younger ones.
-// False if memory ran out or gc.get_objects() failed; no Python error is left.
-// REQUIRES: GIL held, at "start" of a collection. RUNS PYTHON: never. Time: about that of the
-// collection itself, over every tracked object of those generations.
+// Fills `unreachable` with the garbage among the objects of `generation` and younger ones. Returns
+// false if out of memory or if gc.get_objects() fails; leaves no Python error.
+// REQUIRES: GIL held, at "start" of a collection. RUNS PYTHON: never. Takes about as long as the
+// collection itself.
 [[nodiscard]] bool find_garbage_by_trial_deletion(int generation,
                                                   UnreachableSet& unreachable) noexcept;
 

@@ -24,8 +24,8 @@ void PointerIndex::build(std::span<PyObject* const> objects) {
 }
 
 std::size_t PointerIndex::slot_of(PyObject* object) const noexcept {
-    // Objects are 16-byte aligned and come from few arenas: drop the constant bits and keep
-    // neighbours in neighbouring slots, which a walk in allocation order then finds cached.
+    // Drop the bits that are 0 for every object. Adjacent objects map to adjacent slots, which is
+    // cache-friendly if objects are visited in allocation order.
     const auto address = reinterpret_cast<std::uintptr_t>(object) >> 4;
     return (address ^ (address >> 21)) & mask_;
 }
@@ -42,8 +42,8 @@ std::uint32_t PointerIndex::find(PyObject* object) const noexcept {
 cw_walk_result UnreachableSet::walk(PyObject* canary) noexcept {
     clear();
     began_ = std::chrono::steady_clock::now();
-    // Free-threaded builds stop the other threads for it: there an interpreter that ends takes a
-    // thread away.
+    // On free-threaded builds the walk stops the world. A thread that waits for this may be unwound
+    // during finalization.
     const cw_walk_result result =
         python::sleep_if_unwound([&] { return cw_walk_unreachable(canary, &list_); });
     if (result != CW_WALK_COMPLETE) {

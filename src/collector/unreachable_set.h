@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The objects that the running collection found unreachable, as borrowed references.
 //
-// Lifetime: valid from CollectionListener::on_unreachable() to its return, and not a moment
-// longer; nothing may keep a pointer or a reference out of it. REQUIRES: GIL held.
+// Valid only during CollectionListener::on_unreachable(): neither pointers nor references may be
+// kept after it returns. REQUIRES: GIL held.
 #pragma once
 
 #include <Python.h>
@@ -16,16 +16,16 @@
 
 namespace cyclewatch::collector {
 
-// Finds the position of a pointer in a list of distinct pointers. Open addressing over 32-bit
-// positions, at most half full: 8 to 16 bytes a pointer, whatever Python's own layout.
+// Maps the pointers of a list without duplicates to their positions. Open addressing with 32-bit
+// entries, at most half full: 8 to 16 bytes per pointer.
 class PointerIndex {
   public:
     static constexpr std::uint32_t kAbsent = UINT32_MAX;
 
     // May throw std::bad_alloc. The span must outlive the index.
     void build(std::span<PyObject* const> objects);
+    // kAbsent if `object` is not in the list.
     [[nodiscard]] std::uint32_t find(PyObject* object) const noexcept;
-    [[nodiscard]] bool empty() const noexcept { return slots_.empty(); }
 
   private:
     [[nodiscard]] std::size_t slot_of(PyObject* object) const noexcept;
@@ -51,10 +51,11 @@ class UnreachableSet {
                           : index_.find(object) != PointerIndex::kAbsent;
     }
 
-    // When the walk that filled the set began: what it took is the watch's time as well.
+    // When filling the set began; its duration counts towards the watch's budget.
     [[nodiscard]] std::chrono::steady_clock::time_point began() const noexcept { return began_; }
 
-    // Room for `count` objects, so that the walk does not allocate. False if there is no memory.
+    // Reserves room for `count` objects, so that walk() need not allocate. Returns false if out of
+    // memory.
     [[nodiscard]] bool reserve(std::size_t count) noexcept {
         return cw_reserve_objects(&list_, count) != 0;
     }
@@ -64,17 +65,17 @@ class UnreachableSet {
         has_flags_ = true;
     }
 
-    // Fills the set from the list that `canary` is linked into. Anything but CW_WALK_COMPLETE
-    // leaves it empty.
+    // Fills the set from the collector's list that contains `canary`. The set is empty unless the
+    // result is CW_WALK_COMPLETE.
     [[nodiscard]] cw_walk_result walk(PyObject* canary) noexcept;
 
-    // Fills the set from objects found by other means (trial deletion). May throw.
+    // Fills the set with objects found by trial deletion. May throw std::bad_alloc.
     void assign(std::span<PyObject* const> objects);
 
   private:
-    cw_object_list list_{};  // its room is kept from one collection to the next
+    cw_object_list list_{};  // keeps its capacity between collections
     std::chrono::steady_clock::time_point began_;
-    bool has_flags_ = true;  // the collecting flag can be asked; otherwise index_ is
+    bool has_flags_ = true;  // contains() reads the collecting flag; otherwise index_
     PointerIndex index_;
 };
 

@@ -8,8 +8,8 @@ namespace cyclewatch::device {
 
 namespace {
 
-// Questions are harmless to a capture only where the thread is in relaxed mode: a global or a
-// thread-local capture is invalidated by calls that it holds for unsafe.
+// Switches the thread's stream capture mode to relaxed. In the other modes a query that CUDA
+// considers unsafe invalidates a capture in progress.
 class RelaxedCapture {
   public:
     explicit RelaxedCapture(decltype(&::cuThreadExchangeStreamCaptureMode) exchange) noexcept
@@ -25,25 +25,13 @@ class RelaxedCapture {
 
   private:
     decltype(&::cuThreadExchangeStreamCaptureMode) exchange_;
-    CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;  // then what it was before
+    CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;  // then the previous mode
     bool relaxed_;
 };
 
+// Managed memory migrates between host and device; it is counted as device memory.
 MemoryKind kind_of(unsigned int type, bool managed) noexcept {
-    if (managed) {
-        return MemoryKind::managed;
-    }
-    switch (type) {
-        case CU_MEMORYTYPE_HOST:
-            return MemoryKind::host;
-        case CU_MEMORYTYPE_DEVICE:
-        case CU_MEMORYTYPE_ARRAY:
-            return MemoryKind::device;
-        case CU_MEMORYTYPE_UNIFIED:
-            return MemoryKind::managed;
-        default:
-            return MemoryKind::unregistered;
-    }
+    return type == CU_MEMORYTYPE_HOST && !managed ? MemoryKind::host : MemoryKind::device;
 }
 
 }  // namespace
@@ -51,42 +39,35 @@ MemoryKind kind_of(unsigned int type, bool managed) noexcept {
 CudaDriver::CudaDriver(LoadedLibrary library, const Functions& functions) noexcept
     : library_(std::move(library)), functions_(functions) {}
 
-std::optional<CudaDriver> CudaDriver::find() {
+std::unique_ptr<CudaDriver> CudaDriver::find() {
     LoadedLibrary library = LoadedLibrary::find("libcuda");
     if (!library) {
-        return std::nullopt;
+        return nullptr;
     }
     Functions found{};
-    // cuMemGetInfo without its suffix is an old function that counts in 32 bits.
+    // The unsuffixed cuMemGetInfo is an old function with 32-bit sizes.
     const bool complete =
         library.take(found.context_get_current, "cuCtxGetCurrent") &&
         library.take(found.context_get_device, "cuCtxGetDevice") &&
-        library.take(found.primary_context_state, "cuDevicePrimaryCtxGetState") &&
         library.take(found.device_get_count, "cuDeviceGetCount") &&
         library.take(found.pointer_get_attribute, "cuPointerGetAttribute") &&
         library.take(found.memory_get_info, "cuMemGetInfo_v2") &&
         library.take(found.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
     if (!complete) {
-        return std::nullopt;
+        return nullptr;
     }
-    return CudaDriver(std::move(library), found);
+    return std::unique_ptr<CudaDriver>(new CudaDriver(std::move(library), found));
 }
 
-CudaDriver::Context CudaDriver::context() const noexcept {
+std::optional<int> CudaDriver::current_device() const noexcept {
     CUcontext current = nullptr;
-    if (functions_.context_get_current(&current) != CUDA_SUCCESS || current == nullptr) {
-        return {};
-    }
-    // A context that was destroyed stays on the thread's stack; it no longer has a device.
     CUdevice device = 0;
-    if (functions_.context_get_device(&device) != CUDA_SUCCESS) {
-        return {};
+    // A destroyed context remains current but no longer has a device.
+    if (functions_.context_get_current(&current) != CUDA_SUCCESS || current == nullptr ||
+        functions_.context_get_device(&device) != CUDA_SUCCESS) {
+        return std::nullopt;
     }
-    unsigned int flags = 0;
-    int active = 0;
-    const CUresult state = functions_.primary_context_state(device, &flags, &active);
-    return {
-        .current = true, .primary_active = state == CUDA_SUCCESS && active != 0, .device = device};
+    return device;
 }
 
 std::optional<int> CudaDriver::device_count() const noexcept {
@@ -98,6 +79,9 @@ std::optional<int> CudaDriver::device_count() const noexcept {
 }
 
 std::optional<PointerFacts> CudaDriver::pointer_facts(std::uint64_t address) const noexcept {
+    if (!current_device()) {
+        return std::nullopt;
+    }
     const RelaxedCapture relaxed(functions_.exchange_capture_mode);
     if (!relaxed) {
         return std::nullopt;
@@ -120,14 +104,18 @@ std::optional<PointerFacts> CudaDriver::pointer_facts(std::uint64_t address) con
     return PointerFacts{.kind = kind_of(type, managed != 0), .device = device};
 }
 
-std::optional<FreeMemory> CudaDriver::memory(int device) const noexcept {
+std::optional<FreeMemory> CudaDriver::memory() const noexcept {
+    const std::optional<int> device = current_device();
+    if (!device) {
+        return std::nullopt;
+    }
     const RelaxedCapture relaxed(functions_.exchange_capture_mode);
     std::size_t free = 0;
     std::size_t total = 0;
     if (!relaxed || functions_.memory_get_info(&free, &total) != CUDA_SUCCESS) {
         return std::nullopt;
     }
-    return FreeMemory{.device = device, .free = free, .total = total};
+    return FreeMemory{.device = *device, .free = free, .total = total};
 }
 
 }  // namespace cyclewatch::device

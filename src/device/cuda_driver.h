@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA driver API of libcuda.so.1, where the process has loaded it.
+// The CUDA driver API (libcuda.so.1), if the program has loaded it.
 //
-// It tells whether a question is harmless at all, because asking for its state creates nothing;
-// and it answers where no runtime library is loaded (Numba, runtimes linked statically).
+// Only the driver is called, never the CUDA runtime: the driver serves every context, including the
+// primary contexts of the runtime, creates no context by itself and keeps no last error.
+//
+// REQUIRES (everything here): GIL held. RUNS PYTHON: never.
 #pragma once
 
 #include <cuda.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "device/device_memory.h"
@@ -17,29 +20,20 @@ namespace cyclewatch::device {
 
 class CudaDriver {
   public:
-    // Nothing if no driver is loaded, or one that lacks a function. May throw std::bad_alloc.
-    static std::optional<CudaDriver> find();
+    // Null if the driver is not loaded or lacks one of the functions. May throw std::bad_alloc.
+    static std::unique_ptr<CudaDriver> find();
 
-    // What the calling thread would work in.
-    struct Context {
-        bool current = false;         // a live context is current
-        bool primary_active = false;  // and the primary one of its device, which is the runtime's
-        int device = 0;
-    };
-    [[nodiscard]] Context context() const noexcept;
-
-    // Nothing before the program itself has initialised CUDA.
+    // nullopt until the program has initialized CUDA.
     [[nodiscard]] std::optional<int> device_count() const noexcept;
 
-    // REQUIRES (both): context().current.
+    // Both return nullopt if the calling thread has no live context or the driver reports an error.
     [[nodiscard]] std::optional<PointerFacts> pointer_facts(std::uint64_t address) const noexcept;
-    [[nodiscard]] std::optional<FreeMemory> memory(int device) const noexcept;
+    [[nodiscard]] std::optional<FreeMemory> memory() const noexcept;
 
   private:
     struct Functions {
         decltype(&::cuCtxGetCurrent) context_get_current;
         decltype(&::cuCtxGetDevice) context_get_device;
-        decltype(&::cuDevicePrimaryCtxGetState) primary_context_state;
         decltype(&::cuDeviceGetCount) device_get_count;
         decltype(&::cuPointerGetAttribute) pointer_get_attribute;
         decltype(&::cuMemGetInfo) memory_get_info;
@@ -48,7 +42,10 @@ class CudaDriver {
 
     CudaDriver(LoadedLibrary library, const Functions& functions) noexcept;
 
-    LoadedLibrary library_;
+    // The device of the calling thread's context; nullopt if there is no live context.
+    [[nodiscard]] std::optional<int> current_device() const noexcept;
+
+    LoadedLibrary library_;  // keeps the functions callable
     Functions functions_;
 };
 

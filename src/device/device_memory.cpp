@@ -8,14 +8,12 @@
 #include <utility>
 
 #include "device/cuda_driver.h"
-#include "device/cuda_runtime.h"
 #include "device/loaded_library.h"
 
 namespace cyclewatch::device {
 
 namespace {
 
-// A child inherits CUDA's state in memory and nothing of the device behind it.
 const pid_t kLoadedIn = getpid();
 
 bool devices_hidden() noexcept {
@@ -23,15 +21,9 @@ bool devices_hidden() noexcept {
     return visible != nullptr && (*visible == '\0' || std::string_view(visible).starts_with("-1"));
 }
 
-// Never destroyed: it holds libraries that others may have unloaded by the time of exit.
-DeviceQueries* process_queries() noexcept {
-    static DeviceQueries* const queries = [] {
-        try {
-            return new DeviceQueries();
-        } catch (...) {
-            return static_cast<DeviceQueries*>(nullptr);
-        }
-    }();
+DeviceQueries& process_queries() noexcept {
+    // Never destroyed, so that the driver stays loaded until the process ends.
+    static DeviceQueries& queries = *new DeviceQueries;
     return queries;
 }
 
@@ -41,61 +33,31 @@ bool in_forked_child() noexcept {
     return getpid() != kLoadedIn;
 }
 
-struct DeviceQueries::Libraries {
-    std::optional<CudaDriver> driver;
-    std::optional<CudaRuntime> runtime;
-
-    // Asks whichever library may be asked on this thread now: the runtime in its own primary
-    // context, the driver in any other, nobody without one.
-    template <typename Question>
-    auto ask(Question&& question) const noexcept -> decltype(question(*driver, 0)) {
-        const CudaDriver::Context context = driver ? driver->context() : CudaDriver::Context{};
-        if (!context.current) {
-            return std::nullopt;
-        }
-        if (runtime && context.primary_active) {
-            return question(*runtime, context.device);
-        }
-        return question(*driver, context.device);
-    }
-
-    // The driver answers this without a context, and says so if CUDA is not initialised.
-    [[nodiscard]] std::optional<int> device_count() const noexcept {
-        std::optional<int> count = driver ? driver->device_count() : std::nullopt;
-        if (!count && runtime && driver && driver->context().primary_active) {
-            count = runtime->device_count();
-        }
-        return count;
-    }
-};
-
-DeviceQueries::DeviceQueries(std::string device_files)
-    : device_files_(std::move(device_files)), libraries_(std::make_unique<Libraries>()) {}
+DeviceQueries::DeviceQueries(std::string device_files) : device_files_(std::move(device_files)) {}
 
 DeviceQueries::~DeviceQueries() = default;
 
-void DeviceQueries::look_for_libraries() noexcept {
+const CudaDriver* DeviceQueries::find_driver() noexcept {
+    if (in_forked_child()) {
+        return nullptr;
+    }
     const unsigned long long loaded = libraries_ever_loaded();
-    if (loaded == looked_at_) {
-        return;
-    }
-    try {
-        if (!libraries_->driver) {
-            libraries_->driver = CudaDriver::find();
+    if (!driver_ && loaded != libraries_seen_) {
+        try {
+            driver_ = CudaDriver::find();
+            runtime_loaded_ = static_cast<bool>(LoadedLibrary::find("libcudart"));
+            libraries_seen_ = loaded;
+        } catch (...) {
+            // Out of memory: the next call searches again.
         }
-        if (!libraries_->runtime) {
-            libraries_->runtime = CudaRuntime::find();
-        }
-        looked_at_ = loaded;
-    } catch (...) {
-        // Out of memory: what was found stands, the next call looks again.
     }
+    return driver_.get();
 }
 
 bool DeviceQueries::system_shows_a_device() noexcept {
     if (!system_shows_) {
         try {
-            // Numbers may start above 0 in a container that was given some of many devices.
+            // In a container with some of the devices, numbering may not start at 0.
             bool shows = access((device_files_ + "/dxg").c_str(), F_OK) == 0;
             for (int number = 0; number < 16 && !shows; ++number) {
                 const std::string file = device_files_ + "/nvidia" + std::to_string(number);
@@ -116,11 +78,11 @@ bool DeviceQueries::accelerator_usable() noexcept {
     if (usable_) {
         return true;
     }
-    look_for_libraries();
-    if (!libraries_->driver && !libraries_->runtime) {
+    const CudaDriver* const driver = find_driver();
+    if (driver == nullptr && !runtime_loaded_) {
         return false;
     }
-    const std::optional<int> count = libraries_->device_count();
+    const std::optional<int> count = driver != nullptr ? driver->device_count() : std::nullopt;
     if (!count) {
         return system_shows_a_device();
     }
@@ -129,35 +91,25 @@ bool DeviceQueries::accelerator_usable() noexcept {
 }
 
 std::optional<FreeMemory> DeviceQueries::current_device_memory() noexcept {
-    if (in_forked_child()) {
-        return std::nullopt;
-    }
-    look_for_libraries();
-    return libraries_->ask([](const auto& library, int device) { return library.memory(device); });
+    const CudaDriver* const driver = find_driver();
+    return driver == nullptr ? std::nullopt : driver->memory();
 }
 
 std::optional<PointerFacts> DeviceQueries::pointer_facts(std::uint64_t address) noexcept {
-    if (in_forked_child()) {
-        return std::nullopt;
-    }
-    look_for_libraries();
-    return libraries_->ask(
-        [address](const auto& library, int) { return library.pointer_facts(address); });
+    const CudaDriver* const driver = find_driver();
+    return driver == nullptr ? std::nullopt : driver->pointer_facts(address);
 }
 
 bool accelerator_usable() noexcept {
-    DeviceQueries* queries = process_queries();
-    return queries != nullptr && queries->accelerator_usable();
+    return process_queries().accelerator_usable();
 }
 
 std::optional<FreeMemory> current_device_memory() noexcept {
-    DeviceQueries* queries = process_queries();
-    return queries == nullptr ? std::nullopt : queries->current_device_memory();
+    return process_queries().current_device_memory();
 }
 
 std::optional<PointerFacts> pointer_facts(std::uint64_t address) noexcept {
-    DeviceQueries* queries = process_queries();
-    return queries == nullptr ? std::nullopt : queries->pointer_facts(address);
+    return process_queries().pointer_facts(address);
 }
 
 }  // namespace cyclewatch::device

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the process can say about its device memory, asked of whichever CUDA library is loaded.
-// docs/design/devices.md says why each rule is there.
+// Queries about this process's device memory, answered by the CUDA driver if the program has
+// loaded it. docs/design/devices.md gives the reason for each rule.
 //
 // REQUIRES (everything here): GIL held. RUNS PYTHON: never.
-// PROMISES: loads no library, initialises nothing, creates no context, leaves no error and takes
-// none away, breaks no stream capture. A forked child asks CUDA nothing at all.
+// PROMISES: loads no library, initializes nothing, creates no context, neither sets nor clears a
+// CUDA error, and does not invalidate a stream capture. A forked child never calls CUDA.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,22 @@
 
 namespace cyclewatch::device {
 
-// A moment's memory of the device whose context is current, in bytes.
+class CudaDriver;
+
+// Memory of the device whose context is current, in bytes.
 struct FreeMemory {
     int device = 0;
     std::uint64_t free = 0;
     std::uint64_t total = 0;
 };
 
-// True in a child of fork(), which is to leave the device alone.
+// True in a child of fork(), where CUDA is unusable.
 [[nodiscard]] bool in_forked_child() noexcept;
 
-// What CUDA knows of an address.
 enum class MemoryKind : std::uint8_t {
-    unregistered,  // not CUDA's, or no longer
+    unregistered,  // unknown to CUDA, or already freed
     host,
-    device,
-    managed,
+    device,  // including managed memory
 };
 
 struct PointerFacts {
@@ -37,7 +37,7 @@ struct PointerFacts {
     int device = 0;
 };
 
-// The questions, with what was found so far. The functions below ask the process's own instance.
+// The queries with their cached state. The functions below use one instance per process.
 class DeviceQueries {
   public:
     explicit DeviceQueries(std::string device_files = "/dev");
@@ -50,28 +50,27 @@ class DeviceQueries {
     [[nodiscard]] std::optional<PointerFacts> pointer_facts(std::uint64_t address) noexcept;
 
   private:
-    struct Libraries;
-
-    void look_for_libraries() noexcept;
+    // Null if the driver is not loaded, and in a forked child.
+    [[nodiscard]] const CudaDriver* find_driver() noexcept;
     [[nodiscard]] bool system_shows_a_device() noexcept;
 
     std::string device_files_;
-    std::unique_ptr<Libraries> libraries_;
-    unsigned long long looked_at_ = 0;  // libraries_ever_loaded() at the last look
+    std::unique_ptr<CudaDriver> driver_;
+    bool runtime_loaded_ = false;
+    unsigned long long libraries_seen_ = 0;  // libraries_ever_loaded() at the last search
     std::optional<bool> system_shows_;
     bool usable_ = false;
 };
 
-// True if a CUDA library is loaded and there is a device for it. Once the program has
-// initialised CUDA the driver's count decides, and a "yes" is final; before that nothing may be
-// asked, and the system's device files answer. Cheap enough for the inside of a collection: a
-// look at a counter of the loader, and one call of the driver where that is loaded.
+// True if a CUDA library is loaded and a device is available. Once the program has initialized
+// CUDA, the driver's device count decides and a positive answer is final. Before that, CUDA must
+// not be called, so the system's device files decide. Cheap enough for every collection: reads
+// the loader's counter and calls one driver function.
 [[nodiscard]] bool accelerator_usable() noexcept;
 
-// Nothing where the calling thread has no context, or where asking would do harm now.
+// Both return nullopt in a forked child, and if the driver is not loaded, has no live context on
+// the calling thread, or reports an error.
 [[nodiscard]] std::optional<FreeMemory> current_device_memory() noexcept;
-
-// Nothing in the same cases.
 [[nodiscard]] std::optional<PointerFacts> pointer_facts(std::uint64_t address) noexcept;
 
 }  // namespace cyclewatch::device

@@ -2,33 +2,39 @@
 #include "device/device_selection.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 namespace cyclewatch::device {
 namespace {
 
+constexpr std::array<std::string_view, 10> kDeviceNames{
+    "auto", "all", "cpu", "cuda", "xpu", "mps", "mtia", "hpu", "npu", "xla"};
+
 std::string_view kind_of(std::string_view device) {
     return device.substr(0, device.find(':'));
 }
 
-// A kind alone, or a kind, a colon and digits.
-bool well_formed(std::string_view word) {
-    const std::size_t colon = word.find(':');
-    if (colon == std::string_view::npos) {
+// True for "auto", "all", "<kind>" and "<kind>:<digits>".
+bool is_valid(std::string_view word) {
+    const std::string_view kind = kind_of(word);
+    if (std::ranges::find(kDeviceNames, kind) == kDeviceNames.end()) {
+        return false;
+    }
+    if (kind == word) {
         return true;
     }
-    const std::string_view index = word.substr(colon + 1);
-    return !index.empty() &&
+    const std::string_view index = word.substr(kind.size() + 1);
+    return kind != "auto" && kind != "all" && !index.empty() &&
            std::ranges::all_of(index, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 base::Error unknown_device(const std::string& word) {
-    std::string message = "unknown device '" + word + "'; the devices are ";
-    const std::vector<std::string>& names = known_device_names();
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        message += (i == 0 ? "" : ", ") + names[i];
+    std::string message = "unknown device '" + word + "'; expected one of ";
+    for (const std::string_view name : kDeviceNames) {
+        message.append(name == kDeviceNames.front() ? "" : ", ").append(name);
     }
-    return {message + ", each but the first two also with an index, such as cuda:1"};
+    return {message + "; all but auto and all accept an index, such as cuda:1"};
 }
 
 }  // namespace
@@ -44,22 +50,12 @@ std::optional<int> cuda_number(std::string_view device) noexcept {
     return number;
 }
 
-const std::vector<std::string>& known_device_names() {
-    static const std::vector<std::string> names{
-        "auto", "all", "cpu", "cuda", "xpu", "mps", "mtia", "hpu", "npu", "xla"};
-    return names;
-}
-
 base::Result<DeviceSelection> DeviceSelection::parse(const std::vector<std::string>& words) {
     if (words.empty()) {
-        return base::Error{"devices is empty; name at least one, or use \"auto\""};
+        return base::Error{"devices is empty; name at least one device, or use \"auto\""};
     }
     for (const std::string& word : words) {
-        const auto& names = known_device_names();
-        const bool indexed = word.find(':') != std::string::npos;
-        const bool known = std::ranges::find(names, kind_of(word)) != names.end();
-        const bool special = kind_of(word) == "auto" || kind_of(word) == "all";
-        if (!known || !well_formed(word) || (indexed && special)) {
+        if (!is_valid(word)) {
             return unknown_device(word);
         }
     }
@@ -74,7 +70,7 @@ bool DeviceSelection::matches(std::string_view device, bool accelerator_usable) 
             return true;
         }
         if (word == "auto") {
-            // Memory on an accelerator proves that there is one, also where it is not CUDA's.
+            // Only CUDA availability is checked; memory on another accelerator proves it exists.
             return kind_of(device) == "cpu" ? !accelerator_usable : kind_of(device) != "meta";
         }
         return word == device || word == kind_of(device);

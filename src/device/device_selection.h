@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which devices a watch looks at: devices="auto", ("cuda",), ("cpu", "cuda:1"), "all".
+// Which devices to watch: devices="auto", ("cuda",), ("cpu", "cuda:1"), "all".
 #pragma once
 
 #include <optional>
@@ -11,24 +11,20 @@
 
 namespace cyclewatch::device {
 
-// Device kinds users may name: "cpu" "cuda" "xpu" "mps" "mtia" "hpu" "npu" "xla" ... plus
-// "auto" and "all".
-[[nodiscard]] const std::vector<std::string>& known_device_names();
-
-// The number of "cuda:<number>"; nothing of any other word.
+// The index in "cuda:<index>"; nullopt for any other text.
 [[nodiscard]] std::optional<int> cuda_number(std::string_view device) noexcept;
 
 class DeviceSelection {
   public:
     // Each word is "auto", "all", a known device kind, or a kind with an index ("cuda:1").
-    // The error names the word and lists the valid ones.
+    // The error names the invalid word and lists the valid ones.
     static base::Result<DeviceSelection> parse(const std::vector<std::string>& words);
 
-    // True if memory on `device` ("cuda:0", "cpu") is watched. "auto" means: every accelerator
-    // when one is usable (`accelerator_usable`), else the CPU.
+    // True if memory on `device` ("cuda:0", "cpu") is watched. "auto" selects every accelerator if
+    // one is usable, otherwise the CPU.
     [[nodiscard]] bool matches(std::string_view device, bool accelerator_usable) const;
 
-    // As the user wrote it.
+    // As written by the user.
     [[nodiscard]] const std::vector<std::string>& words() const noexcept { return words_; }
 
   private:

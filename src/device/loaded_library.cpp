@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <new>
+#include <string>
 #include <utility>
 
 namespace cyclewatch::device {
@@ -18,7 +19,7 @@ struct Search {
     bool out_of_memory = false;
 };
 
-bool is_called(std::string_view path, std::string_view stem) noexcept {
+bool has_stem(std::string_view path, std::string_view stem) noexcept {
     const std::string_view file = path.substr(path.find_last_of('/') + 1);
     if (!file.starts_with(stem) || file.size() == stem.size()) {
         return false;
@@ -27,16 +28,16 @@ bool is_called(std::string_view path, std::string_view stem) noexcept {
     return (next == '.' || next == '-') && file.find(".so") != std::string_view::npos;
 }
 
-// Runs with the loader's lock held: nothing here may load or look up anything.
+// Runs with the loader's lock held: must not load a library or look up a symbol.
 int visit(dl_phdr_info* info, std::size_t, void* argument) noexcept {
     auto& search = *static_cast<Search*>(argument);
-    if (info->dlpi_name == nullptr || !is_called(info->dlpi_name, search.stem)) {
+    if (info->dlpi_name == nullptr || !has_stem(info->dlpi_name, search.stem)) {
         return 0;
     }
     try {
         search.path = info->dlpi_name;
     } catch (...) {
-        search.out_of_memory = true;  // no exception may pass through the loader
+        search.out_of_memory = true;  // an exception must not pass through C frames
     }
     return 1;
 }
@@ -65,32 +66,23 @@ LoadedLibrary::~LoadedLibrary() {
 LoadedLibrary::LoadedLibrary(LoadedLibrary&& other) noexcept
     : handle_(std::exchange(other.handle_, nullptr)) {}
 
-LoadedLibrary& LoadedLibrary::operator=(LoadedLibrary&& other) noexcept {
-    std::swap(handle_, other.handle_);
-    return *this;
-}
-
 LoadedLibrary LoadedLibrary::find(std::string_view stem) {
     Search search{.stem = stem, .path = {}};
     dl_iterate_phdr(visit, &search);
     if (search.out_of_memory) {
         throw std::bad_alloc();
     }
-    return search.path.empty() ? LoadedLibrary() : at(search.path);
-}
-
-LoadedLibrary LoadedLibrary::at(const std::string& path) noexcept {
-    void* handle = dlopen(path.c_str(), RTLD_NOLOAD | RTLD_LAZY);
+    if (search.path.empty()) {
+        return {};
+    }
+    void* handle = dlopen(search.path.c_str(), RTLD_NOLOAD | RTLD_LAZY);
     if (handle == nullptr) {
-        dlerror();  // our failed attempt is not for the program to read
+        dlerror();  // clear it, so that the program does not see our error
     }
     return LoadedLibrary(handle);
 }
 
 void* LoadedLibrary::symbol(const char* name) const noexcept {
-    if (handle_ == nullptr) {
-        return nullptr;
-    }
     void* found = dlsym(handle_, name);
     if (found == nullptr) {
         dlerror();

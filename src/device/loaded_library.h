@@ -1,38 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared libraries that the process has loaded already. Never loads one.
+// Shared libraries that the process has already loaded. Loads none.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 namespace cyclewatch::device {
 
-// How many libraries the process has ever loaded: changes whenever one more was.
+// The loader's count of libraries loaded since the process started; it never decreases.
 [[nodiscard]] unsigned long long libraries_ever_loaded() noexcept;
 
-// A hold on a library that was already there: while it lives, the library is not unloaded, so
-// that functions taken from it stay callable.
+// A handle to a loaded library. The library stays loaded, and its functions callable, for the
+// lifetime of the handle.
 class LoadedLibrary {
   public:
     LoadedLibrary() noexcept = default;
     ~LoadedLibrary();
     LoadedLibrary(LoadedLibrary&& other) noexcept;
-    LoadedLibrary& operator=(LoadedLibrary&& other) noexcept;
+    LoadedLibrary& operator=(LoadedLibrary&& other) = delete;
     LoadedLibrary(const LoadedLibrary&) = delete;
     LoadedLibrary& operator=(const LoadedLibrary&) = delete;
 
-    // The first library, in the order of loading, whose file is called `stem` followed by '.' or
-    // '-', as in libcudart.so.13 and libcudart-9335f6a2.so.12. An empty hold if there is none.
-    // May throw std::bad_alloc.
+    // The first library, in load order, whose file name is `stem` followed by '.' or '-', such as
+    // libcudart.so.13 and libcudart-9335f6a2.so.12. Empty if there is none. May throw
+    // std::bad_alloc.
     static LoadedLibrary find(std::string_view stem);
-
-    // The library of that file, if the process has loaded it.
-    static LoadedLibrary at(const std::string& path) noexcept;
 
     explicit operator bool() const noexcept { return handle_ != nullptr; }
 
-    // Makes `function` point to the library's function of that name. False, and null, if it has
-    // none.
+    // Sets `function` to the library's function `name`. Returns false and sets it to null if the
+    // library has no such function.
     template <typename Function>
     [[nodiscard]] bool take(Function*& function, const char* name) const noexcept {
         function = reinterpret_cast<Function*>(symbol(name));

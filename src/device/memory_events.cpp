@@ -4,19 +4,21 @@
 namespace cyclewatch::device {
 namespace {
 
-// One tenant of an address; `end` is null if it was there to the last.
-bool may_have_been(const CollectedStorage& storage,
-                   const MemoryEvent& begin,
-                   const MemoryEvent* end) {
-    if (begin.bytes != storage.bytes ||
-        begin.microseconds > storage.unreachable.microseconds + kStampError) {
+// `freed` is null if the allocation was never freed.
+bool matches(const CollectedStorage& storage,
+             const MemoryEvent& allocated,
+             const MemoryEvent* freed) {
+    const std::int64_t begin = storage.unreachable.microseconds - kTimestampError;
+    const std::int64_t end = storage.settled.microseconds + kTimestampError;
+    if (allocated.bytes != storage.bytes ||
+        allocated.microseconds > storage.unreachable.microseconds + kTimestampError) {
         return false;
     }
     if (!storage.released) {
-        return end == nullptr || end->microseconds >= storage.settled.microseconds - kStampError;
+        return freed == nullptr ||
+               freed->microseconds >= storage.settled.microseconds - kTimestampError;
     }
-    return end != nullptr && end->microseconds >= storage.unreachable.microseconds - kStampError &&
-           end->microseconds <= storage.settled.microseconds + kStampError;
+    return freed != nullptr && freed->microseconds >= begin && freed->microseconds <= end;
 }
 
 }  // namespace
@@ -24,24 +26,24 @@ bool may_have_been(const CollectedStorage& storage,
 std::optional<std::size_t> allocation_of(const CollectedStorage& storage,
                                          std::span<const MemoryEvent> events) {
     std::optional<std::size_t> found;
-    std::optional<std::size_t> open;
-    const auto close = [&](const MemoryEvent* end) {
-        const bool fits = open && may_have_been(storage, events[*open], end);
-        const bool second = fits && found;
-        found = fits ? open : found;
+    std::optional<std::size_t> open;  // the allocation not freed yet
+    bool ambiguous = false;
+    const auto close = [&](const MemoryEvent* freed) {
+        if (open && matches(storage, events[*open], freed)) {
+            ambiguous = ambiguous || found.has_value();
+            found = open;
+        }
         open.reset();
-        return !second;
     };
     for (std::size_t i = 0; i < events.size(); ++i) {
         if (events[i].kind == MemoryEvent::Kind::freed) {
-            if (!close(&events[i])) {
-                return std::nullopt;
-            }
+            close(&events[i]);
         } else {
-            open = i;  // over one whose end was not recorded: nobody knows when it went
+            open = i;  // drops an open allocation: when it was freed is unknown
         }
     }
-    return close(nullptr) ? found : std::nullopt;
+    close(nullptr);
+    return ambiguous ? std::nullopt : found;
 }
 
 }  // namespace cyclewatch::device

@@ -1,30 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which allocation of an address was the one that a collection freed. An allocator hands the same
-// address out again and again, so that what is there now, or was there last, is often another
-// tenant. Pure; knows no Python.
+// Identifies the recorded allocation of a storage that a collection freed. An allocator reuses
+// addresses, so the latest allocation at an address is often not the one that was freed.
+//
+// Pure functions; no Python.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 
-#include "device/wall_time.h"
-
 namespace cyclewatch::device {
 
-// A storage of a collection. Holds an address: lives from the collection until its allocation was
-// looked up, and goes into no report.
-struct CollectedStorage {
-    int device = 0;  // the number of "cuda:<number>"
-    std::uint64_t address = 0;
-    std::uint64_t bytes = 0;
-    bool released = true;  // by the collection; false: it was still there at the end
-    WallTime unreachable;  // before the collection freed anything
-    WallTime settled;      // after it had freed everything
+// The clock of torch's memory history.
+struct WallTime {
+    std::int64_t microseconds = 0;  // since the epoch
+
+    [[nodiscard]] static WallTime now() noexcept {
+        const auto time = std::chrono::system_clock::now().time_since_epoch();
+        return {std::chrono::duration_cast<std::chrono::microseconds>(time).count()};
+    }
 };
 
-// Something that happened at one address.
+// A storage of a collection. Contains an address: kept until the allocation has been looked up, and
+// never part of a report.
+struct CollectedStorage {
+    int device = 0;  // the index in "cuda:<index>"
+    std::uint64_t address = 0;
+    std::uint64_t bytes = 0;
+    bool released = true;  // freed by the collection
+    WallTime unreachable;  // before the collection freed anything
+    WallTime settled;      // after the collection
+};
+
+// An event of torch's memory history, at one address.
 struct MemoryEvent {
     enum class Kind : std::uint8_t { allocated, freed };
     Kind kind = Kind::allocated;
@@ -32,13 +42,13 @@ struct MemoryEvent {
     std::int64_t microseconds = 0;  // since the epoch
 };
 
-// How far the stamps of a history may be off: they are read from the processor's counter and
-// converted afterwards.
-inline constexpr std::int64_t kStampError = 100;  // microseconds
+// Maximum error of an event's time: torch converts it from the processor's counter.
+inline constexpr std::int64_t kTimestampError = 100;  // microseconds
 
-// The index of the allocation that was `storage`: of its size, there when the collection began to
-// free, and freed by it (or not, if the storage was not released). `events` are those at its
-// address, in order. Nothing if there is none, or more than one that it may have been.
+// The index in `events` of the allocation of `storage`: it has the storage's size, precedes the
+// collection, and was freed during the collection if the storage was released, otherwise not
+// before its end. `events` are those at the storage's address, in order. Returns nullopt unless
+// exactly one allocation matches.
 [[nodiscard]] std::optional<std::size_t> allocation_of(const CollectedStorage& storage,
                                                        std::span<const MemoryEvent> events);
 

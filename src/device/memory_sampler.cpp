@@ -8,7 +8,7 @@
 #include <charconv>
 
 #include "device/device_selection.h"
-#include "device/torch_memory.h"
+#include "device/torch_history.h"
 
 namespace cyclewatch::device {
 
@@ -16,7 +16,7 @@ using model::MemorySource;
 
 struct MemorySampler::InUse {
     std::uint64_t used = 0;
-    std::uint64_t total = 0;  // 0: not known
+    std::uint64_t total = 0;  // 0 if unknown
     MemorySource source = MemorySource::process;
 };
 
@@ -29,8 +29,8 @@ std::uint64_t bytes_of_pages(long pages) noexcept {
                : 0;
 }
 
-// The resident set: the second number of /proc/self/statm. Opened anew each time, because a child
-// of fork() has its own.
+// The resident set size: the second number of /proc/self/statm. Not kept open, because a forked
+// child has another one.
 std::optional<std::uint64_t> resident_bytes() noexcept {
     const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     if (file < 0) {
@@ -50,7 +50,7 @@ std::optional<std::uint64_t> resident_bytes() noexcept {
 
 }  // namespace
 
-// torch's allocator keeps what tensors gave back, so that only torch can tell what is in use.
+// torch's allocator caches freed memory, which CUDA therefore reports as used.
 std::optional<MemorySampler::InUse> MemorySampler::in_use_of_cuda(int device) noexcept {
     const auto slot = static_cast<std::size_t>(device);
     const std::uint64_t known_total = slot < totals_.size() ? totals_[slot] : 0;
@@ -91,12 +91,12 @@ std::optional<MemorySampler::InUse> MemorySampler::in_use(std::string_view devic
 
 std::vector<model::DeviceMemory> MemorySampler::before(std::span<const model::Storage> storages) {
     std::vector<model::DeviceMemory> samples;
-    std::vector<std::string_view> asked;
+    std::vector<std::string_view> seen;
     for (const model::Storage& storage : storages) {
-        if (std::ranges::find(asked, storage.device) != asked.end()) {
+        if (std::ranges::find(seen, storage.device) != seen.end()) {
             continue;
         }
-        asked.push_back(storage.device);
+        seen.push_back(storage.device);
         if (const std::optional<InUse> now = in_use(storage.device)) {
             samples.push_back({storage.device, now->used, 0, now->total, now->source});
         }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory of a device is in use, asked around a collection: what a report draws over time.
+// Samples how much memory of a device is in use before and after a collection. A report plots the
+// samples over time.
 //
-// REQUIRES (everything here): GIL held. RUNS PYTHON: never; one C function of torch at most.
-// PROMISES: as device_memory.h; leaves no Python error, and no object behind.
+// REQUIRES (everything here): GIL held. RUNS PYTHON: never; calls at most one C function of torch.
+// PROMISES: the same as device_memory.h. Leaves no Python error and no object.
 #pragma once
 
 #include <array>
@@ -19,16 +20,17 @@ namespace cyclewatch::device {
 
 class MemorySampler {
   public:
-    // Another function stands in for CUDA in tests.
     using AskFree = std::optional<FreeMemory> (*)() noexcept;
+    // Tests pass a fake `ask_free`.
     explicit MemorySampler(AskFree ask_free = &current_device_memory) noexcept
         : ask_free_(ask_free) {}
 
-    // Before the sweep: a sample for each device of `storages` whose memory somebody can tell.
-    // May throw std::bad_alloc.
+    // To be called before the sweep. Returns one sample for each device of `storages` whose memory
+    // use is known. May throw std::bad_alloc.
     [[nodiscard]] std::vector<model::DeviceMemory> before(std::span<const model::Storage> storages);
 
-    // After it: completes the samples. Drops those that the same source cannot tell any more.
+    // To be called after the sweep: completes the samples. Drops a sample whose source is no
+    // longer available.
     void after(std::vector<model::DeviceMemory>& samples) noexcept;
 
   private:
@@ -38,8 +40,7 @@ class MemorySampler {
     [[nodiscard]] std::optional<InUse> in_use_of_cuda(int device) noexcept;
 
     AskFree ask_free_;
-    // Sizes of CUDA devices, which do not change: asked for until somebody knows; 0: not known.
-    std::array<std::uint64_t, 64> totals_{};
+    std::array<std::uint64_t, 64> totals_{};  // by CUDA device; constant once known, 0 until then
 };
 
 }  // namespace cyclewatch::device

@@ -72,20 +72,20 @@ OwnerDetector::OutsideEntry& OwnerDetector::outside_entry(PyObject* object) {
     }
 }
 
-void OwnerDetector::keep(OutsideEntry& entry, std::vector<PyObject*>& list) {
+void OwnerDetector::hold(OutsideEntry& entry, std::vector<PyObject*>& list) {
     detection_->held.push_back(python::borrow(entry.object));
-    ++entry.references;  // that one is accounted for as well
+    ++entry.references;
     list.push_back(entry.object);
 }
 
 void OwnerDetector::count_reference(OutsideEntry& entry) {
-    // Once every reference to it is accounted for, nothing alive holds it: it dies too.
+    // If every reference is known, no living object refers to it.
     if (static_cast<Py_ssize_t>(++entry.references) == Py_REFCNT(entry.object)) {
-        keep(entry, dying_);
+        hold(entry, dying_);
     }
 }
 
-void OwnerDetector::look_at(PyObject* target) {
+void OwnerDetector::visit_target(PyObject* target) {
     if (target == latest_) {
         count_reference(*latest_entry_);
         return;
@@ -99,7 +99,7 @@ void OwnerDetector::look_at(PyObject* target) {
     }
     OutsideEntry& entry = outside_entry(target);
     if (entry.references == 0 && type.role == TypeRole::owner) {
-        keep(entry, outside_owners_);
+        hold(entry, outside_owners_);
     }
     latest_ = target;
     latest_entry_ = &entry;
@@ -111,8 +111,8 @@ int OwnerDetector::visit(PyObject* target, void* self) noexcept {
     if (target == nullptr) {
         return 0;
     }
-    // Called for every reference of all garbage: the two commonest targets need no look-up. They
-    // are a neighbour in the set of the type seen last, and the outside object counted last.
+    // Called for every reference of the unreachable set. The two most frequent targets need no
+    // lookup: the outside object counted last, and an object in the set of the latest type.
     if (target == detector.latest_) {
         if (static_cast<Py_ssize_t>(++detector.latest_entry_->references) != Py_REFCNT(target)) {
             return 0;
@@ -123,15 +123,11 @@ int OwnerDetector::visit(PyObject* target, void* self) noexcept {
                detector.unreachable_->contains(target)) {
         return 0;
     }
-    return detector.look_closer_at(target);
-}
-
-int OwnerDetector::look_closer_at(PyObject* target) noexcept {
     try {
-        look_at(target);
+        detector.visit_target(target);
         return 0;
     } catch (const std::bad_alloc&) {
-        out_of_memory_ = true;
+        detector.out_of_memory_ = true;
         return 1;
     }
 }
@@ -143,13 +139,14 @@ void OwnerDetector::visit_references(PyObject* object, const TypeEntry& type) {
     }
 }
 
-// A parameter whose module keeps its own output is held by the output's autograd graph too, which
-// the collector cannot see: it calls the parameter alive, although both go with the module.
+// If a module stores its own output, the output's autograd graph refers to the module's parameters.
+// The collector does not see these references and treats the parameters as alive, although they die
+// with the module.
 void OwnerDetector::add_externally_held_owners(Detection& detection) {
     for (PyObject* const object : outside_owners_) {
         OwnerReader* const reader = type_entry(Py_TYPE(object)).reader;
-        const Py_ssize_t unseen = Py_REFCNT(object) - outside_entry(object).references;
-        if (unseen > 0 && unseen == reader->hidden_references(object)) {
+        const Py_ssize_t unknown = Py_REFCNT(object) - outside_entry(object).references;
+        if (unknown > 0 && unknown == reader->hidden_references(object)) {
             detection.owners.push_back({object, reader});
             dying_.push_back(object);
         }
@@ -157,7 +154,7 @@ void OwnerDetector::add_externally_held_owners(Detection& detection) {
 }
 
 void OwnerDetector::detect(const collector::UnreachableSet& unreachable,
-                           const OwnerRegistry& registry,
+                           OwnerRegistry& registry,
                            Detection& detection) {
     unreachable_ = &unreachable;
     registry_ = &registry;
@@ -180,7 +177,7 @@ void OwnerDetector::detect(const collector::UnreachableSet& unreachable,
         }
         visit_references(object, type);
     }
-    // dying_ grows while it is walked: what a dying object alone holds dies as well.
+    // dying_ may grow during the loop: an object referenced only by a dying one dies as well.
     for (std::size_t i = 0; i < dying_.size(); ++i) {
         const TypeEntry& type = type_entry(Py_TYPE(dying_[i]));
         if (type.role == TypeRole::owner) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the unreachable set to the owners that die with it: those inside the set, and those outside
-// (older, untracked or not known to the collector) that only the garbage holds.
+// Finds the memory owners that die with the unreachable set: those in the set, and those outside it
+// (in an older generation or not tracked by the collector) that only unreachable objects refer to.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never.
 #pragma once
@@ -20,36 +20,36 @@ namespace cyclewatch::device {
 
 struct DetectedOwner {
     PyObject* object = nullptr;     // borrowed
-    OwnerReader* reader = nullptr;  // of the registry
+    OwnerReader* reader = nullptr;  // owned by the registry
 };
 
-// What one pass over the unreachable set found; borrowed references, but for `held`.
+// The result of one pass over the unreachable set. References are borrowed, except `held`.
 struct Detection {
-    std::vector<DetectedOwner> owners;  // inside the set first, in the set's order
-    std::vector<PyObject*> dependents;  // outside objects whose every reference comes from the
-                                        // set or from other dependents: they die with it; and
-                                        // owners that may, see OwnerReader::hidden_references()
-    // The outside objects above, and others. A tp_traverse that lies shows what goes once it
-    // returns, or when it is called again. Letting go of one may run Python then.
+    std::vector<DetectedOwner> owners;  // those in the set first, in the set's order
+    // Objects outside the set that die with it: every reference to them comes from the set, from
+    // another dependent, or is one of OwnerReader::hidden_references().
+    std::vector<PyObject*> dependents;
+    // Strong references to objects outside the set, because a faulty tp_traverse may visit an
+    // object that is freed as soon as it returns. Releasing them may run Python.
     std::vector<python::OwnedRef> held;
 };
 
 class OwnerDetector {
   public:
-    // One pass: every object and every reference of the set is looked at once, by type.
-    // `detection.dependents` stays empty where no owner was found. May throw std::bad_alloc.
+    // Visits every object and reference of the set once. `detection.dependents` stays empty if no
+    // owner is found. May throw std::bad_alloc.
     void detect(const collector::UnreachableSet& unreachable,
-                const OwnerRegistry& registry,
+                OwnerRegistry& registry,
                 Detection& detection);
 
   private:
     enum class TypeRole : std::uint8_t {
-        inert,      // refers to nothing and owns nothing: str, int, float ...
-        container,  // may lead to an owner
+        inert,      // has no references and owns no memory: str, int, float ...
+        container,  // may refer to an owner
         owner,
     };
 
-    // What is known of one type, for the length of one collection: types may die between two.
+    // Cached for one collection only: a type may be freed and its address reused between two.
     struct TypeEntry {
         python::TypeTraversal traversal;
         OwnerReader* reader = nullptr;
@@ -57,7 +57,7 @@ class OwnerDetector {
         TypeRole role = TypeRole::inert;
     };
 
-    // How many references from the dying objects, and ours, reach one object outside the set.
+    // An object outside the set and the number of known references to it, including our own.
     struct OutsideEntry {
         PyObject* object = nullptr;
         std::uint32_t references = 0;
@@ -68,28 +68,30 @@ class OwnerDetector {
     [[nodiscard]] TypeEntry classify(PyTypeObject* type) const noexcept;
     OutsideEntry& outside_entry(PyObject* object);
     void grow_outside();
-    void look_at(PyObject* target);
-    // Puts an object outside the set on one of the lists below.
-    void keep(OutsideEntry& entry, std::vector<PyObject*>& list);
+    // Takes a reference to the entry's object and appends the object to `list`.
+    void hold(OutsideEntry& entry, std::vector<PyObject*>& list);
     void count_reference(OutsideEntry& entry);
     void visit_references(PyObject* object, const TypeEntry& type);
+    // A visitproc: the fast path of visit_target().
     static int visit(PyObject* target, void* self) noexcept;
-    int look_closer_at(PyObject* target) noexcept;
+    void visit_target(PyObject* target);
     void add_externally_held_owners(Detection& detection);
 
     const collector::UnreachableSet* unreachable_ = nullptr;
-    const OwnerRegistry* registry_ = nullptr;
-    Detection* detection_ = nullptr;  // to be filled
-    std::uint32_t round_ = 0;
+    OwnerRegistry* registry_ = nullptr;
+    Detection* detection_ = nullptr;
+    std::uint32_t round_ = 0;  // number of the collection; older table entries are invalid
     std::array<TypeEntry, 512> types_{};
-    const TypeEntry* latest_type_ = types_.data();  // neighbours are often of one type
-    std::vector<OutsideEntry> outside_;
+    const TypeEntry* latest_type_ = types_.data();  // consecutive objects often share a type
+    std::vector<OutsideEntry> outside_;             // open addressing
     std::size_t outside_count_ = 0;
-    PyObject* latest_ = nullptr;             // the outside object counted last, and its entry: most
-    OutsideEntry* latest_entry_ = nullptr;   // references out of the set go to one class
-    std::vector<PyObject*> outside_owners_;  // owners among the outside objects
-    std::vector<PyObject*> dying_;  // outside objects whose references are all accounted for
-    bool out_of_memory_ = false;    // set where an exception could not pass through C frames
+    // The outside object counted last, and its entry: most references out of the set are to
+    // classes.
+    PyObject* latest_ = nullptr;
+    OutsideEntry* latest_entry_ = nullptr;
+    std::vector<PyObject*> outside_owners_;
+    std::vector<PyObject*> dying_;  // outside objects to which every reference is known
+    bool out_of_memory_ = false;    // set because exceptions must not pass through C frames
 };
 
 }  // namespace cyclewatch::device

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Type -> reader. Finds libraries that are already imported; imports nothing itself.
+// Maps types to readers. Detects libraries that the program has imported; imports none.
 // REQUIRES (everything here): GIL held.
 #pragma once
 
@@ -10,40 +10,39 @@
 #include <vector>
 
 #include "device/owner_reader.h"
+#include "device/readers/registered.h"
+#include "python/references.h"
 
 namespace cyclewatch::device {
 
 class OwnerRegistry {
   public:
-    OwnerRegistry();
-    ~OwnerRegistry();
-    OwnerRegistry(const OwnerRegistry&) = delete;
-    OwnerRegistry& operator=(const OwnerRegistry&) = delete;
-
-    // Looks for libraries imported since the last call (sys.modules, by exact name) and makes
-    // their readers. Cheap when nothing changed. Called at a collection's "start", never inside
-    // the sweep. RUNS PYTHON: never user code.
+    // Creates readers for libraries imported since the last call. Cheap if there are none. Called
+    // at "start" of each collection, never during the sweep. RUNS PYTHON: no user code.
     void refresh() noexcept;
 
-    // True while no reader exists: then a collection needs no look at its objects at all.
+    // True if there are no readers: collections need not be inspected.
     [[nodiscard]] bool empty() const noexcept;
 
-    // The reader for `type`, or null. Safe inside a collection: allocates nothing in Python.
-    // Not cached across collections (a type may die and its address be reused).
-    [[nodiscard]] OwnerReader* reader_for(PyTypeObject* type) const noexcept;
+    // The reader for `type`, or null. Safe inside a collection: creates no Python object. Must not
+    // be cached across collections, because a type may be freed and its address reused.
+    [[nodiscard]] OwnerReader* reader_for(PyTypeObject* type) noexcept;
 
-    // register_owner(type, reader): `reader` is a Python callable. Later entries win; a subclass
-    // of `type` is recognised too. Both are kept alive until unregistered.
-    void register_owner(PyTypeObject* type, PyObject* reader);
-    // False if `type` was not registered.
-    bool unregister_owner(PyTypeObject* type);
+    // Registers the Python callable `reader` for `type` and its subclasses; replaces an earlier
+    // registration. Keeps both alive until unregistered.
+    void register_owner(PyTypeObject* type, PyObject* reader) { registered_.add(type, reader); }
+    // Returns false if `type` is not registered.
+    bool unregister_owner(PyTypeObject* type) { return registered_.remove(type); }
 
-    // Messages of readers that failed since the last call, one per type and reader.
-    [[nodiscard]] std::vector<std::string> take_failures();
+    // Messages about readers with invalid results since the last call, one per registration.
+    [[nodiscard]] std::vector<std::string> take_failures() { return registered_.take_failures(); }
 
   private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    RegisteredReader registered_;
+    std::unique_ptr<OwnerReader> torch_;
+    std::unique_ptr<OwnerReader> cuda_arrays_;
+    // Interned, because it is looked up at the start of every collection.
+    python::OwnedRef torch_name_ = python::steal(PyUnicode_InternFromString("torch"));
 };
 
 }  // namespace cyclewatch::device

@@ -3,7 +3,7 @@
 
 #include <Python.h>
 
-#include "device/imported_module.h"
+#include "device/readers/torch_functions.h"
 #include "python/guards.h"
 
 namespace cyclewatch::device {
@@ -13,7 +13,7 @@ using python::steal;
 
 CompilerPause::CompilerPause() noexcept {
     const python::ErrorStash stash;
-    PyObject* const module = imported("torch._C._dynamo.eval_frame");
+    PyObject* const module = torch_api::imported("torch._C._dynamo.eval_frame");
     if (module == nullptr) {
         return;
     }

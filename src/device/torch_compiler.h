@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// torch.compile() looks at each Python function that is called from a compiled one, in order to
-// compile it too. What we call there between two instructions is none of the program's.
+// torch.compile() traces every Python function called from a compiled function, including ours if
+// a notification is delivered there.
 #pragma once
 
 #include "python/references.h"
 
 namespace cyclewatch::device {
 
-// For the scope: nothing that the calling thread runs is compiled, as under
-// torch.compiler.disable(). Does nothing where torch's compiler was not imported.
-// REQUIRES: GIL held. RUNS PYTHON: never. Leaves the pending error, if any, alone.
+// Disables compilation on the calling thread for a scope, like torch.compiler.disable(). No-op if
+// torch's compiler is not imported. REQUIRES: GIL held. RUNS PYTHON: never. Preserves a pending
+// error.
 class CompilerPause {
   public:
     CompilerPause() noexcept;
@@ -19,7 +19,7 @@ class CompilerPause {
 
   private:
     python::OwnedRef set_callback_;  // torch._C._dynamo.eval_frame.set_eval_frame
-    python::OwnedRef callback_;      // what compiles; null: there was nothing to pause
+    python::OwnedRef callback_;      // the previous callback; null if there is nothing to restore
 };
 
 }  // namespace cyclewatch::device

@@ -11,8 +11,7 @@
 #include <utility>
 
 #include "device/device_memory.h"
-#include "device/imported_module.h"
-#include "device/torch_memory.h"
+#include "device/readers/torch_functions.h"
 #include "python/references.h"
 
 namespace cyclewatch::device {
@@ -20,8 +19,9 @@ namespace {
 
 using python::OwnedRef;
 using python::steal;
+using torch_api::imported;
 
-// What calling a function of an imported module gives; null if there is none, or if it raised.
+// Calls a function of an imported module. Null if there is no such function, or if it raised.
 OwnedRef call(const char* module_name, const char* name) noexcept {
     PyObject* const module = imported(module_name);
     const OwnedRef function = python::borrow(
@@ -58,7 +58,7 @@ std::string_view text_of(PyObject* text) noexcept {
     return {data, static_cast<std::size_t>(size)};
 }
 
-// Names of a snapshot's entries, made once for all of them.
+// The keys of a snapshot's dicts.
 struct Keys {
     OwnedRef traces = steal(PyUnicode_InternFromString("device_traces"));
     OwnedRef action = steal(PyUnicode_InternFromString("action"));
@@ -74,7 +74,7 @@ struct Keys {
     }
 };
 
-// C++ calls stand among Python's where torch records both, and their files may lie anywhere.
+// torch may record C++ calls as well; their paths are arbitrary.
 bool is_python_file(std::string_view path) noexcept {
     return path.ends_with(".py") || path.starts_with('<');
 }
@@ -95,13 +95,13 @@ base::CallSite site_of(PyObject* frames, const Keys& keys) {
     return choice.take();
 }
 
-// What a history says of one address. Borrows from the snapshot.
+// The recorded events at one address.
 struct AddressHistory {
     std::vector<MemoryEvent> events;
-    std::vector<PyObject*> entries;  // of each event
+    std::vector<PyObject*> entries;  // of the snapshot, one per event; borrowed
 };
 
-// The addresses of one device that were asked for.
+// The addresses of one device to look up.
 using Addresses = std::unordered_map<std::uint64_t, AddressHistory>;
 
 class Snapshot {
@@ -111,10 +111,10 @@ class Snapshot {
         traces_ = traces != nullptr && PyList_CheckExact(traces) ? traces : nullptr;
     }
 
-    // False if it is no snapshot of a shape that we know.
+    // False if the snapshot has an unknown format.
     [[nodiscard]] bool usable() const noexcept { return traces_ != nullptr; }
 
-    // Fills in the events of `device` at `addresses`, in the order in which they were recorded.
+    // Adds the events of `device` at `addresses`, in recorded order.
     void collect(int device, Addresses& addresses) const {
         if (device >= PyList_GET_SIZE(traces_)) {
             return;
@@ -124,9 +124,9 @@ class Snapshot {
         for (Py_ssize_t i = 0; i < count; ++i) {
             PyObject* const event = PyList_GET_ITEM(trace, i);
             const auto address = unsigned_number(entry(event, keys_.address));
-            const auto asked = address ? addresses.find(*address) : addresses.end();
-            if (asked != addresses.end()) {
-                add(event, asked->second);
+            const auto found = address ? addresses.find(*address) : addresses.end();
+            if (found != addresses.end()) {
+                add(event, found->second);
             }
         }
     }
@@ -135,12 +135,13 @@ class Snapshot {
     void add(PyObject* event, AddressHistory& history) const {
         const std::string_view action = text_of(entry(event, keys_.action));
         const bool allocated = action == "alloc";
-        // A free is requested and, when no stream uses the memory any more, completed.
+        // A free is completed when no stream uses the memory any more. Other actions concern
+        // segments.
         if (!allocated && action != "free_requested" && action != "free_completed") {
-            return;  // a whole segment that begins there
+            return;
         }
         const auto bytes = unsigned_number(entry(event, keys_.size));
-        // In older versions events have no time. Such a one is later than any collection.
+        // Older versions record no time. Such an event never matches.
         constexpr std::uint64_t kNever = std::numeric_limits<std::int64_t>::max();
         const auto time = unsigned_number(entry(event, keys_.time)).value_or(kNever);
         history.events.push_back(
@@ -155,16 +156,6 @@ class Snapshot {
     PyObject* traces_ = nullptr;  // borrowed from snapshot_
 };
 
-// Somebody set the clock between the collection and now: stamps cannot be compared.
-bool clock_was_set(const CollectedStorage& storage, const WallTime& now) noexcept {
-    constexpr std::int64_t kTolerance = kStampError / 2;
-    const auto apart = [&now](const WallTime& then) {
-        const std::int64_t difference = now.ahead - then.ahead;
-        return difference > kTolerance || difference < -kTolerance;
-    };
-    return apart(storage.unreachable) || apart(storage.settled);
-}
-
 std::vector<base::CallSite> sites_in(const Snapshot& snapshot,
                                      std::span<const CollectedStorage> storages,
                                      const Keys& keys) {
@@ -175,13 +166,10 @@ std::vector<base::CallSite> sites_in(const Snapshot& snapshot,
     for (auto& [device, addresses] : devices) {
         snapshot.collect(device, addresses);
     }
-    const WallTime now = WallTime::now();
     std::vector<base::CallSite> sites(storages.size());
     for (std::size_t i = 0; i < storages.size(); ++i) {
         const AddressHistory& history = devices[storages[i].device][storages[i].address];
-        const auto allocation = clock_was_set(storages[i], now)
-                                    ? std::nullopt
-                                    : allocation_of(storages[i], history.events);
+        const auto allocation = allocation_of(storages[i], history.events);
         if (allocation) {
             sites[i] = site_of(entry(history.entries[*allocation], keys.frames), keys);
         }
@@ -189,31 +177,64 @@ std::vector<base::CallSite> sites_in(const Snapshot& snapshot,
     return sites;
 }
 
-// Takes the pending error away unless it is an interrupt.
+// Clears the pending error unless it is an interrupt.
 void note_failure(HistoryReading& reading) {
     PyObject* const error = PyErr_Occurred();
     if (error == nullptr) {
-        reading.failure = "its answer has an unknown shape";
+        reading.failure = "unknown snapshot format";
     } else if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0 ||
                PyErr_ExceptionMatches(PyExc_SystemExit) != 0) {
         reading.interrupted = true;
     } else {
-        // The type alone: what torch says in an error may be anything.
+        // Only the type: the message may contain anything.
         reading.failure =
             PyType_Check(error) != 0 ? reinterpret_cast<PyTypeObject*>(error)->tp_name : "an error";
         PyErr_Clear();
     }
 }
 
+// torch._C._cuda_memoryStats, borrowed. Null if it is not a C function: a program may have replaced
+// it by one in Python.
+PyObject* memory_stats_function() noexcept {
+    PyObject* const native = imported("torch._C");
+    PyObject* const function =
+        native == nullptr ? nullptr
+                          : PyDict_GetItemString(PyModule_GetDict(native), "_cuda_memoryStats");
+    return function != nullptr && PyCFunction_CheckExact(function) ? function : nullptr;
+}
+
+// stats["allocated_bytes"]["all"]["current"], borrowed.
+PyObject* current_allocated(PyObject* stats) noexcept {
+    for (const char* const key : {"allocated_bytes", "all", "current"}) {
+        if (stats == nullptr || !PyDict_CheckExact(stats)) {
+            return nullptr;
+        }
+        stats = PyDict_GetItemString(stats, key);
+    }
+    return stats;
+}
+
 }  // namespace
 
+std::optional<std::uint64_t> torch_allocated_bytes(int device) noexcept {
+    std::optional<std::uint64_t> allocated;
+    if (PyObject* const function = memory_stats_function()) {
+        const OwnedRef number = steal(PyLong_FromLong(device));
+        const OwnedRef stats =
+            steal(number ? PyObject_CallOneArg(function, number.get()) : nullptr);
+        allocated = unsigned_number(current_allocated(stats.get()));
+    }
+    PyErr_Clear();
+    return allocated;
+}
+
 bool torch_records_history(int device) noexcept {
-    // torch's flag lies in its allocator, which must not be asked before torch has made it.
+    // The flag is stored in the device's allocator, which must exist before it is queried.
     if (in_forked_child() || !torch_allocated_bytes(device)) {
         return false;
     }
     const OwnedRef enabled = call("torch._C", "_cuda_isHistoryEnabled");
-    PyErr_Clear();  // an allocator that keeps no history says so with an exception
+    PyErr_Clear();  // allocators without history raise
     return enabled.get() == Py_True;
 }
 

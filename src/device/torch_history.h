@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where memory that a collection freed had been allocated, as torch recorded it
-// (torch.cuda.memory._record_memory_history()). docs/design/devices.md says why it is asked the
-// way it is.
+// Queries to torch's CUDA allocator: bytes in use, and where freed memory was allocated according
+// to its memory history (torch.cuda.memory._record_memory_history()).
+// docs/design/devices.md explains the choice of functions.
 //
-// REQUIRES (everything here): GIL held, no collection under way.
+// REQUIRES (everything here): GIL held.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,21 +17,25 @@
 
 namespace cyclewatch::device {
 
-// True while torch records what it allocates. `device` is one whose memory somebody owned: where
-// torch has not used it, torch is not asked, nor in a forked child. Leaves no Python error.
-// RUNS PYTHON: never; two C functions of torch at most.
+// Bytes that torch has allocated to tensors on cuda:<device>. Returns nullopt if torch is not
+// imported, has no CUDA support or has not used the device yet. Leaves no Python error and no
+// object. RUNS PYTHON: never; one C function of torch, which reads counters and does not call CUDA.
+[[nodiscard]] std::optional<std::uint64_t> torch_allocated_bytes(int device) noexcept;
+
+// True if torch records its memory history. False in a forked child and if torch has not used
+// `device`. Leaves no Python error. RUNS PYTHON: never; at most two C functions of torch.
 [[nodiscard]] bool torch_records_history(int device) noexcept;
 
 struct HistoryReading {
-    // Of each storage that was asked for; without a path where the history does not tell.
-    std::vector<base::CallSite> sites;
-    std::string failure;       // why nothing could be read, in words; "" if it could
-    bool interrupted = false;  // KeyboardInterrupt or SystemExit is pending: to be passed on
+    std::vector<base::CallSite> sites;  // one per storage; the path is empty if unknown
+    std::string failure;                // why nothing could be read; "" on success
+    bool interrupted = false;           // KeyboardInterrupt or SystemExit is pending
 };
 
-// Looks `storages` up in one snapshot of torch's history, which it records. May take long: torch
-// makes a dict of each event that it recorded, and imports what it names their places with. RUNS
-// PYTHON: yes, torch's. Leaves no Python error but an interrupt. May throw std::bad_alloc.
+// Looks up `storages` in one snapshot of torch's history. May take seconds: torch creates a dict
+// for each recorded event and imports modules to symbolize the call stacks.
+// REQUIRES: no collection in progress. RUNS PYTHON: torch's. Leaves no Python error, unless
+// `interrupted` is set. May throw std::bad_alloc.
 [[nodiscard]] HistoryReading read_torch_history(std::span<const CollectedStorage> storages);
 
 }  // namespace cyclewatch::device

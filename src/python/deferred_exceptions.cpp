@@ -12,15 +12,15 @@
 namespace cyclewatch::python {
 namespace {
 
-// An owned reference. Not an object with a destructor: collections may outlive statics.
+// A strong reference. Not an OwnedRef, because collections may run after static destructors.
 PyObject* deferred = nullptr;
 
-// Runs on the main thread, between two bytecodes.
+// A pending call: runs on the main thread, between two bytecodes.
 int raise_now(void* /*unused*/) {
     const StateLock lock;
     const OwnedRef exception = steal(std::exchange(deferred, nullptr));
     if (!exception) {
-        return 0;  // an earlier call has raised it
+        return 0;  // already raised by an earlier pending call
     }
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())), exception.get());
     return -1;
@@ -51,7 +51,7 @@ bool defer_exception() noexcept {
 
 void raise_deferred() noexcept {
     if (deferred != nullptr) {
-        // If the interpreter's queue is full, the next collection asks again.
+        // If the interpreter's queue is full, the next collection tries again.
         (void)Py_AddPendingCall(&raise_now, nullptr);
     }
 }

@@ -8,16 +8,17 @@
 
 namespace cyclewatch::python {
 
-// Takes the pending exception and returns true if it is to be raised again later. Returns false and
-// leaves it pending if it derives from Exception, or if this is not the main thread, which no
-// pending call reaches: the caller then gives it to sys.unraisablehook or clears it.
+// Clears the pending exception, saves it for raise_deferred() and returns true. Returns false and
+// leaves it pending if it derives from Exception, or if this is not the main thread, on which
+// pending calls do not run: the caller then passes it to sys.unraisablehook or clears it.
 //
-// The first exception is kept, without its traceback, whose frames refer to unreachable objects;
-// further ones are dropped until it has been raised. REQUIRES: an exception is pending.
-// RUNS PYTHON: finalizers of objects that only those frames held.
+// Saves only the first exception until it has been raised, and drops its traceback, whose frames
+// refer to unreachable objects. REQUIRES: an exception is pending.
+// RUNS PYTHON: finalizers of objects that only those frames refer to.
 [[nodiscard]] bool defer_exception() noexcept;
 
-// To be called at the end of a collection. RUNS PYTHON: no.
+// To be called at the end of a collection: adds a pending call that raises the saved exception, if
+// any. RUNS PYTHON: never.
 void raise_deferred() noexcept;
 
 }  // namespace cyclewatch::python

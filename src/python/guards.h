@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// State of the interpreter that is put back at scope end.
+// Scope guards that restore interpreter state.
 #pragma once
 
 #include <Python.h>
@@ -10,8 +10,8 @@
 
 namespace cyclewatch::python {
 
-// Sets aside the host's pending exception and restores it at scope end; whatever error was
-// raised meanwhile is dropped. A hook must never eat or leave one. REQUIRES: GIL held.
+// Saves the pending exception and restores it at scope end, replacing any exception raised in the
+// scope. REQUIRES: GIL held.
 class ErrorStash {
   public:
     ErrorStash() noexcept { PyErr_Fetch(&type_, &value_, &traceback_); }
@@ -22,7 +22,7 @@ class ErrorStash {
             PyErr_Restore(type_, value_, traceback_);
         }
     }
-    // Forgets what was set aside: the error that is pending now stays.
+    // Discards the saved exception: one that is pending at scope end stays pending.
     void drop() noexcept {
         Py_CLEAR(type_);
         Py_CLEAR(value_);
@@ -37,7 +37,7 @@ class ErrorStash {
     bool armed_ = true;
 };
 
-// Lets other threads run for a scope. REQUIRES: GIL held.
+// Releases the GIL for a scope. REQUIRES: GIL held.
 class GilRelease {
   public:
     GilRelease() noexcept : state_(PyEval_SaveThread()) {}
@@ -48,12 +48,12 @@ class GilRelease {
     }
 
   private:
-    StateRelease release_;  // first: nobody waits for the lock without the interpreter
+    StateRelease release_;  // first member: the lock is reacquired after the GIL
     PyThreadState* state_;
 };
 
-// No automatic collection for a scope: what it makes is ours, and a collection amid it would find
-// the program's garbage earlier than the program does. REQUIRES: GIL held.
+// Disables automatic collection for a scope, so that objects we create do not make the program's
+// next collection start earlier. REQUIRES: GIL held.
 class GcPause {
   public:
     GcPause() noexcept : was_enabled_(PyGC_Disable() != 0) {}
@@ -69,15 +69,15 @@ class GcPause {
     bool was_enabled_;
 };
 
-// Puts the youngest generation's allocation count back at scope end, so that objects of ours
-// never move the moment of the program's next automatic collection. REQUIRES: GIL held.
+// Restores the youngest generation's allocation count at scope end, so that objects we create do
+// not change when the program's next automatic collection starts. REQUIRES: GIL held.
 class YoungCountGuard {
   public:
     YoungCountGuard() noexcept : count_(cw_young_count()) {}
     YoungCountGuard(const YoungCountGuard&) = delete;
     YoungCountGuard& operator=(const YoungCountGuard&) = delete;
     ~YoungCountGuard() { cw_set_young_count(count_ > 0 ? count_ : 0); }
-    // What is put back shall be that much more: for objects whose end will lower the count.
+    // Adjusts the count to restore: for objects whose deallocation will decrement it.
     void change(int by) noexcept { count_ += by; }
 
   private:

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -80,27 +79,26 @@ constexpr std::array<const char*, 14> kSampleNames = {"Sample",
                                                       "inner",
                                                       "delegating"};
 
-// The samples by name, in a namespace that goes at scope end.
+// The sample objects by name.
 class Samples {
   public:
-    // Throws std::bad_alloc where there is no memory for them, and Interrupted where something else
-    // was raised that is not theirs: that proves nothing.
+    // Throws Interrupted if they cannot be created.
     Samples() : names_(steal(PyDict_New())) {
         const OwnedRef code = steal(Py_CompileString(kSamples, "<string>", Py_file_input));
         if (!names_ || !code ||
             PyDict_SetItemString(names_.get(), "__builtins__", PyEval_GetBuiltins()) != 0) {
-            give_up();
+            fail();
         }
         const auto run = [this, &code] {
             return PyEval_EvalCode(code.get(), names_.get(), names_.get());
         };
         if (!steal(let_others_run(run)) || !find_all()) {
-            give_up();
+            fail();
         }
     }
     Samples(const Samples&) = delete;
     Samples& operator=(const Samples&) = delete;
-    ~Samples() { let_go(); }
+    ~Samples() { clear(); }
 
     // Borrowed. `name` is one of kSampleNames.
     [[nodiscard]] PyObject* get(std::string_view name) const {
@@ -112,7 +110,7 @@ class Samples {
     }
 
   private:
-    // Once: each look-up by a C string makes a text, which can fail.
+    // Looked up once, because a lookup by a C string allocates.
     bool find_all() {
         for (std::size_t i = 0; i < kSampleNames.size(); ++i) {
             const OwnedRef name = steal(PyUnicode_FromString(kSampleNames[i]));
@@ -124,20 +122,15 @@ class Samples {
         return true;
     }
 
-    [[noreturn]] void give_up() {
-        const bool out_of_memory = PyErr_ExceptionMatches(PyExc_MemoryError) != 0;
+    [[noreturn]] void fail() {
         {
             const ErrorStash stash;
-            let_go();
-        }
-        if (out_of_memory) {
-            PyErr_Clear();
-            throw std::bad_alloc();
+            clear();
         }
         throw Interrupted();
     }
 
-    void let_go() {
+    void clear() {
         if (!names_) {
             return;
         }
@@ -145,8 +138,7 @@ class Samples {
             static_cast<void>(names_.release());
             return;
         }
-        // A class refers to itself. Kept for ever it is one object; let go it would be garbage
-        // that the program's next collection counts.
+        // A class is a cycle. It is leaked, because the program's next collection would count it.
         static_cast<void>(borrow(PyDict_GetItemString(names_.get(), "Sample")).release());
         PyDict_Clear(names_.get());
         PyErr_Clear();
@@ -162,13 +154,13 @@ struct Expected {
     int found = 0;
 };
 
-bool named(PyObject* text, const char* name) {
+bool is_text(PyObject* text, const char* name) {
     return text != nullptr && PyUnicode_CompareWithASCIIString(text, name) == 0;
 }
 
 int find_attribute(PyObject* name, PyObject* value, void* arg) {
     auto* expected = static_cast<Expected*>(arg);
-    expected->found += value == expected->value && named(name, expected->name);
+    expected->found += value == expected->value && is_text(name, expected->name);
     return 0;
 }
 
@@ -193,7 +185,7 @@ int find_in_frame(const cyclewatch_frame_reference* reference, void* arg) {
     auto* expected = static_cast<Expected*>(arg);
     const bool fits =
         reference->slot == CYCLEWATCH_SLOT_LOCAL
-            ? named(reference->name, expected->name)
+            ? is_text(reference->name, expected->name)
             : reference->member != nullptr && std::string_view(reference->member) == expected->name;
     expected->found += fits && reference->target == expected->value;
     return 0;
@@ -221,7 +213,7 @@ bool generators_work(const Samples& samples) {
 struct Stores {
     PyCodeObject* code;
     int constant = 0;
-    int line = 0;  // of what is stored from variable 0 and is no constant
+    int line = 0;  // of the non-constant store from variable 0
 };
 
 int note_store(const cyclewatch_store* store, void* arg) {
@@ -233,7 +225,7 @@ int note_store(const cyclewatch_store* store, void* arg) {
     return 0;
 }
 
-// Names are numbered as they come: `empty` is 0, `kept` is 1.
+// Names are numbered in order of use: `empty` is 0, `kept` is 1.
 bool instructions_work(const Samples& samples) {
     PyObject* const keep = samples.get("keep");
     if (!PyFunction_Check(keep)) {
@@ -246,13 +238,13 @@ bool instructions_work(const Samples& samples) {
     return constant_alone && stores.constant == 1 && stores.line == samples.line("keep_line");
 }
 
-struct Proof {
+struct Check {
     unsigned layout;
     const char* name;
     bool (*works)(const Samples&);
 };
 
-constexpr Proof kProofs[] = {
+constexpr Check kChecks[] = {
     {CYCLEWATCH_LAYOUT_INSTANCE_DICT, "instance dicts", instance_dicts_work},
     {CYCLEWATCH_LAYOUT_INLINE_VALUES, "attribute values", attribute_values_work},
     {CYCLEWATCH_LAYOUT_FRAMES, "frames", frames_work},
@@ -268,7 +260,7 @@ std::string version_text() {
     return std::string(Py_GetVersion(), std::string_view(Py_GetVersion()).find(' '));
 }
 
-// The layouts are those of one minor version; another one's objects must not even be tried.
+// Objects of another minor version must not be read, even as samples.
 bool same_minor_version() {
 #if CYCLEWATCH_LAYOUTS_KNOWN
     return (Py_Version >> 16) == CYCLEWATCH_BUILT_FOR_MINOR;
@@ -277,24 +269,24 @@ bool same_minor_version() {
 #endif
 }
 
-LayoutCheck prove() {
+LayoutCheck run_checks() {
     LayoutCheck check;
     if (!same_minor_version()) {
         check.unreliable = kAllLayouts;
-        check.reason = "the object layouts of CPython " + version_text() +
-                       " are not known: attributes, frames and generators go without names";
+        check.reason = "cyclewatch does not know the object layouts of CPython " + version_text() +
+                       ": findings do not name attributes, frames and generators.";
         return check;
     }
     const Samples samples;
-    for (const Proof& proof : kProofs) {
-        if (!proof.works(samples)) {
-            check.unreliable |= proof.layout;
-            check.reason += (check.reason.empty() ? "" : ", ") + std::string(proof.name);
+    for (const Check& part : kChecks) {
+        if (!part.works(samples)) {
+            check.unreliable |= part.layout;
+            check.reason += (check.reason.empty() ? "" : ", ") + std::string(part.name);
         }
     }
     if (!check.ok()) {
-        check.reason = "CPython " + version_text() + " lays out " + check.reason +
-                       " otherwise than expected: their references go without names";
+        check.reason = "CPython " + version_text() + " has unexpected layouts for " + check.reason +
+                       ": findings do not name their references.";
     }
     return check;
 }
@@ -302,17 +294,17 @@ LayoutCheck prove() {
 }  // namespace
 
 const LayoutCheck& check_layouts() {
-    // Guarded by the GIL. The proof runs Python, where another thread may take the GIL and come
-    // here too: in a static's initialiser it would wait for this one, and this one for the GIL, for
-    // ever. Whichever is done first counts.
+    // Guarded by the GIL. The checks run Python, so another thread may get here meanwhile. A static
+    // initializer would then deadlock: that thread waits for it, this one for the GIL. The first
+    // result counts.
     static LayoutCheck check;
-    static bool proven = false;
-    if (!proven) {
+    static bool done = false;
+    if (!done) {
         cyclewatch_unreliable_layouts = 0;
-        LayoutCheck result = prove();
-        if (!proven) {
+        LayoutCheck result = run_checks();
+        if (!done) {
             check = std::move(result);
-            proven = true;
+            done = true;
         }
         cyclewatch_unreliable_layouts = check.unreliable;
     }

@@ -11,14 +11,13 @@
 namespace cyclewatch::python {
 namespace {
 
-// Handlers seldom call deeper than this.
-constexpr int kMostFrames = 100;
+constexpr int kMaxFrames = 100;  // handlers rarely have deeper call stacks
 
-bool is_of_logging(PyCodeObject* code) noexcept {
+bool belongs_to_logging(PyCodeObject* code) noexcept {
     Py_ssize_t size = 0;
     const char* const path = PyUnicode_AsUTF8AndSize(code->co_filename, &size);
     if (path == nullptr) {
-        PyErr_Clear();  // not valid text, or out of memory
+        PyErr_Clear();  // not valid UTF-8, or out of memory
         return false;
     }
     return std::string_view(path, static_cast<std::size_t>(size)).ends_with("/logging/__init__.py");
@@ -29,10 +28,10 @@ bool is_of_logging(PyCodeObject* code) noexcept {
 bool is_in_logging() noexcept {
     const ErrorStash stash;
     OwnedRef frame = borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
-    for (int depth = 0; frame && depth < kMostFrames; ++depth) {
+    for (int depth = 0; frame && depth < kMaxFrames; ++depth) {
         auto* const running = reinterpret_cast<PyFrameObject*>(frame.get());
         const OwnedRef code = steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(running)));
-        if (is_of_logging(reinterpret_cast<PyCodeObject*>(code.get()))) {
+        if (belongs_to_logging(reinterpret_cast<PyCodeObject*>(code.get()))) {
             return true;
         }
         frame = steal(reinterpret_cast<PyObject*>(PyFrame_GetBack(running)));

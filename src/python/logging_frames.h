@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the calling thread is inside the standard library's logging.
+// Detects whether the calling thread is inside the standard library's logging.
 //
-// Why this is needed: a report is logged between two bytecodes of the main thread. If these are
-// bytecodes of a log handler that holds a lock which is not reentrant (a queue.Queue's behind
-// logging.handlers.QueueHandler, or the handler's own), logging the report calls the same handler,
-// which then waits for its own lock: the program hangs.
+// A report is logged between two bytecodes of the main thread. If the thread is inside a log
+// handler that holds a non-reentrant lock (that of logging.handlers.QueueHandler's queue, or its
+// own), logging the report would call the same handler and deadlock.
 #pragma once
 
 namespace cyclewatch::python {
 
-// True if a frame of logging/__init__.py, which calls every handler, is among the innermost frames
-// of the calling thread. REQUIRES: GIL held. RUNS PYTHON: never.
-// ALLOCATES: the frame objects of the call stack, as warnings.warn() does.
+// True if one of the innermost frames of the calling thread belongs to logging/__init__.py, which
+// calls every handler. REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: frame objects.
 [[nodiscard]] bool is_in_logging() noexcept;
 
 }  // namespace cyclewatch::python

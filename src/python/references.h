@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owned and borrowed references. The rest of the code never writes Py_INCREF or Py_DECREF.
+// RAII for Python references. No other code calls Py_INCREF or Py_DECREF.
 // REQUIRES (everything here): GIL held.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace cyclewatch::python {
 
-// Holds one reference and gives it back at scope end.
+// Owns one strong reference, or none.
 class OwnedRef {
   public:
     OwnedRef() noexcept = default;
@@ -27,9 +27,9 @@ class OwnedRef {
 
     [[nodiscard]] PyObject* get() const noexcept { return object_; }
     explicit operator bool() const noexcept { return object_ != nullptr; }
-    // Gives the reference to the caller.
+    // Transfers ownership to the caller.
     [[nodiscard]] PyObject* release() noexcept { return std::exchange(object_, nullptr); }
-    // RUNS PYTHON: possibly (a finalizer, when this was the last reference).
+    // RUNS PYTHON: possibly a finalizer.
     void reset() noexcept { Py_XDECREF(std::exchange(object_, nullptr)); }
 
   private:
@@ -38,12 +38,12 @@ class OwnedRef {
     PyObject* object_ = nullptr;
 };
 
-// Takes over a new reference, as returned by most of the C API; may be null.
+// Takes ownership of a new reference; may be null.
 inline OwnedRef steal(PyObject* object) noexcept {
     return OwnedRef(object);
 }
 
-// Makes an owned reference of a borrowed one; may be null.
+// Creates a strong reference from a borrowed one; may be null.
 inline OwnedRef borrow(PyObject* object) noexcept {
     Py_XINCREF(object);
     return steal(object);

@@ -18,17 +18,15 @@ namespace {
 struct State {
     std::mutex mutex;
     std::atomic<std::thread::id> holder;
-    int times = 0;  // the holder took it
+    int times = 0;  // how often the holder acquired it
 };
 
-// In a forked child the other threads are gone, with what they held. They stood still at the fork,
-// where under the GIL they would have waited for it.
-void forget_other_threads();
+void reset_in_child();
 
 State& state() {
     static State& the_state = *[] {
-        pthread_atfork(nullptr, nullptr, forget_other_threads);
-        return new State;  // never destroyed: collections go on to the last
+        pthread_atfork(nullptr, nullptr, reset_in_child);
+        return new State;  // never destroyed: collections may run after static destructors
     }();
     return the_state;
 }
@@ -37,7 +35,9 @@ bool is_mine(const State& s) noexcept {
     return s.holder.load(std::memory_order_relaxed) == std::this_thread::get_id();
 }
 
-void forget_other_threads() {
+// A forked child has only the forking thread. The state is consistent, because os.fork() stops the
+// world.
+void reset_in_child() {
     State& s = state();
     if (!is_mine(s)) {
         new (&s.mutex) std::mutex;
@@ -46,62 +46,62 @@ void forget_other_threads() {
     }
 }
 
-// Detached from the interpreter. Whoever comes first has it then.
+// Waits detached from the interpreter. Another thread may acquire the lock first.
 void wait_until_free(State& s) noexcept {
     PyThreadState* const thread = PyEval_SaveThread();
     { const std::lock_guard lock(s.mutex); }
     sleep_if_unwound([thread] { PyEval_RestoreThread(thread); });
 }
 
-void take_once(State& s) noexcept {
+void acquire_once(State& s) noexcept {
     while (!s.mutex.try_lock()) {
         wait_until_free(s);
     }
     s.holder.store(std::this_thread::get_id(), std::memory_order_relaxed);
 }
 
-void free_it(State& s) noexcept {
+void unlock(State& s) noexcept {
     s.holder.store(std::thread::id(), std::memory_order_relaxed);
     s.mutex.unlock();
 }
 
 }  // namespace
 
-void StateLock::take() noexcept {
+void StateLock::acquire() noexcept {
     State& s = state();
     if (!is_mine(s)) {
-        take_once(s);
+        acquire_once(s);
     }
     ++s.times;
 }
 
-void StateLock::give_back() noexcept {
+void StateLock::release() noexcept {
     State& s = state();
     if (--s.times == 0) {
-        free_it(s);
+        unlock(s);
     }
 }
 
-int StateRelease::let_go() noexcept {
+int StateRelease::release_all() noexcept {
     State& s = state();
     if (!is_mine(s)) {
         return 0;
     }
     const int times = std::exchange(s.times, 0);
-    free_it(s);
+    unlock(s);
     return times;
 }
 
 void abandon_state() noexcept {
     if constexpr (CYCLEWATCH_HAS_NO_GIL) {
-        static_cast<void>(StateRelease::let_go());
+        static_cast<void>(StateRelease::release_all());
     }
 }
 
-void StateRelease::take_back(int times) noexcept {
+void StateRelease::reacquire(int times) noexcept {
     if (times > 0) {
         State& s = state();
-        take_once(s);
+        acquire_once(s);
         s.times = times;
     }
 }

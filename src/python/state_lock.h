@@ -1,63 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may touch the state of this module. Where there is a GIL: who holds it, and everything here
-// is empty. On free-threaded builds: who holds the one lock that every way in from Python takes
-// (StateLock) and that is let go of wherever the GIL would be (StateRelease). So "REQUIRES: GIL
-// held" reads "the state's lock held" there, and what a room may rely on under the GIL, and what it
-// must expect where that is given away, is the same on both.
+// The lock that protects this module's state on free-threaded builds. With a GIL, the GIL protects
+// the state and everything here is a no-op.
 //
-// Nobody waits for the lock with the interpreter held, nor for the interpreter with a lock that was
-// just taken: a thread that waits can be stopped, and one that dies waiting holds nothing.
+// Every entry point from Python acquires the lock (StateLock), and it is released wherever the GIL
+// would be (StateRelease). "REQUIRES: GIL held" therefore means "REQUIRES: state lock held" on
+// these builds, with the same guarantees.
+//
+// A thread that waits for the lock is detached from the interpreter, and a thread attaches before
+// it acquires the lock, so the lock cannot deadlock with a stop-the-world pause.
 #pragma once
 
 #include "compat/features.h"
 
 namespace cyclewatch::python {
 
-// Takes the lock for a scope; again by a thread that has it. REQUIRES: attached to the interpreter.
+// Holds the lock for a scope. Reentrant. REQUIRES: attached to the interpreter.
 class StateLock {
   public:
     StateLock() noexcept {
         if constexpr (CYCLEWATCH_HAS_NO_GIL) {
-            take();
+            acquire();
         }
     }
     StateLock(const StateLock&) = delete;
     StateLock& operator=(const StateLock&) = delete;
     ~StateLock() {
         if constexpr (CYCLEWATCH_HAS_NO_GIL) {
-            give_back();
+            release();
         }
     }
 
   private:
-    static void take() noexcept;
-    static void give_back() noexcept;
+    static void acquire() noexcept;
+    static void release() noexcept;
 };
 
-// For a thread that will never run again: lets go of the lock if it has it.
+// Releases the lock, if held, for a thread that will never run again.
 void abandon_state() noexcept;
 
-// Lets go of the lock for a scope, however often this thread took it; nothing if it did not.
-// REQUIRES: attached to the interpreter where the scope begins and where it ends.
+// Releases the lock for a scope, however often this thread acquired it. No-op if it is not held.
+// REQUIRES: attached to the interpreter when the scope begins and when it ends.
 class StateRelease {
   public:
     StateRelease() noexcept {
         if constexpr (CYCLEWATCH_HAS_NO_GIL) {
-            times_ = let_go();
+            times_ = release_all();
         }
     }
     StateRelease(const StateRelease&) = delete;
     StateRelease& operator=(const StateRelease&) = delete;
     ~StateRelease() {
         if constexpr (CYCLEWATCH_HAS_NO_GIL) {
-            take_back(times_);
+            reacquire(times_);
         }
     }
 
   private:
     friend void abandon_state() noexcept;
-    static int let_go() noexcept;
-    static void take_back(int times) noexcept;
+    static int release_all() noexcept;
+    static void reacquire(int times) noexcept;
     int times_ = 0;
 };
 

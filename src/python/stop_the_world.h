@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work that needs the program's objects to stand still. Holding the GIL is enough where there is
-// one; without, the other threads are stopped.
+// Runs work while no other thread changes Python objects. The GIL guarantees that; free-threaded
+// builds stop the other threads.
 #pragma once
 
 #include <exception>
@@ -10,9 +10,9 @@
 
 namespace cyclewatch::python {
 
-// Runs `work`, and throws what it throws. No other thread runs Python or changes an object
-// meanwhile. REQUIRES: GIL held; `work` runs no Python code, waits for no thread that may, and
-// stops nobody itself.
+// Runs `work` while no other thread runs Python or changes an object. Propagates its exceptions.
+// REQUIRES: GIL held. `work` must not run Python code, wait for a thread that may, or call this
+// function.
 template <typename Work>
 void with_world_stopped(Work&& work) {
     if constexpr (!CYCLEWATCH_HAS_NO_GIL) {
@@ -23,13 +23,13 @@ void with_world_stopped(Work&& work) {
         Work& work;
         std::exception_ptr failure;
     } call{work, nullptr};
-    // The interpreter's frames are between us and it: no exception may pass.
+    // Exceptions must not pass through the interpreter's C frames.
     const auto run = [](void* context) noexcept {
-        auto& made = *static_cast<Call*>(context);
+        auto& self = *static_cast<Call*>(context);
         try {
-            made.work();
+            self.work();
         } catch (...) {
-            made.failure = std::current_exception();
+            self.failure = std::current_exception();
         }
     };
     sleep_if_unwound([&] { cw_with_world_stopped(run, &call); });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the references that one type's objects own are visited: as tp_traverse does, but faster where
-// the objects are plain instances, and without what tp_traverse shows and nobody counted.
+// Visits the references that objects of a type own, like tp_traverse, with two differences: plain
+// instances are visited without calling tp_traverse, which is faster, and references without a
+// reference count (cyclewatch_counted_traverse()) are omitted.
 //
 // REQUIRES (everything here): GIL held. RUNS PYTHON: never. ALLOCATES: no.
 #pragma once
@@ -12,7 +13,7 @@
 
 namespace cyclewatch::python {
 
-// Holds as long as the type.
+// Valid for the lifetime of the type.
 class TypeTraversal {
   public:
     TypeTraversal() = default;
@@ -25,18 +26,18 @@ class TypeTraversal {
 
     [[nodiscard]] PyTypeObject* type() const noexcept { return type_; }
 
-    // Some of its objects may be known to the collector.
+    // True if instances may have a GC header.
     [[nodiscard]] bool may_have_gc_header() const noexcept { return may_have_gc_header_; }
-    // All of them are.
+    // True if all instances have one.
     [[nodiscard]] bool has_gc_header() const noexcept { return has_gc_header_; }
-    // `object`, which is of the type, is: of a few types it depends on the object.
+    // True if `object`, an instance of the type, has one. Types with tp_is_gc decide per object.
     [[nodiscard]] bool has_gc_header(PyObject* object) const noexcept {
         return has_gc_header_ || (may_have_gc_header_ && PyObject_IS_GC(object) != 0);
     }
 
-    // kVisit(target, context) for each reference that `object`, which is of the type, owns; the
-    // target may be null. kVisit may overwrite this traversal. Once it returns anything but 0,
-    // the rest may be visited or not.
+    // Calls kVisit(target, context) for each reference owned by `object`, an instance of the type.
+    // The target may be null. kVisit may overwrite this TypeTraversal. If it returns a value other
+    // than 0, the remaining references may or may not be visited.
     template <visitproc kVisit>
     void visit(PyObject* object, void* context) const {
         PyTypeObject* const type = type_;
@@ -70,7 +71,7 @@ class TypeTraversal {
         return true;
     }
 
-    // `layout` by value: kVisit may overwrite ours.
+    // `layout` is a copy, because kVisit may overwrite layout_.
     template <visitproc kVisit>
     static void visit_slots(PyObject* object, cw_plain_layout layout, void* context) {
         for (int i = 0; i < layout.slot_count; ++i) {

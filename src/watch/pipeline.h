@@ -13,11 +13,11 @@
 
 #include "capture/graph_capture.h"
 #include "collector/unreachable_set.h"
+#include "device/memory_events.h"
 #include "device/memory_sampler.h"
 #include "device/owner_detector.h"
 #include "device/owner_reader.h"
 #include "device/owner_registry.h"
-#include "device/wall_time.h"
 #include "model/observation.h"
 #include "python/references.h"
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is to hold with a real device: one check a process, `checks.py NAME DEVICE`.
+"""Checks for a real device, one per process: `checks.py NAME DEVICE`.
 
-Each check asserts what must be so and prints, as JSON, what is worth knowing of it. On "cpu" it
-runs the same code as far as there is a counterpart, so that it is known to work before it is
-taken to a machine with a device.
+Each check prints its results as JSON. With "cpu" it runs the same code as far as possible, so that
+the check itself is tested on machines without a device.
 """
 
 import gc
@@ -20,24 +19,24 @@ from torch import nn
 
 import cyclewatch
 
-BLOCK = 512  # torch's allocator on CUDA hands out multiples of this many bytes
+BLOCK = 512  # the block size of torch's CUDA allocator
 
 
 class Holder:
-    """One object of a cycle that keeps a tensor."""
+    """A cycle of one object, with a tensor."""
 
 
-def leave(tensor):
+def leak(tensor):
     holder = Holder()
     holder.me, holder.tensor = holder, tensor
 
 
 def allocated(device):
-    """Bytes that torch's allocator has handed out; nobody counts them for the CPU."""
+    """Bytes allocated on the device; None for the CPU."""
     return torch.cuda.memory_allocated() if device == "cuda" else None
 
 
-def settle(device):
+def collect(device):
     gc.collect()
     if device == "cuda":
         torch.cuda.synchronize()
@@ -48,54 +47,57 @@ def watching(device, **options):
 
 
 def exact_bytes(device):
-    """Retained bytes are what torch's allocator got back, to the byte."""
+    """The retained bytes equal the bytes freed by torch's allocator."""
     sizes = [BLOCK * count for count in (1, 3, 1000, 65536)] * 5
-    settle(device)
+    collect(device)
     with watching(device) as watch:
         for size in sizes:
-            leave(torch.empty(size, dtype=torch.uint8, device=device))
-        # Twice one storage, and a tensor that somebody alive keeps: neither counts again.
-        whole = torch.empty(BLOCK * 8, dtype=torch.uint8, device=device)
-        leave(whole[:100])
-        leave(whole[100:])
-        del whole
+            leak(torch.empty(size, dtype=torch.uint8, device=device))
+        # Two views of one storage, which count once, and a tensor that survives.
+        base = torch.empty(BLOCK * 8, dtype=torch.uint8, device=device)
+        leak(base[:100])
+        leak(base[100:])
+        del base
         kept = torch.empty(BLOCK * 16, dtype=torch.uint8, device=device)
-        leave(kept)
+        leak(kept)
         before = allocated(device)
-        settle(device)
+        collect(device)
         after = allocated(device)
-    held = watch.report().retained_bytes
-    assert held == sum(sizes) + BLOCK * 8, held
+    retained = watch.report().retained_bytes
+    assert retained == sum(sizes) + BLOCK * 8, retained
     assert kept.numel() == BLOCK * 16
     if before is not None:
-        assert before - after == held, (before, after, held)
-    return {"retained bytes": held, "bytes torch's allocator got back": before and before - after}
+        assert before - after == retained, (before, after, retained)
+    return {
+        "retained bytes": retained,
+        "bytes freed by torch's allocator": before and before - after,
+    }
 
 
 def odd_sizes(device):
-    """Bytes of storages, not of blocks: the allocator rounds up, a report does not."""
+    """A report contains storage sizes, not the allocator's rounded block sizes."""
     sizes = [1, 100, 513, 70_001]
-    settle(device)
+    collect(device)
     with watching(device) as watch:
         for size in sizes:
-            leave(torch.empty(size, dtype=torch.uint8, device=device))
+            leak(torch.empty(size, dtype=torch.uint8, device=device))
         before = allocated(device)
-        settle(device)
+        collect(device)
         after = allocated(device)
     assert watch.report().retained_bytes == sum(sizes)
     if before is not None:
         assert before - after == sum(-(-size // BLOCK) * BLOCK for size in sizes)
-    return {"retained bytes": sum(sizes), "bytes of their blocks": before and before - after}
+    return {"retained bytes": sum(sizes), "block bytes": before and before - after}
 
 
 def capture(device):
-    """A collection in the middle of a stream capture: the graph is whole and replays."""
+    """A collection during a stream capture does not break the graph."""
     if device == "cpu":
         return {"modes": 0}
     modes = ("global", "thread_local", "relaxed")
     source = torch.arange(1000.0, device=device)
     for mode in modes:
-        leave(torch.empty(BLOCK, device=device))
+        leak(torch.empty(BLOCK, device=device))
         torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
         with watching(device) as watch:
@@ -113,7 +115,7 @@ def capture(device):
 
 
 def streams(device):
-    """Tensors of several streams, some still in use there when their cycle dies."""
+    """Tensors on several streams are found when their cycles die while in use."""
     if device == "cpu":
         return {"streams": 0}
     several = [torch.cuda.Stream() for _ in range(4)]
@@ -126,7 +128,7 @@ def streams(device):
                     tensor = tensor * 1.0
                 result = tensor.sum() + number
                 tensor.record_stream(torch.cuda.default_stream())
-                leave(tensor)
+                leak(tensor)
             del tensor
         gc.collect()
         torch.cuda.synchronize()
@@ -136,7 +138,7 @@ def streams(device):
 
 
 class Collecting(torch.autograd.Function):
-    """Leaves a cycle behind and collects, wherever autograd runs it."""
+    """Leaks a cycle and collects, on the thread on which autograd runs it."""
 
     threads = []
 
@@ -147,26 +149,26 @@ class Collecting(torch.autograd.Function):
     @staticmethod
     def backward(context, gradient):
         Collecting.threads.append(threading.current_thread() is threading.main_thread())
-        leave(torch.empty(BLOCK, dtype=torch.uint8, device=gradient.device))
+        leak(torch.empty(BLOCK, dtype=torch.uint8, device=gradient.device))
         gc.collect()
         return gradient
 
 
 def autograd_threads(device):
-    """Collections on the threads that autograd computes on."""
+    """Collections on autograd's threads."""
     tensor = torch.ones(10, device=device, requires_grad=True)
     with watching(device) as watch:
         for _ in range(3):
             Collecting.apply(tensor).sum().backward()
     assert watch.report().retained_bytes == 3 * BLOCK
     assert tensor.grad.tolist() == [3.0] * 10
-    # On CUDA a thread of autograd's own, on the CPU the caller's.
+    # The caller's thread on the CPU.
     assert all(Collecting.threads) == (device == "cpu")
     return {"collections on autograd's threads": len(Collecting.threads)}
 
 
 def compiled(device):
-    """A compiled model computes the same, and as often compiled, with a watch and without."""
+    """A watch changes neither the results of a compiled model nor the number of compilations."""
     backend = "inductor" if device == "cuda" else "aot_eager"
 
     def train(watched):
@@ -180,7 +182,7 @@ def compiled(device):
         for number in range(6):
             loss = step(torch.full((8, 64), number / 10, device=device)).square().mean()
             loss.backward()
-            leave(torch.empty(BLOCK, dtype=torch.uint8, device=device))
+            leak(torch.empty(BLOCK, dtype=torch.uint8, device=device))
             gc.collect()
             losses.append(loss.item())
         frames = dict(torch._dynamo.utils.counters["frames"])
@@ -196,23 +198,23 @@ def compiled(device):
 
 
 def out_of_memory(device):
-    """Memory runs out while cycles hold some of it: the error is the program's, and it goes on."""
+    """The program gets the error when memory runs out while cycles hold some, and continues."""
     error = torch.cuda.OutOfMemoryError if device == "cuda" else RuntimeError
     with watching(device) as watch:
         for _ in range(10):
-            leave(torch.empty(1 << 20, dtype=torch.uint8, device=device))
+            leak(torch.empty(1 << 20, dtype=torch.uint8, device=device))
         try:
             torch.empty(1 << 50, dtype=torch.uint8, device=device)
         except error as raised:
             gc.collect()
-            words = str(raised).splitlines()[0]
+            message = str(raised).splitlines()[0]
         else:
-            raise AssertionError("there is a petabyte")
+            raise AssertionError("allocating a pebibyte succeeded")
         assert watch.report().retained_bytes == 10 << 20
-        # Nothing is pending that was not before.
+        # No error is pending.
         assert float(torch.ones(10, device=device).sum()) == 10
-        settle(device)
-    return {"error": words[:60]}
+        collect(device)
+    return {"error": message[:60]}
 
 
 def training_step(device):
@@ -248,9 +250,9 @@ def seconds_of(step, steps, device):
 
 
 def memory_history(device):
-    """While torch records its memory, an owner says which line allocated it.
+    """Owners have an allocation site while torch records its memory history.
 
-    The address had another tenant before and has one again when it is looked up.
+    Their addresses are used before and after the collection.
     """
 
     def block():
@@ -260,30 +262,30 @@ def memory_history(device):
         torch.cuda.memory._record_memory_history(max_entries=10_000)
     with watching(device) as watch:
         block()
-        leave(torch.empty(BLOCK, dtype=torch.uint8, device=device))
+        leak(torch.empty(BLOCK, dtype=torch.uint8, device=device))
         frame = sys._getframe()
         line = frame.f_lineno - 2
         modules = len(sys.modules)
         begin = time.perf_counter()
-        settle(device)
+        collect(device)
         later = block()
         report = watch.report()
         seconds = time.perf_counter() - begin
     del later
     (finding,) = report.findings
     (owner,) = finding.owners
-    # Nobody records memory of the CPU.
+    # torch records no history for the CPU.
     assert owner.allocated_at == (
         f"{frame.f_code.co_filename}:{line}" if device == "cuda" else None
     ), (owner.allocated_at, report.stats.skipped)
     return {
-        "collection and look-up, ms": round(1000 * seconds, 3),
-        "modules that torch imported for it": len(sys.modules) - modules,
+        "collection and lookup, ms": round(1000 * seconds, 3),
+        "modules imported by torch": len(sys.modules) - modules,
     }
 
 
 def overhead(device):
-    """What a step of training costs with a watch and without, taken alternately."""
+    """Training step time with and without a watch, measured alternately."""
     step = training_step(device)
     steps, rounds = (200, 15) if device == "cuda" else (3, 3)
     seconds_of(step, steps, device)
@@ -300,12 +302,12 @@ def overhead(device):
         "step without, ms": round(1000 * statistics.median(without), 3),
         "step with, ms": round(1000 * statistics.median(with_watch), 3),
         "with / without": round(statistics.median(ratios), 4),
-        "of": f"{rounds} rounds of {steps} steps",
+        "samples": f"{rounds} rounds of {steps} steps",
     }
 
 
 def against_torch(device):
-    """torch's own detector on the same garbage in the same run: the same tensors, and the time."""
+    """torch's own detector finds the same tensors; compares the times."""
     from torch.utils.viz._cycles import create_graph, observe_garbage, to_html
 
     found = []
@@ -322,10 +324,10 @@ def against_torch(device):
     def collection():
         gc.disable()
         for _ in range(100):
-            leave(torch.empty(BLOCK, dtype=torch.uint8, device=device))
+            leak(torch.empty(BLOCK, dtype=torch.uint8, device=device))
         begin = time.perf_counter()
         gc.collect()
-        # torch's detector works one event of the profiler later.
+        # torch's detector runs at the next profiler event.
         str(found)
         str(found)
         return time.perf_counter() - begin
@@ -337,11 +339,11 @@ def against_torch(device):
         options = {"devices": device, "report_dir": folder, "budget": 1}
         with cyclewatch.warn_tensor_cycles(**options) as watch:
             ours = statistics.median(collection() for _ in range(5))
-            held = watch.report().retained_bytes
+            retained = watch.report().retained_bytes
         remove = observe_garbage(observer)
         theirs = statistics.median(collection() for _ in range(2))
         remove()
-        # Both at once: each finds all of it.
+        # Both together: each finds all tensors.
         found.clear()
         both = watching(device)
         remove = observe_garbage(observer)
@@ -349,13 +351,13 @@ def against_torch(device):
         remove()
         gc.collect()
         both.stop()
-    assert held == 5 * 100 * BLOCK
+    assert retained == 5 * 100 * BLOCK
     assert found == [100 * BLOCK], found
     assert both.report().retained_bytes == 100 * BLOCK
     return {
-        "collection without either, ms": round(1000 * plain, 3),
-        "we add, ms": round(1000 * (ours - plain), 3),
-        "torch adds, ms": round(1000 * (theirs - plain), 3),
+        "plain collection, ms": round(1000 * plain, 3),
+        "added by cyclewatch, ms": round(1000 * (ours - plain), 3),
+        "added by torch, ms": round(1000 * (theirs - plain), 3),
     }
 
 

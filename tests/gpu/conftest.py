@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lets the tests of the device import what lies next to them."""
+"""Makes checks.py importable."""
 
 import sys
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make gpu-test`: runs tests/gpu on this machine's device and writes docs/gpu.md."""
+"""Runs tests/gpu on this machine's device and writes the results to docs/gpu.md (make gpu-test)."""
 
 import datetime
 import json
@@ -16,7 +16,7 @@ BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 
 def machine():
-    """Kind of the device and of what drives it; nothing that names the machine or its user."""
+    """Describe device, driver and versions, without the names of the machine and its user."""
     import torch
 
     device = torch.cuda.get_device_properties(0)
@@ -39,35 +39,35 @@ def machine():
 
 
 def table(lines, passed):
-    """What was measured, as Markdown."""
+    """Format the results as Markdown."""
     rows = [
         f"| {name} | {what} | {value} |"
-        for name, figures in map(json.loads, lines)
-        for what, value in figures.items()
+        for name, results in map(json.loads, lines)
+        for what, value in results.items()
     ]
     words = "Every check passed." if passed else "**Not every check passed.**"
     return "\n".join(
-        [f"Run {machine()}. {words}", "", "| check | figure | |", "|---|---|---|", *rows]
+        [f"Run {machine()}. {words}", "", "| check | result | |", "|---|---|---|", *rows]
     )
 
 
 def main():
-    """Run the checks; exit with pytest's status, or with 0 where there is no device."""
+    """Run the checks. Returns pytest's exit status, or 0 without a device."""
     import torch
 
     if not torch.cuda.is_available():
-        print("gpu-test: skipped, there is no CUDA device here; docs/gpu.md stays as it is")
+        print("gpu-test: skipped, no CUDA device; docs/gpu.md is unchanged")
         return 0
-    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as figures:
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as results:
         status = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-m", "gpu", "tests/gpu"],
             cwd=ROOT,
-            env={**os.environ, "CYCLEWATCH_GPU_FIGURES": figures.name},
+            env={**os.environ, "CYCLEWATCH_GPU_RESULTS": results.name},
             check=False,
         ).returncode
         before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
         after = rest.partition(END)[2]
-        text = table(figures, status == 0)
+        text = table(results, status == 0)
         PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
     return status
 

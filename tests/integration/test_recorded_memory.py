@@ -109,8 +109,8 @@ def test_what_was_allocated_before_the_history_began_has_no_place(main_interpret
     ("scenario", "reason"),
     [
         ("raising", "ZeroDivisionError"),
-        ("nonsense", "its answer has an unknown shape"),
-        ("gone", "its answer has an unknown shape"),
+        ("nonsense", "unknown snapshot format"),
+        ("gone", "unknown snapshot format"),
     ],
 )
 def test_a_history_that_cannot_be_read_is_said_once(main_interpreter, scenario, reason):

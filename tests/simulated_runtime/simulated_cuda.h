@@ -1,62 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CUDA of ours for machines without a GPU: two shared libraries with the symbols that we take
-// from the real ones, a device heap in host memory, and faults to switch on.
+// A simulated CUDA for machines without a GPU: two shared libraries with symbols of the real ones,
+// a device heap in host memory, and injectable faults.
 //
-//   libcuda.so.1      the driver: contexts, the heap, every fault and every counter
-//   libcudart.so.13   the runtime: finds the driver at its first call, as the real one does
-//   libcudart.so.12   the same once more, with a state of its own: programs load two
-//   old/libcuda.so.1  a driver from before stream capture, without half of the functions
+//   libcuda.so.1      the driver: contexts, the heap, faults and counters
+//   libcudart.so.13   the runtime: only its last error, which our code must not touch
 //
-// Both can be opened alone. Nothing is kept across dlclose(). Not for several threads at once,
-// except that contexts and last errors belong to threads, as they do in CUDA.
+// dlclose() discards all state. Not thread-safe, except that contexts and last errors are per
+// thread, as in CUDA.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 namespace cyclewatch::simulated {
 
 struct Faults {
     int devices = 1;
-    bool device_lost = false;  // every question fails with a sticky error
-    int sticky_error = 0;      // as 700 after a kernel's wild write: every call says it, for ever
-    bool driver_too_old = false;  // for this runtime, which says so at every call
-    bool out_of_memory = false;   // memory questions fail with an error that is not sticky
-    int capture_mode = -1;        // a capture runs: 0 global, 1 of the thread, 2 relaxed; -1 none
-    int runtime_version = 13000;  // what the runtime says of itself
-    std::uint64_t attribute_bytes = 88;  // what it writes: 24 before CUDA 13, 88 from there on
+    bool device_lost = false;    // queries fail with CUDA_ERROR_LAUNCH_FAILED
+    int sticky_error = 0;        // returned by every call, such as 700 (illegal address)
+    bool out_of_memory = false;  // memory queries fail, other queries do not
+    int capture_mode = -1;  // mode of a capture in progress: 0 global, 1 thread-local, 2 relaxed
 };
 
-// What must not happen, and how often anything did.
 struct Counters {
-    int questions = 0;         // calls that look at the device
-    int contexts_created = 0;  // by the runtime, because none was current and active
-    int initialisations = 0;   // by the runtime, because nobody had called cuInit()
-    int drivers_wanted = 0;    // times that the runtime would have loaded a driver
-    int captures_broken = 0;   // questions asked in a mode that forbids them
+    int queries = 0;          // driver: calls that need a device; runtime: all calls
+    int captures_broken = 0;  // queries in a capture mode that forbids them
 };
 
-enum class Context : int { none, primary, other, destroyed };
+enum class Context : int { none, current, destroyed };
 
-// What belongs to a thread.
 struct ThreadState {
     Context context = Context::none;
-    int capture_mode = 0;  // cudaStreamCaptureModeGlobal, where every thread begins
+    int capture_mode = 0;  // CU_STREAM_CAPTURE_MODE_GLOBAL, the default of every thread
     int last_error = 0;    // of the runtime
 };
 
-// Each library has one of its own. The driver's holds what is the same for all runtimes; the
-// runtime's holds its version, its structure's size, its last errors and what it wanted.
+// Each library has its own.
 struct SimulatedCuda {
     Faults faults;
     Counters counters;
-    bool initialised = false;     // cuInit() was called
-    bool primary_active = false;  // the primary context of device 0 exists
+    bool initialized = false;  // cuInit() was called
 };
 
 using StateFunction = SimulatedCuda*();
 using ThreadFunction = ThreadState*();
-// Memory of `kind`, a CUmemorytype, on device 0; and its end.
+// Allocates memory of `kind`, a CUmemorytype, on device 0.
 using AllocateFunction = void*(std::size_t bytes, int kind, bool managed);
 using ReleaseFunction = bool(void* memory);
 
@@ -65,7 +52,7 @@ using ReleaseFunction = bool(void* memory);
 extern "C" {
 cyclewatch::simulated::StateFunction cyclewatch_simulated_state;
 cyclewatch::simulated::ThreadFunction cyclewatch_simulated_thread;
-// The driver's alone.
+// Only in the driver:
 cyclewatch::simulated::AllocateFunction cyclewatch_simulated_allocate;
 cyclewatch::simulated::ReleaseFunction cyclewatch_simulated_release;
 }

@@ -42,10 +42,10 @@ struct Names {
     OwnedRef value = interned("value");
 };
 
-// Tells by a weak reference whether the object that the memory hangs on is gone.
-class ObjectWitness final : public WeakStorage {
+// The storage is freed when the object that owns it dies.
+class WeakObject final : public WeakStorage {
   public:
-    explicit ObjectWitness(OwnedRef reference) noexcept : reference_(std::move(reference)) {}
+    explicit WeakObject(OwnedRef reference) noexcept : reference_(std::move(reference)) {}
     [[nodiscard]] bool released() noexcept override {
         const auto* reference = reinterpret_cast<PyWeakReference*>(reference_.get());
         return reference->wr_object == Py_None;
@@ -55,14 +55,14 @@ class ObjectWitness final : public WeakStorage {
     OwnedRef reference_;
 };
 
-// Null where the type knows no weak references: then the memory counts as gone with its owner.
-std::unique_ptr<WeakStorage> watch(PyObject* object) {
+// Null if the type does not support weak references.
+std::unique_ptr<WeakStorage> weak_object(PyObject* object) {
     if (Py_TYPE(object)->tp_weaklistoffset == 0) {
         return nullptr;
     }
     OwnedRef reference = python::steal(PyWeakref_NewRef(object, nullptr));
     PyErr_Clear();
-    return reference ? std::make_unique<ObjectWitness>(std::move(reference)) : nullptr;
+    return reference ? std::make_unique<WeakObject>(std::move(reference)) : nullptr;
 }
 
 bool ends_with(PyObject* text, std::string_view end) noexcept {
@@ -80,16 +80,15 @@ class CudaArrayInterfaceReader final : public OwnerReader {
     explicit CudaArrayInterfaceReader(DeviceQueries* queries) noexcept : queries_(queries) {}
 
     [[nodiscard]] bool recognises(PyTypeObject* type) const noexcept override {
-        return plan_for(type).how != How::not_at_all;
+        return plan_for(type).method != Method::none;
     }
     [[nodiscard]] ReadOutcome read(PyObject* object, OwnerReading& reading) noexcept override;
-    [[nodiscard]] const char* name() const noexcept override { return "cuda-array-interface"; }
 
   private:
-    enum class How : std::uint8_t { not_at_all, cupy, numba, getter };
+    enum class Method : std::uint8_t { none, cupy, numba, getter };
     struct Plan {
-        How how = How::not_at_all;
-        PyTypeObject* declaring = nullptr;  // the class that has the attribute in its dict
+        Method method = Method::none;
+        PyTypeObject* defining = nullptr;  // the class that defines the attribute
     };
 
     [[nodiscard]] Plan plan_for(PyTypeObject* type) const noexcept;
@@ -98,12 +97,12 @@ class CudaArrayInterfaceReader final : public OwnerReader {
                                         OwnerReading& reading) const;
     [[nodiscard]] ReadOutcome read_numba(PyObject* array, OwnerReading& reading) const;
     [[nodiscard]] ReadOutcome read_getter(PyObject* object, OwnerReading& reading) const;
-    [[nodiscard]] ReadOutcome place(OwnerReading& reading,
-                                    std::optional<std::int64_t> device_by_library) const;
+    [[nodiscard]] ReadOutcome set_device(OwnerReading& reading,
+                                         std::optional<std::int64_t> device_by_library) const;
     [[nodiscard]] std::optional<std::int64_t> address_in(PyObject* pointer) const noexcept;
     [[nodiscard]] std::string dtype_of(PyObject* dtype) const;
 
-    DeviceQueries* queries_;  // null: the process's own
+    DeviceQueries* queries_;  // null: the process's own queries
     Names names_;
 };
 
@@ -124,14 +123,14 @@ CudaArrayInterfaceReader::Plan CudaArrayInterfaceReader::plan_for(
         }
         const bool from_c = is_c_attribute(attribute);
         if (from_c && std::string_view(base->tp_name).starts_with("cupy.")) {
-            return {How::cupy, base};
+            return {Method::cupy, base};
         }
         if (!from_c &&
             ends_with(PyDict_GetItemWithError(base->tp_dict, names_.module.get()), kNumbaModule)) {
-            return {How::numba, base};
+            return {Method::numba, base};
         }
-        // A property in Python is the program's code; what inherits it may hide a C getter.
-        return from_c ? Plan{How::getter, base} : Plan{};
+        // A Python property overrides any C getter of a base.
+        return from_c ? Plan{Method::getter, base} : Plan{};
     }
     return {};
 }
@@ -139,14 +138,14 @@ CudaArrayInterfaceReader::Plan CudaArrayInterfaceReader::plan_for(
 ReadOutcome CudaArrayInterfaceReader::read(PyObject* object, OwnerReading& reading) noexcept {
     try {
         const Plan plan = plan_for(Py_TYPE(object));
-        switch (plan.how) {
-            case How::cupy:
-                return read_cupy(plan.declaring, object, reading);
-            case How::numba:
+        switch (plan.method) {
+            case Method::cupy:
+                return read_cupy(plan.defining, object, reading);
+            case Method::numba:
                 return read_numba(object, reading);
-            case How::getter:
+            case Method::getter:
                 return read_getter(object, reading);
-            case How::not_at_all:
+            case Method::none:
                 break;
         }
         return ReadOutcome::owns_nothing;
@@ -155,9 +154,9 @@ ReadOutcome CudaArrayInterfaceReader::read(PyObject* object, OwnerReading& readi
     }
 }
 
-// Where the memory is, by CUDA's word if that may be asked now, else by the library's.
-ReadOutcome CudaArrayInterfaceReader::place(OwnerReading& reading,
-                                            std::optional<std::int64_t> device_by_library) const {
+// Sets the device as known to CUDA, or as stated by the library if CUDA has no answer.
+ReadOutcome CudaArrayInterfaceReader::set_device(
+    OwnerReading& reading, std::optional<std::int64_t> device_by_library) const {
     if (reading.storage == 0 || reading.bytes == 0) {
         return ReadOutcome::owns_nothing;
     }
@@ -165,7 +164,7 @@ ReadOutcome CudaArrayInterfaceReader::place(OwnerReading& reading,
                                                   ? queries_->pointer_facts(reading.storage)
                                                   : pointer_facts(reading.storage);
     if (facts && facts->kind == MemoryKind::unregistered) {
-        return ReadOutcome::owns_nothing;  // freed by hand, or never CUDA's
+        return ReadOutcome::owns_nothing;  // already freed, or not CUDA memory
     }
     if (facts && facts->kind == MemoryKind::host) {
         reading.device = "cpu";
@@ -187,7 +186,7 @@ ReadOutcome CudaArrayInterfaceReader::read_cupy(PyTypeObject* type,
         return ReadOutcome::failed;
     }
     if (std::string_view(Py_TYPE(memory.get())->tp_name).ends_with(".UnownedMemory")) {
-        return ReadOutcome::owns_nothing;  // another library's memory, and that one's to tell
+        return ReadOutcome::owns_nothing;  // memory of another library, whose object is the owner
     }
     const OwnedRef start = c_attribute(memory.get(), names_.ptr.get());
     const OwnedRef bytes = c_attribute(memory.get(), names_.size.get());
@@ -197,21 +196,21 @@ ReadOutcome CudaArrayInterfaceReader::read_cupy(PyTypeObject* type,
     }
     reading.storage = static_cast<std::uint64_t>(*integer(start.get()));
     reading.bytes = static_cast<std::uint64_t>(*integer(bytes.get()));
-    const ReadOutcome outcome = place(reading, integer(device.get()));
+    const ReadOutcome outcome = set_device(reading, integer(device.get()));
     if (outcome == ReadOutcome::owns) {
         const OwnedRef shape = c_attribute(type, array, names_.shape.get());
         const OwnedRef dtype = c_attribute(type, array, names_.dtype.get());
         const OwnedRef root = c_attribute(type, array, names_.base.get());
         reading.shape = shape_text(shape.get());
         reading.dtype = dtype_of(dtype.get());
-        // Every view keeps the first array alive, so that one tells of the memory.
-        reading.weak_storage = watch(root && root.get() != Py_None ? root.get() : array);
+        // Every view keeps the first array alive.
+        reading.weak_storage = weak_object(root && root.get() != Py_None ? root.get() : array);
     }
     return outcome;
 }
 
-// A weak proxy's object, or the object itself; borrowed.
-PyObject* behind_proxy(PyObject* object) noexcept {
+// The referent of a weak proxy, otherwise the object itself; borrowed.
+PyObject* unwrap_proxy(PyObject* object) noexcept {
     if (object != nullptr && PyWeakref_CheckProxy(object)) {
         PyObject* const target = reinterpret_cast<PyWeakReference*>(object)->wr_object;
         return target == Py_None ? nullptr : target;
@@ -219,14 +218,14 @@ PyObject* behind_proxy(PyObject* object) noexcept {
     return object;
 }
 
-// array.gpu_data is an allocation (MemoryPointer), or an OwnedPointer whose ._mem is a proxy of
-// the allocation, which Numba keeps in a table until the last OwnedPointer goes.
+// array.gpu_data is a MemoryPointer (the allocation), or an OwnedPointer whose ._mem is a weak
+// proxy of one, which Numba keeps in a table until the last OwnedPointer dies.
 ReadOutcome CudaArrayInterfaceReader::read_numba(PyObject* array, OwnerReading& reading) const {
     PyObject* const pointer = instance_attribute(array, "gpu_data");
     if (pointer == nullptr || pointer == Py_None) {
         return ReadOutcome::owns_nothing;
     }
-    PyObject* const owned = behind_proxy(instance_attribute(pointer, "_mem"));
+    PyObject* const owned = unwrap_proxy(instance_attribute(pointer, "_mem"));
     PyObject* const memory = owned != nullptr ? owned : pointer;
     const std::optional<std::int64_t> start =
         address_in(instance_attribute(memory, "device_pointer"));
@@ -236,20 +235,20 @@ ReadOutcome CudaArrayInterfaceReader::read_numba(PyObject* array, OwnerReading& 
     }
     reading.storage = static_cast<std::uint64_t>(*start);
     reading.bytes = static_cast<std::uint64_t>(*bytes);
-    PyObject* const context = behind_proxy(instance_attribute(memory, "context"));
+    PyObject* const context = unwrap_proxy(instance_attribute(memory, "context"));
     PyObject* const device =
-        context == nullptr ? nullptr : behind_proxy(instance_attribute(context, "device"));
-    const ReadOutcome outcome =
-        place(reading, integer(device == nullptr ? nullptr : instance_attribute(device, "id")));
+        context == nullptr ? nullptr : unwrap_proxy(instance_attribute(context, "device"));
+    const ReadOutcome outcome = set_device(
+        reading, integer(device == nullptr ? nullptr : instance_attribute(device, "id")));
     if (outcome == ReadOutcome::owns) {
         reading.shape = shape_text(instance_attribute(array, "shape"));
         reading.dtype = dtype_of(instance_attribute(array, "dtype"));
-        reading.weak_storage = watch(memory);
+        reading.weak_storage = weak_object(memory);
     }
     return outcome;
 }
 
-// An int, a ctypes integer or pointer, or a number of a C type (the driver bindings' own).
+// Accepts an int, a ctypes integer or pointer, and C types with __int__ (NVIDIA's driver bindings).
 std::optional<std::int64_t> CudaArrayInterfaceReader::address_in(PyObject* pointer) const noexcept {
     if (pointer == nullptr || PyLong_CheckExact(pointer)) {
         return integer(pointer);
@@ -260,7 +259,7 @@ std::optional<std::int64_t> CudaArrayInterfaceReader::address_in(PyObject* point
     const PyNumberMethods* const number = Py_TYPE(pointer)->tp_as_number;
     if (number == nullptr || number->nb_int == nullptr || PySequence_Check(pointer) != 0 ||
         cyclewatch_type_has_slots(Py_TYPE(pointer)) != 0) {
-        return std::nullopt;  // an array is no number, and might warn that it was taken for one
+        return std::nullopt;  // not a number; int() of an array may issue a warning
     }
     const OwnedRef value = python::steal(number->nb_int(pointer));
     PyErr_Clear();
@@ -282,7 +281,7 @@ std::string CudaArrayInterfaceReader::dtype_of(PyObject* dtype) const {
     return letter > 127 ? std::string() : dtype_text(static_cast<char>(letter), *size);
 }
 
-// The bytes from the lowest to the highest element; nothing if a field makes no sense.
+// The number of bytes from the lowest to the highest element; nullopt if a field is invalid.
 std::optional<std::uint64_t> extent_of(PyObject* shape, PyObject* strides, std::int64_t item) {
     if (shape == nullptr || !PyTuple_CheckExact(shape) || item <= 0) {
         return std::nullopt;
@@ -290,7 +289,7 @@ std::optional<std::uint64_t> extent_of(PyObject* shape, PyObject* strides, std::
     const bool strided = strides != nullptr && PyTuple_CheckExact(strides) &&
                          PyTuple_GET_SIZE(strides) == PyTuple_GET_SIZE(shape);
     std::int64_t elements = 1;
-    std::int64_t reach = item;
+    std::int64_t extent = item;
     for (Py_ssize_t index = 0; index < PyTuple_GET_SIZE(shape); ++index) {
         const std::optional<std::int64_t> count = integer(PyTuple_GET_ITEM(shape, index));
         const std::optional<std::int64_t> stride =
@@ -301,7 +300,7 @@ std::optional<std::uint64_t> extent_of(PyObject* shape, PyObject* strides, std::
         }
         std::int64_t step = 0;
         if (__builtin_mul_overflow(*count - 1, std::llabs(*stride), &step) ||
-            __builtin_add_overflow(reach, step, &reach)) {
+            __builtin_add_overflow(extent, step, &extent)) {
             return std::nullopt;
         }
     }
@@ -312,18 +311,18 @@ std::optional<std::uint64_t> extent_of(PyObject* shape, PyObject* strides, std::
     if (__builtin_mul_overflow(elements, item, &bytes)) {
         return std::nullopt;
     }
-    return static_cast<std::uint64_t>(strided ? reach : bytes);
+    return static_cast<std::uint64_t>(strided ? extent : bytes);
 }
 
 ReadOutcome CudaArrayInterfaceReader::read_getter(PyObject* object, OwnerReading& reading) const {
-    const OwnedRef answer = c_attribute(object, names_.interface.get());
-    if (!answer || !PyDict_CheckExact(answer.get())) {
+    const OwnedRef interface = c_attribute(object, names_.interface.get());
+    if (!interface || !PyDict_CheckExact(interface.get())) {
         return ReadOutcome::failed;
     }
-    const auto field = [&answer](const char* name) { return entry(answer.get(), name); };
+    const auto field = [&](const char* name) { return entry(interface.get(), name); };
     PyObject* const data = field("data");
     PyObject* const type = field("typestr");
-    // "<f4": byte order, kind, bytes of an element.
+    // "<f4": byte order, kind, item size.
     const char* const code =
         type != nullptr && PyUnicode_CheckExact(type) ? PyUnicode_AsUTF8(type) : nullptr;
     PyErr_Clear();
@@ -339,11 +338,11 @@ ReadOutcome CudaArrayInterfaceReader::read_getter(PyObject* object, OwnerReading
     }
     reading.storage = static_cast<std::uint64_t>(*start);
     reading.bytes = *bytes;
-    const ReadOutcome outcome = place(reading, std::nullopt);
+    const ReadOutcome outcome = set_device(reading, std::nullopt);
     if (outcome == ReadOutcome::owns) {
         reading.shape = shape_text(field("shape"));
         reading.dtype = dtype_text(code[1], item);
-        reading.weak_storage = watch(object);
+        reading.weak_storage = weak_object(object);
     }
     return outcome;
 }
@@ -351,7 +350,7 @@ ReadOutcome CudaArrayInterfaceReader::read_getter(PyObject* object, OwnerReading
 }  // namespace
 
 bool cuda_array_library_imported() noexcept {
-    // Never released: the interpreter may be gone when static objects are destroyed.
+    // Never released: the interpreter may be finalized before static objects are destroyed.
     static const std::array<PyObject*, kLibraries.size()> names = [] {
         std::array<PyObject*, kLibraries.size()> made{};
         std::ranges::transform(kLibraries, made.begin(), PyUnicode_InternFromString);

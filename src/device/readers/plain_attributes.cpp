@@ -12,7 +12,7 @@ struct Search {
     PyObject* found = nullptr;
 };
 
-int visit(PyObject* name, PyObject* value, void* argument) noexcept {
+int find_name(PyObject* name, PyObject* value, void* argument) noexcept {
     auto& search = *static_cast<Search*>(argument);
     if (!PyUnicode_CheckExact(name) || PyUnicode_CompareWithASCIIString(name, search.name) != 0) {
         return 0;
@@ -21,15 +21,14 @@ int visit(PyObject* name, PyObject* value, void* argument) noexcept {
     return 1;
 }
 
-}  // namespace
-
+// The class attribute `name` of `type`, borrowed; null if there is none.
 PyObject* class_attribute(PyTypeObject* type, PyObject* name) noexcept {
     PyObject* const mro = type->tp_mro;
     if (mro == nullptr || name == nullptr) {
         return nullptr;
     }
     for (Py_ssize_t index = 0; index < PyTuple_GET_SIZE(mro); ++index) {
-        // The interpreter's own static types keep their dict elsewhere, and have none of these.
+        // Static builtin types store their dict elsewhere; they have none of these attributes.
         PyObject* const dict =
             reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, index))->tp_dict;
         PyObject* const value = dict == nullptr ? nullptr : PyDict_GetItemWithError(dict, name);
@@ -40,6 +39,8 @@ PyObject* class_attribute(PyTypeObject* type, PyObject* name) noexcept {
     PyErr_Clear();
     return nullptr;
 }
+
+}  // namespace
 
 bool is_c_attribute(PyObject* attribute) noexcept {
     return attribute != nullptr && (Py_IS_TYPE(attribute, &PyGetSetDescr_Type) ||
@@ -67,7 +68,7 @@ PyObject* entry(PyObject* dict, const char* name) noexcept {
     PyObject* key = nullptr;
     PyObject* value = nullptr;
     while (PyDict_Next(dict, &position, &key, &value) != 0) {
-        if (visit(key, value, &search) != 0) {
+        if (find_name(key, value, &search) != 0) {
             return search.found;
         }
     }
@@ -76,7 +77,7 @@ PyObject* entry(PyObject* dict, const char* name) noexcept {
 
 PyObject* instance_attribute(PyObject* object, const char* name) noexcept {
     Search search{.name = name};
-    if (cyclewatch_visit_attribute_values(object, visit, &search) != 0) {
+    if (cyclewatch_visit_attribute_values(object, find_name, &search) != 0) {
         return search.found;
     }
     PyObject* const dict = cyclewatch_existing_dict(object);
@@ -90,7 +91,7 @@ std::optional<std::int64_t> integer(PyObject* object) noexcept {
     int overflow = 0;
     const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
     if (overflow > 0) {
-        // An address in the upper half: the same bits.
+        // An address in the upper half of the address space.
         const unsigned long long bits = PyLong_AsUnsignedLongLongMask(object);
         PyErr_Clear();
         return static_cast<std::int64_t>(bits);

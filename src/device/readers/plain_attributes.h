@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes of foreign objects, read without running Python code: C descriptors are called
-// directly, instance attributes are taken from where the interpreter keeps them. No `getattr`,
-// so nothing that a class overrides is seen.
+// Reads attributes of objects of other libraries without running Python code: calls C descriptors
+// directly and reads instance attributes from the interpreter's own structures. Never uses
+// `getattr`, so overridden attributes are ignored.
 //
-// Everything here: REQUIRES: GIL held. RUNS PYTHON: never; C getters of the object's library.
+// Everything here: REQUIRES: GIL held. RUNS PYTHON: never; only C getters of the object's library.
 // Leaves no Python error set.
 #pragma once
 
@@ -17,34 +17,31 @@
 
 namespace cyclewatch::device {
 
-// What the class that `type` inherits `name` from has under it, borrowed; null if none has.
-[[nodiscard]] PyObject* class_attribute(PyTypeObject* type, PyObject* name) noexcept;
-
-// True for a getset or a member of a C type.
+// True if `attribute` is a getset or member descriptor of a C type.
 [[nodiscard]] bool is_c_attribute(PyObject* attribute) noexcept;
 
-// The value of the C attribute that `type`, a class of `object`, inherits under `name`. Null if
-// it has none, or one that is made in Python, or one that raised.
+// The value of the C attribute `name` that `type`, a base of the object's type, defines or
+// inherits. Null if there is none, if it is defined in Python, or if its getter raised.
 [[nodiscard]] python::OwnedRef c_attribute(PyTypeObject* type,
                                            PyObject* object,
                                            PyObject* name) noexcept;
 [[nodiscard]] python::OwnedRef c_attribute(PyObject* object, PyObject* name) noexcept;
 
-// What the instance itself has under `name`, borrowed; null if nothing.
+// The instance attribute `name`, borrowed; null if there is none.
 [[nodiscard]] PyObject* instance_attribute(PyObject* object, const char* name) noexcept;
 
-// What an exact dict has under the text `name`, borrowed; null if nothing. Keys are compared as
-// text only: no look-up, which would run the __eq__ of keys of the program's own making.
+// The value for the str key `name` of an exact dict, borrowed; null if there is none. Compares only
+// str keys: a lookup could run the __eq__ of another key.
 [[nodiscard]] PyObject* entry(PyObject* dict, const char* name) noexcept;
 
-// The value of an exact int that fits.
+// The value of an exact int that fits 64 bits; nullopt for any other object, and for null.
 [[nodiscard]] std::optional<std::int64_t> integer(PyObject* object) noexcept;
 
-// "[2, 3]" of a tuple of ints; "" for anything else. May throw std::bad_alloc.
+// "[2, 3]" for a tuple of ints; "" for any other object. May throw std::bad_alloc.
 [[nodiscard]] std::string shape_text(PyObject* shape);
 
-// "float32" of NumPy's letter for a kind and the bytes of an element; "" for unusual kinds. May
-// throw std::bad_alloc.
+// "float32" for NumPy's kind 'f' and an item size of 4; "" for unusual kinds. May throw
+// std::bad_alloc.
 [[nodiscard]] std::string dtype_text(char kind, std::int64_t bytes);
 
 }  // namespace cyclewatch::device

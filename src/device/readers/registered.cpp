@@ -14,12 +14,11 @@ namespace {
 
 using python::OwnedRef;
 
-// What 65,535 such owners hold together still fits 64 bits.
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 48;
-constexpr Py_ssize_t kMostDimensions = 64;  // of a shape are read
-constexpr Py_ssize_t kLongestText = 1000;   // in letters, of whatever a reader says
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 48;  // 65,535 such owners fit 64 bits
+constexpr Py_ssize_t kMaxDimensions = 64;
+constexpr Py_ssize_t kMaxCharacters = 1000;
 
-// Takes the pending error, if there is one: an answer need not have a readable text or shape.
+// Clears the pending error, if any: a text or shape that cannot be read is omitted.
 void clear_error() {
     if (PyErr_Occurred() != nullptr && !python::defer_exception()) {
         PyErr_Clear();
@@ -29,22 +28,22 @@ void clear_error() {
 std::string text_of(PyObject* object) {
     const OwnedRef text =
         python::steal(python::let_others_run([&] { return PyObject_Str(object); }));
-    const bool is_long = text && PyUnicode_GET_LENGTH(text.get()) > kLongestText;
+    const bool is_long = text && PyUnicode_GET_LENGTH(text.get()) > kMaxCharacters;
     const OwnedRef beginning =
-        is_long ? python::steal(PyUnicode_Substring(text.get(), 0, kLongestText)) : OwnedRef();
+        is_long ? python::steal(PyUnicode_Substring(text.get(), 0, kMaxCharacters)) : OwnedRef();
     const OwnedRef& shown = is_long ? beginning : text;
     const char* const data = shown ? PyUnicode_AsUTF8(shown.get()) : nullptr;
     clear_error();
     return data == nullptr ? std::string() : std::string(data) + (is_long ? "..." : "");
 }
 
-// Held, and not only found: asking it for its text may run Python, which may change the answer.
-OwnedRef field(PyObject* answer, const char* name) {
-    OwnedRef value = python::borrow(PyDict_GetItemString(answer, name));
+// A new reference, because str() of the value may run Python that changes the dict.
+OwnedRef field(PyObject* result, const char* name) {
+    OwnedRef value = python::borrow(PyDict_GetItemString(result, name));
     return value.get() == Py_None ? OwnedRef() : std::move(value);
 }
 
-// The first of what `shape` gives, in a list. Null where it gives nothing.
+// The first items of the iterable `shape`, as a list; null if it is not iterable.
 OwnedRef dimensions_of(PyObject* shape) {
     OwnedRef list = python::steal(PyList_New(0));
     const OwnedRef iterator =
@@ -52,7 +51,7 @@ OwnedRef dimensions_of(PyObject* shape) {
     if (!list || !iterator) {
         return {};
     }
-    while (PyList_GET_SIZE(list.get()) < kMostDimensions) {
+    while (PyList_GET_SIZE(list.get()) < kMaxDimensions) {
         const OwnedRef item =
             python::steal(python::let_others_run([&] { return PyIter_Next(iterator.get()); }));
         if (!item || PyList_Append(list.get(), item.get()) != 0) {
@@ -68,33 +67,33 @@ std::string shape_of(PyObject* shape) {
     return text_of(dimensions ? dimensions.get() : shape);
 }
 
-// "" if `answer` makes sense; otherwise what is wrong with it.
-std::string take_fields(PyObject* answer, OwnerReading& reading) {
-    if (!PyDict_Check(answer)) {
-        return std::string("it returned ") + Py_TYPE(answer)->tp_name + ", not a dict or None";
+// Copies the fields of a reader's result. Returns the problem if the result is invalid, else "".
+std::string take_fields(PyObject* result, OwnerReading& reading) {
+    if (!PyDict_Check(result)) {
+        return std::string("it returned ") + Py_TYPE(result)->tp_name + ", not a dict or None";
     }
-    const OwnedRef device = field(answer, "device");
+    const OwnedRef device = field(result, "device");
     if (!device || !PyUnicode_Check(device.get())) {
-        return "its answer has no \"device\" of type str";
+        return "the result has no \"device\" of type str";
     }
     reading.device = text_of(device.get());
-    const OwnedRef bytes = field(answer, "nbytes");
+    const OwnedRef bytes = field(result, "nbytes");
     if (!bytes || !PyLong_Check(bytes.get())) {
-        return "its answer has no \"nbytes\" of type int";
+        return "the result has no \"nbytes\" of type int";
     }
     reading.bytes = PyLong_AsUnsignedLongLong(bytes.get());
-    if (PyErr_Occurred() != nullptr || reading.bytes > kMostBytes) {
+    if (PyErr_Occurred() != nullptr || reading.bytes > kMaxBytes) {
         PyErr_Clear();
-        return "its \"nbytes\" is negative or above 2**48, which is more than any device has";
+        return "\"nbytes\" is negative or above 2**48, more than any device has";
     }
-    if (const OwnedRef pointer = field(answer, "data_ptr")) {
+    if (const OwnedRef pointer = field(result, "data_ptr")) {
         reading.storage =
             PyLong_Check(pointer.get()) ? PyLong_AsUnsignedLongLongMask(pointer.get()) : 0;
     }
-    if (const OwnedRef shape = field(answer, "shape")) {
+    if (const OwnedRef shape = field(result, "shape")) {
         reading.shape = shape_of(shape.get());
     }
-    if (const OwnedRef dtype = field(answer, "dtype")) {
+    if (const OwnedRef dtype = field(result, "dtype")) {
         reading.dtype = text_of(dtype.get());
     }
     return {};
@@ -116,7 +115,7 @@ RegisteredReader::Entry RegisteredReader::take(PyTypeObject* type) {
     if (found == entries_.end()) {
         return {};
     }
-    told_.erase(found->reader.get());
+    reported_.erase(found->reader.get());
     Entry taken = std::move(*found);
     entries_.erase(found);
     return taken;
@@ -154,23 +153,23 @@ ReadOutcome RegisteredReader::read(PyObject* object, OwnerReading& reading) noex
             return ReadOutcome::owns_nothing;
         }
         const OwnedRef reader = python::borrow(entry->reader.get());
-        const OwnedRef answer = python::steal(
+        const OwnedRef result = python::steal(
             python::let_others_run([&] { return PyObject_CallOneArg(reader.get(), object); }));
-        if (!answer) {
+        if (!result) {
             if (!python::defer_exception()) {
                 report_error(reader.get());
             }
             return ReadOutcome::failed;
         }
-        if (answer.get() == Py_None) {
+        if (result.get() == Py_None) {
             return ReadOutcome::owns_nothing;
         }
-        if (const std::string wrong = take_fields(answer.get(), reading); !wrong.empty()) {
-            report_answer(Py_TYPE(object), reader.get(), wrong);
+        if (const std::string problem = take_fields(result.get(), reading); !problem.empty()) {
+            report_result(Py_TYPE(object), reader.get(), problem);
             return ReadOutcome::failed;
         }
         if (reading.storage == 0) {
-            reading.storage = reinterpret_cast<std::uintptr_t>(object);  // shares with nobody
+            reading.storage = reinterpret_cast<std::uintptr_t>(object);  // not shared
         }
         return reading.bytes == 0 ? ReadOutcome::owns_nothing : ReadOutcome::owns;
     } catch (const std::exception&) {
@@ -180,20 +179,20 @@ ReadOutcome RegisteredReader::read(PyObject* object, OwnerReading& reading) noex
 }
 
 void RegisteredReader::report_error(PyObject* reader) {
-    if (told_.insert(reader).second) {
+    if (reported_.insert(reader).second) {
         python::let_others_run([reader] { PyErr_WriteUnraisable(reader); });
     } else {
         PyErr_Clear();
     }
 }
 
-void RegisteredReader::report_answer(PyTypeObject* type,
+void RegisteredReader::report_result(PyTypeObject* type,
                                      PyObject* reader,
-                                     const std::string& wrong) {
-    if (told_.insert(reader).second) {
-        const std::string name(type->tp_name, strnlen(type->tp_name, kLongestText));
-        failures_.push_back("The owner reader registered for " + name + " is not usable: " + wrong +
-                            "; its objects are skipped and counted. Correct the reader given to "
+                                     const std::string& problem) {
+    if (reported_.insert(reader).second) {
+        const std::string name(type->tp_name, strnlen(type->tp_name, kMaxCharacters));
+        failures_.push_back("The owner reader registered for " + name + " is invalid: " + problem +
+                            ". Its objects are skipped and counted. Fix the reader passed to "
                             "cyclewatch.register_owner().");
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types that the user told us of, each with a Python function that reads it:
+// Types registered by the user, each with a Python function that reads instances:
 //     reader(obj) -> {"device": "cuda:0", "nbytes": int, "data_ptr": int, "shape": ...,
 //                     "dtype": ...} or None
-// The one place where Python runs inside a collection, because the user asked for it.
+// This is the only reader that runs Python inside a collection.
 #pragma once
 
 #include <string>
@@ -22,14 +22,12 @@ class RegisteredReader final : public OwnerReader {
     [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
 
     [[nodiscard]] bool recognises(PyTypeObject* type) const noexcept override;
-    // RUNS PYTHON: the user's reader, and sys.unraisablehook the first time a reader raises an
-    // Exception. Other exceptions are deferred (python/deferred_exceptions.h).
+    // RUNS PYTHON: the user's reader, and sys.unraisablehook the first time it raises an Exception.
+    // Other exceptions are deferred (python/deferred_exceptions.h).
     [[nodiscard]] ReadOutcome read(PyObject* object, OwnerReading& reading) noexcept override;
     [[nodiscard]] bool runs_user_code() const noexcept override { return true; }
-    [[nodiscard]] const char* name() const noexcept override { return "registered"; }
 
-    // One sentence per reader that gave an unusable answer since the last call, once for each
-    // registration.
+    // Messages about readers with invalid results since the last call, one per registration.
     [[nodiscard]] std::vector<std::string> take_failures();
 
   private:
@@ -38,14 +36,15 @@ class RegisteredReader final : public OwnerReader {
         python::OwnedRef reader;
     };
 
-    // Takes it out of the table; empty if it is not there.
+    // Removes and returns the entry of `type`; empty if there is none.
     [[nodiscard]] Entry take(PyTypeObject* type);
+    // The entry of the first registered class in the MRO of `type`, or null.
     [[nodiscard]] const Entry* nearest(PyTypeObject* type) const noexcept;
     void report_error(PyObject* reader);
-    void report_answer(PyTypeObject* type, PyObject* reader, const std::string& wrong);
+    void report_result(PyTypeObject* type, PyObject* reader, const std::string& problem);
 
     std::vector<Entry> entries_;
-    std::unordered_set<PyObject*> told_;  // readers that failed, while they are registered
+    std::unordered_set<PyObject*> reported_;  // registered readers whose failure was reported
     std::vector<std::string> failures_;
 };
 

@@ -13,8 +13,9 @@ using torch_api::TorchFunctions;
 
 constexpr std::size_t kHeader = sizeof(PyObject) / sizeof(std::uint64_t);
 
-// Of no bytes, so that no allocator is asked and no profiler told. By torch's own C function alone:
-// __new__ and __del__ may be the program's, and __init__, which does nothing, is one in Python.
+// A storage of size 0 involves no allocator and no profiler. Created by torch's C tp_new only,
+// because a program may have replaced __new__ or __del__, and __init__, which is a no-op, is
+// written in Python.
 OwnedRef empty_storage(const TorchFunctions& torch) noexcept {
     if (torch.storage->tp_finalize != nullptr || torch.storage->tp_del != nullptr) {
         return {};
@@ -32,7 +33,7 @@ std::uint64_t address_of(const TorchFunctions& torch, PyObject* storage) noexcep
     return torch_api::number_of(torch_api::get(torch.storage_cdata, storage));
 }
 
-// Where in the object the address of its storage stands; 0 unless that is in one place.
+// Offset of the StorageImpl pointer in the object, in words; 0 unless it occurs exactly once.
 std::size_t word_of_address(const TorchFunctions& torch, PyObject* storage) noexcept {
     const auto* const words = reinterpret_cast<const std::uint64_t*>(storage);
     const std::uint64_t address = address_of(torch, storage);
@@ -56,14 +57,14 @@ std::uint64_t& StorageAlias::pointer() const noexcept {
     return reinterpret_cast<std::uint64_t*>(object_.get())[word_];
 }
 
-bool StorageAlias::shows(const TorchFunctions& torch, PyObject* other) const {
+bool StorageAlias::works_for(const TorchFunctions& torch, PyObject* other) const {
     const std::uint64_t address = address_of(torch, other);
     const View view(*this, address);
     return word_of_address(torch, other) == word_ && address_of(torch, view.object()) == address;
 }
 
 bool StorageAlias::set_up(const TorchFunctions& torch) noexcept {
-    const python::GcPause pause;  // an object that was made may be the one that starts a collection
+    const python::GcPause pause;  // creating an object may start a collection
     const python::YoungCountGuard young_count;
     object_ = empty_storage(torch);
     const OwnedRef second = empty_storage(torch);
@@ -72,18 +73,18 @@ bool StorageAlias::set_up(const TorchFunctions& torch) noexcept {
     if (object_ && second && third) {
         word_ = word_of_address(torch, object_.get());
         const std::uint64_t own = address_of(torch, object_.get());
-        proven = word_ != 0 && shows(torch, second.get()) && shows(torch, third.get()) &&
+        proven = word_ != 0 && works_for(torch, second.get()) && works_for(torch, third.get()) &&
                  address_of(torch, object_.get()) == own;
     }
     PyErr_Clear();
     return proven;
 }
 
-StorageAlias::View::View(const StorageAlias& lens, std::uint64_t storage) noexcept
-    : lens_(lens), own_(std::exchange(lens.pointer(), storage)) {}
+StorageAlias::View::View(const StorageAlias& alias, std::uint64_t storage) noexcept
+    : alias_(alias), own_(std::exchange(alias.pointer(), storage)) {}
 
 StorageAlias::View::~View() {
-    lens_.pointer() = own_;
+    alias_.pointer() = own_;
 }
 
 }  // namespace cyclewatch::device

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions to the storage of a tensor without a Python object for it.
+// Calls torch's storage functions on the storage of a tensor without creating a storage object.
 //
-// Whoever asks torch for a storage gets a Python object that torch then keeps as long as the
-// storage. Autograd shares no buffer any more that has one, its threads wait for the GIL to let it
-// go, and the collector counts it. So a storage object of our own is made to show other storages:
-// torch's C functions find the storage by one pointer in it, which is exchanged for a moment.
+// Tensor.untyped_storage() creates a Python object that torch keeps as long as the storage. It has
+// side effects: autograd does not accumulate in place into a gradient whose storage has such an
+// object, autograd's threads need the GIL to free it, and the collector counts it. Instead, the
+// StorageImpl pointer of a storage object of our own is replaced temporarily.
 #pragma once
 
 #include <Python.h>
@@ -17,35 +17,36 @@
 
 namespace cyclewatch::device {
 
-// REQUIRES (everything here): GIL held. RUNS PYTHON: never user code.
+// REQUIRES (everything here): GIL held. RUNS PYTHON: no user code.
 class StorageAlias {
   public:
-    // Looks for the pointer in empty storages made for that, and proves that torch goes by it.
-    // False if it does not: storages have to be asked for then. Leaves no error set.
+    // Locates the pointer in storage objects created for this purpose, and verifies that torch uses
+    // it. Returns false if it does not; then the alias must not be used. Leaves no error set.
     [[nodiscard]] bool set_up(const torch_api::TorchFunctions& torch) noexcept;
 
-    // The storage object, which shows `storage` (a StorageImpl, as torch._C._storage_address says)
-    // until the scope ends. Takes no reference: who looks sees to it that the storage lives.
-    // REQUIRES: set_up() was true; one at a time.
+    // For a scope, object() refers to the StorageImpl at address `storage` (as returned by
+    // torch._C._storage_address). Takes no reference to it: the caller keeps it alive.
+    // REQUIRES: set_up() returned true; at most one View exists.
     class View {
       public:
-        View(const StorageAlias& lens, std::uint64_t storage) noexcept;
+        View(const StorageAlias& alias, std::uint64_t storage) noexcept;
         View(const View&) = delete;
         View& operator=(const View&) = delete;
         ~View();
-        [[nodiscard]] PyObject* object() const noexcept { return lens_.object_.get(); }
+        [[nodiscard]] PyObject* object() const noexcept { return alias_.object_.get(); }
 
       private:
-        const StorageAlias& lens_;
+        const StorageAlias& alias_;
         std::uint64_t own_;
     };
 
   private:
     [[nodiscard]] std::uint64_t& pointer() const noexcept;
-    [[nodiscard]] bool shows(const torch_api::TorchFunctions& torch, PyObject* other) const;
+    // True if a View of the storage of `other` refers to that storage.
+    [[nodiscard]] bool works_for(const torch_api::TorchFunctions& torch, PyObject* other) const;
 
-    python::OwnedRef object_;  // torch.UntypedStorage(0), in no list of the collector
-    std::size_t word_ = 0;     // where the pointer is, in words from its beginning
+    python::OwnedRef object_;  // torch.UntypedStorage(0), untracked
+    std::size_t word_ = 0;     // offset of the pointer in the object, in words
 };
 
 }  // namespace cyclewatch::device

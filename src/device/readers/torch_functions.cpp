@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/readers/torch_functions.h"
 
-#include "device/imported_module.h"
+#include <span>
 
 namespace cyclewatch::device::torch_api {
 
 using python::steal;
+
+PyObject* imported(const char* name) noexcept {
+    PyObject* const module = PyDict_GetItemString(PyImport_GetModuleDict(), name);
+    return module != nullptr && PyModule_Check(module) ? module : nullptr;
+}
 
 OwnedRef get(const OwnedRef& descriptor, PyObject* object) noexcept {
     const descrgetfunc getter = descriptor ? Py_TYPE(descriptor.get())->tp_descr_get : nullptr;
@@ -17,9 +22,9 @@ OwnedRef get(const OwnedRef& descriptor, PyObject* object) noexcept {
 
 namespace {
 
-// A function that takes its argument in a tuple gets one of ours, which is in no list of the
-// collector: one that is made for the call comes to lie in CPython's free list afterwards, so that
-// the program's next one is not counted by the collector.
+// Calls a METH_VARARGS function with an untracked tuple that is reused. A tuple created for the
+// call would end up in CPython's free list, and the collector would not count the program's next
+// tuple.
 OwnedRef call_with_tuple(PyObject* function, PyObject* argument) noexcept {
     static PyObject* tuple = nullptr;
     if (tuple == nullptr) {
@@ -30,9 +35,9 @@ OwnedRef call_with_tuple(PyObject* function, PyObject* argument) noexcept {
         PyObject_GC_UnTrack(tuple);
     }
     PyTuple_SET_ITEM(tuple, 0, argument);  // borrowed for the call
-    OwnedRef answer = steal(PyObject_Call(function, tuple, nullptr));
+    OwnedRef result = steal(PyObject_Call(function, tuple, nullptr));
     PyTuple_SET_ITEM(tuple, 0, nullptr);
-    return answer;
+    return result;
 }
 
 bool takes_tuple(PyObject* function) noexcept {
@@ -50,9 +55,9 @@ OwnedRef call(const OwnedRef& function, PyObject* argument) noexcept {
                                        : steal(PyObject_CallOneArg(function.get(), argument));
 }
 
-std::uint64_t number_of(const OwnedRef& answer) noexcept {
-    const bool is_number = answer && PyLong_CheckExact(answer.get());
-    const std::uint64_t number = is_number ? PyLong_AsUnsignedLongLong(answer.get()) : 0;
+std::uint64_t number_of(const OwnedRef& result) noexcept {
+    const bool is_number = result && PyLong_CheckExact(result.get());
+    const std::uint64_t number = is_number ? PyLong_AsUnsignedLongLong(result.get()) : 0;
     if (PyErr_Occurred() != nullptr) {
         PyErr_Clear();
         return 0;
@@ -60,16 +65,67 @@ std::uint64_t number_of(const OwnedRef& answer) noexcept {
     return number;
 }
 
-bool is_true(const OwnedRef& question) noexcept {
-    const OwnedRef answer = steal(question ? PyObject_CallNoArgs(question.get()) : nullptr);
-    return answer.get() == Py_True;
+bool is_true(const OwnedRef& function) noexcept {
+    const OwnedRef result = steal(function ? PyObject_CallNoArgs(function.get()) : nullptr);
+    return result.get() == Py_True;
 }
 
 namespace {
 
-OwnedRef from_dict(PyTypeObject* type, const char* name) noexcept {
-    PyObject* const dict = type->tp_dict;
-    return python::borrow(dict == nullptr ? nullptr : PyDict_GetItemString(dict, name));
+struct Field {
+    OwnedRef TorchFunctions::*member;
+    const char* name;
+    bool required = true;
+};
+
+using Torch = TorchFunctions;
+constexpr bool kOptional = false;
+
+constexpr Field kNativeFunctions[] = {
+    {&Torch::disable_torch_function, "DisableTorchFunction"},
+    {&Torch::mode_enabled, "_is_torch_function_mode_enabled"},
+    {&Torch::has_storage, "_has_storage", kOptional},
+    {&Torch::data_address, "_data_address"},
+    {&Torch::storage_address, "_storage_address", kOptional},
+    {&Torch::storage_use_count, "_storage_Use_Count", kOptional},
+    {&Torch::is_tracing, "_is_tracing", kOptional},
+};
+constexpr Field kTensorAttributes[] = {
+    {&Torch::untyped_storage, "untyped_storage"},
+    {&Torch::is_nested, "is_nested", kOptional},
+    {&Torch::layout, "layout"},
+    {&Torch::is_view, "_is_view"},
+    {&Torch::is_inference, "is_inference"},
+    {&Torch::version, "_version"},
+    {&Torch::is_leaf, "is_leaf", kOptional},
+    {&Torch::retains_grad, "retains_grad", kOptional},
+    {&Torch::grad, "grad", kOptional},
+    {&Torch::use_count, "_use_count", kOptional},
+    {&Torch::shape, "shape"},
+    {&Torch::dtype, "dtype"},
+};
+constexpr Field kStorageAttributes[] = {
+    {&Torch::storage_device, "device"},
+    {&Torch::storage_cdata, "_cdata", kOptional},
+    {&Torch::storage_bytes, "nbytes"},
+    {&Torch::storage_data_ptr, "data_ptr"},
+    {&Torch::storage_weak_ref, "_weak_ref"},
+};
+constexpr Field kDeviceAttributes[] = {
+    {&Torch::device_type, "type"},
+    {&Torch::device_index, "index"},
+};
+
+// False if a required entry is missing.
+bool fetch_all(PyObject* dict, std::span<const Field> fields, TorchFunctions& torch) noexcept {
+    for (const Field& field : fields) {
+        OwnedRef& value = torch.*field.member;
+        value = python::borrow(dict == nullptr ? nullptr : PyDict_GetItemString(dict, field.name));
+        if (field.required && !value) {
+            return false;
+        }
+    }
+    return true;
 }
 
 PyTypeObject* type_in(PyObject* module, const char* name) noexcept {
@@ -78,7 +134,7 @@ PyTypeObject* type_in(PyObject* module, const char* name) noexcept {
                                                    : nullptr;
 }
 
-// By the flag that importlib keeps in the module's spec.
+// Reads the flag that importlib sets in the module's spec.
 bool is_being_imported(PyObject* module) noexcept {
     PyObject* const spec = PyDict_GetItemString(PyModule_GetDict(module), "__spec__");
     const OwnedRef name = steal(PyUnicode_InternFromString("_initializing"));
@@ -93,8 +149,7 @@ bool is_being_imported(PyObject* module) noexcept {
 bool fetch(TorchFunctions& torch) noexcept {
     PyObject* const top = imported("torch");
     PyObject* const native = imported("torch._C");
-    // What is asked of torch while its import is under way sets up what the import would in its
-    // own time.
+    // Calling torch during its import would initialize parts of it too early.
     if (top == nullptr || native == nullptr || is_being_imported(top)) {
         return false;
     }
@@ -107,45 +162,17 @@ bool fetch(TorchFunctions& torch) noexcept {
         torch.device == nullptr || torch.storage == nullptr) {
         return false;
     }
-    PyObject* const natives = PyModule_GetDict(native);
-    torch.disable_torch_function =
-        python::borrow(PyDict_GetItemString(natives, "DisableTorchFunction"));
-    torch.mode_enabled =
-        python::borrow(PyDict_GetItemString(natives, "_is_torch_function_mode_enabled"));
-    torch.untyped_storage = from_dict(torch.tensor_base, "untyped_storage");
-    torch.has_storage = python::borrow(PyDict_GetItemString(natives, "_has_storage"));
-    torch.data_address = python::borrow(PyDict_GetItemString(natives, "_data_address"));
-    torch.storage_address = python::borrow(PyDict_GetItemString(natives, "_storage_address"));
-    torch.storage_use_count = python::borrow(PyDict_GetItemString(natives, "_storage_Use_Count"));
-    torch.is_nested = from_dict(torch.tensor_base, "is_nested");
-    torch.layout = from_dict(torch.tensor_base, "layout");
     torch.strided = python::borrow(PyDict_GetItemString(PyModule_GetDict(top), "strided"));
-    torch.is_view = from_dict(torch.tensor_base, "_is_view");
-    torch.is_inference = from_dict(torch.tensor_base, "is_inference");
-    torch.version = from_dict(torch.tensor_base, "_version");
-    torch.is_leaf = from_dict(torch.tensor_base, "is_leaf");
-    torch.retains_grad = from_dict(torch.tensor_base, "retains_grad");
-    torch.grad = from_dict(torch.tensor_base, "grad");
-    torch.use_count = from_dict(torch.tensor_base, "_use_count");
-    torch.shape = from_dict(torch.tensor_base, "shape");
-    torch.dtype = from_dict(torch.tensor_base, "dtype");
-    torch.is_tracing = python::borrow(PyDict_GetItemString(natives, "_is_tracing"));
-    torch.storage_device = from_dict(torch.storage_base, "device");
-    torch.storage_cdata = from_dict(torch.storage_base, "_cdata");
-    torch.storage_bytes = from_dict(torch.storage_base, "nbytes");
-    torch.storage_data_ptr = from_dict(torch.storage_base, "data_ptr");
-    torch.storage_weak_ref = from_dict(torch.storage_base, "_weak_ref");
+    const bool complete = torch.strided &&
+                          fetch_all(PyModule_GetDict(native), kNativeFunctions, torch) &&
+                          fetch_all(torch.tensor_base->tp_dict, kTensorAttributes, torch) &&
+                          fetch_all(torch.storage_base->tp_dict, kStorageAttributes, torch) &&
+                          fetch_all(torch.device->tp_dict, kDeviceAttributes, torch);
+    // Static methods: the attribute is the function, the dict's entry a descriptor.
     PyObject* const storage_type = reinterpret_cast<PyObject*>(torch.storage_base);
     torch.storage_expired = steal(PyObject_GetAttrString(storage_type, "_expired"));
     torch.storage_free_weak_ref = steal(PyObject_GetAttrString(storage_type, "_free_weak_ref"));
-    torch.device_type = from_dict(torch.device, "type");
-    torch.device_index = from_dict(torch.device, "index");
-    return torch.disable_torch_function && torch.mode_enabled && torch.untyped_storage &&
-           torch.data_address && torch.layout && torch.strided && torch.is_view &&
-           torch.is_inference && torch.version && torch.shape && torch.dtype &&
-           torch.storage_device && torch.storage_bytes && torch.storage_data_ptr &&
-           torch.storage_weak_ref && torch.storage_expired && torch.storage_free_weak_ref &&
-           torch.device_type && torch.device_index;
+    return complete && torch.storage_expired && torch.storage_free_weak_ref;
 }
 
 }  // namespace cyclewatch::device::torch_api

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C functions of torch that its reader calls, and how they are called.
+// The C functions of torch that we call, and how to call them.
 //
-// REQUIRES (everything here): GIL held. RUNS PYTHON: never user code, where the object asked is a
-// tensor and torch functions are off (WithoutTorchFunction), or a storage.
+// REQUIRES (everything here): GIL held. RUNS PYTHON: no user code if the argument is a storage, or
+// a tensor while torch functions are disabled (WithoutTorchFunction).
 #pragma once
 
 #include <Python.h>
@@ -15,7 +15,10 @@ namespace cyclewatch::device::torch_api {
 
 using python::OwnedRef;
 
-// By where they stand in torch._C.
+// A module in sys.modules, borrowed; null if it is not imported. May leave a Python error.
+[[nodiscard]] PyObject* imported(const char* name) noexcept;
+
+// Optional members are null in torch versions without them.
 struct TorchFunctions {
     PyTypeObject* tensor_base = nullptr;   // torch._C.TensorBase
     PyTypeObject* storage_base = nullptr;  // torch._C.StorageBase
@@ -25,25 +28,25 @@ struct TorchFunctions {
     OwnedRef disable_torch_function;       // torch._C.DisableTorchFunction
     OwnedRef mode_enabled;                 // torch._C._is_torch_function_mode_enabled
     OwnedRef untyped_storage;              // TensorBase.untyped_storage
-    OwnedRef has_storage;                  // torch._C._has_storage; may be missing
+    OwnedRef has_storage;                  // torch._C._has_storage; optional
     OwnedRef data_address;                 // torch._C._data_address
-    OwnedRef storage_address;              // torch._C._storage_address; may be missing
-    OwnedRef storage_use_count;            // torch._C._storage_Use_Count; missing in old versions
-    OwnedRef is_nested;                    // TensorBase.is_nested (getset); may be missing
+    OwnedRef storage_address;              // torch._C._storage_address; optional
+    OwnedRef storage_use_count;            // torch._C._storage_Use_Count; optional
+    OwnedRef is_nested;                    // TensorBase.is_nested (getset); optional
     OwnedRef layout;                       // TensorBase.layout (getset)
     OwnedRef strided;                      // torch.strided
     OwnedRef is_view;                      // TensorBase._is_view
     OwnedRef is_inference;                 // TensorBase.is_inference
     OwnedRef version;                      // TensorBase._version (getset)
-    OwnedRef is_leaf;                      // TensorBase.is_leaf (getset)
-    OwnedRef retains_grad;                 // TensorBase.retains_grad (getset)
-    OwnedRef grad;                         // TensorBase.grad (getset)
-    OwnedRef use_count;                    // TensorBase._use_count; missing in old versions
+    OwnedRef is_leaf;                      // TensorBase.is_leaf (getset); optional
+    OwnedRef retains_grad;                 // TensorBase.retains_grad (getset); optional
+    OwnedRef grad;                         // TensorBase.grad (getset); optional
+    OwnedRef use_count;                    // TensorBase._use_count; optional
     OwnedRef shape;                        // TensorBase.shape (getset)
     OwnedRef dtype;                        // TensorBase.dtype (getset)
-    OwnedRef is_tracing;                   // torch._C._is_tracing
+    OwnedRef is_tracing;                   // torch._C._is_tracing; optional
     OwnedRef storage_device;               // StorageBase.device (getset)
-    OwnedRef storage_cdata;                // StorageBase._cdata (getset); may be missing
+    OwnedRef storage_cdata;                // StorageBase._cdata (getset); optional
     OwnedRef storage_bytes;                // StorageBase.nbytes
     OwnedRef storage_data_ptr;             // StorageBase.data_ptr
     OwnedRef storage_weak_ref;             // StorageBase._weak_ref
@@ -53,25 +56,25 @@ struct TorchFunctions {
     OwnedRef device_index;                 // torch.device.index (getset)
 };
 
-// False if torch is not imported, or not whole.
+// Returns false if torch is not fully imported or lacks a required function.
 [[nodiscard]] bool fetch(TorchFunctions& torch) noexcept;
 
-// What a C descriptor answers for `object`; null with an error set if it refuses, and without one
-// if this torch has no such descriptor.
+// Reads a C descriptor of `object`. Null with an error set if the getter raises; null without an
+// error if `descriptor` is null.
 [[nodiscard]] OwnedRef get(const OwnedRef& descriptor, PyObject* object) noexcept;
 
-// Likewise of a function of one argument. Leaves CPython's free lists of tuples as they are.
+// Calls a function of one argument; null as in get(). Does not change CPython's tuple free lists.
 [[nodiscard]] OwnedRef call(const OwnedRef& function, PyObject* argument) noexcept;
 
-// 0 as well for what is no number: a symbol of a size, or an answer that was refused. Leaves no
-// error set.
-[[nodiscard]] std::uint64_t number_of(const OwnedRef& answer) noexcept;
+// The value of an exact int. 0 for null and for other objects, such as symbolic sizes. Clears the
+// Python error.
+[[nodiscard]] std::uint64_t number_of(const OwnedRef& result) noexcept;
 
-// False as well where this torch has no such question.
-[[nodiscard]] bool is_true(const OwnedRef& question) noexcept;
+// Calls a function without arguments. False if `function` is null or the result is not True.
+[[nodiscard]] bool is_true(const OwnedRef& function) noexcept;
 
-// For the scope: torch's C functions look neither at a subclass's __torch_function__ nor at a
-// TorchFunctionMode, such as torch.set_default_device() leaves behind.
+// For a scope, torch's C functions ignore __torch_function__ of subclasses and every
+// TorchFunctionMode (torch.set_default_device() installs one).
 class WithoutTorchFunction {
   public:
     explicit WithoutTorchFunction(const TorchFunctions& torch) noexcept

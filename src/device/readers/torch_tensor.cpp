@@ -22,9 +22,7 @@ using torch_api::is_true;
 using torch_api::number_of;
 using torch_api::WithoutTorchFunction;
 
-constexpr std::size_t kMostDevices = 64;  // whose names are remembered
-
-// A weak hold on a StorageImpl: tells whether its memory went, keeps none of it.
+// A weak reference to a StorageImpl. Does not keep its memory alive.
 class TorchWeakStorage final : public WeakStorage {
   public:
     TorchWeakStorage(const torch_api::TorchFunctions& torch, OwnedRef handle) noexcept
@@ -42,7 +40,7 @@ class TorchWeakStorage final : public WeakStorage {
     }
 
   private:
-    const torch_api::TorchFunctions& torch_;  // of the reader, which lives as long as the process
+    const torch_api::TorchFunctions& torch_;  // owned by the reader, which is never destroyed
     OwnedRef handle_;                         // a Python int: the weak StorageImpl pointer
 };
 
@@ -56,7 +54,7 @@ class TorchReader final : public OwnerReader {
   public:
     bool set_up() noexcept {
         const bool complete = torch_api::fetch(torch_);
-        has_lens_ = complete && torch_.storage_address && lens_.set_up(torch_);
+        has_alias_ = complete && torch_.storage_address && alias_.set_up(torch_);
         return complete;
     }
 
@@ -68,9 +66,7 @@ class TorchReader final : public OwnerReader {
     [[nodiscard]] ReadOutcome read(PyObject* object, OwnerReading& reading) noexcept override {
         try {
             const ReadOutcome outcome = read_guarded(object, reading);
-            // A tensor without storage (sparse, wrapper) says so with an exception: it owns
-            // nothing itself, its parts are owners of their own.
-            PyErr_Clear();
+            PyErr_Clear();  // sparse and wrapper tensors raise; their parts are owners instead
             return outcome;
         } catch (...) {
             PyErr_Clear();
@@ -78,7 +74,8 @@ class TorchReader final : public OwnerReader {
         }
     }
 
-    // A tensor that C++ holds as well (a view of it, an autograd node) holds its Python object.
+    // If C++ also refers to a tensor (a view, an autograd node), the tensor refers to its Python
+    // object.
     [[nodiscard]] Py_ssize_t hidden_references(PyObject* object) noexcept override {
         if (!torch_.use_count || PyType_IsSubtype(Py_TYPE(object), torch_.tensor_base) == 0) {
             return 0;
@@ -90,15 +87,13 @@ class TorchReader final : public OwnerReader {
         return held ? 1 : 0;
     }
 
-    [[nodiscard]] const char* name() const noexcept override { return "torch"; }
-
   private:
     ReadOutcome read_guarded(PyObject* object, OwnerReading& reading) {
         if (PyType_IsSubtype(Py_TYPE(object), torch_.storage_base) != 0) {
             return read_storage(object, reading);
         }
         if (Py_TYPE(object) == torch_.tensor && !is_true(torch_.mode_enabled)) {
-            return read_tensor(object, reading);  // nothing to switch off
+            return read_tensor(object, reading);  // no torch function to disable
         }
         const WithoutTorchFunction guard(torch_);
         return guard.entered() ? read_tensor(object, reading) : ReadOutcome::failed;
@@ -114,38 +109,37 @@ class TorchReader final : public OwnerReader {
 
     ReadOutcome read_own_storage(PyObject* tensor, OwnerReading& reading) {
         const bool in_python = dispatches_to_python(Py_TYPE(tensor));
-        if (!may_tell_storage(tensor, in_python)) {
-            return ReadOutcome::owns_nothing;  // sparse and the like: parts of it are owners
+        if (!has_own_storage(tensor, in_python)) {
+            return ReadOutcome::owns_nothing;
         }
-        // Before its size, which may be a symbol that an export would have to decide upon; and not
-        // the storage's data_ptr(), which copies what was to be copied on its first write.
+        // Before the size, which may be symbolic: evaluating it would add a guard to an export. Not
+        // the storage's data_ptr(), which copies a copy-on-write storage.
         reading.storage = number_of(call(torch_.data_address, tensor));
         if (reading.storage == 0) {
-            return ReadOutcome::owns_nothing;  // a wrapper, a fake tensor, an empty one
+            return ReadOutcome::owns_nothing;  // a wrapper, fake or empty tensor
         }
         const ReadOutcome outcome = read_storage_of(tensor, reading);
         if (outcome == ReadOutcome::owns) {
             reading.dtype = dtype_of(tensor);
-            // While torch.jit.trace() records on this thread, a tensor that is asked for its shape
-            // becomes part of what is recorded, the dying one too.
+            // Under torch.jit.trace(), reading the shape adds the tensor to the trace.
             reading.shape = in_python || is_true(torch_.is_tracing) ? "" : shape_of(tensor);
         }
         return outcome;
     }
 
-    // Torch refuses to speak of the storage of other tensors, by a C++ exception.
-    [[nodiscard]] bool may_tell_storage(PyObject* tensor, bool in_python) const noexcept {
+    // For other tensors torch throws a C++ exception if their storage is requested.
+    [[nodiscard]] bool has_own_storage(PyObject* tensor, bool in_python) const noexcept {
         if (!in_python && (get(torch_.layout, tensor).get() != torch_.strided.get() ||
                            get(torch_.is_nested, tensor).get() == Py_True)) {
             return false;
         }
         const OwnedRef has_storage = call(torch_.has_storage, tensor);
-        PyErr_Clear();                         // the next questions are not asked with an error set
-        return has_storage.get() != Py_False;  // what vmap() wraps has none
+        PyErr_Clear();
+        return has_storage.get() != Py_False;  // tensors wrapped by vmap() have none
     }
 
     ReadOutcome read_storage_of(PyObject* tensor, OwnerReading& reading) {
-        if (!has_lens_) {
+        if (!has_alias_) {
             const OwnedRef storage = storage_object_of(tensor, reading);
             return storage ? read_rest_of_storage(storage.get(), reading)
                            : ReadOutcome::owns_nothing;
@@ -155,36 +149,36 @@ class TorchReader final : public OwnerReader {
         if (storage == 0) {
             return ReadOutcome::owns_nothing;
         }
-        const StorageAlias::View view(lens_, storage);
+        const StorageAlias::View view(alias_, storage);
         const ReadOutcome outcome = read_rest_of_storage(view.object(), reading);
-        // A weak reference would be seen by the tensor's finalizers; torch refuses to swap tensors
-        // that have one.
+        // A weak reference to the tensor is avoided if possible: the tensor's finalizers can see
+        // it, and torch.utils.swap_tensors() rejects tensors that have one.
         reading.goes_with_storage =
             reading.weak_storage && number_of(call(torch_.storage_use_count, address.get())) == 1;
         return outcome;
     }
 
-    // True if the tensor may be asked for its gradient. A view whose base was written to since
-    // would make its node of the autograd graph anew, by calling operators, which whoever listens
-    // to those would notice; that may have happened where there were any writes at all.
-    [[nodiscard]] bool may_tell_gradient(PyObject* tensor) const noexcept {
+    // True if reading `grad` has no side effect. For a view whose base was modified, autograd
+    // regenerates its graph node by calling operators, which dispatch modes and profilers see. The
+    // version shows whether there were any modifications.
+    [[nodiscard]] bool may_read_gradient(PyObject* tensor) const noexcept {
         if (call(torch_.is_view, tensor).get() == Py_True &&
             (call(torch_.is_inference, tensor).get() != Py_False ||
              number_of(get(torch_.version, tensor)) != 0)) {
             return false;
         }
-        // Asked of a tensor that is to have none, torch would issue a warning, in Python.
+        // For other tensors torch issues a Python warning.
         return get(torch_.is_leaf, tensor).get() == Py_True ||
                get(torch_.retains_grad, tensor).get() == Py_True;
     }
 
-    // A gradient hangs off its tensor in C++, where neither a graph nor the collector sees it.
+    // The reference from a tensor to its gradient is in C++, invisible to the collector.
     void add_gradient(PyObject* tensor, OwnerReading& reading) {
-        if (!may_tell_gradient(tensor)) {
+        if (!may_read_gradient(tensor)) {
             return;
         }
         OwnerReading part;
-        const OwnedRef gradient = made_by([&] { return get(torch_.grad, tensor); }, part);
+        const OwnedRef gradient = count_created([&] { return get(torch_.grad, tensor); }, part);
         if (gradient && gradient.get() != Py_None &&
             read_own_storage(gradient.get(), part) == ReadOutcome::owns) {
             part.part = ".grad";
@@ -192,24 +186,26 @@ class TorchReader final : public OwnerReader {
         }
     }
 
-    // What `make` returns. torch keeps the Python object of a gradient or storage that was asked
-    // for as long as the thing itself. If it was made just now, it is counted.
-    template <typename Make>
-    OwnedRef made_by(Make make, OwnerReading& reading) {
+    // Returns the result of `access`. torch creates the Python object of a gradient or storage on
+    // first access and keeps it as long as the gradient or storage. If that happens here, the
+    // object is counted in `reading`.
+    template <typename Access>
+    OwnedRef count_created(Access access, OwnerReading& reading) {
         const int young_count = cw_young_count();
-        OwnedRef object = make();
+        OwnedRef object = access();
         if (object && cw_young_count() > young_count && PyObject_IS_GC(object.get()) != 0) {
             ++reading.left_objects;
         }
         return object;
     }
 
-    // Programs seldom ask for a storage: one that was made just now is not to be met in
-    // gc.get_objects(). It refers to nothing. A gradient is asked for in each step of a training,
-    // and is to be an ordinary object then, which the collector knows.
+    // A storage object that we caused to be created is untracked, so that gc.get_objects() does not
+    // list it; it has no references. A gradient stays tracked, because training code accesses it
+    // anyway.
     OwnedRef storage_object_of(PyObject* tensor, OwnerReading& reading) {
         const int left_objects = reading.left_objects;
-        OwnedRef storage = made_by([&] { return call(torch_.untyped_storage, tensor); }, reading);
+        OwnedRef storage =
+            count_created([&] { return call(torch_.untyped_storage, tensor); }, reading);
         if (reading.left_objects > left_objects) {
             PyObject_GC_UnTrack(storage.get());
         }
@@ -217,7 +213,7 @@ class TorchReader final : public OwnerReader {
     }
 
     ReadOutcome read_storage(PyObject* storage, OwnerReading& reading) {
-        // Of a wrapper's storage the size may be a symbol, and there is no address to ask for.
+        // The storage of a wrapper subclass may have a symbolic size, and has no address.
         const OwnedRef bytes = call(torch_.storage_bytes, storage);
         if (!bytes || !PyLong_CheckExact(bytes.get()) || device_of(storage) == "meta") {
             return ReadOutcome::owns_nothing;
@@ -227,7 +223,7 @@ class TorchReader final : public OwnerReader {
                                     : read_rest_of_storage(storage, reading);
     }
 
-    // All but the address.
+    // Everything except the address.
     ReadOutcome read_rest_of_storage(PyObject* storage, OwnerReading& reading) {
         reading.device = device_of(storage);
         reading.bytes = number_of(call(torch_.storage_bytes, storage));
@@ -240,8 +236,8 @@ class TorchReader final : public OwnerReader {
         return reading.device.empty() ? ReadOutcome::failed : ReadOutcome::owns;
     }
 
-    // torch makes a new torch.device each time it is asked, and its text out of a stream: devices
-    // are few, and compared in C.
+    // Cached, because torch creates a new torch.device for each access and formats it with a C++
+    // stream. Comparison is implemented in C.
     const std::string& device_of(PyObject* storage) {
         static const std::string unknown;
         OwnedRef device = get(torch_.storage_device, storage);
@@ -254,8 +250,8 @@ class TorchReader final : public OwnerReader {
             }
         }
         std::string name = name_of_device(device.get());
-        if (name.empty() || devices_.size() >= kMostDevices) {
-            return other_device_ = std::move(name);
+        if (name.empty()) {
+            return unknown;
         }
         return devices_.emplace_back(std::move(device), std::move(name)).second;
     }
@@ -273,7 +269,7 @@ class TorchReader final : public OwnerReader {
         return text;
     }
 
-    // dtypes are a handful of permanent objects: their names are made once.
+    // Cached: dtypes are few and immortal.
     const std::string& dtype_of(PyObject* tensor) {
         static const std::string unknown;
         const OwnedRef dtype = get(torch_.dtype, tensor);
@@ -284,7 +280,7 @@ class TorchReader final : public OwnerReader {
         if (known != dtypes_.end()) {
             return known->second;
         }
-        // THPDtype's own repr, in C. Not PyObject_Repr(): that runs the program's signal handlers.
+        // Not PyObject_Repr(), which may run the program's signal handlers.
         const OwnedRef text = steal(Py_TYPE(dtype.get())->tp_repr(dtype.get()));
         std::string name = text ? text_of(text.get()) : std::string();
         if (name.starts_with("torch.")) {
@@ -308,8 +304,8 @@ class TorchReader final : public OwnerReader {
         return text + "]";
     }
 
-    // True if sizes may be answered by Python code: __torch_dispatch__ is defined below
-    // torch.Tensor, whose own is the disabled one.
+    // True if size accessors may run Python code: a subclass defines __torch_dispatch__.
+    // (torch.Tensor's own is disabled.)
     bool dispatches_to_python(PyTypeObject* type) const noexcept {
         PyObject* const mro = type->tp_mro;
         for (Py_ssize_t i = 0; mro != nullptr && i < PyTuple_GET_SIZE(mro); ++i) {
@@ -326,11 +322,10 @@ class TorchReader final : public OwnerReader {
     }
 
     torch_api::TorchFunctions torch_;
-    StorageAlias lens_;
-    bool has_lens_ = false;
+    StorageAlias alias_;
+    bool has_alias_ = false;
     std::unordered_map<PyObject*, std::string> dtypes_;
     std::vector<std::pair<OwnedRef, std::string>> devices_;
-    std::string other_device_;  // beyond those
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// torch.Tensor, its subclasses, and torch.UntypedStorage.
+// Reader for torch.Tensor, its subclasses, and torch.UntypedStorage.
 //
-// Everything is asked of C functions of torch, fetched once from the base classes, so that no
-// subclass's __torch_function__, __torch_dispatch__ or attribute is ever run or seen.
+// Calls only C functions of torch, taken from the base classes, so that no __torch_function__,
+// __torch_dispatch__ or overridden attribute of a subclass runs.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace cyclewatch::device {
 
-// Null while torch is not imported, or not wholly. REQUIRES: GIL held. RUNS PYTHON: never.
+// Null if torch is not fully imported. REQUIRES: GIL held. RUNS PYTHON: never.
 [[nodiscard]] std::unique_ptr<OwnerReader> make_torch_reader() noexcept;
 
 }  // namespace cyclewatch::device

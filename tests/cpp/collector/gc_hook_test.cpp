@@ -15,7 +15,7 @@
 namespace cyclewatch::collector {
 namespace {
 
-// Keeps the addresses it was shown; they are compared, never followed.
+// Records the addresses of unreachable objects, which are compared, never dereferenced.
 class Recorder final : public CollectionListener {
   public:
     void on_start(int generation) noexcept override {
@@ -39,12 +39,16 @@ long collect(int generation) {
     return count ? PyLong_AsLong(count.get()) : -1;
 }
 
-// Lists that hold themselves, as garbage; their addresses.
-std::vector<PyObject*> make_garbage(int count) {
+// Creates lists that contain themselves and returns their sorted addresses. They are unreachable
+// unless a list `parent` is given to keep them alive.
+std::vector<PyObject*> make_cycles(int count, PyObject* parent = nullptr) {
     std::vector<PyObject*> addresses;
     for (int i = 0; i < count; ++i) {
         const python::OwnedRef list = python::steal(PyList_New(0));
         PyList_Append(list.get(), list.get());
+        if (parent != nullptr) {
+            PyList_Append(parent, list.get());
+        }
         addresses.push_back(list.get());
     }
     std::ranges::sort(addresses);
@@ -73,9 +77,9 @@ class GcHookTest : public ::testing::TestWithParam<const char*> {
     Recorder recorder_;
 };
 
-TEST_P(GcHookTest, TheUnreachableSetIsExactlyTheGarbage) {
+TEST_P(GcHookTest, TheUnreachableSetIsTheGarbage) {
     for (int generation = 0; generation < 3; ++generation) {
-        const std::vector<PyObject*> garbage = make_garbage(500);
+        const std::vector<PyObject*> garbage = make_cycles(500);
         EXPECT_EQ(collect(generation), 500);
         EXPECT_EQ(seen_sorted(), garbage);
         EXPECT_EQ(recorder_.generations.back(), generation);
@@ -83,43 +87,30 @@ TEST_P(GcHookTest, TheUnreachableSetIsExactlyTheGarbage) {
     }
 }
 
-TEST_P(GcHookTest, GarbageThatHasAgedIsSeenWhenItsGenerationIsCollected) {
-    const python::OwnedRef keeper = python::steal(PyList_New(0));
-    std::vector<PyObject*> aged;
-    for (int i = 0; i < 100; ++i) {
-        const python::OwnedRef list = python::steal(PyList_New(0));
-        PyList_Append(list.get(), list.get());
-        PyList_Append(keeper.get(), list.get());
-        aged.push_back(list.get());
-    }
+TEST_P(GcHookTest, OldGarbageIsSeenWhenItsGenerationIsCollected) {
+    const python::OwnedRef parent = python::steal(PyList_New(0));
+    const std::vector<PyObject*> aged = make_cycles(100, parent.get());
     collect(0);
     collect(1);
-    PyList_SetSlice(keeper.get(), 0, 100, nullptr);
+    PyList_SetSlice(parent.get(), 0, 100, nullptr);
     if (!CYCLEWATCH_COLLECTIONS_ARE_FULL) {
         EXPECT_EQ(collect(0), 0);
         EXPECT_TRUE(recorder_.seen.empty());
     }
     EXPECT_EQ(collect(2), 100);
-    std::ranges::sort(aged);
     EXPECT_EQ(seen_sorted(), aged);
 }
 
 TEST_P(GcHookTest, LivingObjectsAreNotUnreachable) {
-    const python::OwnedRef alive = python::steal(PyList_New(0));
-    PyList_Append(alive.get(), alive.get());
-    const std::vector<PyObject*> garbage = make_garbage(3);
-    EXPECT_EQ(collect(0), 3);
-    EXPECT_EQ(seen_sorted(), garbage);
-    PyList_SetSlice(alive.get(), 0, 1, nullptr);
-}
-
-TEST_P(GcHookTest, ACollectionWithoutGarbageIsStillSeen) {
-    EXPECT_EQ(collect(1), 0);
+    const python::OwnedRef parent = python::steal(PyList_New(0));
+    make_cycles(1, parent.get());
+    EXPECT_EQ(collect(0), 0);
     EXPECT_TRUE(recorder_.seen.empty());
     EXPECT_EQ(recorder_.misses.back(), Miss::none);
+    PyList_SetSlice(parent.get(), 0, 1, nullptr);
 }
 
-TEST_P(GcHookTest, TheHookStandsOnceAndGoesAway) {
+TEST_P(GcHookTest, IsInstalledOnceAndRemoved) {
     ASSERT_TRUE(in_place());
     put_back();
     const python::OwnedRef gc = python::steal(PyImport_ImportModule("gc"));
@@ -132,7 +123,7 @@ TEST_P(GcHookTest, TheHookStandsOnceAndGoesAway) {
     EXPECT_EQ(recorder_.generations.size(), before);
 }
 
-TEST_P(GcHookTest, TheYoungCountIsAsWithoutUs) {
+TEST_P(GcHookTest, DoesNotChangeTheYoungCount) {
     collect(0);
     const int with_hook = cw_young_count();
     remove();
@@ -153,17 +144,17 @@ INSTANTIATE_TEST_SUITE_P(
         return std::string(parameter.param) == "ride-along" ? "RideAlong" : "TrialDeletion";
     });
 
-class UnprovenTest : public GcHookTest {};
+class UnknownVersionTest : public GcHookTest {};
 
-TEST_P(UnprovenTest, AnUnknownInterpreterIsProvenAndThenRiddenAlong) {
+TEST_P(UnknownVersionTest, UsesTheRideAlongAfterTheSelfTest) {
     EXPECT_EQ(strategy(), Strategy::ride_along);
-    const std::vector<PyObject*> garbage = make_garbage(10);
+    const std::vector<PyObject*> garbage = make_cycles(10);
     EXPECT_EQ(collect(0), 10);
     EXPECT_EQ(seen_sorted(), garbage);
 }
 
-// Other threads change reference counts while trial deletion would read them.
-TEST(GcHook, TrialDeletionNeedsAGil) {
+// Without a GIL, other threads change reference counts while trial deletion reads them.
+TEST(GcHook, TrialDeletionRequiresAGil) {
     test::start_python();
     Recorder recorder;
     ::setenv("CYCLEWATCH_STRATEGY", "trial-deletion", 1);
@@ -174,7 +165,7 @@ TEST(GcHook, TrialDeletionNeedsAGil) {
     remove();
 }
 
-INSTANTIATE_TEST_SUITE_P(Unknown, UnprovenTest, ::testing::Values("unproven"));
+INSTANTIATE_TEST_SUITE_P(Unknown, UnknownVersionTest, ::testing::Values("unproven"));
 
 }  // namespace
 }  // namespace cyclewatch::collector

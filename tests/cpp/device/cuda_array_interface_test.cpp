@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reader of CUDA arrays against stand-ins for the libraries, none of which is needed here.
 #include "device/readers/cuda_array_interface.h"
 
 #include <gtest/gtest.h>
@@ -15,6 +14,25 @@ using test::fake_types;
 using test::FakeObject;
 using test::make_fake;
 using test::PythonScript;
+
+// A strong reference to a fake object.
+class Fake {
+  public:
+    explicit Fake(PyTypeObject* type) : fake_(make_fake(type)) {}
+    ~Fake() { Py_DECREF(object()); }
+    Fake(const Fake&) = delete;
+    Fake& operator=(const Fake&) = delete;
+
+    FakeObject* operator->() const { return fake_; }
+    [[nodiscard]] PyObject* object() const { return as_object(fake_); }
+    [[nodiscard]] PyObject* new_reference() const {
+        Py_INCREF(object());
+        return object();
+    }
+
+  private:
+    FakeObject* fake_;
+};
 
 class CudaArrayInterfaceReaderTest : public ::testing::Test {
   protected:
@@ -32,37 +50,33 @@ class CudaArrayInterfaceReaderTest : public ::testing::Test {
         EXPECT_TRUE(recognises(reinterpret_cast<PyObject*>(Py_TYPE(object))));
         return reader->read(object, reading);
     }
-    ReadOutcome read(FakeObject* fake) { return read(as_object(fake)); }
 
     OwnerReading reading;
     std::unique_ptr<OwnerReader> reader;
 };
 
-// An array over `memory` that starts `offset` bytes into it. Takes over no reference.
-FakeObject* cupy_array(FakeObject* memory,
-                       Py_ssize_t offset = 0,
-                       PyTypeObject* type = fake_types().array) {
-    FakeObject* pointer = make_fake(fake_types().pointer);
-    Py_INCREF(as_object(memory));
-    pointer->first = as_object(memory);
-    pointer->address = memory->address + offset;
-    FakeObject* array = make_fake(type);
-    array->first = as_object(pointer);
-    array->dtype = test::fake_dtype('f', 4);
-    array->shape = Py_BuildValue("(ii)", 2, 3);
-    array->size = 6;
-    return array;
-}
+constexpr std::uint64_t kAddress = 0x7f0000001000;
 
-FakeObject* cupy_memory(PyTypeObject* type = fake_types().memory) {
-    FakeObject* memory = make_fake(type);
-    memory->address = 0x7f0000001000;
-    memory->size = 1024;
-    memory->device = 2;
-    return memory;
-}
+// A CuPy array over a new allocation.
+struct CupyArray {
+    explicit CupyArray(PyTypeObject* memory_type = fake_types().memory,
+                       PyTypeObject* array_type = fake_types().array)
+        : memory(memory_type), array(array_type) {
+        memory->address = kAddress;
+        memory->size = 1024;
+        memory->device = 2;
+        FakeObject* const pointer = make_fake(fake_types().pointer);
+        pointer->first = memory.new_reference();
+        array->first = as_object(pointer);
+        array->dtype = test::fake_dtype('f', 4);
+        array->shape = Py_BuildValue("(ii)", 2, 3);
+        array->size = 6;
+    }
+    Fake memory;
+    Fake array;
+};
 
-TEST_F(CudaArrayInterfaceReaderTest, RecognisesByTheClassAlone) {
+TEST_F(CudaArrayInterfaceReaderTest, RecognisesTypesByTheirClass) {
     PythonScript script(R"(
 class Property:
     @property
@@ -87,87 +101,58 @@ class Odd(metaclass=Metaclass):
     EXPECT_TRUE(recognises(reinterpret_cast<PyObject*>(fake_types().buffer)));
 }
 
-TEST_F(CudaArrayInterfaceReaderTest, ReadsWhatACupyArrayConsistsOf) {
-    FakeObject* memory = cupy_memory();
-    FakeObject* array = cupy_array(memory);
-    ASSERT_EQ(read(array), ReadOutcome::owns);
-    EXPECT_EQ(reading.device, "cuda:2");
-    EXPECT_EQ(reading.bytes, 1024U);
-    EXPECT_EQ(reading.storage, 0x7f0000001000U);
-    EXPECT_EQ(reading.shape, "[2, 3]");
-    EXPECT_EQ(reading.dtype, "float32");
-    EXPECT_EQ(array->getter_calls, 0) << "the property runs NumPy's Python code";
-    Py_DECREF(as_object(array));
-    Py_DECREF(as_object(memory));
+TEST_F(CudaArrayInterfaceReaderTest, ReadsTheFieldsOfCupyArrays) {
+    const CupyArray cupy;
+    const Py_ssize_t references = Py_REFCNT(cupy.memory.object());
+    // A view starts in the middle of the allocation, which is reported all the same.
+    for (const Py_ssize_t offset : {0, 512}) {
+        reinterpret_cast<FakeObject*>(cupy.array->first)->address =
+            static_cast<Py_ssize_t>(kAddress) + offset;
+        ASSERT_EQ(read(cupy.array.object()), ReadOutcome::owns);
+        EXPECT_EQ(reading.device, "cuda:2");
+        EXPECT_EQ(reading.bytes, 1024U);
+        EXPECT_EQ(reading.storage, kAddress);
+        EXPECT_EQ(reading.shape, "[2, 3]");
+        EXPECT_EQ(reading.dtype, "float32");
+    }
+    EXPECT_EQ(cupy.array->getter_calls, 0) << "the property runs NumPy's Python code";
+    EXPECT_EQ(Py_REFCNT(cupy.array.object()), 1);
+    EXPECT_EQ(Py_REFCNT(cupy.memory.object()), references);
 }
 
-TEST_F(CudaArrayInterfaceReaderTest, CountsTheStorageOfACupyViewAndNotTheView) {
-    FakeObject* memory = cupy_memory();
-    FakeObject* view = cupy_array(memory, 512);
-    ASSERT_EQ(read(view), ReadOutcome::owns);
-    EXPECT_EQ(reading.bytes, 1024U);
-    EXPECT_EQ(reading.storage, 0x7f0000001000U);
-    Py_DECREF(as_object(view));
-    Py_DECREF(as_object(memory));
-}
-
-TEST_F(CudaArrayInterfaceReaderTest, SeesNothingThatASubclassOfCupyOverrides) {
+TEST_F(CudaArrayInterfaceReaderTest, IgnoresOverridesOfCupySubclasses) {
     PythonScript script("");
     PyDict_SetItemString(script.names(), "base", reinterpret_cast<PyObject*>(fake_types().array));
     auto* type = reinterpret_cast<PyTypeObject*>(
         script.eval("type('ndarray', (base,), {name: property(lambda self: 1 / 0) for name in "
                     "('data', 'shape', 'dtype', 'base', '__class__')})"));
-    FakeObject* memory = cupy_memory();
-    FakeObject* array = cupy_array(memory, 0, type);
-    ASSERT_EQ(read(array), ReadOutcome::owns);
+    const CupyArray cupy(fake_types().memory, type);
+    ASSERT_EQ(read(cupy.array.object()), ReadOutcome::owns);
     EXPECT_EQ(reading.bytes, 1024U);
     EXPECT_EQ(reading.shape, "[2, 3]");
-    Py_DECREF(as_object(array));
-    Py_DECREF(as_object(memory));
 }
 
-TEST_F(CudaArrayInterfaceReaderTest, LeavesForeignAndFreedMemoryToOthers) {
-    FakeObject* foreign = cupy_memory(fake_types().unowned);
-    FakeObject* freed = cupy_memory();
-    freed->address = 0;
-    for (FakeObject* memory : {foreign, freed}) {
-        FakeObject* array = cupy_array(memory);
-        EXPECT_EQ(read(array), ReadOutcome::owns_nothing);
-        Py_DECREF(as_object(array));
-        Py_DECREF(as_object(memory));
+TEST_F(CudaArrayInterfaceReaderTest, DoesNotCountForeignOrFreedMemory) {
+    const CupyArray foreign(fake_types().unowned);
+    EXPECT_EQ(read(foreign.array.object()), ReadOutcome::owns_nothing);
+    const CupyArray freed;
+    freed.memory->address = 0;
+    EXPECT_EQ(read(freed.array.object()), ReadOutcome::owns_nothing);
+    const Fake without_data(fake_types().array);
+    EXPECT_EQ(read(without_data.object()), ReadOutcome::failed);
+}
+
+TEST_F(CudaArrayInterfaceReaderTest, CupyMemoryIsFreedWithTheFirstArray) {
+    auto root = std::make_unique<CupyArray>();
+    {
+        const CupyArray view;
+        view.array->base = root->array.new_reference();
+        ASSERT_EQ(read(view.array.object()), ReadOutcome::owns);
     }
-}
-
-TEST_F(CudaArrayInterfaceReaderTest, FailsOnACupyOfAnotherMake) {
-    FakeObject* array = make_fake(fake_types().array);  // its data is None
-    EXPECT_EQ(read(array), ReadOutcome::failed);
-    Py_DECREF(as_object(array));
-}
-
-TEST_F(CudaArrayInterfaceReaderTest, TellsThatCupyMemoryWentWhenItsFirstArrayDid) {
-    FakeObject* memory = cupy_memory();
-    FakeObject* root = cupy_array(memory);
-    FakeObject* view = cupy_array(memory);
-    Py_INCREF(as_object(root));
-    view->base = as_object(root);
-    ASSERT_EQ(read(view), ReadOutcome::owns);
     ASSERT_NE(reading.weak_storage, nullptr);
-    Py_DECREF(as_object(view));
-    EXPECT_FALSE(reading.weak_storage->released()) << "the first array is still there";
-    Py_DECREF(as_object(root));
+    EXPECT_FALSE(reading.weak_storage->released());
+    root.reset();
     EXPECT_TRUE(reading.weak_storage->released());
-    Py_DECREF(as_object(memory));
-}
-
-TEST_F(CudaArrayInterfaceReaderTest, HoldsNoReferenceToWhatItRead) {
-    FakeObject* memory = cupy_memory();
-    FakeObject* array = cupy_array(memory);
-    const Py_ssize_t of_memory = Py_REFCNT(as_object(memory));
-    ASSERT_EQ(read(array), ReadOutcome::owns);
-    EXPECT_EQ(Py_REFCNT(as_object(array)), 1);
-    EXPECT_EQ(Py_REFCNT(as_object(memory)), of_memory);
-    Py_DECREF(as_object(array));
-    Py_DECREF(as_object(memory));
 }
 
 constexpr const char* kNumba = R"(
@@ -213,6 +198,10 @@ def empty(dtype):
     return DeviceNDArray((0,), dtype, MemoryPointer(context, ctypes.c_void_p(0), 0))
 def broken(dtype):
     return DeviceNDArray((4,), dtype, MemoryPointer(context, "nowhere", 64))
+def with_dict(dtype):
+    array = plain(dtype)
+    vars(array).update(more=1)
+    return array
 )";
 
 class NumbaArrayTest : public CudaArrayInterfaceReaderTest {
@@ -234,38 +223,29 @@ class NumbaArrayTest : public CudaArrayInterfaceReaderTest {
 };
 
 TEST_F(NumbaArrayTest, IsReadByItsFields) {
-    ASSERT_EQ(read_one("plain(dtype)"), ReadOutcome::owns);
-    EXPECT_EQ(reading.device, "cuda:1");
-    EXPECT_EQ(reading.bytes, 4096U);
-    EXPECT_EQ(reading.storage, 0x1000U);
-    EXPECT_EQ(reading.shape, "[4]");
-    EXPECT_EQ(reading.dtype, "complex128");
-}
-
-TEST_F(NumbaArrayTest, IsReadWhateverKeepsItsAddress) {
-    for (const char* pointer : {"0x1000", "ctypes.c_size_t(0x1000)", "ctypes.c_void_p(0x1000)"}) {
-        ASSERT_EQ(read_one((std::string("plain(dtype, ") + pointer + ")").c_str()),
-                  ReadOutcome::owns)
-            << pointer;
-        EXPECT_EQ(reading.storage, 0x1000U) << pointer;
+    struct Case {
+        const char* array;
+        std::uint64_t bytes;
+        std::uint64_t storage;
+    };
+    for (const Case& each : {Case{"plain(dtype)", 4096, 0x1000},
+                             {"plain(dtype, 0x1000)", 4096, 0x1000},
+                             {"plain(dtype, ctypes.c_void_p(0x1000))", 4096, 0x1000},
+                             {"with_dict(dtype)", 4096, 0x1000},
+                             {"owned(dtype)", 8192, 0x2000},
+                             {"view(dtype)", 8192, 0x2000}}) {
+        ASSERT_EQ(read_one(each.array), ReadOutcome::owns) << each.array;
+        EXPECT_EQ(reading.device, "cuda:1");
+        EXPECT_EQ(reading.bytes, each.bytes) << each.array;
+        EXPECT_EQ(reading.storage, each.storage) << each.array;
+        EXPECT_EQ(reading.shape, "[4]");
+        EXPECT_EQ(reading.dtype, "complex128");
     }
+    EXPECT_EQ(read_one("empty(dtype)"), ReadOutcome::owns_nothing);
+    EXPECT_EQ(read_one("broken(dtype)"), ReadOutcome::failed);
 }
 
-TEST_F(NumbaArrayTest, IsReadWithADictOfItsOwn) {
-    script.eval("[array := plain(dtype), vars(array).update(more=1)]");
-    ASSERT_EQ(read_one("array"), ReadOutcome::owns);
-    EXPECT_EQ(reading.bytes, 4096U);
-}
-
-TEST_F(NumbaArrayTest, CountsTheStorageAndNotTheView) {
-    for (const char* array : {"owned(dtype)", "view(dtype)"}) {
-        ASSERT_EQ(read_one(array), ReadOutcome::owns) << array;
-        EXPECT_EQ(reading.bytes, 8192U) << array;
-        EXPECT_EQ(reading.storage, 0x2000U) << array;
-    }
-}
-
-TEST_F(NumbaArrayTest, GoesWithItsAllocation) {
+TEST_F(NumbaArrayTest, MemoryIsFreedWithTheAllocation) {
     ASSERT_EQ(read_one("owned(dtype)"), ReadOutcome::owns);
     ASSERT_NE(reading.weak_storage, nullptr);
     EXPECT_FALSE(reading.weak_storage->released());
@@ -273,103 +253,79 @@ TEST_F(NumbaArrayTest, GoesWithItsAllocation) {
     EXPECT_TRUE(reading.weak_storage->released());
 }
 
-TEST_F(NumbaArrayTest, OwnsNothingWhenEmpty) {
-    EXPECT_EQ(read_one("empty(dtype)"), ReadOutcome::owns_nothing);
-}
-
-TEST_F(NumbaArrayTest, FailsOnAnAddressOfAnotherMake) {
-    EXPECT_EQ(read_one("broken(dtype)"), ReadOutcome::failed);
-}
-
 class GetterTest : public CudaArrayInterfaceReaderTest {
   protected:
-    // What becomes of a buffer whose getter returns the value of `expression`.
-    ReadOutcome read_answer(const char* expression) {
-        FakeObject* buffer = make_fake(fake_types().buffer);
+    // Reads a buffer whose getter returns the value of `expression`.
+    ReadOutcome read_interface(const char* expression) {
+        const Fake buffer(fake_types().buffer);
         buffer->first = script.eval(expression);
         Py_XINCREF(buffer->first);
-        const ReadOutcome outcome = read(buffer);
-        Py_DECREF(as_object(buffer));
-        return outcome;
+        return read(buffer.object());
     }
     PythonScript script{
-        "def answer(**fields):\n"
+        "def interface(**fields):\n"
         "    return {'data': (4096, False), 'shape': (8, 4), 'typestr': '<f4',"
         " 'strides': None, 'version': 3, **fields}\n"};
 };
 
-TEST_F(GetterTest, IsAskedWhereItIsWrittenInC) {
-    ASSERT_EQ(read_answer("answer()"), ReadOutcome::owns);
+TEST_F(GetterTest, ReadsTheInterface) {
+    ASSERT_EQ(read_interface("interface()"), ReadOutcome::owns);
     EXPECT_EQ(reading.device, "cuda");
     EXPECT_EQ(reading.storage, 4096U);
     EXPECT_EQ(reading.bytes, 128U);
     EXPECT_EQ(reading.shape, "[8, 4]");
     EXPECT_EQ(reading.dtype, "float32");
-}
-
-TEST_F(GetterTest, CountsWhatStridesReach) {
-    ASSERT_EQ(read_answer("answer(strides=(32, 4))"), ReadOutcome::owns);
+    ASSERT_EQ(read_interface("interface(strides=(32, 4))"), ReadOutcome::owns);
     EXPECT_EQ(reading.bytes, 7U * 32 + 3 * 4 + 4);
-    ASSERT_EQ(read_answer("answer(strides=(0, 4))"), ReadOutcome::owns);
+    ASSERT_EQ(read_interface("interface(strides=(0, 4))"), ReadOutcome::owns);
     EXPECT_EQ(reading.bytes, 16U);
-}
-
-TEST_F(GetterTest, OwnsNothingWhenEmpty) {
-    EXPECT_EQ(read_answer("answer(shape=(0, 4))"), ReadOutcome::owns_nothing);
-    EXPECT_EQ(read_answer("answer(shape=(0, 4), strides=(16, 4))"), ReadOutcome::owns_nothing);
-    EXPECT_EQ(read_answer("answer(data=(0, False))"), ReadOutcome::owns_nothing);
-}
-
-TEST_F(GetterTest, FailsOnAnAnswerWithoutSense) {
-    for (const char* answer : {"None",
-                               "{}",
-                               "answer(data=None)",
-                               "answer(data=('x', False))",
-                               "answer(shape=4)",
-                               "answer(shape=(-1,))",
-                               "answer(shape=(2 ** 62, 4))",
-                               "answer(typestr='<f')",
-                               "answer(typestr='<fx')",
-                               "answer(typestr=4)",
-                               "answer(shape=(2,), strides=('x',))"}) {
-        EXPECT_EQ(read_answer(answer), ReadOutcome::failed) << answer;
+    for (const char* empty : {"interface(shape=(0, 4))",
+                              "interface(shape=(0, 4), strides=(16, 4))",
+                              "interface(data=(0, False))"}) {
+        EXPECT_EQ(read_interface(empty), ReadOutcome::owns_nothing) << empty;
     }
 }
 
-TEST_F(GetterTest, MayRaise) {
-    FakeObject* buffer = make_fake(fake_types().buffer);
-    EXPECT_EQ(read(buffer), ReadOutcome::failed);
-    EXPECT_EQ(buffer->getter_calls, 1);
-    EXPECT_EQ(PyErr_Occurred(), nullptr);
-    Py_DECREF(as_object(buffer));
+TEST_F(GetterTest, FailsOnAnInvalidInterface) {
+    for (const char* invalid : {"None",
+                                "{}",
+                                "interface(data=None)",
+                                "interface(data=('x', False))",
+                                "interface(shape=4)",
+                                "interface(shape=(-1,))",
+                                "interface(shape=(2 ** 62, 4))",
+                                "interface(typestr='<f')",
+                                "interface(typestr='<fx')",
+                                "interface(typestr=4)",
+                                "interface(shape=(2,), strides=('x',))"}) {
+        EXPECT_EQ(read_interface(invalid), ReadOutcome::failed) << invalid;
+    }
+    const Fake raises(fake_types().buffer);
+    EXPECT_EQ(read(raises.object()), ReadOutcome::failed);
+    EXPECT_EQ(raises->getter_calls, 1);
 }
 
-TEST(CudaArrayVerification, BelievesCudaMoreThanTheLibrary) {
+TEST(CudaArrayVerification, CudaOverridesTheLibrarysDevice) {
     test::start_python();
     const test::SimulatedDriver driver;
     driver.start();
-    void* device = driver.allocate(1024);
-    void* host = driver.allocate(1024, CU_MEMORYTYPE_HOST);
+    void* const device = driver.allocate(1024);
+    void* const host = driver.allocate(1024, CU_MEMORYTYPE_HOST);
     DeviceQueries queries;
     const std::unique_ptr<OwnerReader> reader = make_cuda_array_interface_reader(&queries);
-    FakeObject* memory = cupy_memory();
-    FakeObject* array = cupy_array(memory);
+    const CupyArray cupy;
     OwnerReading reading;
-    EXPECT_EQ(reader->read(as_object(array), reading), ReadOutcome::owns_nothing)
+    EXPECT_EQ(reader->read(cupy.array.object(), reading), ReadOutcome::owns_nothing)
         << "CUDA does not know the address";
-    memory->address = reinterpret_cast<Py_ssize_t>(device);
-    EXPECT_EQ(reader->read(as_object(array), reading), ReadOutcome::owns);
-    EXPECT_EQ(reading.device, "cuda:0");
-    memory->address = reinterpret_cast<Py_ssize_t>(host);
-    EXPECT_EQ(reader->read(as_object(array), reading), ReadOutcome::owns);
-    EXPECT_EQ(reading.device, "cpu");
-    driver.release(device);
-    driver.release(host);
-    Py_DECREF(as_object(array));
-    Py_DECREF(as_object(memory));
+    for (const auto& [memory, name] : {std::pair{device, "cuda:0"}, {host, "cpu"}}) {
+        cupy.memory->address = reinterpret_cast<Py_ssize_t>(memory);
+        EXPECT_EQ(reader->read(cupy.array.object(), reading), ReadOutcome::owns);
+        EXPECT_EQ(reading.device, name);
+        driver.release(memory);
+    }
 }
 
-TEST(CudaArrayLibrary, CountsAsImportedByItsExactName) {
+TEST(CudaArrayLibrary, IsDetectedByItsExactName) {
     test::start_python();
     PyObject* const modules = PyImport_GetModuleDict();
     EXPECT_FALSE(cuda_array_library_imported());

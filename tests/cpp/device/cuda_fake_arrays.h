@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// C types with the names and fields of CuPy's, RMM's and NumPy's, made at run time. They know of
-// those libraries what our reader relies on, and nothing else.
+// Fake C types with the names and fields of CuPy's, RMM's and NumPy's types, as far as our reader
+// uses them.
 #pragma once
 
 #include <Python.h>
@@ -39,7 +39,7 @@ inline void fake_dealloc(PyObject* self) {
     Py_DECREF(type);
 }
 
-// Returns `first`, or raises where there is none.
+// Returns `first`; raises if it is null.
 inline PyObject* fake_interface(PyObject* self, void*) {
     auto* fake = reinterpret_cast<FakeObject*>(self);
     ++fake->getter_calls;
@@ -51,11 +51,11 @@ inline PyObject* fake_interface(PyObject* self, void*) {
     return fake->first;
 }
 
-// A type of that name; `first_name` is what the field `first` is called.
+// Creates a type; `first_name` is the Python name of the field `first`.
 inline PyTypeObject* make_fake_type(const char* name, const char* first_name, bool interface) {
     start_python();
-    // The type refers to these for as long as it lives, which is to the end.
-    auto* members = new PyMemberDef[10]{
+    // Never freed, because the type refers to it.
+    auto* members = new PyMemberDef[11]{
         {first_name, T_OBJECT, offsetof(FakeObject, first), READONLY, nullptr},
         {"base", T_OBJECT, offsetof(FakeObject, base), READONLY, nullptr},
         {"dtype", T_OBJECT, offsetof(FakeObject, dtype), READONLY, nullptr},
@@ -65,15 +65,13 @@ inline PyTypeObject* make_fake_type(const char* name, const char* first_name, bo
         {"itemsize", T_PYSSIZET, offsetof(FakeObject, size), READONLY, nullptr},
         {"device_id", T_INT, offsetof(FakeObject, device), READONLY, nullptr},
         {"kind", T_CHAR, offsetof(FakeObject, kind), READONLY, nullptr},
+        {"__weaklistoffset__",
+         T_PYSSIZET,
+         offsetof(FakeObject, weak_references),
+         READONLY,
+         nullptr},
         {nullptr, 0, 0, 0, nullptr},
     };
-    auto* weak = new PyMemberDef[11];
-    for (int index = 0; index < 9; ++index) {
-        weak[index] = members[index];
-    }
-    weak[9] = {
-        "__weaklistoffset__", T_PYSSIZET, offsetof(FakeObject, weak_references), READONLY, nullptr};
-    weak[10] = members[9];
     static PyGetSetDef getters[] = {
         {"__cuda_array_interface__", fake_interface, nullptr, nullptr, nullptr},
         {nullptr, nullptr, nullptr, nullptr, nullptr},
@@ -81,14 +79,13 @@ inline PyTypeObject* make_fake_type(const char* name, const char* first_name, bo
     static PyGetSetDef no_getters[] = {{nullptr, nullptr, nullptr, nullptr, nullptr}};
     PyType_Slot slots[] = {
         {Py_tp_dealloc, reinterpret_cast<void*>(fake_dealloc)},
-        {Py_tp_members, weak},
+        {Py_tp_members, members},
         {Py_tp_getset, interface ? getters : no_getters},
         {0, nullptr},
     };
     PyType_Spec spec{name, sizeof(FakeObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
     auto* type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
     EXPECT_NE(type, nullptr) << take_python_error();
-    delete[] members;
     return type;
 }
 
@@ -103,13 +100,13 @@ struct FakeTypes {
     PyTypeObject* plain = make_fake_type("other.Thing", "thing", false);
 };
 
-// Made once: types that C code made are not worth an interpreter's clearing them.
+// Created once and never freed.
 inline const FakeTypes& fake_types() {
     static const auto* types = new FakeTypes();
     return *types;
 }
 
-// A new object of such a type, or of a subclass. The caller owns the reference.
+// Returns a new reference to an instance of a fake type or a subclass.
 inline FakeObject* make_fake(PyTypeObject* type) {
     PyObject* object = PyObject_CallNoArgs(reinterpret_cast<PyObject*>(type));
     EXPECT_NE(object, nullptr) << take_python_error();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens the simulated CUDA libraries in this process for one test, as a library of the watched
-// program would have done, and closes them after it.
+// Loads the simulated CUDA libraries for one test, as the watched program would.
 #pragma once
 
 #include <cuda.h>
@@ -34,20 +33,25 @@ class SimulatedLibrary {
     [[nodiscard]] simulated::ThreadState& thread() const {
         return *function<simulated::ThreadFunction>("cyclewatch_simulated_thread")();
     }
+    [[nodiscard]] int queries() const { return state().counters.queries; }
 
   private:
     void* handle_;
+};
+
+class SimulatedRuntime : public SimulatedLibrary {
+  public:
+    SimulatedRuntime() : SimulatedLibrary(CYCLEWATCH_SIMULATED_CUDART) {}
 };
 
 class SimulatedDriver : public SimulatedLibrary {
   public:
     SimulatedDriver() : SimulatedLibrary(CYCLEWATCH_SIMULATED_DRIVER) {}
 
-    // As after the program's first use of the device on this thread.
+    // Sets the state after the program's first use of the device on this thread.
     void start() const {
-        state().initialised = true;
-        state().primary_active = true;
-        thread().context = simulated::Context::primary;
+        state().initialized = true;
+        thread().context = simulated::Context::current;
     }
     [[nodiscard]] void* allocate(std::size_t bytes,
                                  int kind = CU_MEMORYTYPE_DEVICE,
@@ -58,25 +62,9 @@ class SimulatedDriver : public SimulatedLibrary {
     void release(void* memory) const {
         EXPECT_TRUE(function<simulated::ReleaseFunction>("cyclewatch_simulated_release")(memory));
     }
-    [[nodiscard]] int questions() const { return state().counters.questions; }
-    // Not one trace of a question in what the program sees of CUDA.
-    void expect_undisturbed() const {
+    void expect_unaffected() const {
         EXPECT_EQ(state().counters.captures_broken, 0);
         EXPECT_EQ(thread().capture_mode, CU_STREAM_CAPTURE_MODE_GLOBAL);
-    }
-};
-
-class SimulatedRuntime : public SimulatedLibrary {
-  public:
-    explicit SimulatedRuntime(const char* path = CYCLEWATCH_SIMULATED_CUDART)
-        : SimulatedLibrary(path) {}
-
-    [[nodiscard]] int questions() const { return state().counters.questions; }
-    void expect_undisturbed(int pending = 0) const {
-        EXPECT_EQ(state().counters.contexts_created, 0);
-        EXPECT_EQ(state().counters.initialisations, 0);
-        EXPECT_EQ(state().counters.drivers_wanted, 0);
-        EXPECT_EQ(thread().last_error, pending);
     }
 };
 

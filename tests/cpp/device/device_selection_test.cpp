@@ -6,31 +6,32 @@
 namespace cyclewatch::device {
 namespace {
 
-DeviceSelection parsed(const std::vector<std::string>& words) {
-    auto selection = DeviceSelection::parse(words);
-    EXPECT_TRUE(selection.ok()) << selection.error();
-    return std::move(selection).value();
+TEST(DeviceSelection, MatchesDevices) {
+    struct Case {
+        std::vector<std::string> words;
+        const char* device;
+        bool accelerator_usable;
+        bool matches;
+    };
+    for (const Case& each : std::initializer_list<Case>{{{"auto"}, "cpu", false, true},
+                                                        {{"auto"}, "cpu", true, false},
+                                                        {{"auto"}, "cuda:0", true, true},
+                                                        {{"auto"}, "xpu:0", false, true},
+                                                        {{"auto"}, "meta", true, false},
+                                                        {{"cuda"}, "cuda:3", true, true},
+                                                        {{"cuda:3"}, "cuda:3", true, true},
+                                                        {{"cuda:3"}, "cuda:1", true, false},
+                                                        {{"cuda"}, "cpu", true, false},
+                                                        {{"cuda", "cpu"}, "cpu", true, true},
+                                                        {{"all"}, "mps", false, true}}) {
+        const auto selection = DeviceSelection::parse(each.words);
+        ASSERT_TRUE(selection.ok()) << selection.error();
+        EXPECT_EQ(selection.value().matches(each.device, each.accelerator_usable), each.matches)
+            << each.words[0] << ' ' << each.device;
+    }
 }
 
-TEST(DeviceSelection, AutoMeansAcceleratorsWhereOneIsUsableAndTheCpuWhereNoneIs) {
-    const DeviceSelection automatic = parsed({"auto"});
-    EXPECT_TRUE(automatic.matches("cpu", false));
-    EXPECT_FALSE(automatic.matches("cpu", true));
-    EXPECT_TRUE(automatic.matches("cuda:0", true));
-    EXPECT_TRUE(automatic.matches("xpu:0", false));
-    EXPECT_FALSE(automatic.matches("meta", true));
-}
-
-TEST(DeviceSelection, AKindMatchesEveryIndexAndAnIndexOnlyItself) {
-    EXPECT_TRUE(parsed({"cuda"}).matches("cuda:3", true));
-    EXPECT_TRUE(parsed({"cuda:3"}).matches("cuda:3", true));
-    EXPECT_FALSE(parsed({"cuda:3"}).matches("cuda:1", true));
-    EXPECT_FALSE(parsed({"cuda"}).matches("cpu", true));
-    EXPECT_TRUE(parsed({"cuda", "cpu"}).matches("cpu", true));
-    EXPECT_TRUE(parsed({"all"}).matches("mps", false));
-}
-
-TEST(DeviceSelection, AnUnknownWordIsNamedBesideTheValidOnes) {
+TEST(DeviceSelection, RejectsUnknownDevices) {
     for (const char* word : {"gpu", "cuda:", "cuda:x", "auto:1", "all:0", ""}) {
         const auto selection = DeviceSelection::parse({"cpu", word});
         ASSERT_FALSE(selection.ok()) << word;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of an address's tenants a collection freed.
 #include "device/memory_events.h"
 
 #include <gtest/gtest.h>
@@ -9,102 +8,66 @@
 namespace cyclewatch::device {
 namespace {
 
-using Kind = MemoryEvent::Kind;
 constexpr std::uint64_t kBytes = 4096;
-// The collection began to free at 10,000 and was over at 20,000.
+// The collection starts to free objects at kUnreachable and ends at kSettled.
 constexpr std::int64_t kUnreachable = 10'000;
 constexpr std::int64_t kSettled = 20'000;
-
-CollectedStorage storage(bool released = true) {
-    CollectedStorage result;
-    result.address = 0x1000;
-    result.bytes = kBytes;
-    result.released = released;
-    result.unreachable.microseconds = kUnreachable;
-    result.settled.microseconds = kSettled;
-    return result;
-}
+constexpr std::int64_t kNever = INT64_MAX;
+constexpr auto kNone = std::nullopt;
 
 MemoryEvent allocated(std::int64_t time, std::uint64_t bytes = kBytes) {
-    return {Kind::allocated, bytes, time};
+    return {MemoryEvent::Kind::allocated, bytes, time};
 }
 
 MemoryEvent freed(std::int64_t time) {
-    return {Kind::freed, kBytes, time};
+    return {MemoryEvent::Kind::freed, kBytes, time};
 }
 
-using Events = std::vector<MemoryEvent>;
-constexpr auto kNothing = std::nullopt;
+struct Case {
+    const char* name;
+    std::vector<MemoryEvent> events;
+    std::optional<std::size_t> expected;
+    bool released = true;
+};
 
-TEST(AllocationOf, IsTheOneThatTheCollectionFreed) {
-    EXPECT_EQ(allocation_of(storage(), Events{allocated(1), freed(15'000)}), 0U);
-}
-
-TEST(AllocationOf, IsNoEarlierAndNoLaterTenant) {
-    const Events events{allocated(1),
-                        freed(2),
-                        allocated(3),
-                        freed(15'000),
-                        allocated(30'000),
-                        freed(31'000),
-                        allocated(32'000)};
-    EXPECT_EQ(allocation_of(storage(), events), 2U);
-}
-
-TEST(AllocationOf, IsNotATenantOfTheSweepItself) {
-    // A finalizer had the address for a while after it was freed.
-    const Events events{allocated(1), freed(12'000), allocated(13'000), freed(14'000)};
-    EXPECT_EQ(allocation_of(storage(), events), 0U);
-}
-
-TEST(AllocationOf, ReadsARequestAndACompletionAsOneEnd) {
-    EXPECT_EQ(allocation_of(storage(), Events{allocated(1), freed(15'000), freed(40'000)}), 0U);
-}
-
-TEST(AllocationOf, IsUnknownWhereTheHistoryBeganLater) {
-    EXPECT_EQ(allocation_of(storage(), Events{}), kNothing);
-    EXPECT_EQ(allocation_of(storage(), Events{freed(15'000)}), kNothing);
-    EXPECT_EQ(allocation_of(storage(), Events{freed(15'000), allocated(30'000)}), kNothing);
-}
-
-TEST(AllocationOf, IsUnknownWhereTheEndWasNotRecorded) {
-    EXPECT_EQ(allocation_of(storage(), Events{allocated(1)}), kNothing);
-    EXPECT_EQ(allocation_of(storage(), Events{allocated(1), allocated(30'000)}), kNothing);
-    // The second tenant's end is not that of the first.
-    EXPECT_EQ(allocation_of(storage(), Events{allocated(1), allocated(15'000), freed(16'000)}),
-              kNothing);
-}
-
-TEST(AllocationOf, IsUnknownWhereItEndedBeforeOrAfterTheCollection) {
-    EXPECT_EQ(allocation_of(storage(), Events{allocated(1), freed(kUnreachable - 101)}), kNothing);
-    EXPECT_EQ(allocation_of(storage(), Events{allocated(1), freed(kSettled + 101)}), kNothing);
-    EXPECT_EQ(allocation_of(storage(), Events{allocated(1), freed(kUnreachable - 99)}), 0U);
-    EXPECT_EQ(allocation_of(storage(), Events{allocated(1), freed(kSettled + 99)}), 0U);
-}
-
-TEST(AllocationOf, IsUnknownWhereStampsCannotTellTwoApart) {
-    const Events events{allocated(1),
-                        freed(kUnreachable - 50),
-                        allocated(kUnreachable - 20),
-                        freed(kUnreachable + 20)};
-    EXPECT_EQ(allocation_of(storage(), events), kNothing);
-}
-
-TEST(AllocationOf, HasTheSizeOfTheStorage) {
-    EXPECT_EQ(allocation_of(storage(), Events{allocated(1, kBytes - 1), freed(15'000)}), kNothing);
-}
-
-TEST(AllocationOf, OfWhatWasNotReleasedMustHaveOutlivedTheCollection) {
-    EXPECT_EQ(allocation_of(storage(false), Events{allocated(1)}), 0U);
-    EXPECT_EQ(allocation_of(storage(false), Events{allocated(1), freed(30'000)}), 0U);
-    EXPECT_EQ(allocation_of(storage(false), Events{allocated(1), freed(15'000)}), kNothing);
-    EXPECT_EQ(allocation_of(storage(false), Events{allocated(30'000)}), kNothing);
-}
-
-TEST(AllocationOf, IsUnknownOfEventsWithoutATime) {
-    constexpr std::int64_t never = INT64_MAX;
-    EXPECT_EQ(allocation_of(storage(), Events{allocated(never), freed(never)}), kNothing);
-    EXPECT_EQ(allocation_of(storage(false), Events{allocated(never)}), kNothing);
+TEST(AllocationOf, FindsTheAllocationThatTheCollectionFreed) {
+    const Case cases[] = {
+        {"freed by the collection", {allocated(1), freed(15'000)}, 0},
+        {"earlier and later allocations",
+         {allocated(1), freed(2), allocated(3), freed(15'000), allocated(30'000), freed(31'000)},
+         2},
+        {"reused by a finalizer during the sweep",
+         {allocated(1), freed(12'000), allocated(13'000), freed(14'000)},
+         0},
+        {"free request and completion", {allocated(1), freed(15'000), freed(40'000)}, 0},
+        {"no events", {}, kNone},
+        {"allocation not recorded", {freed(15'000), allocated(30'000)}, kNone},
+        {"free not recorded", {allocated(1)}, kNone},
+        {"free not recorded before reuse", {allocated(1), allocated(15'000), freed(16'000)}, kNone},
+        {"freed too early", {allocated(1), freed(kUnreachable - 101)}, kNone},
+        {"freed too late", {allocated(1), freed(kSettled + 101)}, kNone},
+        {"early within the error", {allocated(1), freed(kUnreachable - 99)}, 0},
+        {"late within the error", {allocated(1), freed(kSettled + 99)}, 0},
+        {"two candidates",
+         {allocated(1), freed(kUnreachable - 50), allocated(kUnreachable - 20), freed(15'000)},
+         kNone},
+        {"other size", {allocated(1, kBytes - 1), freed(15'000)}, kNone},
+        {"no time", {allocated(kNever), freed(kNever)}, kNone},
+        {"not released", {allocated(1)}, 0, false},
+        {"not released, freed later", {allocated(1), freed(30'000)}, 0, false},
+        {"not released, but freed", {allocated(1), freed(15'000)}, kNone, false},
+        {"not released, allocated later", {allocated(30'000)}, kNone, false},
+        {"not released, no time", {allocated(kNever)}, kNone, false},
+    };
+    for (const Case& each : cases) {
+        const CollectedStorage storage{.device = 0,
+                                       .address = 0x1000,
+                                       .bytes = kBytes,
+                                       .released = each.released,
+                                       .unreachable = {kUnreachable},
+                                       .settled = {kSettled}};
+        EXPECT_EQ(allocation_of(storage, each.events), each.expected) << each.name;
+    }
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is asked for a device's memory, what torch is asked, and what is made of odd answers.
 #include "device/memory_sampler.h"
 
 #include <gtest/gtest.h>
@@ -18,23 +17,23 @@ using model::MemorySource;
 
 constexpr std::uint64_t kTotal = 80'000;
 
-// What the stand-in for CUDA says, and how often it was asked.
-std::optional<FreeMemory> cuda_says;
-int cuda_asked = 0;
-// What the stand-in for torch says: its C function's answer as Python source, or nothing: raise.
-std::string torch_says;
-int torch_asked = 0;
+// The result of the fake CUDA query, and how often it was called.
+std::optional<FreeMemory> cuda_result;
+int cuda_calls = 0;
+// The result of the fake torch function, as Python source.
+std::string torch_result;
+int torch_calls = 0;
 
-std::optional<FreeMemory> ask_cuda() noexcept {
-    ++cuda_asked;
-    return cuda_says;
+std::optional<FreeMemory> query_cuda() noexcept {
+    ++cuda_calls;
+    return cuda_result;
 }
 
 PyObject* memory_stats(PyObject*, PyObject* device) {
-    ++torch_asked;
+    ++torch_calls;
     EXPECT_TRUE(PyLong_CheckExact(device));
     PyObject* names = PyDict_New();
-    PyObject* answer = PyRun_String(torch_says.c_str(), Py_eval_input, names, names);
+    PyObject* answer = PyRun_String(torch_result.c_str(), Py_eval_input, names, names);
     Py_DECREF(names);
     return answer;
 }
@@ -49,8 +48,8 @@ class MemorySamplerTest : public ::testing::Test {
   protected:
     MemorySamplerTest() {
         test::start_python();
-        cuda_says.reset();
-        cuda_asked = torch_asked = 0;
+        cuda_result.reset();
+        cuda_calls = torch_calls = 0;
     }
     ~MemorySamplerTest() override {
         EXPECT_EQ(test::take_python_error(), "");
@@ -60,7 +59,7 @@ class MemorySamplerTest : public ::testing::Test {
         }
     }
 
-    // As after the program imported torch. Takes over the reference to `function`.
+    // Adds a fake torch._C to sys.modules. Steals the reference to `function`.
     static void import_torch(PyObject* function) {
         PyObject* const module = PyModule_New("torch._C");
         PyModule_AddObject(module, "_cuda_memoryStats", function);
@@ -77,10 +76,10 @@ class MemorySamplerTest : public ::testing::Test {
         return sampler.before(storages);
     }
 
-    MemorySampler sampler{&ask_cuda};
+    MemorySampler sampler{&query_cuda};
 };
 
-TEST_F(MemorySamplerTest, TellsTheResidentSetOfTheProcessForTheCpu) {
+TEST_F(MemorySamplerTest, SamplesTheResidentSetForTheCpu) {
     const auto small = before({"cpu"});
     std::vector<char> memory(64U << 20U, 'x');
     const auto large = before({"cpu"});
@@ -91,58 +90,58 @@ TEST_F(MemorySamplerTest, TellsTheResidentSetOfTheProcessForTheCpu) {
     EXPECT_GT(large[0].total, large[0].used_before);
 }
 
-TEST_F(MemorySamplerTest, AsksOncePerDevice) {
-    cuda_says = FreeMemory{0, 30'000, kTotal};
+TEST_F(MemorySamplerTest, SamplesEachDeviceOnce) {
+    cuda_result = FreeMemory{0, 30'000, kTotal};
     EXPECT_EQ(before({"cuda:0", "cpu", "cuda:0", "cpu"}).size(), 2U);
-    EXPECT_EQ(cuda_asked, 1);
-    cuda_says.reset();
+    EXPECT_EQ(cuda_calls, 1);
+    cuda_result.reset();
     EXPECT_TRUE(before({"cuda:0", "cuda:1", "cuda:0", "cuda:1"}).empty());
-    EXPECT_EQ(cuda_asked, 3);
+    EXPECT_EQ(cuda_calls, 3);
 }
 
-TEST_F(MemorySamplerTest, KnowsNoOtherDevices) {
-    cuda_says = FreeMemory{0, 30'000, kTotal};
+TEST_F(MemorySamplerTest, IgnoresOtherDevices) {
+    cuda_result = FreeMemory{0, 30'000, kTotal};
     EXPECT_TRUE(before({"", "cuda", "cuda:", "cuda:x", "cuda:-1", "cuda:0x", "xpu:0"}).empty());
-    EXPECT_EQ(cuda_asked, 0);
+    EXPECT_EQ(cuda_calls, 0);
 }
 
-TEST_F(MemorySamplerTest, BelievesCudaWhereTorchIsNotThere) {
-    cuda_says = FreeMemory{1, 30'000, kTotal};
+TEST_F(MemorySamplerTest, UsesCudaWithoutTorch) {
+    cuda_result = FreeMemory{1, 30'000, kTotal};
     EXPECT_TRUE(before({"cuda:0"}).empty()) << "another device is current";
     auto samples = before({"cuda:1"});
     const DeviceMemory expected{"cuda:1", 50'000, 0, kTotal, MemorySource::cuda};
     ASSERT_EQ(samples, std::vector{expected});
-    cuda_says->free = 70'000;
+    cuda_result->free = 70'000;
     sampler.after(samples);
     ASSERT_EQ(samples.size(), 1U);
     EXPECT_EQ(samples[0].used_after, 10'000U);
 }
 
-TEST_F(MemorySamplerTest, BelievesTorchAndAsksForTheSizeOnce) {
+TEST_F(MemorySamplerTest, UsesTorchAndQueriesTheTotalOnce) {
     import_torch();
-    torch_says = stats_of(4096);
-    EXPECT_EQ(before({"cuda:0"})[0].total, 0U) << "nobody knows it yet";
-    cuda_says = FreeMemory{0, 30'000, kTotal};
+    torch_result = stats_of(4096);
+    EXPECT_EQ(before({"cuda:0"})[0].total, 0U) << "unknown until CUDA answers";
+    cuda_result = FreeMemory{0, 30'000, kTotal};
     auto samples = before({"cuda:0"});
     const DeviceMemory expected{"cuda:0", 4096, 0, kTotal, MemorySource::torch};
     ASSERT_EQ(samples, std::vector{expected});
-    const int asked = cuda_asked;
-    torch_says = stats_of(1024);
+    const int calls = cuda_calls;
+    torch_result = stats_of(1024);
     sampler.after(samples);
     EXPECT_EQ(samples[0].used_after, 1024U);
-    EXPECT_EQ(cuda_asked, asked);
+    EXPECT_EQ(cuda_calls, calls);
 }
 
-TEST_F(MemorySamplerTest, FallsBackToCudaWhereTorchHasNoAnswer) {
+TEST_F(MemorySamplerTest, FallsBackToCudaIfTorchFails) {
     import_torch();
-    cuda_says = FreeMemory{0, 30'000, kTotal};
+    cuda_result = FreeMemory{0, 30'000, kTotal};
     for (const char* answer : {"1 / 0",
                                "None",
                                "{}",
                                "{'allocated_bytes': 7}",
                                "{'allocated_bytes': {'all': {'current': -1}}}",
                                "{'allocated_bytes': {'all': {'current': 'many'}}}"}) {
-        torch_says = answer;
+        torch_result = answer;
         const auto samples = before({"cuda:0"});
         ASSERT_EQ(samples.size(), 1U) << answer;
         EXPECT_EQ(samples[0].source, MemorySource::cuda) << answer;
@@ -150,7 +149,7 @@ TEST_F(MemorySamplerTest, FallsBackToCudaWhereTorchHasNoAnswer) {
     }
 }
 
-TEST_F(MemorySamplerTest, CallsNoFunctionThatIsWrittenInPython) {
+TEST_F(MemorySamplerTest, CallsNoPythonFunction) {
     test::PythonScript script("calls = []\ndef stats(device):\n    calls.append(device)\n");
     PyObject* const function = script["stats"];
     Py_INCREF(function);
@@ -159,28 +158,28 @@ TEST_F(MemorySamplerTest, CallsNoFunctionThatIsWrittenInPython) {
     EXPECT_EQ(PyList_Size(script["calls"]), 0);
 }
 
-TEST_F(MemorySamplerTest, DropsASampleWhoseSourceChanged) {
+TEST_F(MemorySamplerTest, DropsASampleIfItsSourceChanged) {
     import_torch();
-    cuda_says = FreeMemory{0, 30'000, kTotal};
-    torch_says = stats_of(4096);
+    cuda_result = FreeMemory{0, 30'000, kTotal};
+    torch_result = stats_of(4096);
     auto samples = before({"cuda:0", "cpu"});
     ASSERT_EQ(samples.size(), 2U);
-    torch_says = "1 / 0";
+    torch_result = "1 / 0";
     sampler.after(samples);
     ASSERT_EQ(samples.size(), 1U);
     EXPECT_EQ(samples[0].device, "cpu");
     EXPECT_GT(samples[0].used_after, 0U);
 }
 
-TEST_F(MemorySamplerTest, AsksNobodyForADeviceInAForkedChild) {
+TEST_F(MemorySamplerTest, QueriesNoDeviceInAForkedChild) {
     import_torch();
-    torch_says = stats_of(4096);
-    cuda_says = FreeMemory{0, 30'000, kTotal};
+    torch_result = stats_of(4096);
+    cuda_result = FreeMemory{0, 30'000, kTotal};
     const pid_t child = fork();
     if (child == 0) {
         const auto samples = before({"cuda:0", "cpu"});
-        const bool right = samples.size() == 1 && samples[0].device == "cpu" && torch_asked == 0 &&
-                           cuda_asked == 0;
+        const bool right = samples.size() == 1 && samples[0].device == "cpu" && torch_calls == 0 &&
+                           cuda_calls == 0;
         _exit(right ? 0 : 1);
     }
     int status = -1;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked of torch's memory history, and what is made of odd answers.
 #include "device/torch_history.h"
 
 #include <gtest/gtest.h>
@@ -11,21 +10,21 @@
 namespace cyclewatch::device {
 namespace {
 
-// torch's modules as far as they are asked; `answer` is a snapshot's, as Python source.
+// Fake torch modules. `answer` is the source of the snapshot's result.
 constexpr const char* kTorch = R"(
 import sys, types
-asked = []
+calls = []
 
 def module(name):
     sys.modules[name] = types.ModuleType(name)
     return sys.modules[name]
 
 def history():
-    asked.append('history')
+    calls.append('history')
     return eval(enabled)
 
 def snapshot():
-    asked.append('snapshot')
+    calls.append('snapshot')
     return eval(answer)
 
 def event(action, time, size=64, address=0x1000, frames=None):
@@ -66,18 +65,18 @@ class TorchHistoryTest : public ::testing::Test {
     void let(const std::string& name, const std::string& value) {
         PyDict_SetItemString(torch.names(), name.c_str(), torch.eval(value));
     }
-    // A snapshot says `source` of device 0.
+    // Reads a snapshot whose device_traces contain `source`.
     HistoryReading read(const std::string& source) {
         let("answer", "\"{'segments': [], 'device_traces': [" + source + "]}\"");
         return read_torch_history({&storage, 1});
     }
-    [[nodiscard]] bool was_asked() { return PyObject_IsTrue(torch.eval("len(asked) > 0")) == 1; }
+    [[nodiscard]] bool was_called() { return PyObject_IsTrue(torch.eval("len(calls) > 0")) == 1; }
 
     test::PythonScript torch{kTorch};
     CollectedStorage storage;
 };
 
-TEST_F(TorchHistoryTest, FindsTheUsersCallAmongTheLibrarys) {
+TEST_F(TorchHistoryTest, FindsTheUsersCall) {
     const HistoryReading reading = read(
         "traces(call('/c10/cuda/x.cpp', 1), call('', 0), "
         "call('/v/site-packages/torch/nn/init.py', 2), call('/home/me/train.py', 3), "
@@ -86,30 +85,25 @@ TEST_F(TorchHistoryTest, FindsTheUsersCallAmongTheLibrarys) {
     EXPECT_EQ(reading.sites[0], (base::CallSite{"/home/me/train.py", 3}));
 }
 
-TEST_F(TorchHistoryTest, TakesTheInnermostCallWhereNoneIsTheUsers) {
+TEST_F(TorchHistoryTest, FallsBackToTheInnermostCall) {
     const HistoryReading reading = read(
         "traces(call('x.cpp', 1), call('/site-packages/a.py', 2), "
         "call('/site-packages/b.py', 3))");
     EXPECT_EQ(reading.sites[0], (base::CallSite{"/site-packages/a.py", 2}));
 }
 
-TEST_F(TorchHistoryTest, KnowsNoPlaceWithoutACallOfPython) {
+TEST_F(TorchHistoryTest, IgnoresCppCalls) {
     EXPECT_EQ(read("traces(call('x.cpp', 1), call('', 0))").sites[0], base::CallSite{});
     EXPECT_EQ(read("traces()").sites[0], base::CallSite{});
 }
 
-TEST_F(TorchHistoryTest, LooksAtTheDeviceOfTheStorageOnly) {
+TEST_F(TorchHistoryTest, ReadsOnlyTheDeviceOfTheStorage) {
     storage.device = 1;
     EXPECT_EQ(read("traces(call('/a.py', 1))").sites[0], base::CallSite{});
     EXPECT_EQ(read("[], traces(call('/a.py', 1))").sites[0], (base::CallSite{"/a.py", 1}));
 }
 
-TEST_F(TorchHistoryTest, KnowsNoPlaceWhereTheClockWasSet) {
-    storage.unreachable.ahead -= 1'000'000;
-    EXPECT_EQ(read("traces(call('/a.py', 1))").sites[0], base::CallSite{});
-}
-
-TEST_F(TorchHistoryTest, MakesNothingOfOddEntries) {
+TEST_F(TorchHistoryTest, IgnoresInvalidEntries) {
     for (const char* odd :
          {"7",
           "[7, None, {}, {'addr': -1}, {'addr': 2 ** 70}, {'addr': '1'}]",
@@ -126,11 +120,11 @@ TEST_F(TorchHistoryTest, MakesNothingOfOddEntries) {
     }
 }
 
-TEST_F(TorchHistoryTest, SaysWhyNothingCouldBeRead) {
+TEST_F(TorchHistoryTest, ReportsFailures) {
     for (const char* answer : {"'None'", "'[]'", "'{}'", "\"{'device_traces': 7}\""}) {
         let("answer", answer);
         const HistoryReading reading = read_torch_history({&storage, 1});
-        EXPECT_EQ(reading.failure, "its answer has an unknown shape") << answer;
+        EXPECT_EQ(reading.failure, "unknown snapshot format") << answer;
         EXPECT_EQ(reading.sites.size(), 1U);
     }
     let("answer", "'1 / 0'");
@@ -144,7 +138,7 @@ TEST_F(TorchHistoryTest, LeavesAnInterruptPending) {
     EXPECT_EQ(test::take_python_error(), "KeyboardInterrupt()");
 }
 
-TEST_F(TorchHistoryTest, IsRecordedWhereTorchSaysSo) {
+TEST_F(TorchHistoryTest, IsRecordedIfTorchSaysSo) {
     EXPECT_TRUE(torch_records_history(0));
     for (const char* enabled : {"'False'", "'None'", "'1 / 0'"}) {
         let("enabled", enabled);
@@ -152,17 +146,17 @@ TEST_F(TorchHistoryTest, IsRecordedWhereTorchSaysSo) {
     }
 }
 
-TEST_F(TorchHistoryTest, IsNotAskedForADeviceThatTorchHasNotUsed) {
+TEST_F(TorchHistoryTest, IsNotCalledForAnUnusedDevice) {
     EXPECT_FALSE(torch_records_history(1));
-    EXPECT_FALSE(was_asked());
+    EXPECT_FALSE(was_called());
 }
 
-TEST_F(TorchHistoryTest, IsNotAskedInAForkedChild) {
+TEST_F(TorchHistoryTest, IsNotCalledInAForkedChild) {
     (void)torch_records_history(0);
-    let("asked.clear()");
+    let("calls.clear()");
     const pid_t child = fork();
     if (child == 0) {
-        _exit(torch_records_history(0) || was_asked() ? 1 : 0);
+        _exit(torch_records_history(0) || was_called() ? 1 : 0);
     }
     int status = -1;
     ASSERT_EQ(waitpid(child, &status, 0), child);

@@ -8,7 +8,7 @@
 namespace cyclewatch::test {
 namespace {
 
-// First, because only the process's first check makes samples.
+// Must run first: only the first check in a process creates samples.
 TEST(LayoutCheck, LeavesNoGarbage) {
     start_python();
     PyGC_Collect();
@@ -16,7 +16,7 @@ TEST(LayoutCheck, LeavesNoGarbage) {
     EXPECT_EQ(PyGC_Collect(), 0);
 }
 
-TEST(LayoutCheck, TheLayoutsOfThisInterpreterAreAsCompiled) {
+TEST(LayoutCheck, SucceedsOnThisInterpreter) {
     start_python();
     const python::LayoutCheck& check = python::check_layouts();
     EXPECT_TRUE(check.ok()) << check.reason;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated CUDA (tests/simulated_runtime) as a program loads the real one: with ctypes."""
+"""Loads the simulated CUDA (tests/simulated_runtime) by ctypes, as programs load the real one."""
 
 import ctypes
-from ctypes import Structure, c_bool, c_int, c_uint64
+from ctypes import Structure, c_bool, c_int
 
 
 class Faults(Structure):
@@ -10,34 +10,17 @@ class Faults(Structure):
         ("devices", c_int),
         ("device_lost", c_bool),
         ("sticky_error", c_int),
-        ("driver_too_old", c_bool),
         ("out_of_memory", c_bool),
         ("capture_mode", c_int),
-        ("runtime_version", c_int),
-        ("attribute_bytes", c_uint64),
     ]
 
 
 class Counters(Structure):
-    _fields_ = [
-        (name, c_int)
-        for name in (
-            "questions",
-            "contexts_created",
-            "initialisations",
-            "drivers_wanted",
-            "captures_broken",
-        )
-    ]
+    _fields_ = [("queries", c_int), ("captures_broken", c_int)]
 
 
 class State(Structure):
-    _fields_ = [
-        ("faults", Faults),
-        ("counters", Counters),
-        ("initialised", c_bool),
-        ("primary_active", c_bool),
-    ]
+    _fields_ = [("faults", Faults), ("counters", Counters), ("initialized", c_bool)]
 
 
 class ThreadState(Structure):
@@ -45,7 +28,7 @@ class ThreadState(Structure):
 
 
 class Library:
-    """One of the two, with what it holds; `thread` is of the thread that asks."""
+    """One of the two libraries; `thread` is the state of the calling thread."""
 
     def __init__(self, path):
         self.calls = ctypes.CDLL(path)
@@ -61,7 +44,7 @@ class Library:
         return function().contents
 
     def counted(self):
-        """Every counter that is above 0, by name."""
+        """The non-zero counters by name."""
         counters = self.state.counters
         pairs = ((name, getattr(counters, name)) for name, _ in Counters._fields_)
         return {name: count for name, count in pairs if count}

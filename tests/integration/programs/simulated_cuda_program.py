@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program of a device leaks under a watch: simulated_cuda_program.py DRIVER RUNTIME FOLDER FAULT.
+"""Leaks device memory under a watch: simulated_cuda_program.py DRIVER RUNTIME FOLDER FAULT.
 
-It tells, when all is written, what the program and its device can have noticed of the watch.
+At exit, after the watch has finished, prints the state of the simulated CUDA as JSON.
 """
 
 import atexit
@@ -16,43 +16,43 @@ import cyclewatch
 
 
 class Owner:
-    """Says it owns memory of the device, and is a cycle of its own."""
+    """Registered as an owner of device memory; refers to itself."""
 
     def __init__(self):
         self.me = self
 
 
-def tell(driver, runtime):
-    """What CUDA is left with, and what the program is told at its next three calls."""
+def print_state(driver, runtime):
+    """Print CUDA's state, the counters, and the errors that the program's next calls return."""
     state = driver.state
-    left = [state.initialised, state.primary_active]
-    left += [driver.thread.capture_mode, state.faults.capture_mode]
+    left = [state.initialized, driver.thread.capture_mode, state.faults.capture_mode]
+    counted = [driver.counted(), runtime.counted()]
     calls = runtime.calls
-    told = [calls.cudaPeekAtLastError(), calls.cudaGetLastError(), calls.cudaGetLastError()]
-    print(json.dumps([left, driver.counted(), runtime.counted(), told]), flush=True)
+    errors = [calls.cudaPeekAtLastError(), calls.cudaGetLastError(), calls.cudaGetLastError()]
+    print(json.dumps([left, *counted, errors]), flush=True)
 
 
 def stage(fault, driver, runtime):
     if fault == "not in use":
         return
-    # As after the program's first use of the device on this thread.
-    driver.state.initialised = driver.state.primary_active = True
+    # The state after the program's first use of the device on this thread.
+    driver.state.initialized = True
     driver.thread.context = 1
     if "700" in fault:
-        driver.state.faults.sticky_error = 700
+        driver.state.faults.sticky_error = runtime.state.faults.sticky_error = 700
     if fault.endswith("pending"):
         runtime.thread.last_error = int(fault.split()[1])
-        driver.state.faults.out_of_memory = True  # what we asked would end with an error too
+        driver.state.faults.out_of_memory = True  # the watch's queries fail as well
     if fault == "capture":
-        driver.state.faults.capture_mode = 0  # global: the one that forbids most
+        driver.state.faults.capture_mode = 0  # global: forbids the most calls
 
 
 def main(driver_path, runtime_path, folder, fault):
     driver = simulated_cuda.Library(driver_path)
     runtime = simulated_cuda.Library(runtime_path)
     stage(fault, driver, runtime)
-    # Before the watch is on, so that it is told after all that the watch does at exit.
-    atexit.register(tell, driver, runtime)
+    # Registered before the watch starts, so that it runs after the watch's own exit handlers.
+    atexit.register(print_state, driver, runtime)
     cyclewatch.register_owner(
         Owner, lambda owner: {"device": "cuda:0", "nbytes": 1 << 20, "data_ptr": id(owner)}
     )

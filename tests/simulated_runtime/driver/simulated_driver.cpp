@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's half: contexts, capture modes, and a device heap in host memory.
+// The simulated driver: contexts, capture modes, and a device heap in host memory.
 #include <cuda.h>
 
 #include <cstdlib>
@@ -45,10 +45,10 @@ std::size_t used_bytes() {
     return used;
 }
 
-// The start of every question that looks at the device.
-CUresult begin_question() {
-    ++state.counters.questions;
-    if (!state.initialised) {
+// The checks of every query that needs the device.
+CUresult begin_query() {
+    ++state.counters.queries;
+    if (!state.initialized) {
         return CUDA_ERROR_NOT_INITIALIZED;
     }
     if (thread.context == Context::none) {
@@ -95,12 +95,12 @@ bool cyclewatch_simulated_release(void* memory) {
 }
 
 CUresult cuInit(unsigned int) {
-    state.initialised = true;
+    state.initialized = true;
     return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetCount(int* count) {
-    if (!state.initialised) {
+    if (!state.initialized) {
         return CUDA_ERROR_NOT_INITIALIZED;
     }
     *count = state.faults.devices;
@@ -108,7 +108,7 @@ CUresult cuDeviceGetCount(int* count) {
 }
 
 CUresult cuCtxGetCurrent(CUcontext* context) {
-    if (!state.initialised) {
+    if (!state.initialized) {
         return CUDA_ERROR_NOT_INITIALIZED;
     }
     *context = thread.context == Context::none ? nullptr : reinterpret_cast<CUcontext>(&thread);
@@ -126,12 +126,6 @@ CUresult cuCtxGetDevice(CUdevice* device) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuDevicePrimaryCtxGetState(CUdevice, unsigned int* flags, int* active) {
-    *flags = 0;
-    *active = state.primary_active ? 1 : 0;
-    return CUDA_SUCCESS;
-}
-
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
     const int before = thread.capture_mode;
     thread.capture_mode = *mode;
@@ -140,7 +134,7 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
 }
 
 CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr address) {
-    const CUresult begun = begin_question();
+    const CUresult begun = begin_query();
     if (begun != CUDA_SUCCESS) {
         return begun;
     }
@@ -164,7 +158,7 @@ CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdevi
 }
 
 CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
-    const CUresult begun = begin_question();
+    const CUresult begun = begin_query();
     if (begun != CUDA_SUCCESS) {
         return begun;
     }
@@ -176,7 +170,7 @@ CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
     return CUDA_SUCCESS;
 }
 
-// The old function of that name counts in 32 bits; whoever takes it gets its 32 bits.
+// The unsuffixed function has 32-bit sizes.
 #undef cuMemGetInfo
 CUresult cuMemGetInfo(unsigned int* free, unsigned int* total) {
     *free = 0;
