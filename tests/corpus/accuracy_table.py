@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/accuracy.md from what the corpus gave on each interpreter.
+"""Writes docs/accuracy.md from the findings of the corpus on each interpreter.
 
-CYCLEWATCH_UPDATE_ACCURACY=1 in the environment writes the file anew; otherwise it is compared.
+CYCLEWATCH_UPDATE_ACCURACY=1 in the environment rewrites the file; otherwise it is compared.
 """
 
 import os
@@ -14,14 +14,15 @@ SWITCH = "CYCLEWATCH_UPDATE_ACCURACY"
 HEAD = """\
 # Does it name the right reference?
 
-Written by `{switch}=1 pytest tests/corpus`; do not edit. Each row is a module in
-`tests/corpus/cases/`. Those that begin with a letter and a number are miniatures of cycles that
-public projects had and removed; *accepted* then is what they removed, or what their discussion
-calls as good. Those that begin with `own` are shapes beyond these. Most rows were written while the
-ranking was, so read the numbers as what must not get worse and not as odds for the next program.
+Written by `{switch}=1 pytest tests/corpus`; do not edit. Each row is a program in
+`tests/corpus/cases/`. Names that begin with a letter and a number are miniatures of cycles that
+public projects had and removed; the *accepted* answers are the references that they removed or that
+their discussions recommend. Names that begin with `own` are other shapes. Most rows were written
+together with the ranking, so the numbers guard against regressions and do not predict the result
+for another program.
 
-References are written *holder label*, as in the report; a `+` joins those that have to go
-together. Python {versions} agree where a cell says nothing else. *Rank* is the place of the first
+References are written *holder label*, as in the report; `+` joins references that must be cut
+together. Python {versions} agree unless a cell says otherwise. *Rank* is the position of the first
 accepted answer among the suggestions.
 
 """
@@ -31,9 +32,9 @@ LIBRARIES = """\
 
 ## Published libraries
 
-Leaks in published versions of libraries (`make real`; `tests/real/README.md` says what the
-verdicts mean). The rules for references that lead back to one owner were made with these {seen}
-cases at hand: {seen_counts}.
+Leaks in published versions of libraries (`make real`; `tests/real/README.md` explains the
+verdicts). The rules for references that lead back to one parent were derived from these {seen}
+cases: {seen_counts}.
 
 {seen_table}
 No rule was derived from these {unseen}, and the answers were written down before the first run:
@@ -45,10 +46,10 @@ TRIALS = """\
 
 ## Trial programs
 
-{count} programs in `tests/corpus/trials/`, with the accepted answers, were written by people who
-had not seen cyclewatch. No rule was added and no weight changed for one of them; rules that none of
+The {count} programs in `tests/corpus/trials/` and their accepted answers were written by people who
+had not seen cyclewatch. No rule was added and no weight changed for any of them; rules that none of
 them, no case above and no published library needs were removed (`docs/design/analysis.md`).
-*Alarming* is a suggestion that would break the program or drop the user's data. {counts}. Those
+An *alarming* suggestion would break the program or drop the user's data. {counts}. The programs
 that are not *first*:
 
 | Program | Verdict | First suggestion |
@@ -60,25 +61,24 @@ TAIL = """\
 
 ## Without names
 
-Rename every class, function, attribute and variable of a case, and the accepted answer stays where
-it is. Where two are named as either of two, with the names and without, they may change places:
-{either}. Handles that a caller was given are recognised by their names (cursor, lease, view), so
+If every class, function, attribute and variable of a case is renamed, the accepted answer keeps its
+position. The two answers of a tie, with and without the names, may change places: {either}. Handles
+that were passed to a caller are recognised by their names (cursor, lease, view), so
 `own_cursors_of_connection` and `own_iterator_of_loader` are not compared.
 
-More tensors, unrelated objects in every frame and instance, and another hash seed change no
-answer and no signature. A tensor more on every instance changes no answer either, but perhaps the
-order of two that are as good.
+Additional tensors, unrelated objects in every frame and instance, and another hash seed change no
+answer and no signature. An additional tensor on every instance changes no answer either, but may
+swap the two answers of a tie.
 
 ## Not a finding
 
 {controls}
 
-A tensor that something alive holds as well is not freed with the cycle, so a cycle that leads to
-such tensors only is not reported at all.
+A tensor that a live object also refers to is not freed with the cycle, so a cycle that leads only
+to such tensors is not reported.
 
 Most cycles that run through autograd's C++ objects are invisible to the collector: it never frees
-them, and cyclewatch says nothing about them. `tests/corpus/test_autograd.py` holds three of them,
-and one that the collector sees.
+them, and cyclewatch does not report them (`tests/corpus/test_autograd.py`).
 """
 
 
@@ -96,12 +96,12 @@ def is_tie(case):
 
 
 def best_of(case):
-    """The first suggestion, or the two of "either of these"."""
+    """The first suggestion, or both suggestions of a tie."""
     return set(case["leaky"]["findings"][0]["answers"][: 1 + is_tie(case)])
 
 
 def place_of(case):
-    """As rank_of(), where the two of "either of these" share the first place."""
+    """rank_of(), but both suggestions of a tie have rank 1."""
     rank = rank_of(case)
     return 1 if rank == 2 and is_tie(case) else rank
 
@@ -111,7 +111,7 @@ def ranks_of(outcome, variant="plain"):
 
 
 def agreed(values, versions):
-    """One value if all interpreters say the same, else each with its version."""
+    """One value if all interpreters agree, otherwise each value with its version."""
     if len(set(values)) == 1:
         return values[0]
     return ", ".join(f"{value} ({version})" for value, version in zip(values, versions))
@@ -139,7 +139,7 @@ def score_lines(outcomes):
 
 
 def libraries():
-    """What tests/real/run.py --write wrote, with the number of each verdict."""
+    """The tables that tests/real/run.py --write wrote, and the number of each verdict."""
     fields = {}
     for name, folder in (("seen", REAL), ("unseen", REAL / "unseen")):
         table = (folder / "table.md").read_text()
@@ -190,7 +190,7 @@ def text_of(outcomes, trials):
 
 
 def check(path, outcomes, trials):
-    """Fail if the file at `path` is not what the outcomes say, or write it if asked to."""
+    """Compare the file at `path` with the outcomes, or rewrite it if requested."""
     text = text_of(outcomes, trials)
     if os.environ.get(SWITCH):
         path.write_text(text)
@@ -198,7 +198,7 @@ def check(path, outcomes, trials):
     stored = path.read_text()
     for outcome in outcomes:
         if f"\n| {outcome['version']} |" not in stored:
-            pytest.skip(f"the table was made without Python {outcome['version']}")
+            pytest.skip(f"the table was written without Python {outcome['version']}")
     if stored.count("\n| 3.") != len(outcomes):
-        pytest.skip("the table was made with more interpreters than there are here")
+        pytest.skip("the table was written with more interpreters than are available")
     assert stored == text, f"run the tests of the corpus again with {SWITCH}=1"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lets the tests of the corpus import what lies next to them."""
+"""Make the modules of this folder importable."""
 
 import sys
 from pathlib import Path

@@ -14,11 +14,11 @@ import cyclewatch
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from run_cases import FOLDER, load, one_tensor, watch_stand_ins  # noqa: E402
+from run_cases import FOLDER, all_cases, load, one_tensor, watch_stand_ins  # noqa: E402
 
 
-def card_of(path):
-    module = load(path, "plain")
+def card_of(cell):
+    module = load(cell, "plain")
     with cyclewatch.watch(devices="all") as watch:
         module.leaky(one_tensor)
         gc.collect()
@@ -28,5 +28,5 @@ def card_of(path):
 
 if __name__ == "__main__":
     watch_stand_ins()
-    cases = sorted(Path(os.path.relpath(FOLDER)).glob("cases/*.py"))
-    print(json.dumps({path.stem: card_of(path) for path in cases}))
+    cases = all_cases(Path(os.path.relpath(FOLDER)))
+    print(json.dumps({cell[0]: card_of(cell) for cell in cases}))

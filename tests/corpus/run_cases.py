@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the corpus under one interpreter and prints, as JSON, what cyclewatch said of each case.
+"""Runs the corpus in one interpreter and prints the findings of each case as JSON.
+
+A module of cases contains one program per cell; a cell begins with `# %% NAME`. Each cell is run
+as a module with that name.
 
 Usage: run_cases.py VARIANT...
-       run_cases.py --repeat CASE_FILE TIMES
+       run_cases.py --repeat CASE TIMES
 """
 
 import ast
@@ -17,7 +20,8 @@ from pathlib import Path
 import cyclewatch
 
 FOLDER = Path(__file__).parent
-SIZE = 1 << 20  # of the memory that a Tensor stands for
+SIZE = 1 << 20  # bytes that one Tensor owns
+CELL = re.compile(r"^# %% (\w+)\n", re.MULTILINE)
 INDEX = re.compile(r"\[[0-9]+\]")
 sys.path.insert(0, str(FOLDER))
 
@@ -25,7 +29,7 @@ from variants import VARIANTS  # noqa: E402
 
 
 class Tensor:
-    """Stands for a tensor; alive_count tells how many there are."""
+    """A stand-in for a tensor; `alive_count` is the number of instances."""
 
     alive_count = 0
 
@@ -44,11 +48,32 @@ def two_tensors():
     return [Tensor(), Tensor()]
 
 
-def load(path, variant):
-    """The case at `path`, rewritten, as a module."""
-    tree = VARIANTS[variant](ast.parse(path.read_text()))
-    module = types.ModuleType(path.stem)
-    sys.modules[path.stem] = module
+def cells(*paths):
+    """(name, path, source) of every cell in `paths`, by name.
+
+    The source is preceded by empty lines, so that its line numbers are those of the file.
+    """
+    found = []
+    for path in paths:
+        text = path.read_text()
+        starts = [*CELL.finditer(text)]
+        ends = [start.start() for start in starts[1:]] + [len(text)]
+        for start, end in zip(starts, ends, strict=True):
+            padding = "\n" * text.count("\n", 0, start.end())
+            found.append((start[1], path, padding + text[start.end() : end]))
+    return sorted(found)
+
+
+def all_cases(folder=FOLDER):
+    return cells(*(folder / "cases").glob("*.py"))
+
+
+def load(cell, variant):
+    """The module of a cell, rewritten as `variant` does."""
+    name, path, source = cell
+    tree = VARIANTS[variant](ast.parse(source))
+    module = types.ModuleType(name)
+    sys.modules[name] = module
     module.extra_tensor = one_tensor
     exec(compile(ast.fix_missing_locations(tree), str(path), "exec"), module.__dict__)
     return module
@@ -60,13 +85,13 @@ def reference_text(reference):
 
 
 def answers_of(finding):
-    """The suggestions of a finding in order; the references of a set are joined by ' + '."""
+    """The suggestions in order; the references of a set are joined by ' + '."""
     first = sorted(map(reference_text, finding.cuts))
     return [" + ".join(first), *map(reference_text, finding.alternatives)]
 
 
 def observe(function, payload):
-    """What is found, how many tensors live on without it, and how many in spite of it."""
+    """Findings, and the number of tensors that are alive before and after a collection."""
     gc.collect()
     before = Tensor.alive_count
     with cyclewatch.watch(devices="all") as watch:
@@ -93,8 +118,8 @@ def observe(function, payload):
     return {"findings": findings, "waiting": waiting, "rooted": rooted}
 
 
-def run_case(path, variant):
-    module = load(path, variant)
+def run_case(cell, variant):
+    module = load(cell, variant)
     payload = two_tensors if variant == "doubled" else one_tensor
     return {
         "summary": module.__doc__,
@@ -105,19 +130,19 @@ def run_case(path, variant):
     }
 
 
-def run_control(path):
-    module = load(path, "plain")
+def run_control(cell):
+    module = load(cell, "plain")
     return {"summary": module.__doc__, **observe(module.control, one_tensor)}
 
 
-def repeat_case(path, times):
-    """What is found when the leaky variant runs `times` times, and how the process grew.
+def repeat_case(cell, times):
+    """Occurrences and bytes of each finding, and the growth of the process.
 
-    Every tenth of the repeats is collected together; growth is counted from the second one on.
+    A collection follows every tenth of the runs; growth is measured from the second one on.
     """
-    module = load(path, "plain")
+    module = load(cell, "plain")
     pages = []
-    # It does nothing but leak: on a busy machine it would be over any smaller budget.
+    # All this program does is leak, so it would exceed any smaller budget on a busy machine.
     with cyclewatch.watch(devices="all", budget=1) as watch:
         for done in range(1, times + 1):
             module.leaky(one_tensor)
@@ -131,7 +156,7 @@ def repeat_case(path, times):
 
 
 def watch_stand_ins():
-    """Makes cyclewatch take a Tensor for device memory; only explicit collections count."""
+    """Register Tensor as an owner of device memory and disable automatic collections."""
     gc.disable()
     cyclewatch.register_owner(
         Tensor, lambda tensor: {"device": "cuda:0", "nbytes": SIZE, "data_ptr": id(tensor)}
@@ -140,12 +165,12 @@ def watch_stand_ins():
 
 def main(variants):
     watch_stand_ins()
-    cases = sorted((FOLDER / "cases").glob("*.py"))
-    controls = sorted((FOLDER / "controls").glob("*.py"))
+    cases = all_cases()
+    controls = cells(FOLDER / "controls.py")
     outcome = {
         "version": "{}.{}".format(*sys.version_info),
-        "cases": {v: {path.stem: run_case(path, v) for path in cases} for v in variants},
-        "controls": {path.stem: run_control(path) for path in controls},
+        "cases": {v: {cell[0]: run_case(cell, v) for cell in cases} for v in variants},
+        "controls": {cell[0]: run_control(cell) for cell in controls},
     }
     print(json.dumps(outcome))
 
@@ -153,6 +178,7 @@ def main(variants):
 if __name__ == "__main__":
     if sys.argv[1] == "--repeat":
         watch_stand_ins()
-        print(json.dumps(repeat_case(Path(sys.argv[2]), int(sys.argv[3]))))
+        [case] = [cell for cell in all_cases() if cell[0] == sys.argv[2]]
+        print(json.dumps(repeat_case(case, int(sys.argv[3]))))
     else:
         main(sys.argv[1:])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the programs of trials/ and prints, as JSON, what cyclewatch suggested for each.
+"""Runs the programs of trials/ and prints the suggestions for each as JSON.
 
 Usage: run_trials.py [NAME...]
 """
@@ -16,7 +16,7 @@ MOST_ALTERNATIVES = 3
 
 
 def comparable(answer):
-    """`answer` as answers_of() writes it."""
+    """Normalise `answer` as answers_of() does."""
     return " + ".join(sorted(INDEX.sub("[x]", part) for part in answer.split(" + ")))
 
 
@@ -24,15 +24,15 @@ def verdict(answers, accepted, alarming):
     """'first', 'next' (an alternative), 'wrong', or 'alarming' (would break the program)."""
     if any(part in alarming for part in answers[0].split(" + ")):
         return "alarming"
-    for place, answer in enumerate(answers[: 1 + MOST_ALTERNATIVES]):
+    for rank, answer in enumerate(answers[: 1 + MOST_ALTERNATIVES]):
         if answer in accepted:
-            return "next" if place else "first"
+            return "next" if rank else "first"
     return "wrong"
 
 
 def run_trial(function, accepted, alarming):
     def leaky(payload):
-        function(payload())  # whatever it returns is dropped
+        function(payload())  # the result is dropped
 
     findings = observe(leaky, one_tensor)["findings"]
     if not findings:

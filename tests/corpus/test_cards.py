@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a reader sees of each case: short enough, and in docs/cards.md as it is now."""
+"""The card of each case is short, and docs/cards.md is current."""
 
 import functools
 import json
@@ -21,42 +21,42 @@ HEAD = f"""\
 
 Written by `{SWITCH}=1 pytest tests/corpus/test_cards.py`; do not edit.
 These are the cards of five cases of the [corpus](accuracy.md), miniatures of cycles that public
-projects had. `Tensor` stands for a tensor there.
+projects had. `Tensor` stands for a tensor.
 
-Read a card from the top: how much in how many cycles; the cycle in short; **cut**, the one
-reference to change, with its place; *why*; **fix**, what to write instead; **or**, what would do as
-well. Below stand the cycle in full, what it kept alive, and the signature by which the finding is
-known on every run.
+Read a card from the top: the retained size and the number of cycles; the cycle in short; **cut**,
+the one reference to change, with its location; *why*; **fix**, how to change it; **or**, the
+alternatives. Below follow the full cycle, the memory that it retained, and the signature that
+identifies the finding in every run.
 """
 
 LIBRARIES = """
 # Five cards of published libraries
 
-Written by `tests/real/run.py --write`. In each of these, many parts refer back to one owner:
-*cut* lists the most telling of these references, and *why* counts all.
+Written by `tests/real/run.py --write`. In each of these, many parts refer back to one parent:
+*cut* lists the most characteristic of these references, and *why* counts all.
 
 """
 
 SHOWN = {
     "r1_recursive_inner_function": (
-        "Look at *cut*: the function captures itself. The state hangs off the same function, so "
-        "the alternative, to keep the cycle and drop the tensor, would do as well."
+        "Look at *cut*: the function captures itself. It also captures the state, so the "
+        "alternative keeps the cycle and drops the tensor."
     ),
     "c1_callback_in_own_list": (
-        "The object is not next to the lambda: a list stands between. *cut* names the lambda all "
-        "the same, at the line where it is written."
+        "A list is between the object and the lambda. *cut* still names the lambda, at the line "
+        "where it is written."
     ),
     "w1_wrapped_method": (
-        "The optimizer is only where the cycle passes; what to change is the function that wraps "
-        "its method."
+        "The cycle passes through the optimizer, but the function that wraps its method is what to "
+        "change."
     ),
     "b1_back_pointer": (
-        "Either of the two references would end the cycle. *why* says which of the objects is the "
-        "part, and so which reference is the one to go."
+        "Cutting either reference would end the cycle. *why* explains which object is the child, "
+        "and therefore which reference to cut."
     ),
     "e4_failed_future": (
-        "Nobody wrote this cycle down: the traceback of the exception leads back into the frame. "
-        "The part of the cycle that your own code makes is the variable named in *cut*."
+        "No line of code creates this cycle: the traceback of the exception refers to the frame. "
+        "The only reference that your own code creates is the variable named in *cut*."
     ),
 }
 
@@ -66,7 +66,7 @@ def cards(interpreter):
     return json.loads(interpreter.run(FOLDER / "print_cards.py", cwd=ROOT).stdout)
 
 
-def test_every_card_is_short_and_says_what_to_do(interpreter):
+def test_every_card_is_short_and_complete(interpreter):
     for name, card in cards(interpreter).items():
         lines = card.splitlines()
         assert len(lines) <= 25, name
@@ -77,13 +77,14 @@ def test_every_card_is_short_and_says_what_to_do(interpreter):
 
 
 @pytest.mark.skipif(
-    sys.version_info >= (3, 13), reason="classes say their own line; the page is of 3.11, without"
+    sys.version_info >= (3, 13),
+    reason="the page was written on 3.11: from 3.13 on cards also locate classes",
 )
 def test_page_of_cards_is_current(main_interpreter):
-    said = cards(main_interpreter)
+    shown = cards(main_interpreter)
     text = HEAD
     for name, remark in SHOWN.items():
-        card = TIME.sub("dead for up to 0.1 ms", said[name])
+        card = TIME.sub("dead for up to 0.1 ms", shown[name])
         text += f"\n## {name}\n\n{remark}\n\n```\n{card}\n```\n"
     text += LIBRARIES + (ROOT / "tests" / "real" / "cards.md").read_text()
     if os.environ.get(SWITCH):

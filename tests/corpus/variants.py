@@ -5,7 +5,7 @@ import ast
 import builtins
 import re
 
-# What the corpus itself, the label grammar and the interpreter call things.
+# Names used by the corpus, by the label grammar and by the interpreter.
 FIXED_WORDS = {
     *("leaky", "fixed", "payload", "EXPECTED", "KEEP", "MISS"),
     *("args", "closure", "default", "dict", "element", "key", "keywords", "list", "local", "slot"),
@@ -14,18 +14,18 @@ FIXED_WORDS = {
 
 
 def plain(tree):
-    """The case as it was written."""
+    """The unmodified case."""
     return tree
 
 
 def renamed(tree):
-    """Gives every name that the case introduces another one, with the order turned round."""
+    """Rename every name that the case introduces, in reverse alphabetical order."""
     names = sorted(introduced_names(tree) - FIXED_WORDS - imported_names(tree) - kept_names(tree))
     return Renamer({name: f"q{len(names) - i:02}" for i, name in enumerate(names)}).visit(tree)
 
 
 def cluttered(tree):
-    """Adds objects that have nothing to do with the matter to every frame and instance."""
+    """Add unrelated objects to every frame and instance."""
     return Clutterer().visit(tree)
 
 
@@ -50,7 +50,7 @@ def imported_names(tree):
 
 
 def kept_names(tree):
-    """Names that a library prescribes; the case lists them as KEEP."""
+    """Names that a library prescribes, listed in the case as KEEP."""
     for node in tree.body:
         if isinstance(node, ast.Assign) and node.targets[0].id == "KEEP":
             return set(ast.literal_eval(node.value))
@@ -78,9 +78,9 @@ class Renamer(ast.NodeTransformer):
 
 
 def loaded(tree):
-    """Puts a tensor that has nothing to do with the matter on every instance.
+    """Set an unrelated tensor as an attribute of every instance, except descriptors.
 
-    But for descriptors: a class keeps them, and a class that dies by a collection the tensor too.
+    A descriptor's class keeps it, so the tensor would survive until the class is collected.
     """
     return Clutterer("extra_tensor()").visit(tree)
 
