@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The line that a finding names is the one that a programmer would open."""
+"""A finding names the line that stores the reference."""
 
 import json
 import re
@@ -11,7 +11,7 @@ PROGRAM = Path(__file__).parent / "programs" / "located_cycles.py"
 
 
 def marked_lines(arrow):
-    """The attributes in the comments `# <- ...` of the program, and the lines that they mark."""
+    """Attributes in the comments `# <- ...` of the program, with the marked lines."""
     marked = {}
     for number, line in enumerate(PROGRAM.read_text().splitlines(), 1):
         if found := re.search(rf"# {arrow} (.*)", line):
@@ -19,10 +19,10 @@ def marked_lines(arrow):
     return marked
 
 
-@pytest.mark.parametrize("way", ["", "trace"])
-def test_attributes_are_located_where_they_are_stored(interpreter, way):
-    said = json.loads(interpreter.run(PROGRAM, *way.split()).stdout)
+@pytest.mark.parametrize("mode", ["", "trace"])
+def test_attributes_are_located_where_they_are_stored(interpreter, mode):
+    answer = json.loads(interpreter.run(PROGRAM, *mode.split()).stdout)
     marked = {"wide": "wide.py:304"} | marked_lines("<-")
-    if said["classes_know_their_line"]:
+    if answer["classes_know_their_line"]:
         marked |= marked_lines("<=")
-    assert said["located"] == {attribute: [line] for attribute, line in marked.items()}
+    assert answer["located"] == {attribute: [line] for attribute, line in marked.items()}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes allocations fail while a watch observes a collection: failing_allocations.py WHOSE
+"""Makes allocations fail while a watch observes a collection: failing_allocations.py ALLOCATOR
 
-The first allocation fails, alone and then with all later ones; in the next collections the second
-one, and so on to the last one of a collection. WHOSE is "cpp" or "python". Prints as JSON how many
-allocations there were, and which failures lost an owner without being counted.
+In each collection another allocation fails, alone or with all later ones. ALLOCATOR is "cpp" or
+"python". Prints the number of allocations, and the failures that lost an owner without being
+counted, as JSON.
 """
 
 import ctypes
@@ -15,12 +15,12 @@ import cyclewatch
 
 libc = ctypes.CDLL(None)
 libc.stop_failing.restype = ctypes.c_long
-WHOSE = ctypes.c_int(["cpp", "python"].index(sys.argv[1]))
+ALLOCATOR = ctypes.c_int(["cpp", "python"].index(sys.argv[1]))
 NEVER = 1 << 40
-# An interpreter without any memory cannot even handle the error.
+# An interpreter without memory cannot handle the error.
 LATER = 200 if sys.argv[1] == "python" else NEVER
 NBYTES = 1 << 10
-# Compiled anew for each collection, so that no cache of the watch knows the types or their code.
+# Compiled for each collection, so that no cache of the watch contains the types or their code.
 ENGINE = """
 class Weights(Buffer):
     pass
@@ -43,32 +43,32 @@ def leak():
 
 
 def stop_failing():
-    """How many allocations there were."""
+    """Return the number of allocations."""
     while True:
         try:
             return libc.stop_failing()
-        except MemoryError:  # of this very call
+        except MemoryError:  # raised by this call
             pass
 
 
 def collect_without_memory(first, last):
     leak()
-    libc.fail_allocations(WHOSE, ctypes.c_long(first), ctypes.c_long(last))
+    libc.fail_allocations(ALLOCATOR, ctypes.c_long(first), ctypes.c_long(last))
     try:
         gc.collect()
-    except MemoryError:  # the collector's own
+    except MemoryError:  # raised by the collector
         pass
     finally:
         number = stop_failing()
-    gc.collect()  # frees what the collector had no memory to begin with
+    gc.collect()  # in case the first collection could not start
     return number
 
 
 def is_counted(before, after, all_failed):
-    """Whether the watch said that it missed something, as far as it could.
+    """Whether the lost observation is counted, if it can be.
 
-    Without any memory there is none to count with. A collection whose callbacks the interpreter had
-    no memory to call is not among those that the watch saw.
+    Counting needs memory, and the watch does not see a collection whose callbacks the interpreter
+    had no memory to call.
     """
     seen = after.collections - before.collections
     return all_failed or seen < 2 or sum(after.skipped.values()) > sum(before.skipped.values())
@@ -100,8 +100,8 @@ def main():
     assert report.retained_bytes == before.retained_bytes + NBYTES
     (finding,) = report.findings
     labels = [reference.label for reference in finding.cycle]
-    told = {"allocations": number, "uncounted": uncounted, "labels_afterwards": labels}
-    print(json.dumps(told))
+    result = {"allocations": number, "uncounted": uncounted, "labels_afterwards": labels}
+    print(json.dumps(result))
 
 
 main()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads that start and stop watches, find cycles, read and write reports, all at once.
+"""Threads that start and stop watches, find cycles, read and write reports concurrently.
 
-watch_threads.py THREADS ROUNDS FOLDER. Prints how many watches were stopped and how many cycles of
-its own the thread of each saw. Says where every thread is if that takes too long, and exits with 1.
+watch_threads.py THREADS ROUNDS FOLDER. Prints the number of watches that found only their own
+cycle, the number of gc callbacks, and the temporary files that are left.
 """
 
 import faulthandler
@@ -18,21 +18,21 @@ SECONDS = 250
 
 
 class Owner:
-    """Says it owns memory, and is a cycle of its own."""
+    """An owner that refers to itself."""
 
     def __init__(self):
         self.me = self
 
 
 def answer(owner):
-    # Python code: other threads run in the middle of a collection.
+    # Python code lets other threads run during a collection.
     return {"device": "cpu", "nbytes": len([None] * 100), "data_ptr": id(owner)}
 
 
-def live(number, rounds, folder, outcome, together):
+def work(number, rounds, folder, outcome, barrier):
     seen = 0
     for step in range(rounds):
-        together.wait()
+        barrier.wait()
         warns = step % 3 == 0
         watch = (
             cyclewatch.warn_tensor_cycles(
@@ -45,7 +45,7 @@ def live(number, rounds, folder, outcome, together):
         gc.collect()
         seen += len(watch.report().findings) <= 1
         _ = watch.stats.collections, watch.report_paths
-        cyclewatch.ignore(signature=f"cw1-{number:08d}{step:08d}", reason="no cycle of ours")
+        cyclewatch.ignore(signature=f"cw1-{number:08d}{step:08d}", reason="unused")
         watch.stop()
         for path in watch.report_paths:
             if path.endswith(".json"):
@@ -59,9 +59,9 @@ def main():
     sys.setswitchinterval(1e-5)
     cyclewatch.register_owner(Owner, answer)
     outcome = {}
-    together = threading.Barrier(threads)
+    barrier = threading.Barrier(threads)
     workers = [
-        threading.Thread(target=live, args=(number, rounds, sys.argv[3], outcome, together))
+        threading.Thread(target=work, args=(number, rounds, sys.argv[3], outcome, barrier))
         for number in range(threads)
     ]
     for worker in workers:
