@@ -438,9 +438,7 @@ FORBIDDEN = {
 
 
 @pytest.mark.parametrize("call", FORBIDDEN)
-def test_preloaded_library_ends_the_program(
-    main_interpreter, no_network, call
-):
+def test_preloaded_library_ends_the_program(main_interpreter, no_network, call):
     program = f"import os\n{FORBIDDEN[call]}"
     outcome = main_interpreter.run(program, check=False, LD_PRELOAD=str(no_network))
     assert (outcome.returncode, outcome.stderr) == (99, f"not alone: {call}()\n")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runtime's half: last errors, versions, and the contexts it makes when none is there.
+// The runtime: last errors, versions, and implicitly created contexts.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
@@ -17,7 +17,7 @@ using simulated::Context;
 simulated::SimulatedCuda state;
 thread_local simulated::ThreadState thread;
 
-// The driver for the length of one call; a real runtime would load it and keep it.
+// The driver during one call; a real runtime would load and keep it.
 class Driver {
   public:
     Driver() : handle_(dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY)) {}
@@ -89,7 +89,7 @@ cudaError_t enter_context(const Driver& driver) {
     const Context context = driver.thread().context;
     const bool stale = context == Context::none || context == Context::destroyed ||
                        (context == Context::primary && !driver.cuda().primary_active);
-    // In a context that is not the primary one a runtime works too, and yet makes its own.
+    // The runtime works in another context, too, but still creates the primary one.
     if (stale || !driver.cuda().primary_active) {
         ++state.counters.contexts_created;
         driver.cuda().primary_active = true;
@@ -119,7 +119,7 @@ cudaError_t cudaPeekAtLastError() {
 }
 
 cudaError_t cudaGetLastError() {
-    // An error of the device itself cannot be taken away.
+    // Sticky errors cannot be cleared.
     const Driver driver;
     const int error = thread.last_error;
     thread.last_error = driver.loaded() ? driver.cuda().faults.sticky_error : cudaSuccess;
@@ -161,20 +161,20 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
     if (const cudaError_t error = enter_context(driver); error != cudaSuccess) {
         return error;
     }
-    auto* ask = driver.function<decltype(cuPointerGetAttribute)>("cuPointerGetAttribute");
+    auto* query = driver.function<decltype(cuPointerGetAttribute)>("cuPointerGetAttribute");
     const auto address = reinterpret_cast<CUdeviceptr>(pointer);
     unsigned int type = 0;
     unsigned int managed = 0;
-    const CUresult known = ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
+    const CUresult known = query(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
     if (known != CUDA_SUCCESS && known != CUDA_ERROR_INVALID_VALUE) {
         return from_driver(known);
     }
-    ask(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address);
+    query(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address);
     cudaPointerAttributes answer{};
     answer.type = managed != 0 ? cudaMemoryTypeManaged : static_cast<cudaMemoryType>(type);
     answer.device = known == CUDA_SUCCESS ? 0 : -2;
     answer.devicePointer = const_cast<void*>(pointer);
-    // A runtime of another version writes another number of bytes than our headers know of.
+    // Other versions of the runtime write a structure of another size.
     const std::size_t bytes = state.faults.attribute_bytes;
     std::memset(attributes, 0xEE, bytes);
     std::memcpy(attributes, &answer, std::min<std::size_t>(bytes, 24));

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The catalog of patterns: whole, readable, and the same on both sides of the language."""
+"""The pattern catalog is complete, readable and consistent with the C++ code."""
 
 import ast
 import os
@@ -20,37 +20,37 @@ PUBLIC_CASE = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/(issues|pull)/\d+
 PAGE = ROOT / "docs" / "patterns.md"
 SWITCH = "CYCLEWATCH_UPDATE_PATTERNS"
 HEAD = f"""\
-# The kinds of cycles
+# Patterns of cycles
 
 Written by `{SWITCH}=1 pytest tests/unit/test_patterns.py` from
 [patterns.toml](../src/catalog/patterns.toml); do not edit. `Finding.pattern` is one of these names,
-`cyclewatch.patterns()` lists them, and [configuration.md](configuration.md) tells how to add your
-own. In the texts `{{holder}}` and `{{target}}` are the ends of the reference to cut, `{{label}}` is
-how it goes by, `{{variable}}` the bare name in the label.
+`cyclewatch.patterns()` lists them, and [configuration.md](configuration.md) explains how to add
+your own. In the texts `{{holder}}` and `{{target}}` are the objects at both ends of the reference
+to cut, `{{label}}` is its label and `{{variable}}` the name in the label.
 """
 
 ENTRIES = {entry["id"]: entry for entry in tomllib.loads(FILE.read_text())["pattern"]}
 ROWS = ROW.findall(TABLE.read_text())
 
 
-def test_the_table_of_weights_is_read_whole():
+def test_every_weight_is_parsed():
     assert len(ROWS) == TABLE.read_text().count("constexpr Evidence")
 
 
-def test_what_code_recognises_has_words_and_nothing_else_claims_to():
+def test_each_pattern_is_recognised_by_code_or_by_shape():
     recognised = {identifier for identifier, _ in ROWS}
     by_shape = {name for name, entry in ENTRIES.items() if "steps" in entry or "suggests" in entry}
     assert recognised | by_shape == set(ENTRIES)
     assert not recognised & by_shape
 
 
-def test_variants_of_code_and_file_are_the_same():
+def test_variants_in_code_and_file_agree():
     in_file = {(name, v) for name, entry in ENTRIES.items() for v in entry.get("variants", {})}
     assert {row for row in ROWS if row[1]} == in_file
 
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
-def test_entry_says_what_a_reader_needs(entry):
+def test_entry_is_complete(entry):
     assert entry["title"][0].isupper() or entry["title"].startswith("torch.")
     assert not entry["explanation"].endswith(".")
     for words in (entry, *entry.get("variants", {}).values()):
@@ -62,7 +62,7 @@ def test_entry_says_what_a_reader_needs(entry):
     for link in entry.get("links", []):
         assert PUBLIC_CASE.fullmatch(link)
     if "library" in entry:
-        assert entry["links"], "who says that the library leaks?"
+        assert entry["links"], "a link must confirm that the library leaks"
 
 
 def test_patterns_lists_the_file():

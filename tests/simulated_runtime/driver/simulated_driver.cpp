@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's half: contexts, capture modes, and a device heap in host memory.
+// The driver: contexts, capture modes, and a device heap in host memory.
 #include <cuda.h>
 
 #include <cstdlib>
@@ -45,8 +45,8 @@ std::size_t used_bytes() {
     return used;
 }
 
-// The start of every question that looks at the device.
-CUresult begin_question() {
+// Called at the start of every query.
+CUresult begin_query() {
     ++state.counters.questions;
     if (!state.initialised) {
         return CUDA_ERROR_NOT_INITIALIZED;
@@ -140,7 +140,7 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
 }
 
 CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr address) {
-    const CUresult begun = begin_question();
+    const CUresult begun = begin_query();
     if (begun != CUDA_SUCCESS) {
         return begun;
     }
@@ -164,7 +164,7 @@ CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdevi
 }
 
 CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
-    const CUresult begun = begin_question();
+    const CUresult begun = begin_query();
     if (begun != CUDA_SUCCESS) {
         return begun;
     }
@@ -176,7 +176,7 @@ CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
     return CUDA_SUCCESS;
 }
 
-// The old function of that name counts in 32 bits; whoever takes it gets its 32 bits.
+// The old version of this function has 32-bit results.
 #undef cuMemGetInfo
 CUresult cuMemGetInfo(unsigned int* free, unsigned int* total) {
     *free = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver from before CUDA 10: there is a context, and no way to look at memory that a stream
-// capture would survive. It counts the calls it gets.
+// A driver older than CUDA 10, without functions that are safe during a stream capture. Counts its
+// calls.
 #include <cuda.h>
 
 namespace {
