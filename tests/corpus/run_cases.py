@@ -6,11 +6,13 @@ as a module with that name.
 
 Usage: run_cases.py VARIANT...
        run_cases.py --repeat CASE TIMES
+       run_cases.py --cards
 """
 
 import ast
 import gc
 import json
+import os
 import re
 import resource
 import sys
@@ -155,6 +157,21 @@ def repeat_case(cell, times):
     return {"findings": findings, "grown_bytes": (pages[-1] - pages[1]) * resource.getpagesize()}
 
 
+def card_of(cell):
+    module = load(cell, "plain")
+    with cyclewatch.watch(devices="all") as watch:
+        module.leaky(one_tensor)
+        gc.collect()
+    [finding] = watch.report().findings
+    return finding.to_text()
+
+
+def print_cards():
+    """Print the card of each case; paths are relative to the current directory."""
+    cases = all_cases(Path(os.path.relpath(FOLDER)))
+    print(json.dumps({cell[0]: card_of(cell) for cell in cases}))
+
+
 def watch_stand_ins():
     """Register Tensor as an owner of device memory and disable automatic collections."""
     gc.disable()
@@ -164,7 +181,6 @@ def watch_stand_ins():
 
 
 def main(variants):
-    watch_stand_ins()
     cases = all_cases()
     controls = cells(FOLDER / "controls.py")
     outcome = {
@@ -176,9 +192,11 @@ def main(variants):
 
 
 if __name__ == "__main__":
+    watch_stand_ins()
     if sys.argv[1] == "--repeat":
-        watch_stand_ins()
         [case] = [cell for cell in all_cases() if cell[0] == sys.argv[2]]
         print(json.dumps(repeat_case(case, int(sys.argv[3]))))
+    elif sys.argv[1] == "--cards":
+        print_cards()
     else:
         main(sys.argv[1:])

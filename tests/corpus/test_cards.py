@@ -63,7 +63,7 @@ SHOWN = {
 
 @functools.cache
 def cards(interpreter):
-    return json.loads(interpreter.run(FOLDER / "print_cards.py", cwd=ROOT).stdout)
+    return json.loads(interpreter.run(FOLDER / "run_cases.py", "--cards", cwd=ROOT).stdout)
 
 
 def test_every_card_is_short_and_complete(interpreter):

@@ -7,13 +7,17 @@ maintainer would accept. The programs in controls.py must not produce a finding.
 
 import functools
 import json
+import sys
 from pathlib import Path
 
-import accuracy_table
 import pytest
-from variants import VARIANTS
 
 FOLDER = Path(__file__).parent
+sys.path.insert(0, str(FOLDER))
+
+import accuracy_table  # noqa: E402
+from variants import VARIANTS  # noqa: E402
+
 TABLE = FOLDER.parents[1] / "docs" / "accuracy.md"
 
 

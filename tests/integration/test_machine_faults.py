@@ -17,7 +17,6 @@ import pytest
 import cyclewatch
 
 PROGRAM = Path(__file__).parent / "programs" / "machine_fault_program.py"
-FAILING_ALLOCATIONS = PROGRAM.with_name("failing_allocations.py")
 GOLDEN = Path(__file__).parents[1] / "golden"
 MIB = 1 << 20
 
@@ -114,6 +113,100 @@ def test_command_exits_with_3_on_a_full_disk(main_interpreter, tmp_path, failing
     assert (outcome.returncode, outcome.stdout) == (3, "")
     assert (tmp_path / "out.html").read_text() == "old"
     assert sorted(os.listdir(tmp_path)) == ["out.html", "report.json"]
+
+
+FAILING_ALLOCATIONS = """
+import ctypes
+import gc
+import json
+import sys
+
+import cyclewatch
+
+libc = ctypes.CDLL(None)
+libc.stop_failing.restype = ctypes.c_long
+ALLOCATOR = ctypes.c_int(["cpp", "python"].index(sys.argv[1]))
+NEVER = 1 << 40
+# An interpreter without memory cannot handle the error.
+LATER = 200 if sys.argv[1] == "python" else NEVER
+NBYTES = 1 << 10
+# Compiled for each collection, so that no cache of the watch contains the types or their code.
+ENGINE = '''
+class Weights(Buffer):
+    pass
+
+class Engine:
+    def __init__(self):
+        self.weights = Weights()
+        self.handlers = [lambda: self.weights]
+
+Engine()
+'''
+
+class Buffer:
+    pass
+
+def leak():
+    exec(ENGINE, {"Buffer": Buffer, "__name__": "engine"})
+
+def stop_failing():
+    # Return the number of allocations.
+    while True:
+        try:
+            return libc.stop_failing()
+        except MemoryError:  # raised by this call
+            pass
+
+def collect_without_memory(first, last):
+    leak()
+    libc.fail_allocations(ALLOCATOR, ctypes.c_long(first), ctypes.c_long(last))
+    try:
+        gc.collect()
+    except MemoryError:  # raised by the collector
+        pass
+    finally:
+        number = stop_failing()
+    gc.collect()  # in case the first collection could not start
+    return number
+
+def is_counted(before, after, all_failed):
+    # Whether the lost observation is counted, if it can be.
+    # Counting needs memory, and the watch does not see a collection whose callbacks the interpreter
+    # had no memory to call.
+    seen = after.collections - before.collections
+    return all_failed or seen < 2 or sum(after.skipped.values()) > sum(before.skipped.values())
+
+def main():
+    cyclewatch.register_owner(
+        Buffer, lambda buffer: {"device": "cpu", "nbytes": NBYTES, "data_ptr": id(buffer)}
+    )
+    watch = cyclewatch.watch(devices=("cpu",), budget=1)
+    for _ in range(3):
+        leak()
+        gc.collect()
+    number = collect_without_memory(NEVER, NEVER)
+    uncounted = []
+    for first in range(1, number + 1):
+        for last in (first, first + LATER):
+            before = watch.report()
+            collect_without_memory(first, last)
+            after = watch.report()
+            lost = after.retained_bytes != before.retained_bytes + NBYTES
+            if lost and not is_counted(before.stats, after.stats, last > first):
+                uncounted.append([first, last])
+    before = watch.report()
+    leak()
+    gc.collect()
+    watch.stop()
+    report = watch.report()
+    assert report.retained_bytes == before.retained_bytes + NBYTES
+    (finding,) = report.findings
+    labels = [reference.label for reference in finding.cycle]
+    result = {"allocations": number, "uncounted": uncounted, "labels_afterwards": labels}
+    print(json.dumps(result))
+
+main()
+"""
 
 
 @pytest.mark.parametrize("allocator", ["cpp", "python"])

@@ -2,11 +2,9 @@
 """Threads that create cycles, collect, and start and stop watches; with and without a GIL."""
 
 import json
-from pathlib import Path
 
 import pytest
 
-PROGRAM = Path(__file__).parent / "programs" / "watch_threads.py"
 REFUSED = 78
 
 START = """
@@ -167,9 +165,77 @@ def test_each_cycle_of_eight_threads_is_counted_once(interpreter):
     }
 
 
+WATCHES = """
+import faulthandler
+import gc
+import json
+import os
+import sys
+import threading
+
+import cyclewatch
+
+SECONDS = 250
+
+class Owner:
+    # An owner that refers to itself.
+    def __init__(self):
+        self.me = self
+
+def answer(owner):
+    # Python code lets other threads run during a collection.
+    return {"device": "cpu", "nbytes": len([None] * 100), "data_ptr": id(owner)}
+
+def work(number, rounds, folder, outcome, barrier):
+    seen = 0
+    for step in range(rounds):
+        barrier.wait()
+        warns = step % 3 == 0
+        watch = (
+            cyclewatch.warn_tensor_cycles(
+                devices="cpu", report_dir=f"{folder}/{number}-{step}", formats=("json", "html")
+            )
+            if warns
+            else cyclewatch.watch(devices="cpu")
+        )
+        Owner()
+        gc.collect()
+        seen += len(watch.report().findings) <= 1
+        _ = watch.stats.collections, watch.report_paths
+        cyclewatch.ignore(signature=f"cw1-{number:08d}{step:08d}", reason="unused")
+        watch.stop()
+        for path in watch.report_paths:
+            if path.endswith(".json"):
+                cyclewatch.Report.load(path)
+    outcome[number] = seen
+
+def main():
+    threads, rounds = int(sys.argv[1]), int(sys.argv[2])
+    faulthandler.dump_traceback_later(SECONDS, exit=True)
+    sys.setswitchinterval(1e-5)
+    cyclewatch.register_owner(Owner, answer)
+    outcome = {}
+    barrier = threading.Barrier(threads)
+    workers = [
+        threading.Thread(target=work, args=(number, rounds, sys.argv[3], outcome, barrier))
+        for number in range(threads)
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    faulthandler.cancel_dump_traceback_later()
+    print(json.dumps([sum(outcome.values()), len(gc.callbacks)]))
+    left = [name for _, _, names in os.walk(sys.argv[3]) for name in names if name[0] == "."]
+    print(json.dumps(left))
+
+main()
+"""
+
+
 def test_threads_start_and_stop_watches_concurrently(interpreter, tmp_path):
     threads, rounds = 8, 20
-    outcome = interpreter.run(PROGRAM, threads, rounds, tmp_path, timeout=300)
+    outcome = interpreter.run(WATCHES, threads, rounds, tmp_path, timeout=300)
     (stopped, callbacks), left = map(json.loads, outcome.stdout.splitlines())
     # Each watch found its own cycle, no gc callback and no temporary file is left.
     assert (stopped, callbacks, left) == (threads * rounds, 0, [])
@@ -178,7 +244,7 @@ def test_threads_start_and_stop_watches_concurrently(interpreter, tmp_path):
 def test_threads_start_the_first_watch_concurrently(main_interpreter, tmp_path):
     # Regression: deadlocked in one run out of three while a static initialiser ran Python code.
     for run in range(15):
-        outcome = main_interpreter.run(PROGRAM, 8, 1, tmp_path / str(run), timeout=300)
+        outcome = main_interpreter.run(WATCHES, 8, 1, tmp_path / str(run), timeout=300)
         assert json.loads(outcome.stdout.splitlines()[0]) == [8, 0]
 
 

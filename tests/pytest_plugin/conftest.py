@@ -49,12 +49,6 @@ def Buffer(size):
 """
 
 
-def pytest_generate_tests(metafunc):
-    """Parametrise the tests of a module with its `KINDS`."""
-    if "kind" in metafunc.fixturenames and hasattr(metafunc.module, "KINDS"):
-        metafunc.parametrize("kind", metafunc.module.KINDS, indirect=True)
-
-
 @pytest.fixture(autouse=True)
 def outside_of_ci(monkeypatch):
     """pytest prints longer summaries in CI."""

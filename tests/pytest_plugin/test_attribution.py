@@ -3,8 +3,6 @@
 
 import pytest
 
-KINDS = ("buffers", "tensors")
-
 INNOCENT = "\ndef test_innocent():\n    pass\n"
 
 

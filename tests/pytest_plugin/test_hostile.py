@@ -3,8 +3,6 @@
 
 import pytest
 
-KINDS = ("buffers", "tensors")
-
 LEAK = "def test_leak():\n    leaky.Engine()\n"
 
 
@@ -48,7 +46,8 @@ def test_cycle_is_found_although_the_program_changed_the_collector(check, projec
     check(LEAK, apart=True, failed=1)
 
 
-def test_fork(check):
+@pytest.mark.parametrize("kind", ["buffers", "tensors"], indirect=True)
+def test_fork(check, kind):
     # Small tensors: torch fills large ones with threads, which do not exist in a forked child.
     check(
         """

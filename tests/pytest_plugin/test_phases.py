@@ -3,8 +3,6 @@
 
 import pytest
 
-KINDS = ("buffers", "tensors")
-
 LEAK = "def test_leak():\n    leaky.Engine()\n\ndef test_clean():\n    leaky.Buffer(8)\n"
 SMALL = "def test_leak():\n    leaky.Engine(1000)\n"
 
@@ -47,6 +45,7 @@ def cards(result):
     return [line for line in result.outlines if "cut   closure:self of function" in line]
 
 
+@pytest.mark.parametrize("kind", ["buffers", "tensors"], indirect=True)
 def test_leaking_test_fails_with_the_card(check, kind):
     result = check(LEAK, passed=1, failed=1)
     owner = {"buffers": "leaky.Buffer", "tensors": "torch.Tensor [[]4194304] uint8"}[kind]

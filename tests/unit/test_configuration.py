@@ -29,20 +29,20 @@ class Part:
         self.weights = Tensor()
         self.parent = self
 
-def said(*kinds):
+def findings_of(*kinds):
     with cyclewatch.watch(devices="all") as watch:
         for kind in kinds:
             kind()
             gc.collect()
     return {f.title.split(".")[0]: f for f in watch.report().findings}
 
-def tell(findings):
+def print_findings(findings):
     print(json.dumps({
         name: [f.pattern, f.status, f.status_reason, f.advice] for name, f in findings.items()
     }))
 """
 
-TELL = START + "tell(said(Engine, Part))"
+PRINT_FINDINGS = START + "print_findings(findings_of(Engine, Part))"
 
 MINE = """
 id = "our-engine"
@@ -63,10 +63,10 @@ def project(tmp_path, main_interpreter):
         def write(self, name, text):
             (tmp_path / name).write_text(text)
 
-        def run(self, program=TELL):
+        def run(self, program=PRINT_FINDINGS):
             return main_interpreter.run(program, cwd=self.folder)
 
-        def said(self, program=TELL):
+        def findings(self, program=PRINT_FINDINGS):
             done = self.run(program)
             assert done.stderr == ""
             return json.loads(done.stdout)
@@ -80,40 +80,40 @@ def project(tmp_path, main_interpreter):
 
 
 def test_tomllib_is_not_imported_without_a_file(project):
-    program = START + "tell({}) if 'tomllib' not in sys.modules and said(Engine) else None"
-    assert project.said(program) == {}
+    program = START + "findings_of(Engine); assert 'tomllib' not in sys.modules; print('{}')"
+    assert project.findings(program) == {}
 
 
 def test_own_pattern_is_recognised(project):
     project.write("cyclewatch.toml", "[[pattern]]" + MINE)
-    said = project.said()
-    assert said["Engine"] == [
+    findings = project.findings()
+    assert findings["Engine"] == [
         "our-engine",
         "new",
         "",
         "Call Engine.close() and read <lambda>.",
     ]
-    assert said["Part"][:2] == ["self-reference", "new"]
+    assert findings["Part"][:2] == ["self-reference", "new"]
 
 
 def test_pyproject_is_read(project):
     project.write("pyproject.toml", "[[tool.cyclewatch.pattern]]" + MINE)
-    assert project.said()["Engine"][0] == "our-engine"
+    assert project.findings()["Engine"][0] == "our-engine"
 
 
 def test_nearest_file_is_used(project):
     project.write("cyclewatch.toml", "[[pattern]]" + MINE)
     (project.folder / "pyproject.toml").write_text("[project]\nname = 'other'\n")
-    assert project.said()["Engine"][0] == "our-engine"
+    assert project.findings()["Engine"][0] == "our-engine"
     (project.folder / "pyproject.toml").write_text("[tool.cyclewatch]\n")
-    assert project.said()["Engine"][0] == "closure-captures-self"
+    assert project.findings()["Engine"][0] == "closure-captures-self"
 
 
 def test_ignored_findings_are_reported_without_a_warning(project):
     project.write(
         "cyclewatch.toml", '[[ignore]]\npattern = "self-reference"\nreason = "ticket 12"\n'
     )
-    assert project.said()["Part"][1:3] == ["ignored", "ticket 12"]
+    assert project.findings()["Part"][1:3] == ["ignored", "ticket 12"]
     program = (
         START
         + """
@@ -137,8 +137,8 @@ print(json.dumps([len(caught), str(caught[0].message).split()[0], text]))
 
 def test_benign_pattern(project):
     project.write("cyclewatch.toml", "[[pattern]]" + MINE + 'tags = ["benign"]')
-    assert project.said()["Engine"][1:3] == ["benign", "a cycle by design"]
-    text = project.run(START + "print(said(Engine)['Engine'].to_text())").stdout
+    assert project.findings()["Engine"][1:3] == ["benign", "a cycle by design"]
+    text = project.run(START + "print(findings_of(Engine)['Engine'].to_text())").stdout
     assert "note  a cycle by design" in text
 
 
@@ -153,10 +153,10 @@ def test_library_leak_depends_on_the_version(project, loaded, status):
 import types
 sys.modules["our_lib"] = types.ModuleType("our_lib")
 sys.modules["our_lib"].__version__ = {loaded!r}
-tell(said(Engine))
+print_findings(findings_of(Engine))
 """
-    [(pattern, stands, reason, _)] = project.said(START + module).values()
-    assert stands == status
+    [(pattern, found, reason, _)] = project.findings(START + module).values()
+    assert found == status
     assert pattern == ("our-engine" if status == "library" else "closure-captures-self")
     assert ("our-lib >=1.4,<1.5 (here 1.4.2)" in reason) == (status == "library")
 
@@ -173,7 +173,7 @@ cyclewatch.ignore(signature=finding.signature, reason="later")
 Part(); gc.collect()
 [again] = watch.report().findings
 watch()
-tell({"found": found, "again": again})
+print_findings({"found": found, "again": again})
 print(json.dumps([found.status, again.status, again.occurrences]), file=sys.stderr)
 """
     )
