@@ -31,7 +31,9 @@ LIBRARIES = (
 TESTS = ["tests/integration", "tests/unit"]
 TESTS_WITH_TORCH = [*TESTS, "tests/corpus"]
 REFUSED = ("3.14t",)  # rows whose extension raises ImportError
-TESTS_WHERE_REFUSED = ["tests/integration/test_threads.py"]
+TESTS_WHERE_REFUSED = [
+    "tests/integration/test_threads.py::test_unknown_free_threaded_version_is_refused"
+]
 TESTS_OF_TORCH = [
     "tests/integration/test_exactness.py",
     "tests/integration/test_run.py",
