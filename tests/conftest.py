@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every test may use: the interpreters on this machine, child processes."""
+"""Fixtures for all tests: interpreters, child processes and libraries to preload."""
 
 import dataclasses
 import functools
@@ -15,35 +15,31 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = Path(os.environ.get("CYCLEWATCH_TEST_BUILD", ROOT / ".build" / "dev"))
-# How many times longer than usual programs may take: scripts/sanitize
+# Factor for timeouts (scripts/sanitize).
 PATIENCE = int(os.environ.get("CYCLEWATCH_TEST_PATIENCE", "1"))
 
 
 def pytest_addoption(parser, pluginmanager):
-    """Declare what pyproject.toml says to pytest-asyncio, where that is not there to do so."""
+    """Declare the options for pytest-asyncio in pyproject.toml if it is not installed."""
     if not pluginmanager.has_plugin("asyncio"):
         parser.addini("asyncio_default_fixture_loop_scope", "pytest-asyncio's own")
 
 
 def pytest_configure():
-    """Take SIGINT as a terminal's programs do: what a shell starts in the background ignores it,
-    and so would every program that a test starts and interrupts."""
+    """Restore SIGINT, which shells ignore in background jobs and child processes would inherit."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclasses.dataclass(frozen=True)
 class Interpreter:
-    """A Python that can import cyclewatch; only the first of them may have torch."""
+    """An interpreter that can import cyclewatch; only the first one may have torch."""
 
     path: str
     has_torch: bool
 
     def run(self, program, *arguments, check=True, cwd=None, timeout=120, words="", **environment):
-        """Run `program`, a path or source text, in a child process and return its outcome.
-
-        It finds `words` on its standard input.
-        """
+        """Run `program`, a path or source text, in a child process; `words` is its stdin."""
         start = [str(program)] if isinstance(program, Path) else ["-c", textwrap.dedent(program)]
         outcome = subprocess.run(
             [self.path, "-X", "faulthandler", *start, *map(str, arguments)],
@@ -62,12 +58,12 @@ class Interpreter:
 
     @functools.cached_property
     def free_threaded(self):
-        """Whether it is a build without a GIL."""
-        asked = "import sysconfig; print(sysconfig.get_config_var('Py_GIL_DISABLED'))"
-        return self.run(asked).stdout.strip() == "1"
+        """Whether this is a free-threaded build."""
+        program = "import sysconfig; print(sysconfig.get_config_var('Py_GIL_DISABLED'))"
+        return self.run(program).stdout.strip() == "1"
 
     def environment(self):
-        """Variables with which cyclewatch can be imported from any folder."""
+        """An environment in which cyclewatch can be imported from any folder."""
         variables = {name: value for name, value in os.environ.items() if name != "RANK"}
         package = os.environ.get("CYCLEWATCH_PACKAGE", str(ROOT))  # scripts/sanitize
         paths = [package, *filter(None, [os.environ.get("CYCLEWATCH_TEST_TOOLS")])]
@@ -75,7 +71,7 @@ class Interpreter:
         return variables
 
     def path_with(self, folder):
-        """PYTHONPATH on which cyclewatch is found, and what is in `folder`."""
+        """PYTHONPATH with cyclewatch and `folder`."""
         return os.pathsep.join([self.environment()["PYTHONPATH"], str(folder)])
 
 
@@ -85,7 +81,7 @@ def running_interpreter():
 
 
 def known_interpreters():
-    """The running interpreter, and every other one that the build was made for."""
+    """The running interpreter and every other interpreter of the build."""
     if os.environ.get("CYCLEWATCH_ONE_INTERPRETER"):
         return [running_interpreter()]
     built = BUILD / "interpreters.txt"
@@ -94,19 +90,19 @@ def known_interpreters():
 
 
 def interpreter_name(interpreter):
-    """A short name for test ids: the file name of an interpreter tells its version."""
+    """A short name for test ids, such as python3.12."""
     return Path(interpreter.path).resolve().name
 
 
 @pytest.fixture(params=known_interpreters(), ids=interpreter_name)
 def interpreter(request):
-    """Each interpreter of this machine in turn."""
+    """Each interpreter."""
     return request.param
 
 
 @pytest.fixture
 def all_interpreters():
-    """All interpreters of this machine, the running one first."""
+    """All interpreters, the running one first."""
     return known_interpreters()
 
 
@@ -118,14 +114,14 @@ def main_interpreter():
 
 @pytest.fixture
 def torch_interpreter(main_interpreter):
-    """The interpreter that runs the tests, for programs that use torch."""
+    """The interpreter that runs the tests, if it has torch."""
     if not main_interpreter.has_torch:
         pytest.skip("torch is not installed for this interpreter")
     return main_interpreter
 
 
 def built_library(name):
-    """Path of a library that child processes preload."""
+    """Path of a library for LD_PRELOAD."""
     path = BUILD / "tests" / name
     assert path.exists(), f"{path} is missing; run make build"
     return path
@@ -133,39 +129,39 @@ def built_library(name):
 
 @pytest.fixture(scope="session")
 def backwards_clock():
-    """Path of a library to preload: clocks go backwards then."""
+    """Path of a library to preload, with which clocks run backwards."""
     return built_library("libbackwards_clock.so")
 
 
 @pytest.fixture(scope="session")
 def failing_allocator():
-    """Path of a library to preload: allocations of C++ or CPython can be made to fail then."""
+    """Path of a library to preload, which can make allocations of C++ or CPython fail."""
     return built_library("libfailing_allocator.so")
 
 
 @pytest.fixture(scope="session")
 def failing_disk():
-    """Path of a library to preload: while FAILING_DISK is set, the disk is full for reports."""
+    """Path of a library to preload; if FAILING_DISK is set, writing reports fails."""
     return built_library("libfailing_disk.so")
 
 
 @pytest.fixture(scope="session")
 def simulated_cuda():
-    """Paths of the driver and the runtime of tests/simulated_runtime."""
+    """Paths of the simulated CUDA driver and runtime (tests/simulated_runtime)."""
     return [built_library(f"simulated/{name}") for name in ("libcuda.so", "libcudart.so")]
 
 
 @pytest.fixture(scope="session")
 def no_network():
-    """Path of a library to preload: a program that starts a process or opens a socket ends then."""
+    """Path of a library to preload, which exits if a process is started or a socket opened."""
     with open(sys.executable, "rb") as executable:
         if executable.read(2) == b"#!":
-            pytest.skip("this interpreter is started by a script, which starts a process")
+            pytest.skip("this interpreter is a script, which starts a process")
     return built_library("libno_network.so")
 
 
 def pytest_collection_modifyitems(items):
-    """Skip tests that need a GPU where there is none."""
+    """Skip tests that need a GPU if there is none."""
     on_gpu = [item for item in items if item.get_closest_marker("gpu")]
     if not on_gpu:
         return

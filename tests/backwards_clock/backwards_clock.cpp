@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A machine whose clocks run backwards, for the program it is preloaded into: each look at the time
-// of day says an hour less than the look before, and the monotonic clock, which must never do
-// so, stumbles by five milliseconds at every second look.
+// Preloaded library: the time of day decreases by an hour with each call, and the monotonic clock
+// is five milliseconds late in every second call.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -11,7 +10,7 @@
 namespace {
 
 constexpr std::time_t kStart = 2'000'000'000;
-constexpr long kStumble = 5'000'000;  // nanoseconds
+constexpr long kDelay = 5'000'000;  // nanoseconds
 constexpr long kSecond = 1'000'000'000;
 
 std::atomic<std::time_t> looks{0};
@@ -28,7 +27,7 @@ __attribute__((visibility("default"))) int clock_gettime(clockid_t clock, timesp
     }
     const auto result = static_cast<int>(::syscall(SYS_clock_gettime, clock, now));
     if (clock == CLOCK_MONOTONIC && look % 2 == 0) {
-        now->tv_nsec -= kStumble;
+        now->tv_nsec -= kDelay;
         if (now->tv_nsec < 0) {
             now->tv_nsec += kSecond;
             --now->tv_sec;

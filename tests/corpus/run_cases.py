@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the corpus with one interpreter and prints the findings of each case as JSON.
+"""Runs the corpus in one interpreter and prints the findings of each case as JSON.
+
+A module of cases contains one program per cell; a cell begins with `# %% NAME`. Each cell is run
+as a module with that name.
 
 Usage: run_cases.py VARIANT...
-       run_cases.py --repeat CASE_FILE TIMES
+       run_cases.py --repeat CASE TIMES
+       run_cases.py --cards
 """
 
 import ast
 import gc
 import json
+import os
 import re
 import resource
 import sys
@@ -17,7 +22,8 @@ from pathlib import Path
 import cyclewatch
 
 FOLDER = Path(__file__).parent
-SIZE = 1 << 20  # bytes of a Tensor
+SIZE = 1 << 20  # bytes that one Tensor owns
+CELL = re.compile(r"^# %% (\w+)\n", re.MULTILINE)
 INDEX = re.compile(r"\[[0-9]+\]")
 sys.path.insert(0, str(FOLDER))
 
@@ -25,7 +31,7 @@ from variants import VARIANTS  # noqa: E402
 
 
 class Tensor:
-    """A substitute for a tensor; alive_count is the number of live instances."""
+    """A stand-in for a tensor; `alive_count` is the number of instances."""
 
     alive_count = 0
 
@@ -44,11 +50,32 @@ def two_tensors():
     return [Tensor(), Tensor()]
 
 
-def load(path, variant):
-    """Return the case at `path`, rewritten by `variant`, as a module."""
-    tree = VARIANTS[variant](ast.parse(path.read_text()))
-    module = types.ModuleType(path.stem)
-    sys.modules[path.stem] = module
+def cells(*paths):
+    """(name, path, source) of every cell in `paths`, by name.
+
+    The source is preceded by empty lines, so that its line numbers are those of the file.
+    """
+    found = []
+    for path in paths:
+        text = path.read_text()
+        starts = [*CELL.finditer(text)]
+        ends = [start.start() for start in starts[1:]] + [len(text)]
+        for start, end in zip(starts, ends, strict=True):
+            padding = "\n" * text.count("\n", 0, start.end())
+            found.append((start[1], path, padding + text[start.end() : end]))
+    return sorted(found)
+
+
+def all_cases(folder=FOLDER):
+    return cells(*(folder / "cases").glob("*.py"))
+
+
+def load(cell, variant):
+    """The module of a cell, rewritten as `variant` does."""
+    name, path, source = cell
+    tree = VARIANTS[variant](ast.parse(source))
+    module = types.ModuleType(name)
+    sys.modules[name] = module
     module.extra_tensor = one_tensor
     exec(compile(ast.fix_missing_locations(tree), str(path), "exec"), module.__dict__)
     return module
@@ -60,13 +87,13 @@ def reference_text(reference):
 
 
 def answers_of(finding):
-    """Return the suggestions of a finding in order; ' + ' joins the references of a set."""
+    """The suggestions in order; the references of a set are joined by ' + '."""
     first = sorted(map(reference_text, finding.cuts))
     return [" + ".join(first), *map(reference_text, finding.alternatives)]
 
 
 def observe(function, payload):
-    """Return the findings, and the tensors that survive the call and the collection."""
+    """Findings, and the number of tensors that are alive before and after a collection."""
     gc.collect()
     before = Tensor.alive_count
     with cyclewatch.watch(devices="all") as watch:
@@ -93,8 +120,8 @@ def observe(function, payload):
     return {"findings": findings, "waiting": waiting, "rooted": rooted}
 
 
-def run_case(path, variant):
-    module = load(path, variant)
+def run_case(cell, variant):
+    module = load(cell, variant)
     payload = two_tensors if variant == "doubled" else one_tensor
     return {
         "summary": module.__doc__,
@@ -105,19 +132,19 @@ def run_case(path, variant):
     }
 
 
-def run_control(path):
-    module = load(path, "plain")
+def run_control(cell):
+    module = load(cell, "plain")
     return {"summary": module.__doc__, **observe(module.control, one_tensor)}
 
 
-def repeat_case(path, times):
-    """Return the findings after `times` runs of the leaky variant, and the growth of the process.
+def repeat_case(cell, times):
+    """Occurrences and bytes of each finding, and the growth of the process.
 
-    There are ten collections; growth is measured from the second one on.
+    A collection follows every tenth of the runs; growth is measured from the second one on.
     """
-    module = load(path, "plain")
+    module = load(cell, "plain")
     pages = []
-    # The program only leaks, so it would exceed a smaller budget on a busy machine.
+    # All this program does is leak, so it would exceed any smaller budget on a busy machine.
     with cyclewatch.watch(devices="all", budget=1) as watch:
         for done in range(1, times + 1):
             module.leaky(one_tensor)
@@ -130,8 +157,23 @@ def repeat_case(path, times):
     return {"findings": findings, "grown_bytes": (pages[-1] - pages[1]) * resource.getpagesize()}
 
 
-def register_substitutes():
-    """Register Tensor as an owner of device memory and disable automatic collection."""
+def card_of(cell):
+    module = load(cell, "plain")
+    with cyclewatch.watch(devices="all") as watch:
+        module.leaky(one_tensor)
+        gc.collect()
+    [finding] = watch.report().findings
+    return finding.to_text()
+
+
+def print_cards():
+    """Print the card of each case; paths are relative to the current directory."""
+    cases = all_cases(Path(os.path.relpath(FOLDER)))
+    print(json.dumps({cell[0]: card_of(cell) for cell in cases}))
+
+
+def watch_stand_ins():
+    """Register Tensor as an owner of device memory and disable automatic collections."""
     gc.disable()
     cyclewatch.register_owner(
         Tensor, lambda tensor: {"device": "cuda:0", "nbytes": SIZE, "data_ptr": id(tensor)}
@@ -139,20 +181,22 @@ def register_substitutes():
 
 
 def main(variants):
-    register_substitutes()
-    cases = sorted((FOLDER / "cases").glob("*.py"))
-    controls = sorted((FOLDER / "controls").glob("*.py"))
+    cases = all_cases()
+    controls = cells(FOLDER / "controls.py")
     outcome = {
         "version": "{}.{}".format(*sys.version_info),
-        "cases": {v: {path.stem: run_case(path, v) for path in cases} for v in variants},
-        "controls": {path.stem: run_control(path) for path in controls},
+        "cases": {v: {cell[0]: run_case(cell, v) for cell in cases} for v in variants},
+        "controls": {cell[0]: run_control(cell) for cell in controls},
     }
     print(json.dumps(outcome))
 
 
 if __name__ == "__main__":
+    watch_stand_ins()
     if sys.argv[1] == "--repeat":
-        register_substitutes()
-        print(json.dumps(repeat_case(Path(sys.argv[2]), int(sys.argv[3]))))
+        [case] = [cell for cell in all_cases() if cell[0] == sys.argv[2]]
+        print(json.dumps(repeat_case(case, int(sys.argv[3]))))
+    elif sys.argv[1] == "--cards":
+        print_cards()
     else:
         main(sys.argv[1:])

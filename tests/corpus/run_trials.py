@@ -16,7 +16,7 @@ MAX_ALTERNATIVES = 3
 
 
 def comparable(answer):
-    """Return `answer` in the format of answers_of()."""
+    """Normalise `answer` as answers_of() does."""
     return " + ".join(sorted(INDEX.sub("[x]", part) for part in answer.split(" + ")))
 
 
@@ -24,9 +24,9 @@ def verdict(answers, accepted, alarming):
     """Return 'first', 'next' (an alternative), 'wrong' or 'alarming' (breaks the program)."""
     if any(part in alarming for part in answers[0].split(" + ")):
         return "alarming"
-    for place, answer in enumerate(answers[: 1 + MAX_ALTERNATIVES]):
+    for rank, answer in enumerate(answers[: 1 + MOST_ALTERNATIVES]):
         if answer in accepted:
-            return "next" if place else "first"
+            return "next" if rank else "first"
     return "wrong"
 
 

@@ -1,25 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is the right reference suggested for real and invented tensor cycles?
+"""Does the first suggestion name the right reference?
 
-Each module in cases/ has a leaky and a fixed variant and lists, as EXPECTED, the answers that a
-maintainer would accept. Those in controls/ must yield no finding.
+Each program in cases/ has a leaky and a fixed variant and lists, as EXPECTED, the answers that a
+maintainer would accept. The programs in controls.py must not produce a finding.
 """
 
 import functools
 import json
+import sys
 from pathlib import Path
 
-import accuracy_table
 import pytest
-from variants import VARIANTS
 
 FOLDER = Path(__file__).parent
+sys.path.insert(0, str(FOLDER))
+
+import accuracy_table  # noqa: E402
+from variants import VARIANTS  # noqa: E402
+
 TABLE = FOLDER.parents[1] / "docs" / "accuracy.md"
 
 
 @functools.cache
 def outcome(interpreter, *variants, seed="0", rank="0"):
-    """Return the output of run_cases.py; each interpreter runs the variants once."""
+    """The output of run_cases.py; cached, so that each interpreter runs the variants once."""
     done = interpreter.run(FOLDER / "run_cases.py", *variants, PYTHONHASHSEED=seed, RANK=rank)
     return json.loads(done.stdout)
 
@@ -33,8 +37,8 @@ def results(interpreter):
 def test_leaky_variants_give_exactly_one_finding(results, variant):
     for name, case in results["cases"][variant].items():
         leaky = case["leaky"]
-        assert leaky["waiting"] > 0, f"{name} has nothing that a collection must free"
-        assert leaky["rooted"] == 0, f"{name} keeps tensors after a collection"
+        assert leaky["waiting"] > 0, f"{name} leaves nothing for a collection to free"
+        assert leaky["rooted"] == 0, f"{name} keeps tensors past a collection"
         assert len(leaky["findings"]) == 1, f"{name}: {leaky['findings']}"
         assert leaky["findings"][0]["retained_bytes"] == leaky["waiting"] << 20, name
 
@@ -61,7 +65,7 @@ def test_misses_are_explained(results):
 
 
 def keeps_namespaces(results):
-    """From 3.14 on a NamedTuple keeps the namespace it was created from."""
+    """From 3.14 on a NamedTuple keeps its original namespace."""
     return tuple(map(int, results["version"].split("."))) >= (3, 14)
 
 
@@ -69,7 +73,7 @@ def keeps_namespaces(results):
 def test_unrelated_objects_change_no_answer(results, variant):
     for name, case in results["cases"][variant].items():
         if name == "own_named_tuple_default" and variant == "doubled" and keeps_namespaces(results):
-            continue  # more references to the namespace than to the two tensors
+            continue  # the namespace outnumbers the two items of the doubled list
         plain = results["cases"]["plain"][name]["leaky"]["findings"][0]
         found = case["leaky"]["findings"][0]
         assert found["answers"][0] == plain["answers"][0], name
@@ -77,13 +81,13 @@ def test_unrelated_objects_change_no_answer(results, variant):
 
 
 def test_tensors_on_other_objects_change_no_answer(results):
-    # Of two equally good answers, the one that retains more memory may come first.
+    # The larger retained size decides a tie.
     loaded = results["cases"]["loaded"]
     for name, case in results["cases"]["plain"].items():
         assert accuracy_table.best_of(loaded[name]) == accuracy_table.best_of(case), name
 
 
-# Handles (a cursor, a lease) are recognized by name.
+# Cursors and leases are recognised by name.
 KNOWN_BY_NAME = {"own_cursors_of_connection", "own_iterator_of_loader"}
 
 
@@ -116,16 +120,16 @@ def test_controls_stay_silent(results):
 
 
 def test_ten_thousand_repeats_are_one_finding(interpreter):
-    case = FOLDER / "cases" / "c1_callback_in_own_list.py"
+    case = "c1_callback_in_own_list"
     done = interpreter.run(FOLDER / "run_cases.py", "--repeat", case, 10_000)
-    result = json.loads(done.stdout)
-    assert result["findings"] == [[10_000, 10_000 << 20]]
-    assert result["grown_bytes"] < 4 << 20
+    results = json.loads(done.stdout)
+    assert results["findings"] == [[10_000, 10_000 << 20]]
+    assert results["grown_bytes"] < 4 << 20
 
 
 @functools.cache
 def trials(interpreter):
-    """Return the output of run_trials.py."""
+    """The output of run_trials.py."""
     return json.loads(interpreter.run(FOLDER / "run_trials.py").stdout)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The patterns for libraries and for cycles by design match the cycles they are written for."""
+"""Patterns for known library leaks and benign cycles match these cycles."""
 
 import json
 
@@ -9,7 +9,7 @@ START = """
 import gc, json, sys, types
 import cyclewatch
 
-def observe(leak):
+def print_findings(leak):
     gc.collect()
     with cyclewatch.watch(devices="all") as watch:
         leak()
@@ -29,9 +29,9 @@ class Scale(torch.nn.Module):
         return x * self.weight
 
 gc.disable()
-# Tracing itself creates other cycles; they are collected before the watch begins.
+# Tracing creates other cycles: collect them before the watch starts.
 traced = [torch.fx.symbolic_trace(Scale())]
-observe(traced.clear)
+print_findings(traced.clear)
 """
 
 WRAP_IN_A_FORWARD_PASS = """
@@ -43,11 +43,11 @@ def leak():
     return activations
 
 gc.disable()
-observe(leak)
+print_findings(leak)
 """
 
-# The two cycles of tensordict, with its names but none of its code.
-SUBSTITUTE = """
+# The two cycles of tensordict, with the same names but different code.
+STAND_IN = """
 class Tensor:
     pass
 
@@ -75,11 +75,11 @@ package.__version__ = {version!r}
 module = types.ModuleType({module!r})
 exec(compile(SOURCE, "tensordict.py", "exec"), module.__dict__)
 gc.disable()
-observe(lambda: module.{name}(Tensor()))
+print_findings(lambda: module.{name}(Tensor()))
 """
 
 
-def run(interpreter, program):
+def finding_of(interpreter, program):
     [finding] = json.loads(interpreter.run(START + program).stdout)
     return finding
 
@@ -94,7 +94,7 @@ def run(interpreter, program):
 )
 def test_cycles_of_torch(main_interpreter, program, expected):
     pytest.importorskip("torch")
-    assert run(main_interpreter, program) == expected
+    assert finding_of(main_interpreter, program) == expected
 
 
 @pytest.mark.parametrize(
@@ -117,5 +117,5 @@ def test_cycles_of_torch(main_interpreter, program, expected):
     ],
 )
 def test_cycles_of_tensordict(interpreter, module, name, version, expected):
-    program = SUBSTITUTE.format(module=module, name=name, version=version)
-    assert run(interpreter, program) == expected
+    program = STAND_IN.format(module=module, name=name, version=version)
+    assert finding_of(interpreter, program) == expected

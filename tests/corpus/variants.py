@@ -5,7 +5,7 @@ import ast
 import builtins
 import re
 
-# Names of the corpus, of the label grammar and of the interpreter.
+# Names used by the corpus, by the label grammar and by the interpreter.
 FIXED_WORDS = {
     *("leaky", "fixed", "payload", "EXPECTED", "KEEP", "MISS"),
     *("args", "closure", "default", "dict", "element", "key", "keywords", "list", "local", "slot"),
@@ -14,12 +14,12 @@ FIXED_WORDS = {
 
 
 def plain(tree):
-    """Return the case unchanged."""
+    """The unmodified case."""
     return tree
 
 
 def renamed(tree):
-    """Rename everything that the case defines, with the alphabetical order reversed."""
+    """Rename every name that the case introduces, in reverse alphabetical order."""
     names = sorted(introduced_names(tree) - FIXED_WORDS - imported_names(tree) - kept_names(tree))
     return Renamer({name: f"q{len(names) - i:02}" for i, name in enumerate(names)}).visit(tree)
 
@@ -50,7 +50,7 @@ def imported_names(tree):
 
 
 def kept_names(tree):
-    """Return names that a library prescribes; the case lists them as KEEP."""
+    """Names that a library prescribes, listed in the case as KEEP."""
     for node in tree.body:
         if isinstance(node, ast.Assign) and node.targets[0].id == "KEEP":
             return set(ast.literal_eval(node.value))
@@ -78,9 +78,9 @@ class Renamer(ast.NodeTransformer):
 
 
 def loaded(tree):
-    """Add an unrelated tensor to every instance, except descriptors.
+    """Set an unrelated tensor as an attribute of every instance, except descriptors.
 
-    A class keeps its descriptors, so a collected class would retain the tensor.
+    A descriptor's class keeps it, so the tensor would survive until the class is collected.
     """
     return Clutterer("extra_tensor()").visit(tree)
 

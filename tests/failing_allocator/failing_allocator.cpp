@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A machine whose memory runs out, for the program it is preloaded into: chosen allocations of C++
-// or of CPython fail.
+// Preloaded library: selected allocations of C++ or CPython fail.
 #include <dlfcn.h>
 
 #include <array>
@@ -11,17 +10,17 @@
 
 namespace {
 
-enum Whose : int { kCpp = 0, kPython = 1 };
+enum Allocator : int { kCpp = 0, kPython = 1 };
 
 std::atomic<long> counted{0};
 std::atomic<long> first_failing{0};  // 0: none
 std::atomic<long> last_failing{0};
-std::atomic<int> whose_fail{kCpp};
+std::atomic<int> failing_allocator{kCpp};
 
-// Counts an allocation; true if it is to fail.
-bool fails(Whose whose) {
+// Counts an allocation; returns true if it must fail.
+bool fails(Allocator allocator) {
     const long first = first_failing.load(std::memory_order_relaxed);
-    if (first == 0 || whose_fail.load(std::memory_order_relaxed) != whose) {
+    if (first == 0 || failing_allocator.load(std::memory_order_relaxed) != allocator) {
         return false;
     }
     const long number = ++counted;
@@ -47,7 +46,7 @@ void* allocate_or_throw(std::size_t size, std::size_t alignment) {
 
 constexpr std::size_t kPlain = alignof(std::max_align_t);
 
-// As Python.h has it, which this library is to do without: one serves every interpreter.
+// PyMemAllocatorEx without Python.h, so that the library works with every interpreter.
 struct PythonAllocator {
     void* context;
     void* (*malloc)(void* context, std::size_t size);
@@ -57,35 +56,35 @@ struct PythonAllocator {
 };
 using AccessAllocator = void (*)(int domain, PythonAllocator* allocator);
 
-// Those of raw memory, of memory and of objects, before ours.
-std::array<PythonAllocator, 3> python_allocators;
+// The original allocators of the raw, mem and obj domains.
+std::array<PythonAllocator, 3> original_allocators;
 
 void* python_malloc(void* context, std::size_t size) {
-    auto& theirs = *static_cast<PythonAllocator*>(context);
-    return fails(kPython) ? nullptr : theirs.malloc(theirs.context, size);
+    auto& original = *static_cast<PythonAllocator*>(context);
+    return fails(kPython) ? nullptr : original.malloc(original.context, size);
 }
 void* python_calloc(void* context, std::size_t count, std::size_t size) {
-    auto& theirs = *static_cast<PythonAllocator*>(context);
-    return fails(kPython) ? nullptr : theirs.calloc(theirs.context, count, size);
+    auto& original = *static_cast<PythonAllocator*>(context);
+    return fails(kPython) ? nullptr : original.calloc(original.context, count, size);
 }
 void* python_realloc(void* context, void* memory, std::size_t size) {
-    auto& theirs = *static_cast<PythonAllocator*>(context);
-    return fails(kPython) ? nullptr : theirs.realloc(theirs.context, memory, size);
+    auto& original = *static_cast<PythonAllocator*>(context);
+    return fails(kPython) ? nullptr : original.realloc(original.context, memory, size);
 }
 void python_free(void* context, void* memory) {
-    auto& theirs = *static_cast<PythonAllocator*>(context);
-    theirs.free(theirs.context, memory);
+    auto& original = *static_cast<PythonAllocator*>(context);
+    original.free(original.context, memory);
 }
 
-void stand_in_for_python() {
+void replace_python_allocators() {
     const auto get = reinterpret_cast<AccessAllocator>(dlsym(RTLD_DEFAULT, "PyMem_GetAllocator"));
     const auto set = reinterpret_cast<AccessAllocator>(dlsym(RTLD_DEFAULT, "PyMem_SetAllocator"));
     for (int domain = 0; domain < 3; ++domain) {
-        PythonAllocator& theirs = python_allocators[domain];
-        if (theirs.malloc == nullptr) {
-            get(domain, &theirs);
+        PythonAllocator& original = original_allocators[domain];
+        if (original.malloc == nullptr) {
+            get(domain, &original);
             PythonAllocator ours{
-                &theirs, python_malloc, python_calloc, python_realloc, python_free};
+                &original, python_malloc, python_calloc, python_realloc, python_free};
             set(domain, &ours);
         }
     }
@@ -97,19 +96,18 @@ void stand_in_for_python() {
 
 extern "C" {
 
-// From now on allocations of `whose` are counted, and those numbered `first` to `last`, from 1,
-// fail: 0 for C++, 1 for CPython.
-CYCLEWATCH_VISIBLE void fail_allocations(int whose, long first, long last) {
-    if (whose == kPython) {
-        stand_in_for_python();
+// Counts allocations of `allocator` (0: C++, 1: CPython) from 1 and lets `first` to `last` fail.
+CYCLEWATCH_VISIBLE void fail_allocations(int allocator, long first, long last) {
+    if (allocator == kPython) {
+        replace_python_allocators();
     }
-    whose_fail = whose;
+    failing_allocator = allocator;
     counted = 0;
     last_failing = last;
     first_failing = first;
 }
 
-// Ends that. Returns how many allocations there were.
+// Stops that and returns the number of allocations.
 CYCLEWATCH_VISIBLE long stop_failing() {
     first_failing = 0;
     return counted;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A full disk, for the program it is preloaded into: while the environment has FAILING_DISK, the
-// temporary files that cyclewatch writes take half of what is written first and then nothing. The
-// program may set and unset it while it runs.
+// Preloaded library that simulates a full disk. While FAILING_DISK is set in the environment, the
+// first write to a temporary file of cyclewatch writes half of the bytes, and later writes fail.
 #include <sys/syscall.h>
 #include <unistd.h>
 

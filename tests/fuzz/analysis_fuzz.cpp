@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small graphs against what is found the slow way: which components hold an owner, how many bytes
-// each of them alone keeps, and whether the references to cut end every cycle that holds an owner.
+// Compares the analysis of small graphs with a brute-force implementation: components that lead to
+// an owner, their retained bytes, and whether the cut breaks every cycle that leads to an owner.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint32_t kMostNodes = 12;
 
-// Takes bytes one after the other; zeros once they are used up.
+// Reads bytes in order; returns zeros at the end.
 class Bytes {
   public:
     Bytes(const std::uint8_t* data, std::size_t size) : next_(data), end_(data + size) {}
@@ -37,14 +37,14 @@ struct Edge {
     std::uint32_t to;
 };
 
-// A graph of plain objects, some of which are owners; every node and every reference has a name
-// of its own, so that a finding can be traced back.
+// A graph of objects, some of which are owners. Every node and every reference has a unique name,
+// so that findings can be mapped back.
 struct Case {
     std::uint32_t nodes = 0;
     std::vector<Edge> edges;
     std::vector<std::uint32_t> owners;         // distinct nodes
     std::vector<std::uint32_t> storage_of;     // parallel to owners
-    std::vector<std::uint64_t> storage_bytes;  // powers of two: a sum tells its parts
+    std::vector<std::uint64_t> storage_bytes;  // powers of two, so that sums are unique
 };
 
 Case make_case(Bytes& bytes) {
@@ -101,7 +101,8 @@ model::Observation observe(const Case& one) {
     return observation;
 }
 
-using Reach = std::vector<std::vector<bool>>;  // [a][b]: at least one reference leads from a to b
+using Reach =
+    std::vector<std::vector<bool>>;  // [a][b]: b is reachable from a by at least one reference
 
 Reach reach_of(const Case& one, const std::vector<bool>& dead) {
     Reach reach(one.nodes, std::vector<bool>(one.nodes, false));
@@ -120,7 +121,7 @@ Reach reach_of(const Case& one, const std::vector<bool>& dead) {
     return reach;
 }
 
-// The smallest node on a cycle with `node`, which names its component; kMostNodes: it is on none.
+// The smallest node on a cycle with `node` identifies its component; kMostNodes if there is none.
 std::uint32_t component_of(const Reach& reach, std::uint32_t node) {
     if (!reach[node][node]) {
         return kMostNodes;
@@ -132,29 +133,29 @@ std::uint32_t component_of(const Reach& reach, std::uint32_t node) {
     }
 }
 
-bool holds_an_owner(const Case& one, const Reach& reach, std::uint32_t node) {
+bool leads_to_owner(const Case& one, const Reach& reach, std::uint32_t node) {
     return std::ranges::any_of(
         one.owners, [&](std::uint32_t owner) { return owner == node || reach[node][owner]; });
 }
 
-// What no cycle holds is freed by its reference count: no collection finds it unreachable.
+// Owners that no cycle leads to are freed by reference counting, not by a collection.
 void drop_owners_without_cycle(Case& one) {
     const Reach reach = reach_of(one, std::vector<bool>(one.edges.size(), false));
     for (std::size_t o = one.owners.size(); o-- > 0;) {
         const std::uint32_t owner = one.owners[o];
-        bool held = reach[owner][owner];
+        bool retained = reach[owner][owner];
         for (std::uint32_t node = 0; node < one.nodes; ++node) {
-            held = held || (reach[node][node] && reach[node][owner]);
+            retained = retained || (reach[node][node] && reach[node][owner]);
         }
-        if (!held) {
+        if (!retained) {
             one.owners.erase(one.owners.begin() + static_cast<std::ptrdiff_t>(o));
             one.storage_of.erase(one.storage_of.begin() + static_cast<std::ptrdiff_t>(o));
         }
     }
 }
 
-// True if `owner` can be reached from where nobody holds, or from another component's cycle that
-// nothing leads to, without `component`: then that component does not keep it alone.
+// True if `owner` is reachable without `component` from a root of the condensed graph, so that the
+// component does not retain it alone.
 bool reached_without(const Case& one,
                      const Reach& all,
                      std::uint32_t component,
@@ -166,7 +167,7 @@ bool reached_without(const Case& one,
     }
     const Reach reach = reach_of(one, dead);
     for (std::uint32_t start = 0; start < one.nodes; ++start) {
-        // A root of the condensed graph: whoever leads to it can be reached from it.
+        // A root of the condensed graph: reachable only from its own component.
         bool root = !inside(start);
         for (std::uint32_t other = 0; other < one.nodes; ++other) {
             root = root && (!all[other][start] || all[start][other]);
@@ -178,11 +179,11 @@ bool reached_without(const Case& one,
     return false;
 }
 
-// Bytes of the storages whose every owner only `component` keeps, and no component below it does.
-std::map<std::uint32_t, std::uint64_t> held_by_component(const Case& one, const Reach& all) {
+// Bytes of the storages whose owners are all retained by `component` and by no component below it.
+std::map<std::uint32_t, std::uint64_t> retained_by_component(const Case& one, const Reach& all) {
     std::map<std::uint32_t, std::uint64_t> held;
     for (std::uint32_t node = 0; node < one.nodes; ++node) {
-        if (component_of(all, node) == node && holds_an_owner(one, all, node)) {
+        if (component_of(all, node) == node && leads_to_owner(one, all, node)) {
             held[node] = 0;
         }
     }
@@ -198,7 +199,7 @@ std::map<std::uint32_t, std::uint64_t> held_by_component(const Case& one, const 
                 keepers.push_back(component);
             }
         }
-        // The nearest: the one that no other keeper can be reached from.
+        // The nearest one, from which no other is reachable.
         for (const std::uint32_t keeper : keepers) {
             if (std::ranges::none_of(keepers, [&](std::uint32_t other) {
                     return other != keeper && all[keeper][other];
@@ -217,7 +218,7 @@ std::size_t edge_of(const model::Reference& reference) {
     return std::stoul(reference.label.substr(2));
 }
 
-// True if no cycle of `component` holds an owner any more once the references in `dead` are gone.
+// True if no cycle of `component` leads to an owner without the references in `dead`.
 bool ends_cycles(const Case& one,
                  const Reach& all,
                  std::uint32_t component,
@@ -225,14 +226,14 @@ bool ends_cycles(const Case& one,
     const Reach reach = reach_of(one, dead);
     for (std::uint32_t node = 0; node < one.nodes; ++node) {
         if (component_of(all, node) == component && reach[node][node] &&
-            holds_an_owner(one, reach, node)) {
+            leads_to_owner(one, reach, node)) {
             return false;
         }
     }
     return true;
 }
 
-// The references from one object of `component` to another of it.
+// The references between objects of `component`.
 std::vector<std::size_t> inner_references(const Case& one,
                                           const Reach& all,
                                           std::uint32_t component) {
@@ -246,7 +247,7 @@ std::vector<std::size_t> inner_references(const Case& one,
     return inner;
 }
 
-// True if one of `inner` alone ends every cycle of `component` that holds an owner.
+// True if cutting one of `inner` breaks every cycle of `component` that leads to an owner.
 bool one_is_enough(const Case& one,
                    const Reach& all,
                    std::uint32_t component,
@@ -258,8 +259,8 @@ bool one_is_enough(const Case& one,
     });
 }
 
-// The cut ends every cycle that holds an owner: always where one reference does, and otherwise
-// unless the finding says that cycles remain, or takes the owners from the cycle instead.
+// The cut breaks every cycle that leads to an owner. If that takes more than one reference, the
+// finding may instead say that cycles remain, or separate the owners from the cycle.
 void check_cut(const Case& one,
                const Reach& all,
                const model::Finding& finding,
@@ -278,7 +279,8 @@ void check_cut(const Case& one,
         dead[edge_of(reference)] = true;
     }
     require(!finding.cut.empty(), "there is a reference to cut");
-    require(ends_cycles(one, all, component, dead), "the cut ends every cycle that holds an owner");
+    require(ends_cycles(one, all, component, dead),
+            "the cut breaks every cycle that leads to an owner");
 }
 
 }  // namespace
@@ -288,25 +290,27 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Case one = make_case(bytes);
     drop_owners_without_cycle(one);
     const Reach all = reach_of(one, std::vector<bool>(one.edges.size(), false));
-    const std::map<std::uint32_t, std::uint64_t> expected = held_by_component(one, all);
+    const std::map<std::uint32_t, std::uint64_t> expected = retained_by_component(one, all);
 
     std::map<std::uint32_t, std::uint64_t> found;
     for (const model::Finding& finding : cyclewatch::analysis::analyze(observe(one))) {
         require(!finding.cycle.empty(), "a finding has a cycle");
         const std::uint32_t component = component_of(all, node_of(finding.cycle[0].holder));
         require(finding.occurrences == 1, "names are distinct, so nothing is merged");
-        require(found.emplace(component, finding.retained_bytes).second, "one finding a component");
+        require(found.emplace(component, finding.retained_bytes).second,
+                "one finding per component");
         for (std::size_t i = 0; i < finding.cycle.size(); ++i) {
             const model::Reference& next = finding.cycle[(i + 1) % finding.cycle.size()];
             require(finding.cycle[i].target == next.holder, "the cycle is closed");
             const Edge& edge = one.edges[edge_of(finding.cycle[i])];
             require(node_name(edge.from) == finding.cycle[i].holder &&
                         node_name(edge.to) == finding.cycle[i].target,
-                    "the cycle consists of references that are there");
+                    "the cycle consists of existing references");
         }
         check_cut(one, all, finding, component);
     }
-    require(found.size() == expected.size(), "as many findings as components that hold an owner");
+    require(found.size() == expected.size(),
+            "as many findings as components that lead to an owner");
     for (const auto& [component, held] : expected) {
         require(found.contains(component), "every such component has a finding");
         require(found.at(component) == held,

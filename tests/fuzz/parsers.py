@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds of any bytes as a baseline or as a configuration: read, or refused in one sentence.
+"""Any bytes as a baseline or a configuration are read, or rejected with a one-line message.
 
-Each function raises AssertionError, or whatever the parser raised that it should not have.
+The functions raise AssertionError, or an unexpected exception of the parser.
 """
 
 import logging
@@ -12,7 +12,7 @@ from cyclewatch.pytest_plugin.baseline import Baseline, BaselineError
 
 
 class Kept(logging.Handler):
-    """Keeps what is logged while it is a handler of cyclewatch's logger."""
+    """Records the messages of cyclewatch's logger in a with block."""
 
     def __init__(self):
         super().__init__(logging.WARNING)
@@ -30,7 +30,7 @@ class Kept(logging.Handler):
 
 
 def check_baseline(folder, contents):
-    """`contents` as a baseline in `folder`; True if it is one."""
+    """Read `contents` as a baseline in `folder`; returns whether it is valid."""
     path = folder / "known.json"
     path.write_bytes(contents)
     try:
@@ -39,7 +39,7 @@ def check_baseline(folder, contents):
         assert str(path) in str(error)
         assert "\n" not in str(error)
         return False
-    # What was read is written and read again without a difference.
+    # Writing and reading again makes no difference.
     assert all(entry.count > 0 and entry.reason.strip() for entry in baseline.entries.values())
     again = folder / "again.json"
     baseline.write(again)
@@ -48,15 +48,15 @@ def check_baseline(folder, contents):
 
 
 def check_configuration(folder, name, contents):
-    """`contents` as the file `name` of the current folder, `folder`; what was logged of it."""
+    """Read `contents` as the file `name` in `folder`, the current folder; returns the log."""
     for path in folder.iterdir():
         path.unlink()
     (folder / name).write_bytes(contents)
-    configuration._in_force = None  # what was told of these very bytes is told again
+    configuration._in_force = None  # log messages for the same bytes again
     with Kept() as messages:
         configuration.read_configuration()
     assert all(str(folder / name) in message for message in messages)
-    # The built-in patterns are there whatever the file says.
+    # The file cannot remove built-in patterns.
     assert len(_native.patterns()) >= 10
     if name == "cyclewatch.toml" and not messages:
         document = tomllib.loads(contents.decode())

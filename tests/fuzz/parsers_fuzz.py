@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parsers that are written in Python, under libFuzzer.
+"""Fuzzes the parsers written in Python with libFuzzer.
 
-Usage: parsers_fuzz.py baseline|cyclewatch.toml|pyproject.toml [libFuzzer's options and folders]
+Usage: parsers_fuzz.py baseline|cyclewatch.toml|pyproject.toml [options and folders of libFuzzer]
 """
 
 import logging
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import atheris
 
-# Before anything imports them: what is instrumented shows libFuzzer which inputs reach new code.
+# Instrumented modules report coverage to libFuzzer. They must not be imported before.
 with atheris.instrument_imports(include=["cyclewatch", "json", "tomllib"]):
     import json.decoder
     import json.scanner
@@ -29,7 +29,7 @@ FOLDER = Path(__file__).resolve().parents[2] / ".build" / "fuzz" / "parsers"
 
 
 def use_parser_in_python():
-    """In place of json's own in C, which nobody can see into."""
+    """Replace the C parser of json, which has no coverage."""
     json.decoder.scanstring = json.decoder.py_scanstring
     json.scanner.make_scanner = json.scanner.py_make_scanner
     json._default_decoder = json.JSONDecoder()

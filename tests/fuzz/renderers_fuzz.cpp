@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as every name in a report: each format must come out well formed, with nothing of the
-// name as markup, and the text fit for a terminal.
+// Any bytes as every name in a report: each format is well formed and has no markup from the name,
+// and the text has no control characters.
 #include <graphviz/cgraph.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace testing = cyclewatch::testing;
 
 namespace {
 
-// Each tag with its attributes, and how often. Where a name may be wrapped counts for nothing.
+// Each tag with its attributes, and its number. Tags for wrapping names are ignored.
 std::map<std::string, int> tags_of(const std::string& text) {
     const testing::Markup markup = testing::parse_markup(text);
     require(markup.problem.empty(), "the markup is well formed:", markup.problem);
@@ -30,7 +30,7 @@ std::map<std::string, int> tags_of(const std::string& text) {
         if (tag.name != "tspan" && tag.name != "wbr") {
             std::string written = tag.name;
             for (const std::string& attribute : tag.attributes) {
-                // What an empty name leaves nothing to say in is hidden.
+                // Elements are hidden if their name is empty.
                 written += attribute == "hidden" ? "" : ' ' + attribute;
             }
             ++tags[written];
@@ -39,16 +39,16 @@ std::map<std::string, int> tags_of(const std::string& text) {
     return tags;
 }
 
-// A name may leave something out, as an empty one does, but add no tag and no attribute.
+// A name must not add tags or attributes; an empty name may remove some.
 void require_no_more_markup(const std::string& text, const std::map<std::string, int>& plain) {
     for (const auto& [tag, times] : tags_of(text)) {
         const auto found = plain.find(tag);
-        require(found != plain.end(), "no tag or attribute is a name's:", tag);
-        require(times <= found->second, "no more of them than without:", tag);
+        require(found != plain.end(), "no tag or attribute comes from a name:", tag);
+        require(times <= found->second, "no additional tag or attribute:", tag);
     }
 }
 
-// Nodes and edges as Graphviz reads them back.
+// The numbers of nodes and edges that Graphviz reads.
 std::pair<int, int> size_of_graph(const std::string& dot) {
     Agraph_t* const graph = agmemread(dot.c_str());
     require(graph != nullptr, "DOT reads back");
@@ -64,7 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto report = testing::make_hostile_report(name);
     static const auto plain = testing::make_hostile_report("name");
     static const auto plain_page = tags_of(render::render(plain, render::Format::html));
-    static const auto plain_picture = tags_of(render::render(plain, render::Format::svg));
+    static const auto plain_svg = tags_of(render::render(plain, render::Format::svg));
     static const auto plain_graph = size_of_graph(render::render(plain, render::Format::dot));
 
     const std::string text = render::render(report, render::Format::text);
@@ -75,7 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(std::ranges::all_of(json, [](unsigned char c) { return c < 128; }), "JSON is ASCII");
     require(render::load_report(json).ok(), "JSON reads back");
     require_no_more_markup(render::render(report, render::Format::html), plain_page);
-    require_no_more_markup(render::render(report, render::Format::svg), plain_picture);
+    require_no_more_markup(render::render(report, render::Format::svg), plain_svg);
     require(size_of_graph(render::render(report, render::Format::dot)) == plain_graph,
             "DOT has the same nodes and edges");
     return 0;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a fuzz target without libFuzzer: on every kept input of its folder, and on a fixed number of
-// inputs made from those by chance, the same ones on every run.
-//
-// Arguments: the folder, the number.
+// Runs a fuzz target without libFuzzer: on every input in FOLDER, and on NUMBER mutations of these
+// inputs. The mutations are the same in every run.
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,10 +22,9 @@ namespace {
 
 using Input = std::vector<std::uint8_t>;
 
-std::string running;  // what runs now
+std::string running;  // name of the current input
 
-extern "C" void tell_what_ran(int signal) {
-    // Nothing to be done if it cannot be written.
+extern "C" void print_input(int signal) {
     static_cast<void>(::write(STDERR_FILENO, running.data(), running.size()));
     std::signal(signal, SIG_DFL);
     std::raise(signal);
@@ -38,12 +35,12 @@ void run(const Input& input, const std::string& name) {
     LLVMFuzzerTestOneInput(input.data(), input.size());
 }
 
-// A few bytes changed, left out, repeated, or taken from elsewhere.
+// Changes, removes or inserts a few bytes.
 Input mutated(const Input& input, const Input& other, std::mt19937& chance) {
     Input result = input;
     for (std::uint32_t changes = 1 + chance() % 4; changes > 0; --changes) {
-        const auto place = static_cast<std::ptrdiff_t>(chance() % (result.size() + 1));
-        const auto at = result.begin() + place;
+        const auto position = static_cast<std::ptrdiff_t>(chance() % (result.size() + 1));
+        const auto at = result.begin() + position;
         const std::uint32_t kind = chance() % 4;
         const auto length = static_cast<std::ptrdiff_t>(1 + chance() % 16);
         if (kind == 0 && at != result.end()) {
@@ -73,8 +70,8 @@ int main(int count, char** arguments) {
         paths.push_back(entry.path());
     }
     std::ranges::sort(paths);
-    std::signal(SIGABRT, tell_what_ran);
-    std::signal(SIGSEGV, tell_what_ran);
+    std::signal(SIGABRT, print_input);
+    std::signal(SIGSEGV, print_input);
     std::vector<Input> kept;
     for (const std::filesystem::path& path : paths) {
         std::ifstream file(path, std::ios::binary);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a report file: a report or an error in words, and what was read can be written and
-// read again without a difference.
+// Any bytes as a report file give a report or an error, and a report that is written and read again
+// is equal.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -16,12 +16,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto report =
         render::load_report(std::string_view(reinterpret_cast<const char*>(data), size));
     if (!report.ok()) {
-        require(!report.error().empty(), "an error says something");
+        require(!report.error().empty(), "an error has a message");
         return 0;
     }
     const auto again = render::load_report(render::render(report.value(), render::Format::json));
-    require(again.ok(), "what was written can be read", again.ok() ? "" : again.error());
-    require(again.value() == report.value(), "what is read again is the same");
+    require(again.ok(), "a written report can be read", again.ok() ? "" : again.error());
+    require(again.value() == report.value(), "a report that is read again is equal");
     for (const cyclewatch::model::Finding& finding : report.value().findings) {
         (void)render::render_card(finding);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a fuzz target says when something it holds to is not so: the run stops there.
+// Aborts a fuzz target if a condition does not hold.
 #pragma once
 
 #include <cstdio>
@@ -10,7 +10,7 @@ namespace cyclewatch::fuzz {
 
 inline void require(bool holds, const char* what, const std::string& detail = {}) {
     if (!holds) {
-        std::fprintf(stderr, "not so: %s %s\n", what, detail.c_str());
+        std::fprintf(stderr, "failed: %s %s\n", what, detail.c_str());
         std::abort();
     }
 }

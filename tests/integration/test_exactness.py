@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every owner that dies in a collection is counted with its bytes, and none that lives is.
+"""Every owner that a collection frees is counted with its bytes, and no living owner is.
 
-The graphs are random; what must be reported follows from their description alone
+The graphs are random; the expected report is derived from their description
 (programs/object_graphs.py).
 """
 
@@ -34,8 +34,8 @@ object_graphs = load_program()
 
 
 @pytest.fixture(scope="module", autouse=True)
-def heap_of_the_test_run_stays_out_of_it():
-    """Full collections look at the graphs only; owners are known while these tests run."""
+def freeze_the_heap():
+    """Freeze the heap, so that full collections examine only the graphs; register the owners."""
     object_graphs.register_owners()
     enabled = gc.isenabled()
     gc.collect()
@@ -54,7 +54,7 @@ def check(description, generation, answer):
     assert answer["skipped"] == {}
     assert answer["before"] == 0
     assert (answer["owners"], answer["bytes"]) == (owners, released)
-    # Whatever died belongs to a finding; what several of them held is told by each.
+    # All freed memory belongs to a finding; shared memory is included in each of them.
     assert answer["exclusive"] <= released <= answer["exclusive"] + answer["shared"]
 
 
@@ -77,7 +77,7 @@ def descriptions(draw, kinds=object_graphs.KINDS):
 
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(descriptions(), st.integers(0, 2))
-def test_every_owner_that_dies_is_counted_and_no_other(description, generation):
+def test_exactly_the_freed_owners_are_counted(description, generation):
     check(description, generation, object_graphs.observed(description, generation))
 
 
@@ -87,10 +87,8 @@ FLOATS = (4, 16, 1024, 10_000)
 
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(descriptions(kinds=TENSOR_KINDS), st.integers(0, 2))
-def test_every_tensor_that_dies_is_counted_and_memory_only_if_nothing_alive_has_it(
-    description, generation
-):
-    # GIVEN tensors, some of them on the second half of memory that others have too
+def test_freed_tensors_are_counted_and_shared_storages_only_if_freed(description, generation):
+    # Some tensors are views of the second half of another tensor's storage.
     first_of = weakref.WeakValueDictionary()
 
     def make_tensor(storage):
@@ -101,9 +99,7 @@ def test_every_tensor_that_dies_is_counted_and_memory_only_if_nothing_alive_has_
         half = FLOATS[storage] // 2
         return torch.empty(0).set_(known.untyped_storage(), half, (half,))
 
-    # WHEN they are collected as parts of a random graph
     answer = object_graphs.observed(description, generation, make_tensor)
-    # THEN those that die are counted, with the memory that nothing alive has
     doomed, lives = object_graphs.expected(description, generation)
     dead = {i for i in doomed if object_graphs.owns(description[i])}
     released = {description[i]["storage"] for i in dead} - {
@@ -115,7 +111,7 @@ def test_every_tensor_that_dies_is_counted_and_memory_only_if_nothing_alive_has_
 
 
 def random_case(generator):
-    """As descriptions(), from the standard library, and denser."""
+    """Like descriptions(), but with the standard library and denser."""
     size = generator.randint(2, 16)
     description = []
     for _ in range(size):
@@ -134,7 +130,7 @@ def random_case(generator):
 
 
 @pytest.mark.parametrize("strategy", ["ride-along", "trial-deletion"])
-def test_every_interpreter_counts_what_dies_and_nothing_else(interpreter, strategy, tmp_path):
+def test_every_interpreter_counts_exactly_the_freed_owners(interpreter, strategy, tmp_path):
     generator = random.Random(20)
     cases = [random_case(generator) for _ in range(CASES_FOR_EACH_INTERPRETER)]
     path = tmp_path / "cases.json"
@@ -144,8 +140,7 @@ def test_every_interpreter_counts_what_dies_and_nothing_else(interpreter, strate
         check(*case, answer)
 
 
-def test_random_cases_have_owners_that_die_in_each_way():
-    # The comparison is worth what the cases hold.
+def test_random_cases_cover_every_kind_of_owner():
     generator = random.Random(20)
     cases = [random_case(generator) for _ in range(CASES_FOR_EACH_INTERPRETER)]
     older = untracked = shared = living = 0

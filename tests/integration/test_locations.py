@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The line that a finding names is the one that a programmer would open."""
+"""Locations: the line that stores a reference, and allocations if tracemalloc traces."""
 
 import json
 import re
@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 PROGRAM = Path(__file__).parent / "programs" / "located_cycles.py"
+ALLOCATING = PROGRAM.with_name("allocated_cycles.py")
+LINES = ALLOCATING.read_text().splitlines()
 
 
 def marked_lines(arrow):
-    """The attributes in the comments `# <- ...` of the program, and the lines that they mark."""
+    """Attributes in the comments `# <- ...` of the program, with the marked lines."""
     marked = {}
     for number, line in enumerate(PROGRAM.read_text().splitlines(), 1):
         if found := re.search(rf"# {arrow} (.*)", line):
@@ -19,10 +21,63 @@ def marked_lines(arrow):
     return marked
 
 
-@pytest.mark.parametrize("way", ["", "trace"])
-def test_attributes_are_located_where_they_are_stored(interpreter, way):
-    said = json.loads(interpreter.run(PROGRAM, *way.split()).stdout)
+@pytest.mark.parametrize("mode", ["", "trace"])
+def test_attributes_are_located_where_they_are_stored(interpreter, mode):
+    answer = json.loads(interpreter.run(PROGRAM, *mode.split()).stdout)
     marked = {"wide": "wide.py:304"} | marked_lines("<-")
-    if said["classes_know_their_line"]:
+    if answer["classes_know_their_line"]:
         marked |= marked_lines("<=")
-    assert said["located"] == {attribute: [line] for attribute, line in marked.items()}
+    assert answer["located"] == {attribute: [line] for attribute, line in marked.items()}
+
+
+def line_of(text):
+    """The location of the only line `text` of the program; indentation is optional."""
+    (number,) = [number for number, line in enumerate(LINES, 1) if text in (line, line.strip())]
+    return f"{ALLOCATING}:{number}"
+
+
+def allocations(interpreter, *arguments):
+    return json.loads(interpreter.run(ALLOCATING, *arguments).stdout)
+
+
+def test_locations_of_owners_and_of_a_list(interpreter):
+    answer = allocations(interpreter, 5)
+    assert {(mib, count): location for mib, _, count, location in answer["owners"]} == {
+        (8, 1): line_of("kept.append(Buffer(8))"),
+        (7, 1): line_of("kept.append(Slotted(7))"),
+        (6, 1): line_of('kept.append(library["make"](Buffer, 6))'),  # not the library's line
+        (1, 2): line_of("        kept.append(Buffer(1))"),
+        (1, 1): line_of("    kept.append(Buffer(1))"),  # equal, but allocated elsewhere
+    }
+    assert answer["holder"] == f"{ALLOCATING}:{LINES.index('def cycle_of_buffers():') + 2}"
+    card = answer["card"].splitlines()
+    line = line_of("kept.append(Buffer(8))").rpartition(":")[2]
+    assert any(re.search(rf"allocated at .*allocated_cycles\.py:{line}$", text) for text in card)
+    assert len(card) <= 25 and max(map(len, card)) <= 100
+
+
+def test_innermost_frame_is_used_if_only_one_is_recorded(interpreter):
+    locations = {mib: location for mib, _, _, location in allocations(interpreter, 1)["owners"]}
+    assert locations[8] == line_of("kept.append(Buffer(8))")
+    assert locations[6] == "/x/site-packages/lib.py:1"
+
+
+def test_no_locations_without_tracing(interpreter):
+    traced, bare = allocations(interpreter, 5), allocations(interpreter, 0)
+    assert {location for *_, location in bare["owners"]} == {None}
+    assert bare["holder"] is None
+    assert bare["collected"] == traced["collected"]
+    assert "allocated at" not in bare["card"]
+
+
+@pytest.mark.parametrize("frames", [1, 5])
+def test_locations_of_tensors(torch_interpreter, frames):
+    owners = allocations(torch_interpreter, frames, "torch")["owners"]
+    locations = {kind: location for _, kind, _, location in owners}
+    zeros = line_of("kept.append(torch.zeros(8, MIB, dtype=torch.uint8))")
+    assert locations["torch.Tensor"] == zeros
+    # Gradients are not allocated as Python objects.
+    assert locations["torch.nn.parameter.Parameter (.grad)"] is None
+    if frames > 1:
+        parameter = line_of("kept.append(torch.nn.Parameter(torch.zeros(5, MIB // 4)))")
+        assert locations["torch.nn.parameter.Parameter"] == parameter

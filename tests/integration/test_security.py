@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The promises of SECURITY.md, each attacked: values, files in shared folders, hostile input."""
+"""Attacks on the promises of SECURITY.md: values, files in shared folders, hostile input."""
 
 import ctypes
 import json
@@ -41,7 +41,7 @@ def started(*formats):
 
 
 def run(interpreter, folder, program, *arguments):
-    """What the program printed last, as JSON; its name is "leaking"."""
+    """Run the program as "leaking.py"; returns its last line of JSON."""
     path = folder.parent / "leaking.py"
     path.write_text(LEAKING + program)
     outcome = interpreter.run(path, *arguments, cwd=folder)
@@ -50,7 +50,7 @@ def run(interpreter, folder, program, *arguments):
 
 @pytest.fixture
 def shared(tmp_path):
-    """A folder where everybody may write and nobody may touch what is another's: as /tmp."""
+    """A world-writable folder with the sticky bit, like /tmp."""
     folder = tmp_path / "shared"
     folder.mkdir()
     folder.chmod(0o1777)
@@ -100,7 +100,7 @@ def leave():
     for key in f"key_{secret}", f"{secret}_key", f"clé_{secret}", f"{secret}_clé":
         Named(key)
     return Secretive() and Keyed() and Inheriting() and None
-def told(report):
+def texts_of(report):
     assert report.retained_bytes == 56
     return {name: getattr(report, f"to_{name}")() for name in sys.argv[1].split(",")}
 watches = [
@@ -109,12 +109,12 @@ watches = [
 ]
 leave()
 gc.collect()
-print(json.dumps([told(watch.report()) for watch in watches]))
+print(json.dumps([texts_of(watch.report()) for watch in watches]))
 """
 
 
-# Each word is a watch; the last of these asks for values alone, so that there is something to leave
-# out of the others.
+# Each word is a watch. With "values" alone the secrets are reported, which proves that the program
+# has secrets to leave out.
 @pytest.mark.parametrize("asked", ["silent", "values silent", "silent values", "values"])
 def test_reports_hold_no_values_unless_every_watch_asked(interpreter, shared, monkeypatch, asked):
     monkeypatch.setenv("hunter2_name", "hunter2 of the environment")
@@ -130,7 +130,7 @@ def test_reports_hold_no_values_unless_every_watch_asked(interpreter, shared, mo
     if asked == "values":
         assert "key hunter2" in reports[0]["json"]
         assert "hunter2_name" in reports[0]["json"]
-        # Only keys are values that are asked for; a control for these would be a fault.
+        # capture_values adds only dict keys.
         assert "hunter2 of the" not in reports[0]["json"]
 
 
@@ -152,7 +152,7 @@ print(len(watch.report_paths))
     assert modes == {f".{suffix}": 0o600 for suffix in FORMATS.values()}
 
 
-# With a cycle the watch writes it, without one what is left is an empty report.
+# With a cycle the watch writes the report, without one `run` writes an empty report.
 @pytest.mark.parametrize("leaks", [True, False])
 def test_a_report_that_run_names_is_the_owners_alone(main_interpreter, shared, leaks):
     for name in ("report.json", "report.html"):
@@ -172,7 +172,7 @@ def test_a_report_that_run_names_is_the_owners_alone(main_interpreter, shared, l
         assert len(cyclewatch.Report.load(path).findings) == leaks
 
 
-# What somebody may have put where the report is to stand; `path` and `victim` are there already.
+# Creates something at the path of the report.
 PLANTED = {
     "link to a file": "os.symlink(victim, path)",
     "link to nothing": "os.symlink(victim + '-new', path)",
@@ -191,7 +191,7 @@ def test_what_stands_in_the_way_is_neither_followed_nor_replaced(
 ):
     victim = tmp_path / "victim"
     victim.write_text("precious")
-    path, paths, is_there = run(
+    path, paths, unchanged = run(
         interpreter,
         shared,
         f"""
@@ -206,8 +206,8 @@ print(json.dumps([path, watch.report_paths, os.lstat(path) == before]))
 """,
         victim,
     )
-    # The watch takes another name; theirs is what it was, down to its times.
-    assert is_there
+    # The watch uses another name, and the existing file is unchanged.
+    assert unchanged
     assert paths == [path.replace(".json", "-2.json")]
     assert cyclewatch.Report.load(paths[0]).retained_bytes == 16
     assert victim.read_text() == "precious"
@@ -220,7 +220,7 @@ def test_what_takes_the_place_of_a_report_is_not_followed_either(
 ):
     victim = tmp_path / "victim"
     victim.write_text("precious")
-    path, logged, held = run(
+    path, logged, retained = run(
         interpreter,
         shared,
         f"""
@@ -239,25 +239,25 @@ print(json.dumps([path, logged[-1], watch.report().retained_bytes]))
     )
     assert victim.read_text() == "precious"
     assert not Path(f"{victim}-new").exists()
-    assert held == 16
+    assert retained == 16
     assert os.listdir(shared) == [os.path.basename(path)]
     if planted == "folder":
         assert "could not write" in logged
         assert os.listdir(path) == []
     else:
-        # In the place of a file that was ours stands ours again, and nothing was opened.
+        # Our file was replaced again, without opening the planted one.
         assert stat.S_ISREG(os.lstat(path).st_mode)
         assert cyclewatch.Report.load(path).retained_bytes == 16
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
 @pytest.mark.parametrize("planted", ["link to a file", "pipe", "file", "folder"])
 def test_another_user_in_a_shared_folder(interpreter, shared, planted, tmp_path):
-    # Another user plants under the first thousand names that our program might choose.
+    # Another user creates files under the first names that the program would choose.
     victim = tmp_path / "victim"
     victim.write_text("precious")
     tmp_path.chmod(0o755)
-    paths, logged, held, uids = run(
+    paths, logged, retained, uids = run(
         interpreter,
         shared,
         f"""
@@ -283,7 +283,7 @@ print(json.dumps([watch.report_paths, logged[-1], watch.report().retained_bytes,
         victim,
     )
     assert victim.read_text() == "precious"
-    assert held == 16
+    assert retained == 16
     (path,) = paths
     assert path.endswith("-5.json")
     assert cyclewatch.Report.load(path).retained_bytes == 16
@@ -292,7 +292,7 @@ print(json.dumps([watch.report_paths, logged[-1], watch.report().retained_bytes,
 
 
 def created_in(folder, act):
-    """Names of the files that were made in `folder` while `act` ran, in order (inotify)."""
+    """Names of the files created in `folder` while `act` ran, in order (inotify)."""
     libc = ctypes.CDLL(None, use_errno=True)
     watcher = libc.inotify_init1(os.O_NONBLOCK)
     create = 0x100
@@ -322,17 +322,17 @@ print(os.getpid())
     assert len(temporary) >= 8
     assert all(re.fullmatch(r"\.cyclewatch-[0-9a-f]{8,16}", name) for name in temporary)
     numbers = [int(name.rpartition("-")[2], 16) for name in temporary]
-    # Sixty-four bits of the system's generator: no two alike, none near the one before.
+    # 64 random bits: no duplicates and no consecutive numbers.
     assert len(set(numbers)) == len(numbers)
     assert all(abs(b - a) > 1 << 32 for a, b in zip(numbers, numbers[1:], strict=False))
     assert [name for name in os.listdir(shared) if name.startswith(".")] == []
 
 
-# Everything in the interpreter that runs code, loads some, or leaves the process.
+# Records audit events that run or load code, open files or start processes.
 AUDITED = """
 import json, logging, os, sys, tomllib
 import cyclewatch
-# The first watch checks what the interpreter's objects look like, on samples that it compiles.
+# The first watch compiles code to verify object layouts.
 cyclewatch.watch(devices="cpu").stop()
 seen = []
 def note(event, arguments):
@@ -358,7 +358,7 @@ print(0)
         hostile,
     )
     reports = sorted(shared.glob("cyclewatch-*"))
-    # A page whose script is not ours is read all the same, for its data.
+    # The data of a page with foreign scripts can be read, too.
     page = next(path for path in reports if path.suffix == ".html")
     owned = page.read_text().replace("<script>", "<script>owned();</script><script>", 1)
     page.with_name("cyclewatch-owned.html").write_text(owned)
@@ -400,7 +400,7 @@ import = "os"
 def test_reading_a_configuration_executes_and_imports_nothing(
     main_interpreter, tmp_path, file, table
 ):
-    # Not in force before anybody listens: the first watch begins where there is none.
+    # The first watch starts elsewhere, so the configuration is read after the hook is installed.
     elsewhere, here = tmp_path / "elsewhere", tmp_path / "here"
     elsewhere.mkdir()
     here.mkdir()
@@ -421,13 +421,13 @@ print(json.dumps(seen))
     seen = json.loads(outcome.stdout)
     opened = [name for event, name in seen if event == "open"]
     assert str(here / file) in opened
-    assert f"{here / file}: " in outcome.stderr  # it was read, and what is wrong in it told
+    assert f"{here / file}: " in outcome.stderr  # it was read, and its errors are reported
     assert {event for event, _ in seen} <= {"open", "os.listdir", "os.scandir"}
     assert all(name.endswith(".toml") for name in opened)
     assert os.listdir(here) == [file]
 
 
-COMPANY = {
+FORBIDDEN = {
     "fork": "os.fork()",
     "execve": "os.execve('/bin/true', ['true'], {})",
     "posix_spawn": "os.posix_spawn('/bin/true', ['true'], {})",
@@ -437,16 +437,15 @@ COMPANY = {
 }
 
 
-@pytest.mark.parametrize("call", COMPANY)
-def test_a_program_that_is_not_alone_is_ended(main_interpreter, no_network, call):
-    # What the next tests stand on.
-    program = f"import os\n{COMPANY[call]}"
+@pytest.mark.parametrize("call", FORBIDDEN)
+def test_preloaded_library_ends_the_program(main_interpreter, no_network, call):
+    program = f"import os\n{FORBIDDEN[call]}"
     outcome = main_interpreter.run(program, check=False, LD_PRELOAD=str(no_network))
     assert (outcome.returncode, outcome.stderr) == (99, f"not alone: {call}()\n")
 
 
-# What Python itself would tell of: also where it goes past the functions of the C library.
-LISTENING = """
+# Python's audit events also cover direct system calls.
+AUDIT_HOOK = """
 def note(event, arguments):
     if event.split(".")[0] in ("socket", "subprocess", "pty", "urllib", "http", "ftplib",
                                "smtplib", "webbrowser") or event in (
@@ -465,7 +464,7 @@ def test_a_watch_starts_no_process_and_opens_no_socket(
     written = run(
         interpreter,
         shared,
-        LISTENING
+        AUDIT_HOOK
         + """
 with started("text", "json", "dot", "svg", "html") as watch:
     leak("Kind")
@@ -501,7 +500,7 @@ def test_a_command_starts_no_process_and_opens_no_socket(
     shutil.copy(GOLDEN / "report.json", tmp_path)
     program = f"""
 import os, sys
-{LISTENING}
+{AUDIT_HOOK}
 from cyclewatch.cli import main
 sys.exit(main(sys.argv[1:]))
 """
@@ -510,9 +509,9 @@ sys.exit(main(sys.argv[1:]))
 
 
 def test_a_watch_of_the_environment_starts_no_process(main_interpreter, tmp_path, no_network):
-    # `run` watches a program in the same way, after it has replaced its process.
+    # `run` starts the watch in the same way.
     outcome = main_interpreter.run(
-        f"import gc, os, sys\n{LISTENING}\ngc.collect()",
+        f"import gc, os, sys\n{AUDIT_HOOK}\ngc.collect()",
         cwd=tmp_path,
         LD_PRELOAD=str(no_network),
         CYCLEWATCH="1",

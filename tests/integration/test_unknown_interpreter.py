@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A CPython that came out after this build: proved before it is used, or done without."""
+"""A CPython version released after the build: verified before use, or trial deletion."""
 
 import json
 
-# The interpreter says its version in a constant, which a child process can overwrite for itself.
+# A child process can overwrite the interpreter's version constant.
 FUTURE = """
 import ctypes, gc, json, mmap, sys
 
@@ -36,11 +36,11 @@ try:
         gc.collect()
     report = watch.report()
     answer = [report.processes[0].strategy, report.retained_bytes, len(report.findings)]
-    said = " ".join(report.notes)
+    notes = " ".join(report.notes)
 except RuntimeError as error:
-    answer, said = [str(error), 0, 0], ""
+    answer, notes = [str(error), 0, 0], ""
 free_threaded = not getattr(sys, "_is_gil_enabled", lambda: True)()
-print(json.dumps([free_threaded, answer, said]))
+print(json.dumps([free_threaded, answer, notes]))
 """
 
 
@@ -48,20 +48,19 @@ def outcome_of(interpreter, program):
     return json.loads(interpreter.run(FUTURE + program + WATCH).stdout.splitlines()[-1])
 
 
-def test_future_version_is_proved_and_its_cycles_are_found_without_names(interpreter):
-    _, answer, said = outcome_of(interpreter, "collect = gc.collect")
+def test_verified_version_is_watched_without_names(interpreter):
+    _, answer, notes = outcome_of(interpreter, "collect = gc.collect")
     assert answer == ["ride-along", 100, 1]
-    assert "layouts of CPython" in said
+    assert "layouts of CPython" in notes
 
 
-def test_future_version_that_fails_the_proof_is_done_without_the_ride_along(interpreter):
-    # GIVEN a collector that does not do what the proof expects of it
+def test_version_that_fails_verification_uses_trial_deletion(interpreter):
+    # The self-test calls gc.collect(), which does nothing here.
     failing = "collect, gc.collect = gc.collect, lambda generation=2: 0"
-    free_threaded, answer, said = outcome_of(interpreter, failing)
+    free_threaded, answer, notes = outcome_of(interpreter, failing)
     if free_threaded:
-        # THEN there is no slower way where threads run at once
+        # Trial deletion does not work on free-threaded builds.
         assert "nothing is watched" in answer[0]
     else:
-        # THEN the slower way finds the same, and one sentence says so
         assert answer == ["trial-deletion", 100, 1]
-        assert said.count("falls back to trial deletion") == 1
+        assert notes.count("falls back to trial deletion") == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The walls between the rooms of src/, as docs/design/house.md draws them."""
+"""The include rules of docs/design/house.md for the rooms of src/."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ SUFFIXES = {".h", ".c", ".cpp"}
 
 
 def read_rules(text):
-    """Room -> what it may include, from the table of that heading."""
+    """Room -> permitted includes, from the table in house.md."""
     table = text.split("## Who may include whom", 1)[1].split("\n## ", 1)[0]
     rules = {}
     for line in table.splitlines():
@@ -26,7 +26,7 @@ def read_rules(text):
 
 
 def needed_permission(include, rooms):
-    """What a room must be allowed for `include`: one of the names given, or nothing at all."""
+    """The permissions that allow `include`; an empty set needs none."""
     first = include.split("/", 1)[0]
     if first in rooms:
         return {first, include}
@@ -40,7 +40,7 @@ def needed_permission(include, rooms):
 
 
 def violations(room, text, rules):
-    """The includes in `text` that `room` must not have."""
+    """The forbidden includes in `text` of `room`."""
     found = []
     for include in INCLUDE.findall(COMMENT.sub("", text)):
         needed = needed_permission(include, rules.keys())
@@ -53,17 +53,17 @@ RULES = read_rules((ROOT / "docs" / "design" / "house.md").read_text(encoding="u
 
 
 def source_files():
-    """Every C and C++ file of the product."""
+    """Every C and C++ file in src/."""
     return sorted(path for path in SOURCE.rglob("*") if path.suffix in SUFFIXES)
 
 
 def room_of(path):
-    """The room `path` stands in."""
+    """The room of `path`."""
     return path.relative_to(SOURCE).parts[0]
 
 
 def files_with(pattern, outside):
-    """Files outside the room `outside` whose code, comments apart, matches `pattern`."""
+    """Files outside of the room `outside` whose code, without comments, matches `pattern`."""
     return [
         str(path.relative_to(ROOT))
         for path in source_files()
@@ -72,7 +72,7 @@ def files_with(pattern, outside):
     ]
 
 
-def test_every_room_stands_in_the_table():
+def test_every_room_is_in_the_table():
     assert {room_of(path) for path in source_files()} <= RULES.keys()
 
 
@@ -87,11 +87,11 @@ def test_room_includes_only_what_the_table_allows(room):
     assert found == {}
 
 
-def test_only_compat_asks_for_the_version_of_the_interpreter():
+def test_only_compat_uses_the_interpreter_version():
     assert files_with(r"\bPY_(VERSION_HEX|MINOR_VERSION)\b", outside="compat") == []
 
 
-def test_only_python_counts_references_by_hand():
+def test_only_python_counts_references():
     assert files_with(r"\bPy_X?(INCREF|DECREF|NewRef)\b", outside="python") == []
 
 
@@ -108,5 +108,5 @@ def test_only_python_counts_references_by_hand():
         ("model", '#include "model/ids.h"\n#include <vector>', []),
     ],
 )
-def test_rules_tell_right_from_wrong(room, line, wrong):
+def test_violations(room, line, wrong):
     assert violations(room, line, RULES) == wrong

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where each interpreter of the matrix comes from, and how to get it into .build/matrix.
+"""The interpreters of the matrix, and how to install them into .build/matrix.
 
-Three sources: interpreters that are on this machine, Debian's packages of another release, unpacked
-into a folder and run from there with that release's own C library, and Debian's source packages.
+There are three sources: interpreters on this machine, Debian packages of another release, which are
+unpacked into a folder and run with the C library of that release, and Debian source packages.
 """
 
 import dataclasses
@@ -20,25 +20,25 @@ TRIPLET = "x86_64-linux-gnu"
 
 
 class UnavailableError(Exception):
-    """This interpreter cannot be had on this machine; says why in one line."""
+    """This interpreter is not available; the message is one line."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Provided:
-    """An interpreter that is there."""
+    """An available interpreter."""
 
     executable: Path
     root: Path | None = None  # the Debian release it was unpacked from
 
     def started(self, program):
-        """The command that starts `program`, which is linked with this interpreter's library."""
+        """The command for `program`, which is linked with this interpreter's library."""
         if self.root is None:
             return [str(program)]
         loader = self.root / "lib64" / "ld-linux-x86-64.so.2"
         return [str(loader), "--library-path", libraries(self.root), str(program)]
 
     def home(self):
-        """PYTHONHOME for programs that embed it."""
+        """PYTHONHOME for programs that embed the interpreter."""
         return {} if self.root is None else {"PYTHONHOME": str(self.root / "usr")}
 
 
@@ -49,11 +49,11 @@ class Entry:
     name: str  # version and ABI flags, as cmake/describe_python.py prints them
     provide: Callable[[], Provided]
     note: str = ""
-    module_of: str = ""  # the row whose extension module it runs, instead of one of its own
+    module_of: str = ""  # the row whose extension module it uses
 
 
 def run(*command, log, **options):
-    """Run a command, its output in the file `log`; a failure is UnavailableError."""
+    """Run a command with its output in `log`; raises UnavailableError if it fails."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("a") as out:
         status = subprocess.run(
@@ -65,7 +65,7 @@ def run(*command, log, **options):
 
 
 def on_this_machine(version):
-    """An interpreter of pyenv or on PATH."""
+    """An interpreter of pyenv or in PATH."""
 
     def provide():
         name = f"python{version}"
@@ -91,7 +91,7 @@ def debian_packages(release, version, *packages, folder=""):
 
 
 def unpack(release, root, packages):
-    """Make the folder of a release, and install what is missing there."""
+    """Create the folder of a release and install missing packages."""
     log = MATRIX / "logs" / f"{release}.log"
     if not (root / "made").exists():
         needed("debootstrap")
@@ -111,7 +111,7 @@ def unpack(release, root, packages):
 
 
 def keep_links_inside(root):
-    """Libraries that Debian offers a choice of are links by way of /etc: here this machine's."""
+    """Replace links through /etc/alternatives, which would lead to this machine's libraries."""
     library = root / "usr/lib" / TRIPLET
     for link in filter(Path.is_symlink, list(library.iterdir())):
         target = link.readlink()
@@ -122,7 +122,7 @@ def keep_links_inside(root):
 
 
 def needed(package):
-    """Install a Debian package of this machine's own, if it is not there."""
+    """Install a Debian package on this machine if it is missing."""
     if shutil.which(package) is None:
         if os.geteuid() != 0:
             raise UnavailableError(f"{package} is missing, and only root can install and use it")
@@ -130,12 +130,12 @@ def needed(package):
 
 
 def libraries(root):
-    """Where an unpacked release's loader finds that release's libraries."""
+    """The library path of an unpacked release."""
     return f"{root}/usr/lib/{TRIPLET}:{root}/usr/lib"
 
 
 def launcher(root, version):
-    """A program that starts an unpacked interpreter, and is what sys.executable says."""
+    """A script that starts an unpacked interpreter and becomes sys.executable."""
     path = root / "usr/local/bin" / f"python{version}"
     text = (
         "#!/bin/sh\n"
@@ -150,16 +150,16 @@ def launcher(root, version):
 
 
 def prepare_headers(include, version):
-    """Let the headers of an unpacked interpreter be found without those of its C library."""
+    """Make the headers of an unpacked interpreter usable without those of its C library."""
     headers = include / f"python{version}"
-    # A debug build's are links to the other build's, and the compiler would follow them to that
-    # one's pyconfig.h.
+    # The headers of a debug build are links to the release build, whose pyconfig.h the compiler
+    # would then use.
     for link in filter(Path.is_symlink, list(headers.iterdir())):
         target = link.resolve(strict=True)
         link.unlink()
         (shutil.copytree if target.is_dir() else shutil.copy)(target, link)
-    # Debian's pyconfig.h includes that of the architecture from /usr/include, which is this
-    # machine's own: let it be found beside the other headers.
+    # Debian's pyconfig.h includes an architecture-specific file from /usr/include, which belongs to
+    # this machine: copy the right one next to the other headers.
     own = headers / TRIPLET / f"python{version}"
     if not own.exists():
         shutil.copytree(include / TRIPLET / f"python{version}", own)
@@ -179,7 +179,7 @@ def built_from_source(release, package, version, *options, folder=""):
 
 
 def source_of(release, package):
-    """The upstream source of a package, as an archive."""
+    """The upstream source archive of a package."""
     root = MATRIX / "roots" / release
     log = MATRIX / "logs" / f"{release}.log"
     unpack(release, root, ())
@@ -198,7 +198,7 @@ def build(archive, prefix, options):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     run("tar", "-xf", archive, "-C", folder, "--strip-components=1", log=log)
-    # Shared, for the programs that embed it: its own archive and ours have tables in common.
+    # Shared, because the static library and ours define the same tables.
     settings = [f"--prefix={prefix}", "--enable-shared", f"LDFLAGS=-Wl,-rpath={prefix}/lib"]
     settings += ["--without-ensurepip", "--disable-test-modules", *options]
     run("./configure", "-q", *settings, cwd=folder, log=log)
@@ -208,7 +208,7 @@ def build(archive, prefix, options):
 
 
 def packaged(version):
-    """An interpreter of Debian's newest packages."""
+    """An interpreter from Debian unstable."""
     release = version.rstrip("d")
     packages = [f"python{release}-dev"]
     if version != release:
@@ -217,13 +217,13 @@ def packaged(version):
 
 
 def with_torch(release, version):
-    """A release's interpreter and torch, in a folder of its own: the other rows are without."""
+    """A release's interpreter with torch, in a separate folder."""
     packages = [f"python{version}-dev", "python3-torch"]
     return debian_packages(release, version, *packages, folder=f"{release}-torch")
 
 
 def running_interpreter():
-    """The one that runs this: .venv's, with the pinned torch."""
+    """The interpreter of .venv, with the pinned torch."""
     return Provided(Path(sys.executable))
 
 
@@ -231,7 +231,7 @@ ENTRIES = [
     Entry("3.11", running_interpreter),
     Entry("3.12", on_this_machine("3.12")),
     Entry("3.13", on_this_machine("3.13")),
-    # Bug fix releases move layouts and rules too.
+    # Bug fix releases may change layouts, too.
     Entry("3.13+", packaged("3.13"), module_of="3.13"),
     Entry("3.14", packaged("3.14")),
     Entry("3.15", packaged("3.15")),
@@ -240,7 +240,7 @@ ENTRIES = [
     Entry("3.13d", packaged("3.13d"), note="assertions on"),
     Entry("3.14d", packaged("3.14d"), note="assertions on"),
     Entry("3.15d", packaged("3.15d"), note="assertions on"),
-    # The oldest and the newest torch that Debian has.
+    # The oldest and the newest torch in Debian.
     Entry("3.13-torch", with_torch("trixie", "3.13"), module_of="3.13"),
     Entry("3.14-torch", with_torch("sid", "3.14"), module_of="3.14"),
 ]

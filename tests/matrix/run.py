@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds and tests on every interpreter that can be had, and prints one table.
+"""Builds and tests on every available interpreter, and prints one table.
 
-``make matrix`` runs all of them; names as arguments run some. What was made in .build/matrix stays
-there, so that a second run only builds what has changed. The exit status is 1 if a test failed
-or a build did; an interpreter that cannot be had is a row that says so.
+``make matrix`` runs all of them; arguments select some by name. .build/matrix is kept, so a second
+run builds only changes. The exit status is 1 if a build or a test fails; an unavailable interpreter
+is noted in the table.
 """
 
 import dataclasses
@@ -16,25 +16,27 @@ import xml.etree.ElementTree
 
 from interpreters import ENTRIES, MATRIX, ROOT, UnavailableError, run
 
-# In this folder for all of them: pure Python, so that one copy serves every version.
+# Pure Python packages, shared by all interpreters.
 PACKAGES = MATRIX / "packages"
 PURE = (
     *("pytest", "pytest-asyncio", "pytest-rerunfailures", "pytest-xdist", "hypothesis", "rich"),
     "pybind11",  # a test compares its version
 )
 
-# Libraries for child processes of tests.
+# Libraries for LD_PRELOAD.
 LIBRARIES = (
     *("backwards_clock", "failing_allocator", "failing_disk", "no_network"),
     *("simulated_cudart", "simulated_driver"),
 )
 TESTS = ["tests/integration", "tests/unit"]
 TESTS_WITH_TORCH = [*TESTS, "tests/corpus"]
-REFUSED = ("3.14t",)  # rows whose extension says no at import
-TESTS_WHERE_REFUSED = ["tests/integration/test_free_threaded.py"]
+REFUSED = ("3.14t",)  # rows whose extension raises ImportError
+TESTS_WHERE_REFUSED = [
+    "tests/integration/test_threads.py::test_unknown_free_threaded_version_is_refused"
+]
 TESTS_OF_TORCH = [
     "tests/integration/test_exactness.py",
-    "tests/integration/run",
+    "tests/integration/test_run.py",
     "tests/unit/tensors",
 ]
 
@@ -62,12 +64,12 @@ print(json.dumps([sys.version.split()[0], strategy, free, gil, version]))
 
 @dataclasses.dataclass
 class Row:
-    """What came of one interpreter."""
+    """The results of one interpreter."""
 
     name: str
     version: str = ""
     strategy: str = ""
-    native: str = ""  # the collector and the layouts, in C++
+    native: str = ""  # C++ tests
     passed: int = 0
     failed: int = 0
     skipped: int = 0
@@ -75,7 +77,7 @@ class Row:
     bad: bool = False
 
     def cells(self):
-        """As the table has them."""
+        """The cells of the table."""
         counts = [str(self.passed), str(self.failed), str(self.skipped)]
         if not self.passed + self.failed:
             counts = ["-", "-", "-"]
@@ -83,7 +85,7 @@ class Row:
 
 
 def install_packages():
-    """The test tools at the versions that requirements-dev.txt pins."""
+    """Install the test tools with the versions of requirements-dev.txt."""
     pins = (ROOT / "requirements-dev.txt").read_text().splitlines()
     wanted = [pin for pin in pins if pin.split("==")[0] in PURE]
     done = PACKAGES / "installed.txt"
@@ -94,19 +96,19 @@ def install_packages():
 
 
 def suffix_of(name):
-    """How CMake tells the targets of one interpreter from another's."""
+    """The suffix of the CMake targets of an interpreter."""
     return "" if name == f"3.{sys.version_info.minor}" else f"_{name}"
 
 
 def log_of_build(name):
-    """An empty one."""
+    """The path of the log, which is removed."""
     log = MATRIX / "logs" / f"build-{name}.log"
     log.unlink(missing_ok=True)
     return log
 
 
 def build(provided):
-    """One tree for all of them; what did not come out, and why."""
+    """Build for all interpreters in one tree; returns failures by name."""
     extra = [str(one.executable) for name, one in provided.items() if suffix_of(name)]
     environment = {**os.environ, "CYCLEWATCH_MATRIX_PYTHONS": ";".join(extra)}
     failures = {}
@@ -115,8 +117,8 @@ def build(provided):
     )
     for name in provided:
         log = log_of_build(name)
-        # Where it is refused, nothing of ours runs but the refusal.
-        parts = ("_native",) if name in REFUSED else ("_native", "runtime_tests", "lying_types")
+        # Refused interpreters only need the extension.
+        parts = ("_native",) if name in REFUSED else ("_native", "runtime_tests")
         targets = [f"{part}{suffix_of(name)}" for part in parts]
         try:
             run(ROOT / "scripts" / "build", "matrix", *targets, log=log, env=environment)
@@ -126,18 +128,18 @@ def build(provided):
 
 
 def environment_of(provided):
-    """For programs of one interpreter: this tree's package and the test tools."""
+    """The environment for an interpreter: this tree's package and the test tools."""
     variables = dict(os.environ)
     variables.update(PYTHONPATH=f"{ROOT}:{PACKAGES}", CYCLEWATCH_ONE_INTERPRETER="1")
     variables.update(CYCLEWATCH_TEST_TOOLS=str(PACKAGES), CYCLEWATCH_TEST_BUILD=str(MATRIX))
-    # Launched through a loader of its own; nothing of this machine's Python may come in.
+    # This machine's Python must not influence an unpacked interpreter.
     for name in ("PYTHONHOME", "VIRTUAL_ENV"):
         variables.pop(name, None)
     return variables
 
 
 def native_tests(entry, provided):
-    """How many of the C++ tests passed, in words."""
+    """Run the C++ tests; returns a summary and whether they failed."""
     program = MATRIX / "tests" / f"runtime_tests{suffix_of(entry.name)}"
     if not program.exists():
         return "no libpython", False
@@ -161,7 +163,7 @@ def native_tests(entry, provided):
 
 
 def python_tests(entry, provided, torch, tests):
-    """The counts of pytest: passed, failed, skipped."""
+    """Run pytest; returns the numbers of passed, failed and skipped tests."""
     results = MATRIX / "logs" / f"pytest-{entry.name}.xml"
     results.unlink(missing_ok=True)
     command = [str(provided.executable), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
@@ -186,8 +188,8 @@ def python_tests(entry, provided, torch, tests):
     return total - failed - skipped, failed, skipped
 
 
-def ask(provided):
-    """Version, strategy, free-threaded or not, GIL on or not, torch's version."""
+def query(provided):
+    """The version, strategy, free-threading, GIL and torch version of an interpreter."""
     outcome = subprocess.run(
         [str(provided.executable), "-c", STRATEGY],
         capture_output=True,
@@ -196,20 +198,20 @@ def ask(provided):
         stdin=subprocess.DEVNULL,
     )
     if outcome.returncode != 0:
-        words = (outcome.stderr.strip().splitlines() or ["no word"])[-1]
+        words = (outcome.stderr.strip().splitlines() or ["no output"])[-1]
         raise UnavailableError(f"ended with {outcome.returncode}: {words}")
     return json.loads(outcome.stdout.splitlines()[-1])
 
 
 def examine(entry, provided):
-    """Run everything on one interpreter."""
+    """Run all tests on one interpreter."""
     row = Row(entry.name, note=entry.note)
     try:
-        row.version, row.strategy, free, gil, torch = ask(provided)
+        row.version, row.strategy, free, gil, torch = query(provided)
         notes = [
             entry.note,
             entry.module_of and f"module of {entry.module_of}",
-            "the GIL came back" if free and gil else "",
+            "the GIL was enabled" if free and gil else "",
             torch and f"torch {torch}",
         ]
         row.note = "; ".join(filter(None, notes))
@@ -227,7 +229,7 @@ def examine(entry, provided):
 
 
 def print_table(rows):
-    """As Markdown, aligned."""
+    """Print an aligned Markdown table."""
     head = ["Python", "version", "strategy", "C++ tests", "passed", "failed", "skipped", "notes"]
     lines = [head, *(row.cells() for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
@@ -239,7 +241,7 @@ def print_table(rows):
 
 
 def main():
-    """All rows, or those named."""
+    """Run all rows, or those named by arguments."""
     wanted = sys.argv[1:]
     entries = [entry for entry in ENTRIES if not wanted or entry.name in wanted]
     rows, provided = {}, {}

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For a program that is to start no process and to open no socket: preloaded into it, this ends it
-// with a message where it does.
+// Preloaded library: ends a program that starts a process or opens a socket.
 #include <netdb.h>
 #include <spawn.h>
 #include <sys/socket.h>

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small project with reference cycles to find, and pytest runs over it."""
+"""Fixtures: a small project with reference cycles, and pytest runs of it."""
 
 import pytest
 
 import cyclewatch
 
-# Loaded now: pytester forgets every module that a run in this process was the first to import.
+# Imported now, because pytester unloads modules that were first imported by an in-process run.
 import cyclewatch.pytest_plugin.setup
 
 ENGINES = """
@@ -21,7 +21,7 @@ class Trainer:
         self.loss = lambda: self
 """
 
-# Without torch, whose import takes longer than a whole run.
+# Without torch, because its import takes longer than a run.
 OF_BUFFERS = """
 
 import cyclewatch
@@ -49,33 +49,27 @@ def Buffer(size):
 """
 
 
-def pytest_generate_tests(metafunc):
-    """Runs the projects of a module with each of its `KINDS`."""
-    if "kind" in metafunc.fixturenames and hasattr(metafunc.module, "KINDS"):
-        metafunc.parametrize("kind", metafunc.module.KINDS, indirect=True)
-
-
 @pytest.fixture(autouse=True)
-def as_a_person_would(monkeypatch):
-    """pytest prints longer summaries in CI; tests of that set the variable again."""
+def outside_of_ci(monkeypatch):
+    """pytest prints longer summaries in CI."""
     for name in ("CI", "BUILD_NUMBER", "GITHUB_ACTIONS"):
         monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
 def kind(request):
-    """What the cycles keep: buffers of a registered type, or tensors if a test asks for them."""
+    """Whether the cycles own buffers of a registered type or tensors."""
     kind = getattr(request, "param", "buffers")
     if kind == "tensors":
         pytest.importorskip("torch")
     return kind
 
 
-# `kind` comes first: pytester would forget that torch was imported, and nobody can import it twice.
+# `kind` comes first, because torch cannot be imported again after pytester unloads it.
 @pytest.fixture
 def project(kind, pytester, monkeypatch):
-    """A folder with `leaky.py`: Engine and Trainer create a cycle, Buffer alone does not."""
-    # A test file that is rewritten within a second, with the same length, must be compiled again.
+    """A folder with `leaky.py`: Engine and Trainer create a cycle, Buffer does not."""
+    # Rewritten test files may have the same size and modification time.
     monkeypatch.setattr("sys.dont_write_bytecode", True)
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     source = OF_TENSORS if kind == "tensors" else OF_BUFFERS
@@ -88,7 +82,7 @@ def project(kind, pytester, monkeypatch):
         cyclewatch.unregister_owner(leaky.Buffer)
 
 
-# Loading hypothesis again would take longer than the run; asyncio's plugin warns.
+# Importing hypothesis takes longer than the run; pytest-asyncio warns.
 WITHOUT = [f"-pno:{name}" for name in ("cacheprovider", "hypothesispytest", "asyncio")]
 
 HEAD = """
@@ -99,7 +93,7 @@ import cyclewatch, leaky, pytest
 
 @pytest.fixture
 def run(project):
-    """Runs pytest over the given test files, in this process or `apart` from it."""
+    """Runs pytest on the given test files, in this process or `apart` in another."""
 
     def run_tests(*options, apart=False, **files):
         for name, source in files.items():
@@ -112,7 +106,7 @@ def run(project):
 
 @pytest.fixture
 def check(run):
-    """Runs ``pytest --cyclewatch`` over `source` and expects the given outcomes."""
+    """Runs ``pytest --cyclewatch`` on `source` and checks the outcomes."""
 
     def check_source(source, *options, apart=False, **outcomes):
         result = run("--cyclewatch", *options, apart=apart, test_it=source)

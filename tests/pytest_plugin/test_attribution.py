@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which test a cycle belongs to if it becomes garbage later than it was created."""
+"""The test that a cycle is attributed to if it becomes garbage after the test."""
 
-KINDS = ("buffers", "tensors")
+import pytest
 
 INNOCENT = "\ndef test_innocent():\n    pass\n"
 
 
-def test_garbage_from_before_belongs_to_no_test(check):
+def test_garbage_of_the_import_is_not_attributed(check):
     result = check("leaky.Engine()\n" + INNOCENT, passed=1)
     result.stdout.fnmatch_lines(["cyclewatch: 0 cycles,*"])
 
@@ -32,8 +32,10 @@ def test_empties():
 """
 
 
-def test_cycle_that_another_test_releases_is_an_error_of_its_creator(check):
-    result = check(LATE + INNOCENT, passed=3, errors=1)
+@pytest.mark.parametrize("options", [(), ("-n1",), ("--cyclewatch-freeze=off",)])
+def test_cycle_that_another_test_releases_is_an_error_of_its_creator(check, options):
+    apart = "-n1" in options
+    result = check(LATE + INNOCENT, *options, apart=apart, passed=3, errors=1)
     result.stdout.fnmatch_lines(
         [
             "*ERROR at teardown of test_fills*",
@@ -43,21 +45,7 @@ def test_cycle_that_another_test_releases_is_an_error_of_its_creator(check):
     )
 
 
-def test_late_cycle_is_an_error_of_its_creator_under_xdist_too(check):
-    result = check(LATE + INNOCENT, "-n1", apart=True, passed=3, errors=1)
-    result.stdout.fnmatch_lines(
-        ["ERROR test_it.py::test_fills - Engine._handlers*", "*3 passed, 1 error*"]
-    )
-    result.stdout.fnmatch_lines(
-        ["*4.0 MiB  Engine._handlers*::test_fills", "cyclewatch: 1 cycle, *"]
-    )
-
-
-def test_without_freezing_the_creator_is_found_as_well(check):
-    check(LATE + INNOCENT, "--cyclewatch-freeze=off", passed=3, errors=1)
-
-
-def test_equal_cycles_of_several_tests_fail_each_and_are_counted_once(check):
+def test_equal_cycles_of_several_tests_are_one_finding(check):
     result = check(
         """
 CACHE = []
@@ -86,7 +74,7 @@ def test_empties(engine):
     )
 
 
-def test_fixture_of_a_module_counts_for_the_teardown_that_ends_it(run):
+def test_cycle_of_a_module_fixture_is_an_error_of_its_teardown(run):
     result = run(
         "--cyclewatch",
         test_it="""
@@ -106,71 +94,16 @@ def test_last(engine):
     result.stdout.fnmatch_lines(["ERROR test_it.py::test_last - Engine._handlers*"])
 
 
-def test_set_up_class_counts_for_the_teardown_that_ends_it(check):
-    result = check(
-        """
-class First(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.engine = leaky.Engine()
-
-    @classmethod
-    def tearDownClass(cls):
-        del cls.engine
-
-    def test_one(self):
-        pass
-
-    def test_two(self):
-        pass
-
-class Second(unittest.TestCase):
-    def test_innocent(self):
-        pass
-""",
-        passed=3,
-        errors=1,
-    )
-    result.stdout.fnmatch_lines(["ERROR test_it.py::First::test_two - Engine._handlers*"])
-
-
-def test_cycle_of_a_thread_counts_where_it_was_created(check):
-    result = check(
-        """
-MADE, END = threading.Event(), threading.Event()
-THREADS = []
-
-def work():
-    engine = leaky.Engine()
-    MADE.set()
-    END.wait()
-
-def test_starts_a_thread():
-    THREADS.append(threading.Thread(target=work))
-    THREADS[0].start()
-    MADE.wait()
-
-def test_ends_it():
-    END.set()
-    THREADS[0].join()
-""",
-        apart=True,
-        passed=2,
-        errors=1,
-    )
-    result.stdout.fnmatch_lines(["ERROR test_it.py::test_starts_a_thread - Engine*"])
-
-
 PINNED = "def test_wrong():\n    engine = leaky.Engine()\n    assert not engine\n" + INNOCENT
 
 
-def test_what_an_exception_keeps_alive_is_not_checked(check):
-    # In another process, and without reruns: pytester and that plugin keep the exception.
+def test_cycle_that_an_exception_keeps_alive_is_not_reported(check):
+    # pytester and the rerun plugin keep exceptions.
     result = check(PINNED, "-pno:rerunfailures", apart=True, passed=1, failed=1)
     result.stdout.fnmatch_lines(["cyclewatch: 0 cycles,*"])
 
 
-def test_cleared_tracebacks_free_it_and_list_it(check):
+def test_cleared_tracebacks_release_the_cycle(check):
     result = check(PINNED, "--cyclewatch-clear-tracebacks", passed=1, failed=1)
     result.stdout.fnmatch_lines(["*4.0 MiB  Engine._handlers*test_it.py::test_wrong"])
 
@@ -208,8 +141,8 @@ def test_all_are_gone():
     )
 
 
-def test_cycle_of_no_test_fails_the_run(check):
-    # In another process: in this one pytester keeps what its hooks were given.
+def test_unattributed_cycle_fails_the_run(check):
+    # In this process pytester keeps the arguments of its hooks.
     result = check(
         """
 engine = leaky.Engine()

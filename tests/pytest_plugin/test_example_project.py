@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sample project of docs/pytest.md prints what the page shows."""
+"""The output of the example project is the one in docs/pytest.md."""
 
 import os
 import re
@@ -14,12 +14,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "pytest.md"
 
-# The exit status of each run that the page shows.
+# Commands on the page and their exit status.
 RUNS = {"pytest": 1}
 
 
 def shown(output, folder):
-    """What the page keeps of an output: no progress, no times, and /app for the folder."""
+    """The output without progress and times, and with /app as the folder."""
     text = output.replace(str(folder), "/app")
     text = re.sub(r" in \d+\.\d+s", "", text)
     text = re.sub(r"unreachable for up to [\d.]+ \w+", "unreachable for up to 1 ms", text)
@@ -28,19 +28,19 @@ def shown(output, folder):
 
 
 def examples_on_the_page():
-    """Command and output of each block of the page that begins with ``$ ``."""
+    """Command and output of each code block that begins with ``$ ``."""
     return re.findall(r"^```\n\$ (.*?)\n(.*?)^```$", PAGE.read_text(), flags=re.M | re.S)
 
 
 @pytest.fixture
 def short_folder():
-    """A folder whose path is so short that no card leaves out a part of it."""
+    """A folder with a short path, which cards do not abbreviate."""
     with tempfile.TemporaryDirectory() as path:
         yield Path(path)
 
 
 @pytest.mark.parametrize("command", RUNS)
-def test_page_shows_what_the_run_says(command, short_folder):
+def test_page_shows_the_output(command, short_folder):
     folder = short_folder / "app"
     shutil.copytree(ROOT / "examples" / "pytest_project", folder)
     done = subprocess.run(
@@ -58,9 +58,9 @@ def test_page_shows_what_the_run_says(command, short_folder):
         old, new = (f"$ {command}\n{text}" for text in (expected, f"{output}\n"))
         PAGE.write_text(PAGE.read_text().replace(old, new))
         return
-    assert normalised(output) == normalised(expected), "CYCLEWATCH_UPDATE_PAGES=1 writes it anew"
+    assert normalised(output) == normalised(expected), "set CYCLEWATCH_UPDATE_PAGES=1 to update"
 
 
 def normalised(text):
-    """Without the way a card breaks its lines, which depends on how long the paths are."""
+    """The text without line breaks, which depend on the lengths of paths."""
     return " ".join(text.split())

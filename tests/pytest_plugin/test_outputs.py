@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The summary, the report, JUnit XML, SARIF, GitHub annotations; files that cannot be written."""
+"""Summary, report, JUnit XML, SARIF and GitHub annotations; files that cannot be written."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def test_allowed():
     engine.callback = lambda: engine
 """
 
-# Of no test and no known location.
+# Without a test and a location.
 UNATTRIBUTED = CycleRecord(
     signature="cw1-0000000000000000",
     title="Engine.me -> Engine",
@@ -67,10 +67,10 @@ def test_summary_lists_the_largest_first(run):
     )
 
 
-def test_report_holds_the_findings_of_the_whole_run(run, project):
+def test_report_has_the_findings_of_all_tests(run, project):
     result = run("--cyclewatch", "--cyclewatch-report=out", test_it=LEAKS)
     path = project.path / "out" / "cyclewatch.html"
-    # In the text of the failure, and at the end.
+    # In the failure and in the summary.
     result.stdout.fnmatch_lines([f"report: {path}", "*= cyclewatch =*", f"report: {path}"])
     for suffix in (".html", ".json"):
         report = cyclewatch.Report.load(path.with_suffix(suffix))
@@ -92,7 +92,7 @@ def test_junit_xml_has_the_message_and_properties(run, project):
     assert message == "Trainer.loss -> ... keeps 4.9 KiB"
 
 
-def test_sarif_has_a_result_for_each_new_cycle_at_the_users_line(run, project):
+def test_sarif_has_one_result_per_new_cycle(run, project):
     run("--cyclewatch", "--cyclewatch-sarif=out/new.sarif", test_it=LEAKS)
     (sarif_run,) = json.loads((project.path / "out" / "new.sarif").read_text())["runs"]
     driver = sarif_run["tool"]["driver"]
@@ -134,19 +134,11 @@ def test_sarif_is_valid(run, project):
     assert done.stdout == ""
 
 
-def test_sarif_names_a_test_file_whose_name_is_not_utf8(run, project):
-    name = os.fsdecode(b"test_\xff.py")
-    (project.path / name).write_text(f"import leaky\n{LEAK}")
-    result = run("--cyclewatch", "--cyclewatch-sarif=new.sarif", name)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert r"test_\udcff.py::test_leak" in (project.path / "new.sarif").read_text()
-
-
 @pytest.mark.parametrize(
     ("option", "in_actions", "printed"),
     [("auto", "true", 2), ("auto", "false", 0), ("off", "true", 0), ("on", "false", 2)],
 )
-def test_annotations_are_at_the_users_line_once_each(run, monkeypatch, option, in_actions, printed):
+def test_annotations(run, monkeypatch, option, in_actions, printed):
     monkeypatch.setenv("GITHUB_ACTIONS", in_actions)
     result = run("--cyclewatch", f"--cyclewatch-github={option}", test_it=LEAKS)
     commands = [line for line in result.outlines if line.startswith("::error")]
@@ -165,7 +157,7 @@ OPTIONS = {
     "baseline": ["--cyclewatch-baseline=out/known.json", "--cyclewatch-update-baseline"],
 }
 WHAT = {"report": "the report", "sarif": "the SARIF file", "baseline": "the baseline"}
-# `out` does not exist when the run begins.
+# `out` does not exist when the run starts.
 BLOCKS = "import pathlib\ndef test_blocks():\n    pathlib.Path('out').write_text('')\n"
 
 each_file = pytest.mark.parametrize("file", OPTIONS)
@@ -173,16 +165,14 @@ each_file = pytest.mark.parametrize("file", OPTIONS)
 
 @each_file
 @pytest.mark.parametrize("obstacle", ["file", "folder", "permission"])
-def test_file_that_cannot_be_written_ends_the_run_before_it_begins(
-    run, project, monkeypatch, file, obstacle
-):
+def test_invalid_path_ends_the_run_before_it_starts(run, project, monkeypatch, file, obstacle):
     if obstacle == "file":
         (project.path / "out").write_text("")
     elif obstacle == "folder":
         for name in ("new.sarif", "deep/cyclewatch.html", "known.json"):
             (project.path / "out" / name).mkdir(parents=True)
     else:
-        # Root, who may run these tests, has every permission.
+        # root has every permission.
         allowed, path = os.access, str(project.path)
         monkeypatch.setattr(writing.os, "access", lambda of, how: of != path and allowed(of, how))
     result = run("--cyclewatch", *OPTIONS[file], test_it=CLEAN)
@@ -194,7 +184,7 @@ def test_file_that_cannot_be_written_ends_the_run_before_it_begins(
 
 
 @each_file
-def test_file_that_cannot_be_written_at_the_end_fails_a_run_that_passed(run, file):
+def test_write_error_fails_a_passing_run(run, file):
     result = run("--cyclewatch", *OPTIONS[file], test_it=BLOCKS + CLEAN)
     result.assert_outcomes(passed=2)
     assert result.ret == pytest.ExitCode.INTERNAL_ERROR
@@ -208,7 +198,7 @@ def test_file_that_cannot_be_written_at_the_end_fails_a_run_that_passed(run, fil
     assert "Traceback" not in str(result.stdout) + str(result.stderr)
 
 
-def test_other_files_are_written_and_findings_listed(run, project):
+def test_write_error_affects_no_other_file(run, project):
     options = [*OPTIONS["report"], *OPTIONS["baseline"], "--cyclewatch-sarif=new.sarif"]
     result = run("--cyclewatch", *options, test_it=BLOCKS + LEAK)
     result.assert_outcomes(passed=1, failed=1)
@@ -225,7 +215,7 @@ def test_other_files_are_written_and_findings_listed(run, project):
 
 
 @each_file
-def test_full_disk_fails_a_run_that_passed_and_leaves_the_old_file(
+def test_full_disk_fails_a_passing_run_and_keeps_the_old_file(
     run, project, monkeypatch, failing_disk, file
 ):
     run("--cyclewatch", *OPTIONS[file], apart=True, test_it=CLEAN if file != "baseline" else LEAK)

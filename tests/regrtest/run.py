@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs CPython's own test suite with a watch in every process and compares every outcome.
+"""Runs CPython's test suite with and without a watch in every process and compares the outcomes.
 
-For each interpreter found, and for Debian's newest packages of later versions: a virtual
-environment whose .pth file starts a watch in each process; the modules of modules.txt without the
-watch and with it; and a part of them once more in both ways with a collection at nearly every
-allocation.
+For each interpreter, and for Debian's packages of later versions, it creates a virtual environment
+whose .pth file starts a watch in each process. It runs the modules of modules.txt without and with
+the watch, and some of them also with a collection at nearly every allocation.
 
-A test whose outcome differs is run again, alone, a few times in both ways: what differs without a
-watch from one run to the next says nothing of ours. Neither does what comes out the same with an
-entry in gc.callbacks that does nothing: the dict that CPython makes for any such entry moves
-allocation counts.
+A test whose outcome differs is run again several times, alone. A difference is ignored if the
+outcome also varies without a watch, or if a callback in gc.callbacks that does nothing has the same
+effect: the dict that CPython creates for any callback changes allocation counts.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ import interpreters as matrix  # noqa: E402
 
 WORK = ROOT / ".build" / "regrtest"
 MODES = ("walk", "watch")  # of watch_everywhere.py
-PACKAGED = ("3.14", "3.15")  # where no interpreter on the machine is of that version
+PACKAGED = ("3.14", "3.15")  # if the build has no interpreter of that version
 RETRIES = 3
 
 
@@ -43,7 +41,7 @@ class Case:
     name: str
 
 
-EXIT_STATUS = Case("", "exit status")  # of a whole run
+EXIT_STATUS = Case("", "exit status")  # of the whole run
 
 
 @dataclass(frozen=True)
@@ -55,28 +53,28 @@ class Round:
 
 
 def wanted_modules() -> tuple[list[str], list[str]]:
-    """All modules, and those to be run with a threshold of 1 as well."""
+    """All modules, and those that also run with a threshold of 1."""
     lines = [line.split() for line in (HERE / "modules.txt").read_text().splitlines()]
     rows = [words for words in lines if words and not words[0].startswith("#")]
     return [words[0] for words in rows], [words[0] for words in rows if words[1:] == ["*"]]
 
 
 def version_of(python: str) -> str:
-    """Such as 3.12."""
+    """The version, such as 3.12."""
     program = "import sys; print('%d.%d' % sys.version_info[:2])"
     command = [python, "-c", program]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def built_interpreters() -> dict[str, str]:
-    """Every interpreter the extension was built for, by version."""
+    """Every interpreter of the build, by version."""
     built = ROOT / ".build" / "dev" / "interpreters.txt"
     paths = [sys.executable, *(built.read_text().split() if built.exists() else [])]
     return {version_of(path): path for path in paths}
 
 
 def packaged_interpreters(versions: list[str]) -> dict[str, str]:
-    """Debian's packages of `versions` with their test suites; the extension is built for them."""
+    """Install Debian's packages of `versions` and build the extension for them."""
     found: dict[str, str] = {}
     for version in versions:
         packages = (f"python{version}-dev", f"libpython{version}-testsuite")
@@ -95,7 +93,7 @@ def packaged_interpreters(versions: list[str]) -> dict[str, str]:
 
 
 def interpreters(wanted: str | None) -> dict[str, str]:
-    """Those to be run, by version; None: all of them."""
+    """The interpreters to run, by version; None selects all."""
     built = built_interpreters()
     packaged = [version for version in PACKAGED if version not in built]
     if wanted is not None:
@@ -105,7 +103,7 @@ def interpreters(wanted: str | None) -> dict[str, str]:
 
 
 def prepared(python: str, version: str) -> Path:
-    """The interpreter of an environment in which every process starts a watch."""
+    """Create an environment in which every process starts a watch."""
     home = WORK / version
     if not home.exists():
         subprocess.run([python, "-m", "venv", "--without-pip", home], check=True)
@@ -116,23 +114,23 @@ def prepared(python: str, version: str) -> Path:
 
 
 def arrange(python: Path, way: Round) -> None:
-    """Has every process that starts from now on watched in that way."""
+    """Select the kind of watch for new processes."""
     (python.parents[1] / "watch").write_text(f"{way.mode} {way.threshold}")
 
 
 def require_watch(python: Path) -> None:
-    """Ends the run if a process would not be watched: every comparison would come out equal."""
+    """Exit unless processes are watched, because otherwise nothing would differ."""
     program = "import gc; print(sum('cyclewatch' in repr(entry) for entry in gc.callbacks))"
     for mode, entries in (("off", "0"), ("idle", "0"), ("walk", "1"), ("watch", "1")):
         arrange(python, Round(mode))
-        # With an environment of its own, as many a test gives its children.
+        # An empty environment, as many tests pass to child processes.
         done = subprocess.run([python, "-c", program], env={}, capture_output=True, text=True)
         if done.stdout.strip() != entries or done.stderr:
             sys.exit(f"{python} cannot start a watch (is the build current?):\n{done.stderr}")
 
 
 def run(python: Path, modules: list[str], way: Round, jobs: int) -> dict[Case, str]:
-    """The outcome of every test, and how the run as a whole ended."""
+    """The outcome of every test, and the exit status."""
     arrange(python, way)
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results.xml"
@@ -150,7 +148,7 @@ def run(python: Path, modules: list[str], way: Round, jobs: int) -> dict[Case, s
 
 
 def outcomes_of(results: Path) -> dict[Case, str]:
-    """What a JUnit file says of each test."""
+    """The outcome of each test in a JUnit file."""
     outcomes: dict[Case, str] = {}
     for case in ElementTree.parse(results).iter("testcase"):
         name = case.get("name", "")
@@ -160,7 +158,7 @@ def outcomes_of(results: Path) -> dict[Case, str]:
         outcome = next(
             (tag for tag in ("error", "failure", "skipped") if tag in children), "passed"
         )
-        # A test with several subtests has several entries: the worst counts.
+        # Subtests have separate entries: use the worst outcome.
         previous = outcomes.get(Case(module, name), "passed")
         order = ("passed", "skipped", "failure", "error")
         outcomes[Case(module, name)] = max(previous, outcome, key=order.index)
@@ -168,7 +166,7 @@ def outcomes_of(results: Path) -> dict[Case, str]:
 
 
 def known_modules(python: Path, modules: list[str]) -> list[str]:
-    """Those of `modules` that the interpreter has."""
+    """The modules that the interpreter has."""
     program = (
         "import importlib.util, sys\n"
         "def there(name):\n"
@@ -181,15 +179,15 @@ def known_modules(python: Path, modules: list[str]) -> list[str]:
 
 
 def differing(before: dict[Case, str], after: dict[Case, str]) -> list[Case]:
-    """Tests whose outcome is not the same, or that one of the two runs does not have."""
+    """Tests whose outcome differs or that are missing in one run."""
     cases = sorted(before.keys() | after.keys(), key=lambda case: (case.module, case.name))
     return [case for case in cases if before.get(case) != after.get(case)]
 
 
 def confirmed(python: Path, cases: list[Case], way: Round) -> tuple[list[str], list[str]]:
-    """Of tests that differed once, those that never came out alike, in words.
+    """Run differing tests again; returns descriptions of the differences.
 
-    Second, those that an idle entry in gc.callbacks, with no watch, changes in the same way.
+    The second list contains those that an idle callback causes as well.
     """
     modules = sorted({case.module for case in cases})
     modes = ("off", way.mode, "idle")
@@ -228,13 +226,13 @@ class Line:
 def compare(
     python: Path, modules: list[str], before: dict[Case, str], way: Round, jobs: int
 ) -> Line:
-    """Runs `modules` with the watch; `before` is what came of them without."""
+    """Run `modules` with the watch; `before` is the outcome without it."""
     after = run(python, modules, way, jobs)
     suspects = differing(before, after)
     if suspects == [EXIT_STATUS]:
         name = f"exit status: {before[EXIT_STATUS]} without, {after[EXIT_STATUS]} with a watch"
         return Line(way.mode, len(modules), len(before) - 1, [name], [])
-    suspects = [case for case in suspects if case != EXIT_STATUS]  # as the tests come out
+    suspects = [case for case in suspects if case != EXIT_STATUS]
     for case in suspects:
         outcomes = [found.get(case, "missing") for found in (before, after)]
         print(f"regrtest: again: {case.name}: {' / '.join(outcomes)}", file=sys.stderr)
@@ -244,7 +242,7 @@ def compare(
 
 
 def print_line(version: str, line: Line) -> None:
-    """As Markdown, with what differed below it."""
+    """Print a Markdown row and the differences."""
     print(
         f"| {version} | {line.way} | {line.modules} | {line.tests} "
         f"| {len(line.differences)} | {len(line.inherent)} |",
@@ -256,7 +254,7 @@ def print_line(version: str, line: Line) -> None:
 
 
 def main() -> int:
-    """0 if no outcome differs."""
+    """Return 0 if no outcome differs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=int(os.environ.get("JOBS", "2")))
     parser.add_argument("--python", help="only the interpreter of this version, such as 3.12")
@@ -266,7 +264,7 @@ def main() -> int:
     everything, often = wanted_modules()
     chosen = options.modules or everything
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        # Started in the background by a shell: tests that interrupt themselves would never end.
+        # Shells ignore SIGINT in background jobs, and tests that interrupt themselves would hang.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     modes = [mode for mode in MODES if options.watch in (None, mode)]
     failed = False

@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Started by a .pth file in every process of a test run, before the program's first line.
+"""Imported by a .pth file in every process of a test run.
 
-The file `watch` in the environment's folder says how the process is watched; it is a file so that
-children with an environment of their own are watched too:
+The file `watch` in the virtual environment selects the kind of watch. It is a file so that child
+processes with another environment are watched, too:
 
-- "off": not at all;
-- "idle": not at all, but gc.callbacks has an entry that does nothing;
+- "off": no watch;
+- "idle": no watch, but a callback in gc.callbacks that does nothing;
 - "walk": nothing owns memory, as in most programs;
-- "watch": every list counts as an owner, so that most garbage goes the whole way to findings.
+- "watch": every list is an owner, so most garbage is analysed.
 
-A number after it is gc's first threshold.
+A number after it is the first threshold of gc.
 """
 
 import sys
 
 
 def read_list(owner):
-    """Every list owns as many bytes as it is long."""
+    """A list owns one byte per element."""
     return {"device": "cpu", "nbytes": len(owner), "data_ptr": id(owner)}
 
 
 def start():
-    """Do what the file asks for."""
+    """Start the watch that the file selects."""
     with open(sys.prefix + "/watch", encoding="ascii") as file:
         mode, *threshold = file.read().split()
     if threshold:
@@ -38,7 +38,7 @@ def start():
     try:
         from cyclewatch import register_owner, watch
     except ImportError:
-        return  # a subinterpreter: the extension is for the main one
+        return  # subinterpreters cannot import the extension
 
     if mode == "watch":
         register_owner(list, read_list)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gets a free-threaded interpreter that ThreadSanitizer sees through, and pytest for it.
+"""Builds a free-threaded interpreter with ThreadSanitizer and installs pytest for it.
 
-Prints the interpreter's path, and the folder of pytest, for scripts/sanitize. Both stay in
-.build/matrix. The interpreter takes an hour of one core where that is slow, and root.
+Prints the paths of the interpreter and of pytest for scripts/sanitize. Both are kept in
+.build/matrix. The build takes up to an hour and needs root.
 """
 
 import sys
@@ -23,7 +23,7 @@ provide = interpreters.built_from_source(
 
 
 def main():
-    """One path a line."""
+    """Print one path per line."""
     try:
         provided = provide()
         run.install_packages()

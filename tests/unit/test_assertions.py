@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The context manager for any test framework."""
+"""assert_no_tensor_cycles(), for any test framework."""
 
 import gc
 import unittest
@@ -10,7 +10,7 @@ import cyclewatch
 
 
 class Buffer:
-    """Owns a hundred bytes."""
+    """An owner of a hundred bytes."""
 
 
 class Engine:
@@ -30,7 +30,7 @@ def buffers_are_owners():
     cyclewatch.unregister_owner(Buffer)
 
 
-def test_block_that_leaves_a_cycle_raises_with_its_card():
+def test_block_that_creates_a_cycle_raises_with_its_card():
     with (
         pytest.raises(cyclewatch.TensorCycleError) as caught,
         cyclewatch.assert_no_tensor_cycles(devices="cpu"),
@@ -42,14 +42,14 @@ def test_block_that_leaves_a_cycle_raises_with_its_card():
     assert isinstance(caught.value, AssertionError)
 
 
-def test_block_without_cycles_passes_and_older_garbage_does_not_count():
+def test_older_garbage_does_not_count():
     Engine()
     with cyclewatch.assert_no_tensor_cycles(devices="cpu") as watch:
         Buffer()
     assert not watch.active
 
 
-def test_exception_of_the_block_goes_on():
+def test_exception_of_the_block_propagates():
     with pytest.raises(KeyError), cyclewatch.assert_no_tensor_cycles(devices="cpu"):
         Engine()
         raise KeyError
@@ -60,7 +60,7 @@ def test_small_cycles_do_not_count():
         Engine()
 
 
-def test_collector_that_the_block_disturbed_is_as_it_left_it():
+def test_collector_settings_of_the_block_are_kept():
     with (
         pytest.raises(cyclewatch.TensorCycleError),
         cyclewatch.assert_no_tensor_cycles(devices="cpu"),
@@ -80,7 +80,7 @@ def test_collector_that_the_block_disturbed_is_as_it_left_it():
         gc.callbacks[:] = [hook for hook in hooks if "cyclewatch" not in repr(hook)]
 
 
-def test_unittest_counts_it_as_a_failure():
+def test_unittest_reports_a_failure():
     class Case(unittest.TestCase):
         def test_leak(self):
             with cyclewatch.assert_no_tensor_cycles(devices="cpu"):

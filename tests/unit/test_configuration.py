@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cyclewatch.toml, [tool.cyclewatch] and ignore(): what users add, and what they silence."""
+"""cyclewatch.toml, [tool.cyclewatch] and ignore(): own patterns and ignored findings."""
 
 import json
 
@@ -29,20 +29,20 @@ class Part:
         self.weights = Tensor()
         self.parent = self
 
-def said(*kinds):
+def findings_of(*kinds):
     with cyclewatch.watch(devices="all") as watch:
         for kind in kinds:
             kind()
             gc.collect()
     return {f.title.split(".")[0]: f for f in watch.report().findings}
 
-def tell(findings):
+def print_findings(findings):
     print(json.dumps({
         name: [f.pattern, f.status, f.status_reason, f.advice] for name, f in findings.items()
     }))
 """
 
-TELL = START + "tell(said(Engine, Part))"
+PRINT_FINDINGS = START + "print_findings(findings_of(Engine, Part))"
 
 MINE = """
 id = "our-engine"
@@ -55,7 +55,7 @@ steps = [{ holder = "__main__.Engine", label = ".hook", target = "function *.<la
 
 @pytest.fixture
 def project(tmp_path, main_interpreter):
-    """Runs a program in a folder below the one where write() puts files."""
+    """Runs a program in a subfolder of the folder that write() writes into."""
 
     class Project:
         folder = tmp_path / "package" / "inner"
@@ -63,57 +63,57 @@ def project(tmp_path, main_interpreter):
         def write(self, name, text):
             (tmp_path / name).write_text(text)
 
-        def run(self, program=TELL):
+        def run(self, program=PRINT_FINDINGS):
             return main_interpreter.run(program, cwd=self.folder)
 
-        def said(self, program=TELL):
+        def findings(self, program=PRINT_FINDINGS):
             done = self.run(program)
             assert done.stderr == ""
             return json.loads(done.stdout)
 
         def complaints(self):
-            """The lines logged; what is sound in the file is in force all the same."""
+            """The logged lines."""
             return self.run().stderr.replace(str(tmp_path), "").splitlines()
 
     Project.folder.mkdir(parents=True)
     return Project()
 
 
-def test_without_a_file_nothing_is_imported_for_one(project):
-    program = START + "tell({}) if 'tomllib' not in sys.modules and said(Engine) else None"
-    assert project.said(program) == {}
+def test_tomllib_is_not_imported_without_a_file(project):
+    program = START + "findings_of(Engine); assert 'tomllib' not in sys.modules; print('{}')"
+    assert project.findings(program) == {}
 
 
-def test_a_pattern_of_the_user_is_recognised(project):
+def test_own_pattern_is_recognised(project):
     project.write("cyclewatch.toml", "[[pattern]]" + MINE)
-    said = project.said()
-    assert said["Engine"] == [
+    findings = project.findings()
+    assert findings["Engine"] == [
         "our-engine",
         "new",
         "",
         "Call Engine.close() and read <lambda>.",
     ]
-    assert said["Part"][:2] == ["self-reference", "new"]
+    assert findings["Part"][:2] == ["self-reference", "new"]
 
 
-def test_pyproject_serves_as_well(project):
+def test_pyproject_is_read(project):
     project.write("pyproject.toml", "[[tool.cyclewatch.pattern]]" + MINE)
-    assert project.said()["Engine"][0] == "our-engine"
+    assert project.findings()["Engine"][0] == "our-engine"
 
 
-def test_the_nearest_file_is_the_one(project):
+def test_nearest_file_is_used(project):
     project.write("cyclewatch.toml", "[[pattern]]" + MINE)
-    (project.folder / "pyproject.toml").write_text("[project]\nname = 'no word of it'\n")
-    assert project.said()["Engine"][0] == "our-engine"
+    (project.folder / "pyproject.toml").write_text("[project]\nname = 'other'\n")
+    assert project.findings()["Engine"][0] == "our-engine"
     (project.folder / "pyproject.toml").write_text("[tool.cyclewatch]\n")
-    assert project.said()["Engine"][0] == "closure-captures-self"
+    assert project.findings()["Engine"][0] == "closure-captures-self"
 
 
-def test_ignored_findings_stay_in_the_report_without_a_warning(project):
+def test_ignored_findings_are_reported_without_a_warning(project):
     project.write(
         "cyclewatch.toml", '[[ignore]]\npattern = "self-reference"\nreason = "ticket 12"\n'
     )
-    assert project.said()["Part"][1:3] == ["ignored", "ticket 12"]
+    assert project.findings()["Part"][1:3] == ["ignored", "ticket 12"]
     program = (
         START
         + """
@@ -135,10 +135,10 @@ print(json.dumps([len(caught), str(caught[0].message).split()[0], text]))
     assert "note  ticket 12" in after
 
 
-def test_a_benign_pattern_has_its_own_section(project):
+def test_benign_pattern(project):
     project.write("cyclewatch.toml", "[[pattern]]" + MINE + 'tags = ["benign"]')
-    assert project.said()["Engine"][1:3] == ["benign", "a cycle by design"]
-    text = project.run(START + "print(said(Engine)['Engine'].to_text())").stdout
+    assert project.findings()["Engine"][1:3] == ["benign", "a cycle by design"]
+    text = project.run(START + "print(findings_of(Engine)['Engine'].to_text())").stdout
     assert "note  a cycle by design" in text
 
 
@@ -146,22 +146,22 @@ def test_a_benign_pattern_has_its_own_section(project):
     ("loaded", "status"),
     [("1.4.2", "library"), ("1.5", "new"), (None, "new"), (14, "new")],
 )
-def test_a_leak_of_a_library_depends_on_its_version(project, loaded, status):
+def test_library_leak_depends_on_the_version(project, loaded, status):
     library = 'library = { package = "our-lib", versions = ">=1.4,<1.5" }'
     project.write("cyclewatch.toml", "[[pattern]]" + MINE + library)
     module = f"""
 import types
 sys.modules["our_lib"] = types.ModuleType("our_lib")
 sys.modules["our_lib"].__version__ = {loaded!r}
-tell(said(Engine))
+print_findings(findings_of(Engine))
 """
-    [(pattern, stands, reason, _)] = project.said(START + module).values()
-    assert stands == status
+    [(pattern, found, reason, _)] = project.findings(START + module).values()
+    assert found == status
     assert pattern == ("our-engine" if status == "library" else "closure-captures-self")
     assert ("our-lib >=1.4,<1.5 (here 1.4.2)" in reason) == (status == "library")
 
 
-def test_ignore_holds_for_what_was_found_and_what_will_be(project):
+def test_ignore_applies_to_past_and_future_findings(project):
     program = (
         START
         + """
@@ -173,7 +173,7 @@ cyclewatch.ignore(signature=finding.signature, reason="later")
 Part(); gc.collect()
 [again] = watch.report().findings
 watch()
-tell({"found": found, "again": again})
+print_findings({"found": found, "again": again})
 print(json.dumps([found.status, again.status, again.occurrences]), file=sys.stderr)
 """
     )
@@ -190,16 +190,9 @@ print(json.dumps([found.status, again.status, again.occurrences]), file=sys.stde
         ({"signature": "cw1-12", "reason": "r"}, "is no signature; one is"),
     ],
 )
-def test_ignore_says_what_is_wrong(arguments, sentence):
+def test_invalid_arguments_of_ignore(arguments, sentence):
     with pytest.raises(ValueError, match=sentence):
         cyclewatch.ignore(**arguments)
-
-
-def test_ignore_takes_texts_and_needs_a_reason():
-    with pytest.raises(TypeError, match="signature is a text, not 3"):
-        cyclewatch.ignore(signature=3, reason="r")
-    with pytest.raises(TypeError, match="reason"):
-        cyclewatch.ignore(pattern="back-pointer")
 
 
 @pytest.mark.parametrize(
@@ -211,11 +204,10 @@ def test_ignore_takes_texts_and_needs_a_reason():
         ("[[ignore]]\npattern = 'unknown'\n", "/cyclewatch.toml: ignore[0]: a reason is missing"),
         ("[[pattern]]\nid = 1979-05-27\n", "/cyclewatch.toml: pattern[0] needs title"),
         ("[[pattern]]\nid = nan\n", "cyclewatch uses nothing in it"),
-        ("a = " + "[" * 2000 + "]" * 2000, "cyclewatch uses nothing in it"),
         ("\udcff", "cyclewatch uses nothing in it"),
     ],
 )
-def test_a_bad_file_costs_one_sentence_and_the_watch_goes_on(project, text, complaint):
+def test_invalid_file_is_logged_once(project, text, complaint):
     (project.folder / "cyclewatch.toml").write_bytes(text.encode("utf-8", "surrogateescape"))
     done = project.run()
     assert [line for line in done.stderr.splitlines() if complaint in line]
@@ -223,13 +215,8 @@ def test_a_bad_file_costs_one_sentence_and_the_watch_goes_on(project, text, comp
     assert set(json.loads(done.stdout)) == {"Engine", "Part"}
 
 
-def test_what_is_sound_beside_a_mistake_is_in_force(project):
+def test_valid_entries_apply_despite_an_invalid_one(project):
     project.write("cyclewatch.toml", "[[ignore]]\nreason = 'r'\n[[pattern]]" + MINE)
     [complaint] = project.complaints()
     assert complaint.startswith("/cyclewatch.toml: ignore[0]: nothing says what to ignore")
     assert json.loads(project.run().stdout)["Engine"][0] == "our-engine"
-
-
-def test_a_removed_current_folder_is_no_trouble(project):
-    program = "import os\nos.rmdir(os.getcwd())\n" + TELL
-    assert project.run(program).stderr == ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Importing the package: what it costs and what it offers, on every interpreter."""
+"""Cost of the import, public names and metadata of the package."""
 
 import importlib.metadata
 import json
@@ -21,20 +21,20 @@ print(json.dumps(sorted(set(sys.modules) - before)))
 """
 
 
-def test_import_needs_the_standard_library_only_and_none_of_its_slow_parts(interpreter):
+def test_import_loads_no_slow_module(interpreter):
     added = set(json.loads(interpreter.run(ADDED_MODULES).stdout))
     others = {name.split(".")[0] for name in added} - {"cyclewatch"}
     assert others <= sys.stdlib_module_names
     assert not others & {"asyncio", "dataclasses", "importlib", "inspect", "logging", "tempfile"}
 
 
-def test_every_public_name_is_there_and_says_what_it_is():
+def test_every_public_name_has_a_docstring():
     for name in cyclewatch.__all__:
         public = getattr(cyclewatch, name)
         assert name == "__version__" or public.__doc__, name
 
 
-def test_package_that_was_taken_out_of_sys_modules_alone_can_be_imported_again(interpreter):
+def test_package_can_be_imported_again(interpreter):
     outcome = interpreter.run("""
         import sys
         import cyclewatch
@@ -46,17 +46,17 @@ def test_package_that_was_taken_out_of_sys_modules_alone_can_be_imported_again(i
     assert outcome.stdout.split() == ["True", "True"]
 
 
-def test_version_is_the_one_of_the_project_file():
+def test_version_is_that_of_pyproject():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert cyclewatch.__version__ == project["version"]
 
 
-def test_package_needs_no_other_package():
+def test_package_has_no_dependencies():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["dependencies"] == []
 
 
-def test_pins_of_development_are_what_the_build_allows():
+def test_development_pins_satisfy_the_build_requirements():
     build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     allowed = {
         wanted.name: wanted for wanted in map(Requirement, build["build-system"]["requires"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One change in the code, one finding; and the bytes of findings that share memory."""
+"""Findings with one cut are merged; findings that share memory attribute it once."""
 
 import functools
 import gc
@@ -11,18 +11,17 @@ from cyclewatch.cli.comparison import compare, kinds_by_signature
 
 
 class Block:
-    """Owns what the reader says."""
+    """An owner of `size` bytes."""
 
     __slots__ = ("__weakref__", "size")
 
     def __init__(self, size):
-        """Own `size` bytes of nothing."""
         self.size = size
 
 
 @pytest.fixture(autouse=True)
 def block_is_an_owner():
-    """Let every watch know the class, and nothing else be unreachable meanwhile."""
+    """Collect older garbage and register Block."""
     gc.collect()
     cyclewatch.register_owner(
         Block, lambda block: {"device": "cpu", "nbytes": block.size, "data_ptr": id(block)}
@@ -35,12 +34,11 @@ class Metric:
     """Wraps a method of every subclass, once for each object."""
 
     def __init__(self, size):
-        """Hold a block."""
         self.block = Block(size)
         self.update = self.wrapped(self.update)
 
     def wrapped(self, method):
-        """Keep the bound method, and so the metric, in its own attribute."""
+        """Return a closure over the bound method."""
 
         @functools.wraps(method)
         def wrapper():
@@ -49,23 +47,23 @@ class Metric:
         return wrapper
 
     def update(self):
-        """Do nothing."""
+        pass
 
 
 class Accuracy(Metric):
-    """One of several."""
+    """A subclass."""
 
 
 class F1Score(Metric):
-    """One of several."""
+    """A subclass."""
 
 
 class Recall(Metric):
-    """One of several."""
+    """A subclass."""
 
 
 def report_of(*makers):
-    """What a watch says when all that `makers` make is collected at once."""
+    """The report after the garbage of all `makers` is collected at once."""
     with cyclewatch.watch(devices=("cpu",)) as watch:
         for make in makers:
             make()
@@ -76,7 +74,7 @@ def report_of(*makers):
 METRICS = [lambda: Accuracy(100), lambda: F1Score(300), lambda: Recall(200)]
 
 
-def test_one_line_that_wraps_methods_of_several_classes_is_one_finding():
+def test_one_cut_in_several_classes_is_one_finding():
     (finding,) = report_of(*METRICS, lambda: F1Score(300)).findings
     assert [each.name for each in finding.variants] == ["F1Score", "Recall", "Accuracy"]
     assert [each.occurrences for each in finding.variants] == [2, 1, 1]
@@ -86,7 +84,7 @@ def test_one_line_that_wraps_methods_of_several_classes_is_one_finding():
     assert "    also  in Recall and Accuracy (2 cycles)" in finding.to_text()
 
 
-def test_a_later_collection_joins_the_finding_under_its_signature():
+def test_later_collections_are_merged_into_the_finding():
     with cyclewatch.watch(devices=("cpu",)) as watch:
         signatures = []
         for make in METRICS:
@@ -112,25 +110,33 @@ def test_reports_compare_by_any_signature():
     assert kinds[after.findings[0].signature] == "shrunk"
 
 
+def test_report_without_variants_is_read(tmp_path):
+    data = json.loads(report_of(*METRICS).to_json())
+    for name in ("variants", "omitted_variants", "shared_with", "attributed_bytes"):
+        del data["findings"][0][name]
+    path = tmp_path / "old.json"
+    path.write_text(json.dumps(data))
+    (finding,) = cyclewatch.Report.load(path).findings
+    assert (finding.attributed_bytes, finding.variants) == (600, [])
+
+
 class Node:
-    """Part of a cycle of its own."""
+    """Refers to itself."""
 
     def __init__(self, block):
-        """Share a block."""
         self.me = self
         self.block = block
 
 
 class Leaf(Node):
-    """Part of another one."""
+    """Refers to itself by another attribute."""
 
     def __init__(self, block):
-        """Share a block."""
         self.itself = self
         self.block = block
 
 
-def test_shared_bytes_are_named_ranked_and_added_up_once():
+def test_shared_bytes_are_attributed_once():
     def share():
         block = Block(4096)
         Node(block)
@@ -152,7 +158,7 @@ def test_shared_bytes_are_named_ranked_and_added_up_once():
     )
 
 
-def test_a_cycle_that_leads_only_to_what_is_alive_is_no_finding():
+def test_cycle_with_only_living_memory_is_not_a_finding():
     alive = Block(4096)
     report = report_of(lambda: Node(alive))
     assert not report.findings

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The catalog of patterns: complete, and the same in TOML, C++ and Python."""
+"""The pattern catalog is complete, readable and consistent with the C++ code."""
 
 import ast
 import os
@@ -20,36 +20,31 @@ PUBLIC_CASE = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/(issues|pull)/\d+
 PAGE = ROOT / "docs" / "patterns.md"
 SWITCH = "CYCLEWATCH_UPDATE_PATTERNS"
 HEAD = f"""\
-# Cycle patterns
-
-Find the `pattern` of your finding below to see why the cycle exists and how to fix it.
-[configuration.md](configuration.md) describes how to add your own patterns; `cyclewatch.patterns()`
-lists all of them.
-
-In the texts, `{{holder}}` and `{{target}}` are the objects at both ends of the reference to cut.
-`{{label}}` is the reference, for example `.callback`, and `{{variable}}` is the name in it,
-`callback`.
+# Patterns of cycles
 
 Written by `{SWITCH}=1 pytest tests/unit/test_patterns.py` from
-[patterns.toml](../src/catalog/patterns.toml); do not edit.
+[patterns.toml](../src/catalog/patterns.toml); do not edit. `Finding.pattern` is one of these names,
+`cyclewatch.patterns()` lists them, and [configuration.md](configuration.md) explains how to add
+your own. In the texts `{{holder}}` and `{{target}}` are the objects at both ends of the reference
+to cut, `{{label}}` is its label and `{{variable}}` the name in the label.
 """
 
 ENTRIES = {entry["id"]: entry for entry in tomllib.loads(FILE.read_text())["pattern"]}
 ROWS = ROW.findall(TABLE.read_text())
 
 
-def test_all_weights_are_parsed():
+def test_every_weight_is_parsed():
     assert len(ROWS) == TABLE.read_text().count("constexpr Evidence")
 
 
-def test_every_recognised_pattern_has_texts():
+def test_each_pattern_is_recognised_by_code_or_by_shape():
     recognised = {identifier for identifier, _ in ROWS}
     by_shape = {name for name, entry in ENTRIES.items() if "steps" in entry or "suggests" in entry}
     assert recognised | by_shape == set(ENTRIES)
     assert not recognised & by_shape
 
 
-def test_variants_in_code_and_file_match():
+def test_variants_in_code_and_file_agree():
     in_file = {(name, v) for name, entry in ENTRIES.items() for v in entry.get("variants", {})}
     assert {row for row in ROWS if row[1]} == in_file
 
@@ -67,7 +62,7 @@ def test_entry_is_complete(entry):
     for link in entry.get("links", []):
         assert PUBLIC_CASE.fullmatch(link)
     if "library" in entry:
-        assert entry["links"], "a known leak needs a public report"
+        assert entry["links"], "a link must confirm that the library leaks"
 
 
 def test_patterns_match_the_file():

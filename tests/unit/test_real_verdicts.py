@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/real: the verdict on a case's findings, and the folder its libraries are installed into."""
+"""tests/real: verdicts, the keys of cases, and installation folders."""
 
 import re
 import sys
@@ -42,7 +42,7 @@ def test_verdict(expected, findings):
     assert verdict(CASE, findings) == expected
 
 
-def test_nothing_is_alarming_without_a_pattern():
+def test_no_finding_is_alarming_without_a_pattern():
     assert verdict({"first": "x"}, [finding([DOWN])]) == "wrong"
 
 
@@ -64,7 +64,7 @@ def test_fixed_pins_replace_those_of_the_same_project():
     assert libraries.pins_of(case, fixed=True) == ["a==1", "b==3", "c==4"]
 
 
-def test_changed_pins_get_another_folder(tmp_path):
+def test_changed_pins_use_another_folder(tmp_path):
     marker = tmp_path / "case" / ".installed"
     assert libraries.folder_of(tmp_path, "case", ["a==1"]) == marker.parent
     marker.parent.mkdir()

@@ -1,30 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports as values: what they say of processes and steps, and how several become one."""
+"""Reports: steps, processes, merging, statuses, and writing files."""
 
 import copy
 import gc
 import json
+import os
 import pickle
+import signal
+import stat
+import subprocess
 
 import pytest
 
 import cyclewatch
+from cyclewatch import _native
 
 
 class Block:
-    """Owns what the reader says, and may be part of a cycle."""
+    """An owner of `size` bytes that refers to itself."""
 
     __slots__ = ("__weakref__", "other", "size")
 
     def __init__(self, size):
-        """Own `size` bytes of nothing."""
         self.size = size
         self.other = self
 
 
 @pytest.fixture(autouse=True)
 def block_is_an_owner():
-    """Let every watch know the class, and nothing else be unreachable meanwhile."""
+    """Collect older garbage and register Block."""
     gc.collect()
     cyclewatch.register_owner(
         Block, lambda block: {"device": "cpu", "nbytes": block.size, "data_ptr": id(block)}
@@ -34,7 +38,7 @@ def block_is_an_owner():
 
 
 def report_of(*sizes, steps=()):
-    """What a watch says of one cycle of each size, one collection each."""
+    """The report of one cycle and one collection per size."""
     with cyclewatch.watch(devices=("cpu",)) as watch:
         for number, size in enumerate(sizes):
             if steps:
@@ -45,7 +49,7 @@ def report_of(*sizes, steps=()):
 
 
 def as_other_process(report, rank, tmp_path):
-    """The same report as another process would have written it."""
+    """The same report, as if written by another process."""
     document = json.loads(report.to_json())
     document["processes"][0].update(rank=rank, pid=4000 + rank)
     path = tmp_path / f"rank{rank}.json"
@@ -53,7 +57,7 @@ def as_other_process(report, rank, tmp_path):
     return cyclewatch.Report.load(path)
 
 
-def test_finding_says_at_which_step_it_was_first_seen():
+def test_finding_has_the_step_of_its_first_occurrence():
     report = report_of(100, 50, steps=(7, 8))
     assert [collection.step for collection in report.collections] == [7, 8]
     [occurrences] = report.findings[0].by_process
@@ -62,7 +66,7 @@ def test_finding_says_at_which_step_it_was_first_seen():
     assert occurrences.first_seen == report.findings[0].first_seen
 
 
-def test_step_is_unknown_until_the_program_tells_one():
+def test_step_is_none_until_the_program_sets_it():
     report = report_of(100)
     assert report.collections[0].step is None
     assert report.findings[0].by_process[0].first_step is None
@@ -75,14 +79,14 @@ def test_byte_seconds_are_bytes_times_the_longest_wait():
     assert finding.byte_seconds > 0
 
 
-def test_collection_tells_the_memory_in_use_around_it():
+def test_collection_has_the_memory_in_use():
     [memory] = report_of(100).collections[0].device_memory
     assert (memory.device, memory.source) == ("cpu", "process")
     assert 0 < memory.used_after < memory.total
     assert 0 < memory.used_before < memory.total
 
 
-def test_live_report_is_of_one_process():
+def test_live_report_has_one_process():
     report = report_of(100)
     [process] = report.processes
     assert process.rank is None
@@ -104,14 +108,7 @@ def test_merged_report_has_occurrences_by_process(tmp_path):
     assert "ranks 0 to 1" in whole.to_html()
 
 
-def test_merging_needs_reports():
-    with pytest.raises(ValueError, match="no reports to merge"):
-        cyclewatch.Report.merge([])
-    with pytest.raises(TypeError):
-        cyclewatch.Report.merge([None])
-
-
-def test_statuses_and_verdicts_are_given_to_a_copy(tmp_path):
+def test_statuses_and_verdicts_are_set_on_a_copy(tmp_path):
     report = report_of(100)
     signature = report.findings[0].signature
     known = report.with_statuses({signature: ("known", "in the baseline"), "cw1-0": ("new", "")})
@@ -127,7 +124,7 @@ def test_statuses_and_verdicts_are_given_to_a_copy(tmp_path):
         report.with_verdicts({signature: ("worse", "")})
 
 
-def test_an_endless_device_is_no_report():
+def test_endless_device_is_not_a_report():
     with pytest.raises(cyclewatch.ReportFormatError, match="/dev/zero: .* longer than 256 MiB"):
         cyclewatch.Report.load("/dev/zero")
 
@@ -142,13 +139,13 @@ def test_an_endless_device_is_no_report():
         (2**63, ValueError, "a step counts from 0"),
     ],
 )
-def test_what_is_no_step_is_refused_in_words(step, error, words):
+def test_invalid_steps(step, error, words):
     with cyclewatch.watch(devices=("cpu",)) as watch, pytest.raises(error, match=words):
         watch.step(step)
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_what_is_native_says_how_to_keep_it_instead_of_being_pickled(protocol):
+def test_native_objects_cannot_be_pickled_or_copied(protocol):
     report = report_of(8)
     for value in (report, report.findings[0], report.findings[0].cuts[0], report.processes[0]):
         with pytest.raises(TypeError, match=r"save\(\) writes a report to a file"):
@@ -158,3 +155,92 @@ def test_what_is_native_says_how_to_keep_it_instead_of_being_pickled(protocol):
                 reduced()
         with pytest.raises(TypeError, match="copy"):
             copy.copy(value)
+
+
+def test_report_of_another_interpreter_is_read(interpreter, tmp_path):
+    path = tmp_path / "report.json"
+    interpreter.run(
+        """
+        import gc, sys, cyclewatch
+        class Block:
+            def __init__(self):
+                self.me = self
+        cyclewatch.register_owner(Block, lambda block: {"device": "cpu", "nbytes": 30})
+        with cyclewatch.watch(devices="cpu") as watch:
+            Block()
+            gc.collect()
+        watch.report().save(sys.argv[1])
+        """,
+        path,
+    )
+    report = cyclewatch.Report.load(path)
+    assert report.findings[0].retained_bytes == 30
+    assert report.to_json() == path.read_text()
+
+
+def umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def test_save_replaces_the_file_and_follows_the_umask(tmp_path):
+    with cyclewatch.watch() as watch:
+        pass
+    path = tmp_path / "report.json"
+    watch.report().save(path)
+    watch.report().save(path)
+    assert cyclewatch.Report.load(path).findings == []
+    assert os.listdir(tmp_path) == ["report.json"]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask()
+
+
+def test_write_file_without_replace_keeps_the_file(tmp_path):
+    path = tmp_path / "mine"
+    path.write_text("mine")
+    with pytest.raises(FileExistsError, match="mine"):
+        _native.write_file(path, b"ours", replace=False)
+    assert path.read_text() == "mine"
+    with pytest.raises(FileNotFoundError, match="missing"):
+        _native.write_file(os.fsencode(tmp_path / "missing" / "x"), b"ours", replace=True)
+
+
+def test_closed_pipe_raises_instead_of_sigpipe(tmp_path):
+    # More than the capacity of a pipe, so that its reader exits first.
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    before = signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        with subprocess.Popen(["head", "-c", "1", path], stdout=subprocess.DEVNULL):
+            with pytest.raises(BrokenPipeError, match="pipe"):
+                _native.write_file(os.fsencode(path), bytes(1 << 20), replace=True)
+        assert not signal.sigpending()
+        assert signal.SIGPIPE not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    finally:
+        signal.signal(signal.SIGPIPE, before)
+
+
+def test_written_file_does_not_use_a_standard_descriptor(interpreter, tmp_path):
+    # A program may close those and still print. The writer waits for the full pipe meanwhile.
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    interpreter.run(
+        """
+        import os, select, sys, threading
+        from cyclewatch import _native
+
+        reader = os.open(sys.argv[1], os.O_RDONLY | os.O_NONBLOCK)
+        os.closerange(0, 3)
+        contents = bytes(1 << 20)
+        write = lambda: _native.write_file(sys.argv[1], contents, replace=True)
+        threading.Thread(target=write, daemon=True).start()
+        select.select([reader], [], [])
+        for number in range(3):
+            try:
+                os._exit(bool(os.fstat(number)))
+            except OSError:
+                pass
+        os._exit(0)
+        """,
+        path,
+    )

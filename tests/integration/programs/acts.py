@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the programs of hostile acts share: an owner, and the act with or without a watch.
+"""Helpers of the hostile programs: an owner, a cycle, and `main()`, which runs one act.
 
-PROGRAM ACT [--watch]. What an act prints belongs to the program and has to be the same either
-way; with `--watch` one line follows it: the bytes that the watch says were held, the titles, and
-whether this interpreter's collector clears the weak references to all that it gives up.
+PROGRAM ACT [--watch]. The output of an act must be the same with and without a watch. With
+`--watch` one more line follows: the retained bytes and the titles of the report, and whether this
+interpreter's collector clears the weak references to all unreachable objects.
 """
 
 import gc
@@ -19,17 +19,17 @@ FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 
 
 class Owner:
-    """Says it owns eight bytes."""
+    """Owns eight bytes."""
 
     answer = {"device": "cpu", "nbytes": 8}
 
 
 class Node:
-    """An object to make cycles of."""
+    """An object for cycles."""
 
 
 def cycle(**attributes):
-    """A cycle of one Node that holds an owner. Whoever drops it leaves eight bytes of garbage."""
+    """A cycle of one Node that holds an owner of eight bytes."""
     node = Node()
     node.me = node
     node.owner = Owner()
@@ -37,21 +37,21 @@ def cycle(**attributes):
     return node
 
 
-def held_by(watch):
-    """What the watch says, as one line."""
+def summary_of(watch):
+    """The report of a watch as one line."""
     report = watch.report()
     titles = sorted(finding.title for finding in report.findings)
     return json.dumps([report.retained_bytes, titles, CLEARS_WEAKREFS])
 
 
 def start_watch(**options):
-    """A watch that sees owners."""
+    """Start a watch that knows Owner."""
     import cyclewatch
 
-    # A reader that is no Python code: no tracer, profiler or full stack has to do with it.
+    # A reader written in C, which tracers and profilers do not see.
     cyclewatch.register_owner(Owner, operator.attrgetter("answer"))
     if FREE_THREADED:
-        # There the code of modules that were imported just now waits for the collector.
+        # Code objects of recently imported modules are garbage on free-threaded builds.
         cyclewatch.watch().stop()
         gc.collect()
     return cyclewatch.watch(devices="cpu", budget=1, **options)
@@ -67,6 +67,6 @@ def main(acts):
         return
     with start_watch() as watch:
         act()
-        line = held_by(watch)
+        line = summary_of(watch)
     sys.stdout.flush()
     print(line)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a cycle that holds owners and prints where cyclewatch says that these were allocated.
+"""Creates a cycle with owners and prints their reported allocation locations.
 
 Usage: allocated_cycles.py FRAMES [torch]; with 0 frames tracemalloc does not trace.
 """
@@ -16,14 +16,14 @@ MIB = 1 << 20
 
 
 class Buffer:
-    """An object with a dict: the interpreter keeps words of its own in front of it."""
+    """An object with a dict, which is stored in front of the object like the GC header."""
 
     def __init__(self, mib):
         self.mib = mib
 
 
 class Slotted:
-    """An object with nothing in front of it but the collector's words."""
+    """An object with only a GC header in front of it."""
 
     __slots__ = ("mib",)
 
@@ -35,7 +35,7 @@ def read(buffer):
     return {"device": "cpu", "nbytes": buffer.mib * MIB, "data_ptr": id(buffer)}
 
 
-# What an installed library would have in its own files.
+# Code of an installed library.
 library = {}
 exec(compile("def make(kind, *a): return kind(*a)", "/x/site-packages/lib.py", "exec"), library)
 

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Garbage whose methods, finalizers and callbacks do what they can against who looks at it."""
+"""Garbage with hostile methods, finalizers and weakref callbacks. PROGRAM ACT [--watch]."""
 
 import gc
 import operator
 import sys
 import threading
-import types
-import unittest.mock
 import weakref
 
 from acts import Owner, cycle, main
@@ -16,7 +14,7 @@ ARMED = []
 
 
 class RefusedError(Exception):
-    """What a special method raises that nobody was to call."""
+    """Raised by a special method that must not be called."""
 
 
 def refuse(name):
@@ -29,7 +27,7 @@ def refuse(name):
     return method
 
 
-# Everything that looking at an object might call, with what it does while the cycle is built.
+# Special methods that inspecting an object might call, with their behaviour until ARMED.
 DEFAULTS = {
     "__getattribute__": object.__getattribute__,
     "__setattr__": object.__setattr__,
@@ -54,7 +52,7 @@ META_DEFAULTS = ("__getattribute__", "__hash__", "__eq__", "__repr__", "__dir__"
 
 
 class Meta(type):
-    """A metaclass that is no better than its classes."""
+    """A metaclass with hostile special methods."""
 
 
 for name in META_DEFAULTS:
@@ -74,7 +72,7 @@ Hostile = Meta("Hostile", (), {name: refuse(name) for name in DEFAULTS})
 
 
 class Disguised:
-    """Says that it is an owner."""
+    """Pretends to be an owner."""
 
     __class__ = property(lambda self: CALLS.append("__class__") or Owner)
     __cuda_array_interface__ = property(lambda self: CALLS.append("interface") or 1 / 0)
@@ -111,15 +109,6 @@ def disguise():
     print(gc.collect() > 0, CALLS)
 
 
-def proxies():
-    node = cycle()
-    node.proxy = weakref.proxy(node)
-    node.view = types.MappingProxyType({"node": node})
-    node.mock = unittest.mock.MagicMock(node=node)
-    del node
-    print(gc.collect() > 0, gc.collect())
-
-
 def names_from_hell():
     names = ("</script>", "\x1b[2J", "a\nb", "\ud800", "%s{0}", "", "x" * 9999)
     for number, name in enumerate(names):
@@ -154,20 +143,7 @@ def raise_error(self):
     raise RuntimeError("raised in __del__")
 
 
-def raise_exit(self):
-    raise SystemExit("left in __del__")
-
-
-def interrupt(self):
-    raise KeyboardInterrupt
-
-
 def collect_again(self):
-    print("nested", gc.collect())
-
-
-def make_more(self):
-    cycle()
     print("nested", gc.collect())
 
 
@@ -214,29 +190,9 @@ def raise_in_callback(reference):
     raise RuntimeError("raised in a callback")
 
 
-def import_in_callback(reference):
-    import xml.dom.minidom
-
-    print(xml.dom.minidom.__name__)
-
-
 def collect_in_callback(reference):
     cycle()
     print("nested", gc.collect())
-
-
-def generator_that_raises():
-    def generate(me, held):
-        try:
-            yield held, me
-        finally:
-            raise RuntimeError("raised while closed")
-
-    me = []
-    me.append(generate(me, Owner()))
-    next(me[0])
-    del me
-    print("collected", gc.collect(), gc.collect() > 0)
 
 
 def generator_that_refuses_to_end():
@@ -253,36 +209,16 @@ def generator_that_refuses_to_end():
     print("collected", gc.collect(), gc.collect() > 0)
 
 
-def coroutine_never_awaited():
-    async def work(me, held):
-        return me, held
-
-    me = []
-    me.append(work(me, Owner()))
-    del me
-    print("collected", gc.collect() > 0)
-
-
-def owner_with_slots_and_no_weakref():
-    class Bare:
-        __slots__ = ("me",)
-
-    node = Bare()
-    node.me = [node, Owner()]
-    del node
-    print("collected", gc.collect())
-
-
 class Unreferable:
-    """An owner that no weak reference can tell the end of."""
+    """An owner that does not support weak references."""
 
     __slots__ = ()
     answer = Owner.answer
 
 
 def living_owner_on_the_stack_of_a_generator():
-    # What a variable of it holds, the generator pushes without counting it (3.14 and later), and
-    # tp_traverse shows both.
+    # From 3.14 on the generator pushes the value of a variable without a new reference, and
+    # tp_traverse visits both.
     def generate(held):
         me = yield
         print((held, (yield)), me)
@@ -298,54 +234,22 @@ def living_owner_on_the_stack_of_a_generator():
     print("collected", gc.collect() > 0, alive.answer)
 
 
-def stack_that_is_nearly_full():
-    def descend(depth):
-        try:
-            descend(depth + 1)
-        except RecursionError:
-            cycle()
-            try:
-                print("collected", gc.collect())
-            except RecursionError:
-                print("no room")
-            raise SystemExit from None
-
-    try:
-        descend(0)
-    except SystemExit:
-        pass
-    gc.collect()
-    cycle()
-    print("after", gc.collect())
-
-
 ACTS = {
     act.__name__: act
     for act in (
         every_special_method,
         class_that_is_garbage_itself,
         disguise,
-        proxies,
         names_from_hell,
         finalizer_that_resurrects,
-        generator_that_raises,
         generator_that_refuses_to_end,
-        coroutine_never_awaited,
-        owner_with_slots_and_no_weakref,
         living_owner_on_the_stack_of_a_generator,
-        stack_that_is_nearly_full,
     )
 }
-for method in (
-    *(raise_error, raise_exit, interrupt, collect_again, make_more, run_a_thread),
-    clear_the_owner,
-):
+for method in (raise_error, collect_again, run_a_thread, clear_the_owner):
     ACTS[f"finalizer: {method.__name__}"] = finalizer_that(method)
-for function in (raise_in_callback, import_in_callback, collect_in_callback):
+for function in (raise_in_callback, collect_in_callback):
     ACTS[f"callback: {function.__name__}"] = callback_that(function)
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--list":
-        print("\n".join(ACTS))
-    else:
-        main(ACTS)
+    main(ACTS)

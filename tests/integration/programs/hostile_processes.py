@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes and threads that begin or end at the worst moment. PROGRAM ACT.
+"""Processes that fork, exit or are killed at inconvenient moments. PROGRAM ACT.
 
-Each process that saw cycles leaves its own report in the current folder. Each act says on stdout
-what is to stand in them: "PID BYTES" for each process.
+Each process that saw cycles writes its own report into the current folder. Each act prints a line
+"PID BYTES" for every report that it expects.
 """
 
 import atexit
@@ -16,7 +16,6 @@ import sys
 import threading
 import time
 import warnings
-import weakref
 
 from acts import Node, Owner, cycle
 
@@ -44,12 +43,12 @@ def leak(times=1):
     gc.collect()
 
 
-def expect(held, pid=None):
-    print(pid or os.getpid(), held, flush=True)
+def expect(nbytes, pid=None):
+    print(pid or os.getpid(), nbytes, flush=True)
 
 
 def fork_once(then, done=[]):
-    """Forks in the first call; the child goes on where it is, and leaks before it ends."""
+    """Fork in the first call; the child continues, and calls `then` at exit."""
     if not done:
         done.append(True)
         sys.stdout.flush()
@@ -94,16 +93,6 @@ def after_the_fork():
         expect(16)
 
 
-def fork_in_weakref_callback():
-    start()
-    node = cycle()
-    reference = weakref.ref(node, lambda _: fork_once(leak_in_child))
-    del node
-    gc.collect()
-    assert reference() is None
-    after_the_fork()
-
-
 def fork_in_gc_callback(phase_wanted):
     def act():
         start()
@@ -125,8 +114,8 @@ def fork_in_reader():
 
 
 def fork_while_the_report_is_written():
-    # As often as it takes to meet the writer with its locks held: none of the children may hang.
-    start(fork_and_answer)
+    # Often enough to fork while the writer thread holds its locks.
+    start(read_in_fork)
     for number in range(40):
         kind = type(f"Kind{number}", (), {})
         node = kind()
@@ -139,10 +128,10 @@ def fork_while_the_report_is_written():
     expect(8 * 40)
 
 
-def fork_and_answer(owner):
+def read_in_fork(owner):
     child = os.fork()
     if child == 0:
-        # In the middle of the collection, whose end is still to come.
+        # The child continues within the collection.
         FORKED.append(True)
         return None
     _, status = os.waitpid(child, 0)
@@ -151,8 +140,8 @@ def fork_and_answer(owner):
 
 
 def fork_while_another_thread_collects():
-    # With a reader in Python the fork could come in the middle of the other thread's collection,
-    # and no collection would ever end in the child: that is CPython's, as with finalizers.
+    # A reader written in Python could be interrupted by the fork, and the child could then never
+    # collect again: a limitation of CPython that finalizers have as well.
     start(operator.attrgetter("answer"))
     stop = threading.Event()
 
@@ -167,7 +156,7 @@ def fork_while_another_thread_collects():
         if child == 0:
             leak(3)
             report = WATCHES[0].report()
-            # What the thread had left behind, and not collected yet, is the child's garbage too.
+            # The child also inherits garbage that the thread has not collected yet.
             os._exit(0 if report.retained_bytes in (24, 32) else 1)
         _, status = os.waitpid(child, 0)
         assert status == 0, status
@@ -191,17 +180,17 @@ def workers_of_multiprocessing(method):
             answers = pool.map(work_in_worker, [1, 2, 3, 4], chunksize=1)
             pool.close()
             pool.join()
-        held = {}
+        retained = {}
         for pid, nbytes in answers:
-            held[pid] = held.get(pid, 0) + nbytes
-        for pid, nbytes in held.items():
+            retained[pid] = retained.get(pid, 0) + nbytes
+        for pid, nbytes in retained.items():
             expect(nbytes, pid)
 
     return act
 
 
 class LeakingData:
-    """A dataset of torch whose every item leaves a cycle behind."""
+    """A torch dataset that creates a cycle for every item."""
 
     def __len__(self):
         return 6
@@ -222,10 +211,10 @@ def workers_of_a_data_loader(method):
         loader = DataLoader(
             LeakingData(), num_workers=2, batch_size=1, multiprocessing_context=method
         )
-        held = {}
+        retained = {}
         for batch in loader:
-            held[int(batch)] = held.get(int(batch), 0) + 8
-        for pid, nbytes in held.items():
+            retained[int(batch)] = retained.get(int(batch), 0) + 8
+        for pid, nbytes in retained.items():
             expect(nbytes, pid)
 
     return act
@@ -244,60 +233,8 @@ def thread_asleep_in_a_reader():
     inside.wait()
 
 
-def thread_asleep_in_a_finalizer():
-    start()
-    leak()
-    inside = threading.Event()
-
-    class Final:
-        def __del__(self):
-            inside.set()
-            while True:
-                time.sleep(0.001)
-
-    def work():
-        final = Final()
-        final.me = final
-        final.owner = Owner()
-        del final
-        gc.collect()
-
-    threading.Thread(target=work, daemon=True).start()
-    inside.wait()
-    expect(8)
-
-
-def thread_that_ends_while_another_one_collects():
-    # In the middle of the collection, in a finalizer; what its locals held dies with it.
-    start()
-    local = threading.local()
-    ready, go = threading.Event(), threading.Event()
-
-    class Final:
-        def __del__(self):
-            go.set()
-            thread.join()
-
-    def work():
-        local.kept = cycle()
-        ready.set()
-        go.wait()
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    ready.wait()
-    final = Final()
-    final.me = final
-    final.owner = Owner()
-    del final
-    gc.collect()
-    assert not thread.is_alive()
-    gc.collect()
-    expect(16)
-
-
-def thread_that_stops_the_watch_for_ever():
-    # Waits for the report file while the interpreter ends.
+def thread_that_stops_watches():
+    # Waits for the report file during finalization.
     start()
     leak()
 
@@ -318,21 +255,6 @@ def leave_at_once():
     os._exit(7)
 
 
-def leave_in_a_finalizer():
-    start()
-    leak()
-
-    class Final:
-        def __del__(self):
-            os._exit(7)
-
-    final = Final()
-    final.me = final
-    final.owner = Owner()
-    del final
-    gc.collect()
-
-
 def leave_in_a_callback():
     start()
     cyclewatch.observe_tensor_cycles(lambda report: sys.exit(7), devices="cpu")
@@ -350,52 +272,30 @@ def leave_by_an_error():
     raise RuntimeError("the program's own")
 
 
-def leave_from_a_thread():
+def run_until_killed():
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(7))
     start()
-    expect(8)
-    thread = threading.Thread(target=lambda: (leak(), sys.exit(7)))
-    thread.start()
-
-
-def exit_handlers_that_leak():
-    start()
-    atexit.register(leak)
-    atexit.register(leak, 2)
-    expect(24)
-
-
-def run_until_killed(handler=None):
-    def act():
-        if handler is not None:
-            signal.signal(signal.SIGTERM, handler)
-        start()
-        number = 0
-        while True:
-            number += 1
-            kind = type(f"Kind{number % 50}", (), {})
-            node = kind()
-            node.me, node.owner = node, Owner()
-            del kind, node
-            gc.collect()
-            if number % 100 == 0 and all(map(os.path.exists, WATCHES[0].report_paths)):
-                print("written", flush=True)
-
-    return act
-
-
-def leave_politely(number, frame):
-    sys.exit(7)
+    number = 0
+    while True:
+        number += 1
+        kind = type(f"Kind{number % 50}", (), {})
+        node = kind()
+        node.me, node.owner = node, Owner()
+        del kind, node
+        gc.collect()
+        if number % 100 == 0 and all(map(os.path.exists, WATCHES[0].report_paths)):
+            print("written", flush=True)
 
 
 class Kept(Node):
-    """Stays alive to the end, and dies while the interpreter goes down."""
+    """Stays alive until finalization."""
 
     def __del__(self):
         cycle()
         gc.collect()
 
 
-def collect_while_the_interpreter_ends():
+def collect_during_finalization():
     start()
     leak()
     sys.kept = Kept()
@@ -404,14 +304,14 @@ def collect_while_the_interpreter_ends():
     expect(8)
 
 
-def signal_that_the_program_takes_itself():
-    """The thread that writes was started before the program blocks the signal."""
+def signal_for_sigtimedwait():
+    """The writer thread starts before the program blocks the signal."""
     start()
-    held = 0
-    while len(os.listdir("/proc/self/task")) < 2:  # it may have come and gone
+    retained = 0
+    while len(os.listdir("/proc/self/task")) < 2:  # until the writer thread runs
         leak()
-        held += 8
-    expect(held)
+        retained += 8
+    expect(retained)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
     os.kill(os.getpid(), signal.SIGUSR1)
     assert signal.sigtimedwait({signal.SIGUSR1}, 60).si_signo == signal.SIGUSR1
@@ -420,19 +320,15 @@ def signal_that_the_program_takes_itself():
 ACTS = {
     "fork_in_gc_callback: start": fork_in_gc_callback("start"),
     "fork_in_gc_callback: stop": fork_in_gc_callback("stop"),
-    "run_until_killed": run_until_killed(),
-    "run_until_killed: handler": run_until_killed(leave_politely),
     **{f"multiprocessing: {method}": workers_of_multiprocessing(method) for method in METHODS},
     **{f"data loader: {method}": workers_of_a_data_loader(method) for method in METHODS},
 }
 for act in (
-    *(fork_in_finalizer, fork_in_weakref_callback, fork_in_reader),
+    *(fork_in_finalizer, fork_in_reader),
     *(fork_while_the_report_is_written, fork_while_another_thread_collects),
-    *(thread_asleep_in_a_reader, thread_asleep_in_a_finalizer),
-    *(thread_that_ends_while_another_one_collects, thread_that_stops_the_watch_for_ever),
-    *(leave_at_once, leave_in_a_finalizer, leave_in_a_callback, leave_by_an_error),
-    *(leave_from_a_thread, exit_handlers_that_leak, collect_while_the_interpreter_ends),
-    *(signal_that_the_program_takes_itself,),
+    *(thread_asleep_in_a_reader, thread_that_stops_watches),
+    *(leave_at_once, leave_in_a_callback, leave_by_an_error),
+    *(collect_during_finalization, signal_for_sigtimedwait, run_until_killed),
 ):
     ACTS[act.__name__] = act
 

@@ -1,21 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One hostile act against the watch, chosen by name. Prints what a test compares."""
+"""Readers, callbacks and log handlers that raise or modify the garbage: PROGRAM ACT."""
 
 import gc
 import logging
-import multiprocessing
-import resource
+import signal
 import sys
+import threading
 
 import cyclewatch
 
+UNRAISABLE = []
+
 
 class Owner:
-    """Says it owns memory; refers to the next of its kind and to itself."""
+    """An owner that refers to itself and to another owner."""
 
     def __init__(self, successor=None):
         self.me = self
         self.successor = successor
+
+
+class Closing(Owner):
+    """An owner with a finalizer that an exception could interrupt."""
+
+    finished = 0
+
+    def __del__(self):
+        run_bytecodes()
+        Closing.finished += 1
+
+
+def run_bytecodes():
+    for _ in range(1000):
+        pass
 
 
 def answer(owner):
@@ -28,12 +45,28 @@ def make_chain(length, kind=Owner):
         owner = kind(owner)
 
 
+def note_unraisable():
+    def note(unraisable):
+        UNRAISABLE.append((unraisable.exc_type.__name__, unraisable.object.__name__))
+
+    sys.unraisablehook = note
+
+
+def watch_chains(read):
+    cyclewatch.register_owner(Owner, read)
+    with cyclewatch.watch(devices="cpu") as watch:
+        for _ in range(3):
+            make_chain(50)
+            gc.collect()
+        print("seen", watch.stats.collections)
+
+
 def reader_that_cuts_the_chain():
     def read(owner):
         owner.successor = None
         return answer(owner)
 
-    watch_with(read)
+    watch_chains(read)
 
 
 def reader_that_empties_its_object():
@@ -41,7 +74,7 @@ def reader_that_empties_its_object():
         owner.__dict__.clear()
         return answer(owner)
 
-    watch_with(read)
+    watch_chains(read)
 
 
 def reader_that_collects():
@@ -49,17 +82,7 @@ def reader_that_collects():
         gc.collect()
         return answer(owner)
 
-    watch_with(read)
-
-
-def watch_with(read):
-    gc.disable()  # only the collections below count
-    cyclewatch.register_owner(Owner, read)
-    with cyclewatch.watch(devices="cpu") as watch:
-        for _ in range(3):
-            make_chain(50)
-            gc.collect()
-        print("seen", watch.stats.collections)
+    watch_chains(read)
 
 
 def callback_that_makes_more():
@@ -78,32 +101,9 @@ def callback_that_makes_more():
     print("called", len(calls) >= 1)
 
 
-class Shape:
-    """Takes itself out of the answer that it stands in."""
-
-    def __init__(self, answer):
-        self.answer = answer
-        self.much = bytearray(1000)
-
-    def __iter__(self):
-        self.answer.clear()
-        raise TypeError
-
-
-def reader_whose_answer_empties_itself():
-    told = {}
-
-    def read(owner):
-        told.update(answer(owner), shape=Shape(told), dtype="float32")
-        return told
-
-    watch_with(read)
-
-
 def log_handler_that_fails():
     cyclewatch.register_owner(Owner, answer)
-    unraisable = []
-    sys.unraisablehook = unraisable.append
+    note_unraisable()
 
     def fail(_record):
         raise LookupError
@@ -115,40 +115,83 @@ def log_handler_that_fails():
     with cyclewatch.warn_tensor_cycles(devices="cpu", formats="json"):
         make_chain(1)
         gc.collect()
-    print("unraisable", len(unraisable))
+    print("unraisable", len(UNRAISABLE))
 
 
-def read_wrongly(_owner):
-    return {"device": "cpu"}
-
-
-def message_where_logging_cannot_be_imported():
-    cyclewatch.register_owner(Owner, read_wrongly)
-    for name in [name for name in sys.modules if name.split(".")[0] == "logging"]:
-        del sys.modules[name]
+def collect_with(read):
+    """Collect eight owners; print the exception that the program caught and what was recorded."""
+    note_unraisable()
+    cyclewatch.register_owner(Closing, read)
     with cyclewatch.watch(devices="cpu") as watch:
-        make_chain(1)
-        sys.path_importer_cache.clear()
-        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (0, limits[1]))
+        make_chain(8, Closing)
+        try:
+            gc.collect()
+            run_bytecodes()
+        except BaseException as error:
+            print("raised", repr(error), Closing.finished)
+        print(UNRAISABLE, dict(watch.stats.skipped))
+        cyclewatch.register_owner(Closing, answer)
+        make_chain(1, Closing)
         gc.collect()
-        watch.report()
-        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        print("next", watch.report().retained_bytes)
 
 
-def leak_in_worker():
-    make_chain(1)
-    gc.collect()
+def exception_in_a_reader():
+    def read(owner):
+        return owner.missing
+
+    collect_with(read)
 
 
-def worker_of_multiprocessing():
+def exit_in_a_reader():
+    def read(owner):
+        raise SystemExit(7)
+
+    collect_with(read)
+
+
+def interrupt_in_a_reader():
+    def read(owner):
+        signal.raise_signal(signal.SIGINT)
+        return answer(owner)
+
+    collect_with(read)
+
+
+def exit_in_a_reader_on_another_thread():
+    thread = threading.Thread(target=exit_in_a_reader)
+    thread.start()
+    thread.join()
+
+
+def observe_with(callback):
+    note_unraisable()
     cyclewatch.register_owner(Owner, answer)
-    cyclewatch.warn_tensor_cycles(devices="cpu", formats="json")
-    worker = multiprocessing.get_context("fork").Process(target=leak_in_worker)
-    worker.start()
-    worker.join()
-    print("worker", worker.pid, worker.exitcode)
+    with cyclewatch.observe_tensor_cycles(callback, devices="cpu"):
+        for _ in range(2):
+            make_chain(1)
+            try:
+                gc.collect()
+                run_bytecodes()
+            except BaseException as error:
+                print("raised", repr(error))
+    print(UNRAISABLE)
+
+
+def exception_in_a_callback():
+    def callback(report):
+        raise ValueError
+
+    observe_with(callback)
+
+
+def interrupt_in_a_callback():
+    def callback(report):
+        raise KeyboardInterrupt
+
+    observe_with(callback)
 
 
 if __name__ == "__main__":
+    gc.disable()
     globals()[sys.argv[1]]()

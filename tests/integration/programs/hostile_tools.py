@@ -1,20 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other tools in the same process: gc callbacks, tracers, debuggers, whatever else looks on."""
+"""Other tools in the same process: gc callbacks, tracers, debuggers. PROGRAM ACT [--watch]."""
 
-import faulthandler
 import gc
 import signal
 import sys
-import threading
-import tracemalloc
-import weakref
 
 from acts import Owner, cycle, main
-
-
-def entry_of_the_watch():
-    """The entry that is not ours, or one that does as little."""
-    return next((e for e in gc.callbacks if "cyclewatch" in repr(e)), lambda *arguments: None)
 
 
 def leak(times=1):
@@ -24,13 +15,13 @@ def leak(times=1):
 
 
 def callbacks_in_another_order():
-    told = []
+    seen = []
 
     def first(phase, info):
-        told.append(("first", phase))
+        seen.append(("first", phase))
 
     def last(phase, info):
-        told.append(("last", phase))
+        seen.append(("last", phase))
 
     gc.callbacks.insert(0, first)
     gc.callbacks.append(last)
@@ -39,7 +30,7 @@ def callbacks_in_another_order():
     leak()
     gc.callbacks.sort(key=id)
     leak()
-    print(len(told))
+    print(len(seen))
     gc.callbacks.remove(first)
     gc.callbacks.remove(last)
 
@@ -56,7 +47,7 @@ def callbacks_that_raise():
 
 
 def callback_that_keeps_what_it_meets():
-    # As tools do that look for what was there before: the canary is in the list, and no garbage.
+    # As memory profilers do. The list contains the canary, which is then not garbage.
     kept = []
 
     def keep(phase, info):
@@ -91,47 +82,6 @@ def callbacks_that_clear_the_list():
     print(len(gc.callbacks))
 
 
-def callback_that_takes_the_watch_out_in_the_middle():
-    entry = entry_of_the_watch()
-
-    def out_and_in(phase, info):
-        if phase == "start":
-            for each in [each for each in gc.callbacks if each == entry]:
-                gc.callbacks.remove(each)
-
-    gc.callbacks.append(out_and_in)
-    leak()
-    gc.callbacks.remove(out_and_in)
-    print(len(gc.callbacks))
-
-
-def entry_called_by_anybody():
-    entry = entry_of_the_watch()
-    calls = [
-        *[(), ("start",), ("stop", None), ("start", {}), ("start", {"generation": "x"})],
-        *[("start", None), ("start", []), (1, 2), ("stop", {}), ("neither", {})],
-        *[("start", {"generation": 2**70}), ("start", {"generation": -5}), ("start", {}, 3)],
-    ]
-
-    def call_all(*ignored):
-        for call in calls:
-            entry(*call)
-
-    call_all()
-    node = cycle()
-    references = [weakref.ref(node, call_all) for _ in range(3)]
-    del node
-    node = cycle()
-    weakref.finalize(node, call_all)
-    del node
-    print(gc.collect() > 0, len(references))
-    thread = threading.Thread(target=call_all)
-    thread.start()
-    thread.join()
-    entry("stop", {})
-    print(leak() > 0)
-
-
 def profiler():
     events = []
 
@@ -157,30 +107,6 @@ def tracer():
     sys.settrace(None)
     for event in events:
         print(*event)
-
-
-def profiler_that_collects():
-    def note(frame, event, argument):
-        cycle()
-        gc.collect()
-
-    sys.setprofile(note)
-    leak(2)
-    sys.setprofile(None)
-    print(gc.collect() > 0)
-
-
-def tracer_that_raises():
-    def note(frame, event, argument):
-        raise RuntimeError("raised in a tracer")
-
-    sys.settrace(note)
-    try:
-        leak()
-    except RuntimeError as error:
-        print(error, sys.gettrace())
-    sys.settrace(None)
-    print(leak() > 0)
 
 
 def monitoring():
@@ -220,14 +146,6 @@ def freezing():
     print(gc.collect(), gc.get_freeze_count())
 
 
-def switched_off():
-    gc.disable()
-    for _ in range(2000):
-        cycle()
-    print(gc.isenabled(), gc.get_count()[0] > 2000)
-    print(gc.collect() >= 2000)
-
-
 def saving_everything():
     gc.collect()
     gc.set_debug(gc.DEBUG_SAVEALL)
@@ -238,19 +156,8 @@ def saving_everything():
     print(gc.collect(), gc.garbage)
 
 
-def other_watchers():
-    tracemalloc.start(25)
-    faulthandler.enable()
-    leak()
-    kept = bytearray(1 << 16)
-    snapshot = tracemalloc.take_snapshot()
-    print(len(snapshot.traces) > 0, len(kept))
-    tracemalloc.stop()
-    leak()
-
-
 def alarms():
-    # Signals arrive at every place of a collection; their handlers run.
+    # Signals arrive throughout collections; their handlers run.
     rung = []
     signal.signal(signal.SIGALRM, lambda number, frame: rung.append(number))
     signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
@@ -261,7 +168,7 @@ def alarms():
 
 
 def detector_of_torch():
-    # Its own detector of cycles, armed as its warn_tensor_cycles() arms it.
+    # torch's own cycle detector, enabled as by its warn_tensor_cycles().
     import torch
     from torch.utils.viz._cycles import observe_garbage
 
@@ -284,17 +191,11 @@ ACTS = {
         callback_that_keeps_what_it_meets,
         callbacks_that_collect,
         callbacks_that_clear_the_list,
-        callback_that_takes_the_watch_out_in_the_middle,
-        entry_called_by_anybody,
         profiler,
         tracer,
-        profiler_that_collects,
-        tracer_that_raises,
         monitoring,
         freezing,
-        switched_off,
         saving_everything,
-        other_watchers,
         alarms,
         detector_of_torch,
     )

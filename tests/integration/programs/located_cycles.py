@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes cycles through attributes and prints where cyclewatch says that each of them is stored.
+"""Creates cycles through attributes and prints the reported location of each store.
 
-The line that has to be named ends in a comment: an arrow and the attributes, with a word in front
-of a slash where one label is looked for twice. A double arrow marks
-the line of a class, which is named where no store is found and classes know their line. Usage:
-located_cycles.py [trace], to run it all under a trace function, as debuggers and coverage tools do.
+The expected line ends in a comment with an arrow (`<-`) and the attributes, or NAME/LABEL if
+several programs have the same label. A double arrow (`<=`) marks the line of a class, which is
+reported if no store is found and classes have line numbers (3.13). Usage: located_cycles.py
+[trace], to run under a trace function, as debuggers and coverage tools do.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ import cyclewatch
 
 
 class Tensor:
-    """Stands for a tensor."""
+    """A stand-in for a tensor."""
 
 
 def read(tensor):
@@ -110,35 +110,13 @@ class TakesOwnMethod:
         pass
 
 
-class HandsOutDecorated:
-    def __init__(self, handlers):
-        self.handlers = handlers
-        for name in ["close"]:
-            handlers.append(getattr(self, name))
-
-    @logged  # <- decorated/__self__
-    def close(self):
-        pass
-
-
-class TakesDecorated(HandsOutDecorated):
-    def __init__(self):
-        super().__init__([])
-        self.handlers[:] = [self.close]  # <- taken/__self__
-
-
-class Unregistered:
-    def __init__(self):
-        object.__setattr__(self, "unregistered", self)  # <- unregistered
-
-
 class InDict:
     def __init__(self):
         self.__dict__["by_dict"] = self  # <- by_dict
 
 
 def by_stranger(thing):
-    thing.by_dict = thing.unregistered = thing.record = thing
+    thing.by_dict = thing.record = thing
 
 
 class Nothing:  # <= by_computed_name twice
@@ -228,7 +206,7 @@ def by_computed_name():
 
 class Handed:
     def finish_later(self):
-        """Taken by code of the module, not of the class."""
+        """Bound by code of the module, not of the class."""
 
 
 def handed():
@@ -242,7 +220,7 @@ def partially(one):
 
 
 def prepare(one):
-    """What the partial calls."""
+    """Called by the partial."""
 
 
 def record():
@@ -260,7 +238,7 @@ def of_class():
 
 
 def wide():
-    """Its method knows more names than fit into one byte before the one that counts."""
+    """The method has more than 256 names, so the store needs EXTENDED_ARG."""
     lines = ["class Wide:", "    def __init__(self):", *(f"        a{i}()" for i in range(300))]
     source = "\n".join([*lines[:2], "        if self is None:", *(f"    {x}" for x in lines[2:])])
     namespace = {}
@@ -278,11 +256,8 @@ MAKERS = {
     "by_decorated": decorated,
     "by_inner": with_inner,
     "__self__": TakesOwnMethod,
-    "decorated/__self__": lambda: HandsOutDecorated([]),
-    "taken/__self__": TakesDecorated,
     "handed/__self__": handed,
     "args[0]": lambda: done_by(partially),
-    "unregistered": Unregistered,
     "by_dict": InDict,
     "by_function": lambda: done_by(patch),
     "twice": lambda: done_by(once),
@@ -312,7 +287,7 @@ def main():
     cyclewatch.register_owner(Tensor, read)
     found = {}
     for attribute, make in MAKERS.items():
-        for _ in range(40):  # the interpreter specialises what it runs often
+        for _ in range(40):  # until the interpreter specialises the code
             make()
         gc.collect()
         found[attribute] = locations_of(attribute, make)

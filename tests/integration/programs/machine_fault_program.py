@@ -1,17 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes findings while the machine fails it: machine_fault_program.py ACT FOLDER."""
+"""Creates findings while the machine misbehaves: machine_fault_program.py ACT FOLDER [ARGUMENT].
 
+The FAULT of the acts `watched` and `saved` is "full" (tests/failing_disk is preloaded),
+"file size" or "" for none.
+"""
+
+import contextlib
 import gc
 import json
+import logging
 import os
+import resource
 import shutil
+import signal
 import sys
+import warnings
+from pathlib import Path
 
 import cyclewatch
 
+UNLIMITED = resource.RLIM_INFINITY
+
 
 class Owner:
-    """Says it owns memory, and is a cycle of its own."""
+    """An owner that refers to itself."""
 
     def __init__(self):
         self.me = self
@@ -23,9 +35,9 @@ cyclewatch.register_owner(
 
 
 def make_finding(number):
-    """One cycle of a kind that was not seen before."""
+    """Collect one cycle with a new signature."""
     owner = Owner()
-    owner.__dict__ = {f"cycle_{number}_": owner}  # not the number last: that would be a series
+    owner.__dict__ = {f"cycle_{number}_": owner}  # names that differ in a final number are grouped
     del owner
     gc.collect()
 
@@ -37,7 +49,7 @@ def watch_in(folder, *formats):
 
 
 def folder_gone(folder):
-    """The folder of the report is taken away while the program runs."""
+    """Remove the report's folder while the program runs."""
     inner = os.path.join(folder, "inner")
     watch = watch_in(inner)
     make_finding(0)
@@ -49,7 +61,7 @@ def folder_gone(folder):
 
 
 def killed(folder):
-    """Write one report after the other, all of them large, until somebody ends it."""
+    """Write large reports until the process is killed."""
     watch = watch_in(folder, "json", "html")
     for number in range(200):
         make_finding(number)
@@ -76,50 +88,75 @@ def backwards(folder):
     print(json.dumps([len(seen), watch.stats.collections, again.retained_bytes]))
 
 
+@contextlib.contextmanager
+def failing(fault):
+    """The disk fails in this block."""
+    if fault == "full":
+        os.environ["FAILING_DISK"] = "1"
+    elif fault == "file size":
+        # CPython ignores the signal by default; the default action ends the program.
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, UNLIMITED))
+    yield
+    os.environ.pop("FAILING_DISK", None)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (UNLIMITED, UNLIMITED))
+
+
+def print_first_lines():
+    """Print the first lines of warnings and log records; the others contain paths and times."""
+
+    def show(message, *_):
+        print("warning:", str(message).splitlines()[0], file=sys.stderr)
+
+    handler = logging.StreamHandler()
+    handler.format = lambda record: f"log: {record.getMessage().splitlines()[0]}"
+    logging.getLogger("cyclewatch").addHandler(handler)
+    warnings.showwarning = show
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+
+
+def watched(folder, fault):
+    """The disk fails while a watch writes its second report."""
+    print_first_lines()
+    watch = watch_in(folder)
+    make_finding(0)
+    watch._native_watch.flush(30)
+    old = contents(folder)
+    with failing(fault):
+        make_finding(1)
+        watch._native_watch.flush(30)
+        unchanged = contents(folder) == old
+        findings = len(watch.report().findings)
+    make_finding(2)
+    watch.stop()
+    (path,) = Path(folder).iterdir()
+    print(json.dumps([unchanged, findings, len(cyclewatch.Report.load(path).findings)]))
+
+
+def saved(folder, fault):
+    """The disk fails while save() replaces a file."""
+    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+        make_finding(0)
+    report = watch.report()
+    path = Path(folder, "report.html")
+    report.save(path)
+    old = contents(folder)
+    message = None
+    with failing(fault):
+        try:
+            report.save(path)
+        except OSError as error:
+            message = str(error)
+    print(json.dumps([message, contents(folder) == old]))
+
+
 class Node:
-    """One of a list."""
+    """An element of a ring."""
 
-    __slots__ = ("following", "owned", "previous")
-
-
-def make_ring(length):
-    """The only cycle is as long as the list."""
-    first = node = Node()
-    for _ in range(length - 1):
-        node.following = Node()
-        node = node.following
-    node.following = first
-    node.owned = acyclic_owner()
-
-
-def make_many(length):
-    """Cycles of one list each; one of them has an owner."""
-    kept = []
-    for _ in range(length):
-        cycle = []
-        cycle.append(cycle)
-        kept.append(cycle)
-    kept[length // 2].append(acyclic_owner())
-
-
-def make_list(length):
-    """Doubly linked: a cycle of two between each pair, and all of them one component."""
-    node = Node()
-    for _ in range(length - 1):
-        node.following = Node()
-        node.following.previous = node
-        node = node.following
-    node.owned = acyclic_owner()
-
-
-def make_chain(length):
-    """A cycle of one whose owner hangs on lists in lists."""
-    node = acyclic_owner()
-    for _ in range(length):
-        node = [node]
-    holder = Node()
-    holder.following = holder
-    holder.owned = node
+    __slots__ = ("following", "owned")
 
 
 def acyclic_owner():
@@ -128,21 +165,38 @@ def acyclic_owner():
     return owner
 
 
-def deep(folder, shape, length):
-    """Every renderer gets what is found in a list of a million."""
+def make_ring(length):
+    """One cycle of `length` objects."""
+    first = node = Node()
+    for _ in range(length - 1):
+        node.following = Node()
+        node = node.following
+    node.following = first
+    node.owned = acyclic_owner()
+
+
+def make_chain(length):
+    """A self-reference that leads to an owner through `length` nested lists."""
+    node = acyclic_owner()
+    for _ in range(length):
+        node = [node]
+    holder = Node()
+    holder.following = holder
+    holder.owned = node
+
+
+def deep(folder, shape):
+    """Collect a million objects and render the report in every format."""
     cyclewatch.watch().stop()
-    gc.collect()  # what its modules left: their code, on free-threaded builds
+    gc.collect()  # code objects of imported modules, on free-threaded builds
     with cyclewatch.watch(devices="cpu", budget=1) as watch:
-        globals()[f"make_{shape}"](int(length))
+        globals()[f"make_{shape}"](1_000_000)
         gc.collect()
     report = watch.report()
     for form in ("text", "json", "dot", "svg", "html"):
         suffix = {"text": "txt"}.get(form, form)
         report.save(os.path.join(folder, f"report.{suffix}"))
         assert getattr(report, f"to_{form}")()
-    assert len(cyclewatch.Report.load(os.path.join(folder, "report.json")).findings) == len(
-        report.findings
-    )
     print(json.dumps([watch.stats.unreachable, watch.stats.owners, report.retained_bytes]))
     print(json.dumps([[f.title, len(f.cycle), f.to_text().count("\n")] for f in report.findings]))
     print(json.dumps(watch.stats.skipped))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Installs a watch, observes a cycle, reads the report and removes the watch, over and over.
+"""Starts a watch, observes a cycle, reads the report and stops the watch, many times.
 
-many_watches.py ROUNDS: prints, after a fifth of them and at the end, what must not grow. Every
-tenth round writes a report file as well.
+many_watches.py ROUNDS: prints resource usage after a fifth of the rounds and at the end. Every
+tenth round also writes a report file.
 """
 
 import gc
@@ -18,7 +18,7 @@ from cyclewatch import _native
 
 
 class Owner:
-    """Says it owns memory, and is a cycle of its own."""
+    """An owner that refers to itself."""
 
     def __init__(self):
         self.me = self
@@ -28,7 +28,7 @@ def read(owner):
     return {"device": "cpu", "nbytes": 8, "data_ptr": 1}
 
 
-def live():
+def one_round():
     reports = []
     watch = cyclewatch.observe_tensor_cycles(reports.append, devices="cpu", budget=1)
     Owner()
@@ -38,9 +38,9 @@ def live():
     watch.stop()
 
 
-def live_in(folder):
-    """As live(), with a report file that is written, and taken away for the next one."""
-    live()
+def one_round_in(folder):
+    """Run one_round(), then write a report file and remove it."""
+    one_round()
     watch = cyclewatch.warn_tensor_cycles(
         devices="cpu", report_dir=folder, formats="json", budget=1
     )
@@ -51,17 +51,17 @@ def live_in(folder):
     os.unlink(path)
 
 
-def live_often(rounds, folder):
+def many_rounds(rounds, folder):
     for number in range(rounds):
-        live() if number % 10 else live_in(folder)
+        one_round() if number % 10 else one_round_in(folder)
 
 
-# Each instance holds its type, also where the collector does not know it.
+# Each instance refers to its type, even if the collector does not track it.
 TYPES = [each for each in vars(_native).values() if isinstance(each, type)]
 
 
 def levels():
-    """Memory in KiB, allocated blocks, tracked objects, references to what is ours."""
+    """Memory in KiB, allocated blocks, tracked objects and refcounts of our objects."""
     gc.collect()
     with open("/proc/self/statm") as file:
         pages = int(file.read().split()[1])
@@ -69,7 +69,7 @@ def levels():
         "rss": pages * os.sysconf("SC_PAGE_SIZE") // 1024,
         "blocks": sys.getallocatedblocks(),
         "objects": len(gc.get_objects()),
-        "references": [sys.getrefcount(each) for each in (Owner, read, live, cyclewatch, gc)],
+        "references": [sys.getrefcount(each) for each in (Owner, read, one_round, cyclewatch, gc)],
         "types": {each.__name__: sys.getrefcount(each) for each in TYPES},
         "callbacks": len(gc.callbacks),
     }
@@ -81,10 +81,10 @@ def main():
     logging.disable()
     cyclewatch.register_owner(Owner, read)
     with tempfile.TemporaryDirectory() as folder:
-        # What the interpreter keeps for reuse is all there by then.
-        live_often(rounds // 5, folder)
+        # After this the interpreter's free lists have their final size.
+        many_rounds(rounds // 5, folder)
         early = levels()
-        live_often(rounds - rounds // 5, folder)
+        many_rounds(rounds - rounds // 5, folder)
         print(json.dumps([early, levels()]))
 
 

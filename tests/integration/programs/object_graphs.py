@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds described object graphs under a watch and says what was reported of them.
+"""Builds object graphs from descriptions under a watch and returns the reported numbers.
 
 A description is a list of nodes, each a dict:
     kind: one of KINDS;  age: "old", "middle" or "young";  kept: whether a root refers to it
     edges: positions of the nodes it refers to;
     storage: None, or the number of the storage it owns; a "block" always owns one
-Nodes are made in the order of their age; a tuple can refer to nodes made before it only.
+Nodes are created in the order of their age; a tuple can refer only to older nodes.
 
-As a program: object_graphs.py FILE, where FILE holds a JSON list of [description, generation].
+As a program: object_graphs.py FILE; FILE contains a JSON list of [description, generation].
 """
 
 import collections
@@ -23,7 +23,7 @@ STORAGE_BYTES = (1, 64, 4096, 10**9)
 
 
 class Instance:
-    """Keeps what it refers to in attributes."""
+    """References in attributes."""
 
 
 class OwningInstance(Instance):
@@ -31,7 +31,7 @@ class OwningInstance(Instance):
 
 
 class Slots:
-    """Keeps what it refers to in slots, one for each edge there can be."""
+    """References in slots, one for each possible edge."""
 
     __slots__ = ("__weakref__", "e0", "e1", "e2", "e3", "storage")
 
@@ -42,9 +42,9 @@ class OwningSlots(Slots):
     __slots__ = ()
 
 
-# A type that the collector does not know; the real part is the number of the storage it owns.
+# A type without GC support; the real part is the number of its storage.
 Block = complex
-assert not Block.__flags__ & (1 << 14), "Block is to have no GC header"
+assert not Block.__flags__ & (1 << 14), "Block must not have a GC header"
 
 
 def make_closure():
@@ -52,7 +52,7 @@ def make_closure():
     return lambda: (first, second, third, fourth)
 
 
-# Containers hold an empty list from the start, or the collector would not track them yet.
+# Containers initially contain a list, because the collector does not track atomic ones.
 MAKERS = {
     "instance": lambda node: OwningInstance() if node["storage"] is not None else Instance(),
     "slots": lambda node: OwningSlots() if node["storage"] is not None else Slots(),
@@ -69,7 +69,7 @@ OWNER_KINDS = ("instance", "slots", "block")
 
 
 class Reference:
-    """Makes what cannot be hashed an element of a set."""
+    """A hashable reference to an unhashable set element."""
 
     __slots__ = ("target",)
 
@@ -78,7 +78,7 @@ class Reference:
 
 
 def connect(kind, holder, number, target):
-    """Makes `holder` refer to `target`, by its reference of that number."""
+    """Set reference `number` of `holder` to `target`."""
     if kind == "instance":
         setattr(holder, f"e{number}", target)
     elif kind == "slots":
@@ -96,12 +96,12 @@ def connect(kind, holder, number, target):
 
 
 def in_order(description):
-    """Positions of the nodes in the order they are made."""
+    """Positions of the nodes in creation order."""
     return sorted(range(len(description)), key=lambda i: (AGES.index(description[i]["age"]), i))
 
 
 def edges_of(description):
-    """For each node, the positions it really comes to refer to."""
+    """For each node, the positions that it actually refers to."""
     rank = {position: place for place, position in enumerate(in_order(description))}
     result = []
     for position, node in enumerate(description):
@@ -113,9 +113,9 @@ def edges_of(description):
 
 
 def build(description, make_owner=None):
-    """The roots of the graph. What no root leads to is garbage on return, or gone already.
+    """Build the graph and return its roots; all other objects are garbage or already freed.
 
-    `make_owner(storage)` makes the owning instances, where they are to be of another type.
+    `make_owner(storage)` creates the owning instances, if given.
     """
     edges = edges_of(description)
     objects = {}
@@ -142,11 +142,11 @@ def build(description, make_owner=None):
 
 
 def expected(description, generation):
-    """Positions of the nodes that must die in a collection of that generation, and that live on.
+    """Positions of the nodes that a collection of `generation` must free, and of the survivors.
 
-    From the description alone: what roots reach lives; of the rest, what nothing refers to is gone
-    before; the collector finds unreachable what is young enough and reached from nothing else; and
-    what only unreachable objects refer to goes with them.
+    Nodes reachable from roots survive. Of the others, nodes without references are freed at once.
+    The collector finds the unreachable nodes among those that are young enough, and objects that
+    only unreachable objects refer to are freed with them.
     """
     everything = set(range(len(description)))
     edges = edges_of(description)
@@ -182,12 +182,12 @@ def expected(description, generation):
 
 
 def blocks(description):
-    """Positions of what the collector does not know: it refers to nothing, so holds nothing."""
+    """Positions of untracked nodes, which do not refer to anything."""
     return {i for i, node in enumerate(description) if node["kind"] == "block"}
 
 
 def owners_among(description, positions):
-    """How many of them own a storage, and the bytes of these storages, each once."""
+    """The number of owners among `positions`, and the total size of their storages."""
     owners = [i for i in positions if owns(description[i])]
     storages = {description[i]["storage"] for i in owners}
     return len(owners), sum(STORAGE_BYTES[storage] for storage in storages)
@@ -198,7 +198,7 @@ def owns(node):
 
 
 def read_storage(owner):
-    """The reader: storages of one number are one piece of memory."""
+    """The reader: equal storage numbers are the same memory."""
     storage = int(owner.real) if isinstance(owner, Block) else owner.storage
     return {"device": "cpu", "nbytes": STORAGE_BYTES[storage], "data_ptr": 0x1000 + storage}
 
@@ -209,7 +209,7 @@ def register_owners():
 
 
 def observed(description, generation, make_owner=None):
-    """What the watch reports when the described graph is built and collected."""
+    """Build and collect the described graph; returns the reported numbers."""
     gc.disable()
     gc.collect()
     with cyclewatch.watch(devices=("cpu",), budget=1) as watch:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cycles that hold memory of a stand-in for torch's CUDA allocator, which records its history.
+"""Cycles that own memory of a stand-in for torch's CUDA allocator with its memory history.
 
-The stand-in answers as torch does: `_cuda_memoryStats` and `_cuda_isHistoryEnabled` of `torch._C`,
-`_snapshot` of `torch.cuda.memory`. Usage: recorded_memory.py SCENARIO; prints what was found.
+The stand-in implements `_cuda_memoryStats` and `_cuda_isHistoryEnabled` of `torch._C`, and
+`_snapshot` of `torch.cuda.memory`. Usage: recorded_memory.py SCENARIO; prints the findings as JSON.
 """
 
 import gc
@@ -18,13 +18,13 @@ MIB = 1 << 20
 
 
 class Allocator:
-    """Hands the address that was freed last out again, as a caching allocator does."""
+    """Reuses the address that was freed last, as a caching allocator does."""
 
     def __init__(self):
         self.recording = True
-        self.newest = True  # False: as torch 2.6 answers
+        self.newest = True  # False: the snapshot format of torch 2.6
         self.gather = calls
-        self.name_calls = list  # what was gathered -> the frames of each
+        self.name_calls = list  # gathered stacks -> frames of each
         self.cached = []
         self.fresh = 0x7F0000000000
         self.trace = []
@@ -83,7 +83,7 @@ class Allocator:
 
 
 def calls():
-    """The calls under way as torch names them: C++ and Python together, the innermost first."""
+    """The call stack as torch names it: C++ and Python frames, innermost first."""
     frames = [
         {"name": "malloc", "filename": "/pytorch/c10/cuda/CUDACachingAllocator.cpp", "line": 7},
         {"name": "CUDAGeneratorImpl", "filename": "??", "line": 0},
@@ -97,13 +97,13 @@ def calls():
 
 
 def stand_in_for_torch(allocator):
-    """What sys.modules holds after a program imported torch and used a device."""
+    """Add modules as if the program had imported torch and used a device."""
     modules = {
         name: types.ModuleType(name)
         for name in ("torch", "torch._C", "torch.cuda", "torch.cuda.memory")
     }
     statistics = {"allocated_bytes": {"all": {"current": 0}}}
-    # A function in C, as torch's is.
+    # Built-in, as in torch.
     modules["torch._C"]._cuda_memoryStats = {0: statistics}.__getitem__
     modules["torch._C"]._cuda_isHistoryEnabled = allocator.is_history_enabled
     modules["torch.cuda.memory"]._snapshot = allocator.snapshot
@@ -112,7 +112,7 @@ def stand_in_for_torch(allocator):
 
 allocator = Allocator()
 
-# Tensors are made by code of the library, and free their memory when they end.
+# Buffers are created by library code and free their memory when they are destroyed.
 LIBRARY = """
 class Buffer:
     def __init__(self, mib):
@@ -171,7 +171,7 @@ def as_torch_2_6():
 
 
 def named_by_torch():
-    """The calls are gathered and named by torch itself: the CPU build's functions are the same."""
+    """torch itself gathers and names the call stack; its CPU build has the same functions."""
     for name in [name for name in sys.modules if name.split(".")[0] == "torch"]:
         del sys.modules[name]
     import torch.cuda.memory
@@ -182,7 +182,7 @@ def named_by_torch():
         own = [frame for frame in frames[:library] if frame["filename"] != __file__]
         return own + frames[library:]
 
-    # torch looks for its compiler before it names calls, and would import it: seconds.
+    # Naming frames would import torch's compiler, which takes seconds.
     torch._inductor = types.ModuleType("torch._inductor")
     allocator.gather = lambda: gather_traceback(python=True, script=True, cpp=True)
     allocator.name_calls = lambda gathered: [
@@ -212,7 +212,7 @@ def alike():
 
 
 def reused():
-    """The address had another tenant before, and has another one when it is looked up."""
+    """Other allocations had the address before, and have it during the lookup."""
     Buffer(4)
     leak()
     allocator.before_snapshot = lambda: kept.append(Buffer(4))
@@ -231,38 +231,22 @@ def raising():
     two_kinds_one_after_the_other()
 
 
-def nonsense():
-    sys.modules["torch.cuda.memory"]._snapshot = lambda: {"device_traces": 7}
-    two_kinds_one_after_the_other()
-
-
-def gone():
-    del sys.modules["torch.cuda.memory"]
-    two_kinds_one_after_the_other()
-
-
 def two_kinds_one_after_the_other():
     leak()
     gc.collect()
-    watch.report()  # tells what waits
+    watch.report()  # processes the finding
     leak(kind=Trainer)
     gc.collect()
 
 
-def two_watches():
-    with cyclewatch.watch(devices="cuda") as other:
-        once()
-    kept.extend(owner.allocated_at for f in other.report().findings for owner in f.owners)
-
-
-def dear():
-    """Over budget once the first snapshot was taken."""
+def over_budget():
+    """The first snapshot exceeds the budget."""
     allocator.before_snapshot = lambda: time.sleep(0.3)
     two_kinds_one_after_the_other()
 
 
-def amid_automatic_collections():
-    """torch makes many objects for a snapshot; the program is to collect no earlier for it."""
+def automatic_collections():
+    """The objects that torch creates for a snapshot must not trigger a collection."""
 
     def collections():
         return sum(generation["collections"] for generation in gc.get_stats())
@@ -280,32 +264,19 @@ def amid_automatic_collections():
     kept.append("enabled" if gc.isenabled() else "disabled")
 
 
-def interrupted():
-    def interrupt():
-        raise KeyboardInterrupt
-
-    allocator.before_snapshot = interrupt
-    try:
-        leak()
-        gc.collect()
-        watch.report()
-    except KeyboardInterrupt:
-        kept.append("interrupted")
-
-
-def without_the_allocator_made():
-    """torch is imported, but has used no device: its allocator must not be asked."""
+def without_allocator():
+    """torch is imported but has not used a device, so its allocator does not exist."""
     sys.modules["torch._C"]._cuda_memoryStats = {}.__getitem__
     once()
 
 
 kept = []
 logged = []
-told = []
+reported = []
 
 
 def on_report(report):
-    told.extend([owner.allocated_at for f in report.findings for owner in f.owners])
+    reported.extend([owner.allocated_at for f in report.findings for owner in f.owners])
 
 
 def main(scenario):
@@ -317,7 +288,7 @@ def main(scenario):
     logging.getLogger("cyclewatch").addHandler(handler)
     gc.disable()
     gc.collect()
-    budget = 1e-9 if scenario == "dear" else 0.01
+    budget = 1e-9 if scenario == "over_budget" else 0.01
     with cyclewatch.observe_tensor_cycles(on_report, devices="cuda", budget=budget) as watch:
         globals()[scenario]()
     report = watch.report()
@@ -329,7 +300,7 @@ def main(scenario):
         ),
         "signatures": sorted(f.signature for f in report.findings),
         "occurrences": [f.occurrences for f in report.findings],
-        "told": told,
+        "reported": reported,
         "calls": allocator.calls,
         "skipped": dict(report.stats.skipped),
         "logged": logged,

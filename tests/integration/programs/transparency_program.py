@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program that looks at everything the cycle collector shows, and prints it as JSON.
+"""Prints everything that a program can observe about the cycle collector as JSON.
 
 transparency_program.py [--watch [--warn]] [--owners] [--torch] [--threshold N]
 
-`--watch` turns the watch on; everything printed must be the same without it.
+`--watch` starts a watch; the output must be the same without it.
 """
 
 import argparse
@@ -25,48 +25,48 @@ EVENTS = []
 
 
 class Node:
-    """Garbage that tells when it is finalized and what it then refers to."""
+    """Garbage that records its finalization and its references."""
 
     def __init__(self, name):
         self.name = name
         self.peer = None
 
     def __del__(self):
-        # A __dict__ that somebody made in passing would show up among the referents.
+        # If the watch materialised the __dict__, it would be among the referents.
         kinds = sorted(type(referent).__name__ for referent in gc.get_referents(self))
-        tell("finalized", self.name, *kinds)
+        record("finalized", self.name, *kinds)
 
 
 class Silent:
-    """Garbage without finalizer."""
+    """Garbage without a finalizer."""
 
 
-# Whether what is saved by its finalizer holds an owner.
+# Whether resurrected objects own memory.
 RESCUE = "--no-rescue" not in sys.argv
 
 
 class Resurrected:
-    """Garbage that saves itself once."""
+    """Garbage that is resurrected once."""
 
     def __del__(self):
-        tell("saved", *new_objects_of_ours())
+        record("saved", *new_objects_of_ours())
         SAVED.append(self)
 
 
 class Buffer:
-    """Owns memory, says the reader that is registered for it."""
+    """An owner of memory, if a reader is registered."""
 
     def __init__(self, nbytes):
         self.nbytes = nbytes
 
 
-# From 3.15 on the collector also tells how long each collection took and how many objects it looked
-# at: our canary among them, or the lists that trial deletion makes.
+# From 3.15 on gc.get_stats() includes durations and the number of examined objects, which include
+# our canary or the lists of trial deletion.
 TRIAL_DELETION = os.environ.get("CYCLEWATCH_STRATEGY") == "trial-deletion"
 CANARIES = int("--watch" in sys.argv)
 
-# On free-threaded builds each thread counts for itself first, and garbage is found in the order in
-# which it stands in memory: what is shown of both depends on the past.
+# On free-threaded builds counts are per thread and garbage is found in address order, so both
+# depend on earlier allocations.
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 get_count = (lambda: None) if FREE_THREADED else gc.get_count
 
@@ -74,13 +74,13 @@ SAVED = []
 AT_START = set()
 
 
-def tell(*words):
-    # Text, because what is tracked would count in the collections that follow.
+def record(*words):
+    # Strings are not tracked, so they do not count in later collections.
     EVENTS.append(" ".join(map(str, words)))
 
 
 def new_objects_of_ours():
-    """Types of cyclewatch among the tracked objects that were not there at the start."""
+    """Types of tracked cyclewatch objects that did not exist at the start."""
     return sorted(
         type(object).__qualname__
         for object in gc.get_objects()
@@ -89,11 +89,11 @@ def new_objects_of_ours():
 
 
 def on_gone(name, reference):
-    tell("gone", name, reference() is None, *new_objects_of_ours())
+    record("gone", name, reference() is None, *new_objects_of_ours())
 
 
 def comparable(stats, collections):
-    """What is the same on each run of the stats of so many collections."""
+    """The deterministic part of gc.get_stats() after that many collections."""
     stats = {name: value for name, value in stats.items() if name != "duration"}
     if "candidates" in stats:
         stats["candidates"] -= CANARIES * collections
@@ -103,8 +103,10 @@ def comparable(stats, collections):
 
 
 def on_collection(name, phase, info):
-    told = comparable(info, phase == "stop")
-    tell(name, phase, *sorted(told.items()), *(new_objects_of_ours() if phase == "stop" else []))
+    values = comparable(info, phase == "stop")
+    record(
+        name, phase, *sorted(values.items()), *(new_objects_of_ours() if phase == "stop" else [])
+    )
 
 
 def ignore_collection(phase, info):
@@ -112,7 +114,7 @@ def ignore_collection(phase, info):
 
 
 def make_garbage(number, payload):
-    """One of each kind of garbage. Returns the weakrefs whose callbacks are to be called."""
+    """Create garbage of every kind. Returns weakrefs whose callbacks must be called."""
     left, right = Node(f"left {number}"), Node(f"right {number}")
     left.peer, right.peer = right, left
     left.payload = payload()
@@ -131,7 +133,7 @@ def make_garbage(number, payload):
 
 
 def make_suspended(payload):
-    """A generator that waits inside a cycle it is part of, and would be closed by its finalizer."""
+    """A suspended generator in a cycle, which its finalizer closes."""
 
     def generate():
         held = payload()
@@ -139,14 +141,14 @@ def make_suspended(payload):
         try:
             yield
         finally:
-            tell("closed", type(held).__name__, len(me))
+            record("closed", type(held).__name__, len(me))
 
     generator = generate()
     next(generator)
 
 
 def run(payload):
-    """Makes garbage of every generation; returns what the collector said of it."""
+    """Collect garbage of every generation; returns the results of the collections."""
     answers = []
     references = []
     for number in range(ROUNDS):
@@ -163,7 +165,7 @@ def run(payload):
 
 
 def run_automatic(payload):
-    """Leaves it to the collector when to run."""
+    """Rely on automatic collections."""
     counts = []
     for number in range(AUTOMATIC_ROUNDS):
         make_garbage(number, payload)
@@ -173,7 +175,7 @@ def run_automatic(payload):
 
 
 def run_growing(payload):
-    """Keeps most of what it makes: when a full collection is due depends on how much survived."""
+    """Keep most objects: the number of survivors decides when a full collection is due."""
     kept = []
     for number in range(GROWING_ROUNDS):
         kept.append(Silent())
@@ -192,7 +194,7 @@ def payload_of(arguments):
 
 
 def start_watch(arguments):
-    """The watch, or the same number of objects in its place."""
+    """Start the watch that the arguments select, or none."""
     if not arguments.watch:
         return None
     import cyclewatch
@@ -204,7 +206,6 @@ def start_watch(arguments):
         )
     if not arguments.warn:
         return cyclewatch.watch(devices="all", budget=1)
-    # What it says is its own; all else must be as without.
     warnings.simplefilter("ignore")
     logging.getLogger("cyclewatch").setLevel(logging.CRITICAL)
     return cyclewatch.warn_tensor_cycles(devices="all", budget=1, formats=())
@@ -213,7 +214,7 @@ def start_watch(arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--watch", action="store_true")
-    parser.add_argument("--warn", action="store_true", help="the watch warns, and is not silent")
+    parser.add_argument("--warn", action="store_true", help="the watch warns")
     parser.add_argument("--owners", action="store_true")
     parser.add_argument("--torch", action="store_true")
     parser.add_argument("--no-rescue", action="store_true")
@@ -226,7 +227,7 @@ def main():
     watch = start_watch(arguments)
     gc.callbacks.append(callbacks[1])
     gc.collect()
-    # What is alive now no longer takes part: the heap is as large as without the watch.
+    # Exclude live objects, so that the heap has the same size with and without a watch.
     gc.freeze()
     AT_START.update(map(id, gc.get_objects()))
     EVENTS.clear()
@@ -236,7 +237,7 @@ def main():
         gc.set_threshold(arguments.threshold)
         gc.enable()
         answers["automatic"] = run_automatic(payload)
-        # One callback stays: with none at all the collector would not even make its `info`.
+        # Keep one callback: without any the collector does not create `info` dicts.
         gc.callbacks.append(ignore_collection)
         for callback in callbacks:
             gc.callbacks.remove(callback)

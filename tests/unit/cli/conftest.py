@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports to give to commands, and a way to give them."""
+"""Fixtures: reports, and a function that runs a command."""
 
 import json
 import shutil
@@ -14,7 +14,7 @@ GOLDEN = Path(__file__).resolve().parents[2] / "golden"
 
 
 class Outcome(NamedTuple):
-    """What a command left behind."""
+    """The result of a command."""
 
     status: int
     out: str
@@ -23,7 +23,7 @@ class Outcome(NamedTuple):
 
 @pytest.fixture
 def command(capfdbinary, tmp_path, monkeypatch):
-    """Run a command in an empty folder."""
+    """Runs a command in an empty folder."""
     monkeypatch.chdir(tmp_path)
     for name in ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
         monkeypatch.delenv(name, raising=False)
@@ -44,7 +44,7 @@ def report(tmp_path):
 
 @pytest.fixture
 def changed(report, tmp_path):
-    """Write a copy of the report after a function has changed its JSON."""
+    """Writes a copy of the report with modified JSON."""
 
     def write(name, change):
         data = json.loads(report.read_text())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What reaches a terminal: nothing it would obey, colour where it is wanted, no broken pipes."""
+"""Terminal output: escaped control characters, colour, closed pipes and the progress bar."""
 
 import json
 import os
@@ -34,15 +34,16 @@ def poison(value, name):
     return f"{value}{name}" if isinstance(value, str) else value
 
 
+CONTROL = ("Cc", "Cf", "Cs", "Zl", "Zp")
 KEPT = ("schema", "signature", "pattern", "status", "verdict", "source")
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=lambda name: ascii(name[:12]))
-def test_hostile_names_do_nothing_in_any_command(command, report, tmp_path, name):
+def test_hostile_names_are_escaped_by_every_command(command, report, tmp_path, name):
     data = poison(json.loads(report.read_text()), name)
     hostile = tmp_path / "hostile.json"
     hostile.write_text(json.dumps(data))
-    ways = [
+    commands = [
         ("show", hostile),
         ("show", hostile, "--json"),
         ("diff", report, hostile),
@@ -59,17 +60,17 @@ def test_hostile_names_do_nothing_in_any_command(command, report, tmp_path, name
         ("explain", name),
         ("show", f"missing{name}".replace("\x00", "")),
     ]
-    for words in ways:
+    for words in commands:
         outcome = command(*words)
         for text in (outcome.out, outcome.err):
-            obeyed = {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
-            assert obeyed <= {"\n", "\t"}, words  # Graphviz indents with tabs
+            unescaped = {each for each in text if unicodedata.category(each) in CONTROL}
+            assert unescaped <= {"\n", "\t"}, words  # Graphviz indents with tabs
             if words[-1] == "svg":
                 assert "<img" not in text
 
 
 def in_terminal(words, tmp_path, **environment):
-    """What a terminal receives."""
+    """The output of a command that runs in a pseudo-terminal."""
     receiver, terminal = pty.openpty()
     paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     variables = {**os.environ, "TERM": "xterm-256color", "PYTHONPATH": paths, **environment}
@@ -83,7 +84,7 @@ def in_terminal(words, tmp_path, **environment):
     ) as process:
         os.close(terminal)
         received = b""
-        # At the end of the other side Linux reports an error instead of an end of file.
+        # Linux reports an error instead of end-of-file.
         try:
             while part := os.read(receiver, 4096):
                 received += part
@@ -94,7 +95,7 @@ def in_terminal(words, tmp_path, **environment):
     return received.decode().replace("\r\n", "\n")
 
 
-def test_colour_is_for_terminals_and_changes_no_character(command, report, tmp_path):
+def test_colour_is_used_only_on_terminals(command, report, tmp_path):
     plain = command("show", report, "--width", 100).out
     coloured = in_terminal(["show", report, "--width", 100], tmp_path, NO_COLOR=None)
     assert "\x1b[1;31mcut\x1b[0m" in coloured
@@ -103,20 +104,8 @@ def test_colour_is_for_terminals_and_changes_no_character(command, report, tmp_p
     assert in_terminal(["show", report, "--width", 100, "--color", "never"], tmp_path) == plain
 
 
-def test_without_rich_the_same_text_comes_plain(report, tmp_path, command):
-    (tmp_path / "rich.py").write_text("raise ImportError")
-    paths = os.pathsep.join([str(tmp_path), str(ROOT)])
-    plain = command("show", report, "--width", 100).out
-    assert in_terminal(["show", report, "--width", 100], tmp_path, PYTHONPATH=paths) == plain
-
-
-def test_a_terminal_says_how_wide_it_is(report, tmp_path):
-    text = in_terminal(["show", report, "--color", "never"], tmp_path, COLUMNS="60")
-    assert max(map(len, text.splitlines())) <= 60
-
-
 def in_shell(line, tmp_path, *words):
-    """How the command ends where `line` says what becomes of its streams; "$@" stands for it."""
+    """Status and stderr of a command, run by a shell as "$@" in `line`."""
     outcome = subprocess.run(
         ["sh", "-c", line, "sh", sys.executable, "-m", "cyclewatch", *map(str, words)],
         capture_output=True,
@@ -133,12 +122,11 @@ def in_shell(line, tmp_path, *words):
         (["show", "report.json", "--color", "always"], 0),
         (["show", "report.json", "--json"], 0),
         (["--help"], 0),
-        # The answer counts, however little of it was read.
         (["verify", "report.json", "report.json", "-e", SIGNATURE], 1),
     ],
 )
 @pytest.mark.parametrize("buffered", ["", "1"])
-def test_a_pager_that_has_seen_enough_changes_no_status(report, tmp_path, words, status, buffered):
+def test_closed_pipe_does_not_change_the_status(report, tmp_path, words, status, buffered):
     receiver, sender = os.pipe()
     os.close(receiver)
     try:
@@ -154,11 +142,11 @@ def test_a_pager_that_has_seen_enough_changes_no_status(report, tmp_path, words,
     assert (outcome.returncode, outcome.stderr) == (status, b"")
 
 
-def test_streams_that_are_closed_or_full_are_told_of_or_done_without(report, tmp_path):
+def test_closed_or_full_standard_streams(report, tmp_path):
     assert in_shell('"$@" >&-', tmp_path, "show", report) == (0, "")
-    nowhere = "cyclewatch: cannot write to standard output: it is closed\n"
-    assert in_shell('"$@" >&-', tmp_path, "merge", report) == (3, nowhere)
-    assert in_shell('"$@" >&-', tmp_path, "show", report, "--json") == (3, nowhere)
+    closed_output = "cyclewatch: cannot write to standard output: it is closed\n"
+    assert in_shell('"$@" >&-', tmp_path, "merge", report) == (3, closed_output)
+    assert in_shell('"$@" >&-', tmp_path, "show", report, "--json") == (3, closed_output)
     assert in_shell('"$@" 2>&-', tmp_path, "show", "missing.json") == (3, "")
     assert in_shell('"$@" 2>/dev/full', tmp_path, "show", "missing.json") == (3, "")
     closed = "cyclewatch: cannot read standard input: it is closed\n"
@@ -173,29 +161,24 @@ import threading
 import rich.progress
 from cyclewatch.cli import terminal
 
-# The body waits until the bar has been drawn, so that no time has to be guessed.
+# The body waits until the bar has been drawn.
 terminal._PATIENCE = 0.0
 drawn = threading.Event()
 start = rich.progress.Progress.start
 
-def start_and_tell(bar):
+def start_and_signal(bar):
     start(bar)
     drawn.set()
 
-rich.progress.Progress.start = start_and_tell
+rich.progress.Progress.start = start_and_signal
 with terminal.working("reading \x1b[2J reports", 2) as step:
     step()
     drawn.wait()
 """
 
 
-def test_a_bar_shows_on_a_terminal_while_something_takes_long(tmp_path):
+def test_progress_bar(tmp_path):
     (tmp_path / "bar.py").write_text(BAR)
     text = in_terminal(["run", "bar.py"], tmp_path)
     assert "reading" in text
     assert "\x1b[2J" not in text
-
-
-def test_there_is_no_bar_where_there_is_no_terminal(command, report, monkeypatch):
-    monkeypatch.setattr("cyclewatch.cli.terminal._PATIENCE", 0.0)
-    assert command("show", report).err == ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures: cycles that hold tensors, and a collector that runs when a test says so."""
+"""Fixtures: cycles with tensors, and no automatic collections."""
 
 import gc
 
@@ -7,12 +7,12 @@ import pytest
 
 
 class Node:
-    """What cycles are made of."""
+    """An object for cycles."""
 
 
 @pytest.fixture(autouse=True)
 def quiet_collector():
-    """Collections run when a test says so."""
+    """Disable automatic collections."""
     gc.collect()
     gc.disable()
     yield
@@ -21,7 +21,7 @@ def quiet_collector():
 
 @pytest.fixture
 def in_cycle():
-    """Make a cycle of one object, which has what is passed as its attributes, and return it."""
+    """Creates an object that refers to itself and has the given attributes."""
 
     def make(**held):
         node = Node()

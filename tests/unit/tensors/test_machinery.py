@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Torch's machinery, which watches what is done with tensors, notices nothing of a collection."""
+"""A collection does not affect dispatch modes, traces, symbolic sizes or compiled functions."""
 
 import gc
 
@@ -22,7 +22,7 @@ CALLS = []
 
 
 class Overriding(torch.Tensor):
-    """A subclass whose functions are called through Python."""
+    """A subclass with __torch_function__."""
 
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):
@@ -31,7 +31,7 @@ class Overriding(torch.Tensor):
 
 
 class Wrapping(torch.Tensor):
-    """A tensor without memory of its own: that is in the tensor it wraps."""
+    """A wrapper subclass: the wrapped tensor owns the memory."""
 
     @staticmethod
     def __new__(cls, inner):
@@ -47,7 +47,7 @@ class Wrapping(torch.Tensor):
 
 
 class NotingFunctions(TorchFunctionMode):
-    """A mode that sees each call of torch's functions while it is active."""
+    """A mode that records every torch function."""
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         CALLS.append(function)
@@ -55,7 +55,7 @@ class NotingFunctions(TorchFunctionMode):
 
 
 @pytest.mark.parametrize("subclass", [torch.Tensor, torch.nn.Parameter, Overriding])
-def test_mode_that_is_active_in_a_collection_sees_nothing_of_it(in_cycle, subclass):
+def test_active_function_mode_is_not_called(in_cycle, subclass):
     with cyclewatch.watch(devices="cpu", budget=1) as watch:
         in_cycle(tensor=torch.zeros(8).as_subclass(subclass))
         with NotingFunctions():
@@ -69,7 +69,7 @@ def test_mode_that_is_active_in_a_collection_sees_nothing_of_it(in_cycle, subcla
 
 
 class NotingOperators(TorchDispatchMode):
-    """A mode that sees each operator while it is active."""
+    """A mode that records every operator."""
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         CALLS.append(function)
@@ -77,7 +77,7 @@ class NotingOperators(TorchDispatchMode):
 
 
 @pytest.mark.parametrize("dtype", [torch.float, torch.cfloat])
-def test_view_whose_base_was_written_to_is_not_brought_up_to_date(in_cycle, dtype):
+def test_stale_view_is_not_regenerated(in_cycle, dtype):
     weight = torch.ones(3, requires_grad=True)
     with cyclewatch.watch(devices="cpu", budget=1) as watch, NotingOperators():
         buffer = torch.zeros(4, 3, dtype=dtype)
@@ -90,11 +90,11 @@ def test_view_whose_base_was_written_to_is_not_brought_up_to_date(in_cycle, dtyp
         after = buffer.sum()
         assert watch.stats.owners == 1
     assert called == []
-    # Nodes of the graph are numbered as they are made: no other was made between the two.
+    # Consecutive numbers: no other graph node was created.
     assert after.grad_fn._sequence_nr() == before.grad_fn._sequence_nr() + 1
 
 
-def test_gradient_of_a_view_that_is_a_leaf_is_told(in_cycle):
+def test_gradient_of_a_leaf_view_is_counted(in_cycle):
     with cyclewatch.watch(devices="cpu", budget=1) as watch:
         leaf = torch.zeros(6)[3:].requires_grad_()
         leaf.sum().backward()
@@ -104,7 +104,7 @@ def test_gradient_of_a_view_that_is_a_leaf_is_told(in_cycle):
         assert watch.report().retained_bytes == (6 + 3) * FLOAT
 
 
-def test_sizes_that_are_symbols_are_not_decided_upon(in_cycle):
+def test_symbolic_sizes_get_no_guards(in_cycle):
     environment = ShapeEnv()
     dynamic = StatelessSymbolicContext(dynamic_sizes=[DimDynamic.DYNAMIC] * 2)
     real = torch.ones(6, 7)
@@ -114,12 +114,12 @@ def test_sizes_that_are_symbols_are_not_decided_upon(in_cycle):
         in_cycle(wrapped=wrapped, storage=wrapped.untyped_storage())
         del wrapped
         guards = [str(guard.expr) for guard in environment.guards]
-        assert guards  # slicing made some
+        assert guards  # created by slicing
         gc.collect()
         assert [str(guard.expr) for guard in environment.guards] == guards
 
 
-def test_storage_that_nobody_asked_for_is_met_by_nobody(in_cycle):
+def test_no_storage_object_is_left(in_cycle):
     base = torch.zeros(100)
     storages = [each for each in gc.get_objects() if type(each) is torch.UntypedStorage]
     with cyclewatch.watch(devices="cpu", budget=1) as watch:
@@ -131,7 +131,7 @@ def test_storage_that_nobody_asked_for_is_met_by_nobody(in_cycle):
     assert base.untyped_storage().nbytes() == 100 * FLOAT
 
 
-def test_gradient_that_lives_on_is_known_to_the_collector():
+def test_surviving_gradient_is_tracked():
     saved = []
 
     class Saving:
@@ -149,7 +149,7 @@ def test_gradient_that_lives_on_is_known_to_the_collector():
     assert gc.is_tracked(saved[0].grad)
 
 
-def test_tensor_that_copies_on_its_first_write_is_not_copied(in_cycle):
+def test_copy_on_write_tensor_is_not_copied(in_cycle):
     original = torch.zeros(100)
     clone = torch._lazy_clone(original)
     alias = clone[:1]
@@ -162,8 +162,8 @@ def test_tensor_that_copies_on_its_first_write_is_not_copied(in_cycle):
 
 
 @pytest.mark.parametrize("layout", ["sparse", "sparse_csr", "mkldnn"])
-def test_no_question_is_asked_that_torch_would_refuse(main_interpreter, layout):
-    # It would print a line for each refusal here.
+def test_layouts_without_a_storage_cause_no_torch_error(main_interpreter, layout):
+    # With TORCH_SHOW_CPP_STACKTRACES torch prints every error.
     program = """
         import gc, sys, warnings
         import torch
@@ -184,7 +184,7 @@ def test_no_question_is_asked_that_torch_would_refuse(main_interpreter, layout):
     assert (outcome.stdout, outcome.stderr) == ("True\n", "")
 
 
-def test_what_is_told_is_none_of_the_compilers_business(main_interpreter, tmp_path):
+def test_warnings_do_not_affect_compiled_functions(main_interpreter, tmp_path):
     program = """
         import gc, logging, sys, warnings
         import torch
@@ -208,8 +208,8 @@ def test_what_is_told_is_none_of_the_compilers_business(main_interpreter, tmp_pa
 
         warnings.simplefilter("ignore")
         logging.getLogger("cyclewatch").addHandler(handler := logging.Handler())
-        told = []
-        handler.emit = told.append
+        records = []
+        handler.emit = records.append
         gc.disable()
         if sys.argv[1] == "watched":
             watch = cyclewatch.warn_tensor_cycles(devices="cpu", formats="json")
@@ -217,7 +217,7 @@ def test_what_is_told_is_none_of_the_compilers_business(main_interpreter, tmp_pa
         Node()
         compiled(torch.ones(3))
         print(dict(torch._dynamo.utils.counters["frames"]))
-        assert len(told) == (sys.argv[1] == "watched")
+        assert len(records) == (sys.argv[1] == "watched")
     """
     outcomes = [
         main_interpreter.run(program, how, cwd=tmp_path).stdout for how in ("unwatched", "watched")
@@ -227,8 +227,8 @@ def test_what_is_told_is_none_of_the_compilers_business(main_interpreter, tmp_pa
 
 
 @pytest.mark.parametrize("kind", ["plain", "leaf", "stale view"])
-def test_collection_leaves_no_mark_in_a_trace_that_is_recorded(main_interpreter, kind):
-    # A shape that is asked for would become a part of it, and the dying tensor with it.
+def test_collection_adds_nothing_to_a_trace(main_interpreter, kind):
+    # Reading a shape would add a node, and the freed tensor, to the trace.
     program = """
         import contextlib, gc, sys
         import torch

@@ -1,0 +1,374 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`cyclewatch run` and CYCLEWATCH=1: programs behave as under python, and leave a report."""
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import textwrap
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import cyclewatch
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Three cycles, one finding.
+LEAK = """
+    import gc
+    import torch
+
+    class Node:
+        def __init__(self):
+            self.me = self
+            self.data = torch.ones(1000)
+
+    for _ in range(3):
+        Node()
+    gc.collect()
+    print("done")
+"""
+
+
+class Python:
+    """Runs an interpreter in a folder, with and without a watch."""
+
+    executable = sys.executable
+
+    def __init__(self, folder, site):
+        self.folder = folder
+        # As in an installation, every interpreter runs this line when it starts.
+        line = (ROOT / "cyclewatch" / "cyclewatch-autostart.pth").read_text()
+        (site / "sitecustomize.py").write_text(line)
+        self.environment = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("CYCLEWATCH", "RANK")) and name != "PYTHONDEVMODE"
+        }
+        self.environment["PYTHONPATH"] = os.pathsep.join([str(site), str(ROOT)])
+
+    def start(self, *words, stdin=None, **more):
+        return subprocess.run(
+            [self.executable, *map(os.fspath, words)],
+            capture_output=True,
+            timeout=300,
+            cwd=self.folder,
+            input=stdin,
+            env={**self.environment, **more},
+        )
+
+    def run(self, *words, **more):
+        return self.start("-m", "cyclewatch", "run", *words, **more)
+
+    def both(self, *words, options=(), stdin=None):
+        """Run `words` with and without a watch and compare."""
+        plain = self.start(*words, stdin=stdin)
+        watched = self.run("--quiet", *options, *words, stdin=stdin)
+        assert watched.stdout == plain.stdout
+        assert watched.stderr == plain.stderr
+        assert watched.returncode == plain.returncode
+        return watched
+
+
+@pytest.fixture
+def python(tmp_path, tmp_path_factory):
+    return Python(tmp_path, tmp_path_factory.mktemp("site"))
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Writes a program and returns its path."""
+
+    def write(source, name="program.py"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(source))
+        return path
+
+    return write
+
+
+STATE = """
+    import sys
+    print(sys.argv, sys.path[0], sys.flags, __name__, sorted(globals()))
+    print(__spec__ and __spec__.name, sys.modules["__main__"].__dict__ is globals())
+    print("err", file=sys.stderr)
+"""
+FAILS = """
+    def inner():
+        raise ValueError("no")
+    def outer():
+        try:
+            inner()
+        except ValueError as error:
+            raise RuntimeError("really") from error
+    outer()
+"""
+
+
+@pytest.mark.parametrize("source", [STATE, FAILS])
+def test_scripts_modules_folders_archives_and_standard_input(
+    python, program, interpreter, tmp_path, source
+):
+    python.executable = interpreter.path
+    path = program(source)
+    program(source, "package/__main__.py")
+    with zipfile.ZipFile(tmp_path / "archive.pyz", "w") as archive:
+        archive.write(path, "__main__.py")
+    python.both("program.py", "--fail", "-m", "x", "--")
+    python.both("-m", "program", "-m", "x")
+    python.both("-mpackage")
+    python.both("--", "program.py", "--fail")
+    python.both("package", "a")
+    python.both("archive.pyz", "a")
+    python.both("-c", path.read_text(), "a", "-c")
+    python.both("-", "a", stdin=path.read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("source", "status"),
+    [
+        ("raise SystemExit(7)", 7),
+        ("raise SystemExit('why')", 1),
+        ("1 / 0", 1),
+        ("x = (", 1),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGINT)", -signal.SIGINT),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", -signal.SIGTERM),
+    ],
+)
+def test_exit_status_is_unchanged(python, program, source, status):
+    program(source)
+    assert python.both("program.py").returncode == status
+    assert python.both("-m", "program").returncode == status
+
+
+@pytest.mark.parametrize("words", [["missing.py"], ["-m", "nosuch"]])
+def test_programs_that_do_not_exist(python, words):
+    assert python.both(*words).returncode != 0
+
+
+def test_classes_of_the_script_can_be_pickled_in_spawned_children(python, program):
+    path = program("""
+        import dataclasses, multiprocessing, os, pickle
+
+        @dataclasses.dataclass
+        class Item:
+            number: int
+
+        def double(item):
+            assert not any(name.startswith("CYCLEWATCH") for name in os.environ)
+            return Item(2 * item.number)
+
+        if __name__ == "__main__":
+            assert pickle.loads(pickle.dumps(Item(1))) == Item(1)
+            with multiprocessing.get_context("spawn").Pool(1) as pool:
+                print(pool.map(double, [Item(1), Item(2)]))
+    """)
+    assert python.both(path).stdout == b"[Item(number=2), Item(number=4)]\n"
+
+
+def test_only_the_environment_enables_the_watch_in_child_processes(python, program, tmp_path):
+    program(LEAK, "child.py")
+    program("import subprocess, sys; subprocess.run([sys.executable, 'child.py'], check=True)")
+    python.both("program.py", options=["-o", "{script}.json"])
+    assert [path.name for path in tmp_path.glob("*.json")] == ["program.json"]
+    more = {"CYCLEWATCH": "1", "CYCLEWATCH_OUTPUT": "{script}.json", "CYCLEWATCH_QUIET": "1"}
+    python.run("-f", "-o", "own.json", "program.py", **more)
+    names = sorted(path.name for path in tmp_path.glob("*.json"))
+    assert names == ["child.json", "own.json", "program.json"]
+
+
+def test_interpreter_options_are_kept(python, program):
+    path = program("import sys; print(sys.flags, sys.warnoptions, sys.stdout.write_through)")
+    options = ["-I", "-X", "dev", "-W", "ignore"]
+    plain = python.start(*options, path)
+    # -I ignores PYTHONPATH: this imports the development installation.
+    watched = python.start(*options, "-m", "cyclewatch", "run", path)
+    assert watched.returncode == 0, watched.stderr
+    assert watched.stdout == plain.stdout
+
+
+def test_program_does_not_start_if_the_watch_cannot(python, program):
+    program("print('started')")
+    wrong = python.run("--devices", "foo", "program.py")
+    assert (wrong.returncode, wrong.stdout) == (2, b"")
+    assert wrong.stderr.startswith(b"cyclewatch: unknown device")
+    bare = python.start("-S", "-m", "cyclewatch", "run", "program.py")
+    assert (bare.returncode, bare.stdout) == (3, b"")
+    assert b"cyclewatch-autostart.pth" in bare.stderr
+
+
+def test_environment_enables_the_watch(python, program, tmp_path):
+    program(LEAK)
+    outcome = python.start("program.py", CYCLEWATCH="1", CYCLEWATCH_OUTPUT="{script}.json")
+    assert (outcome.returncode, outcome.stdout) == (0, b"done\n")
+    assert f"report: {tmp_path}/program.json\n" in outcome.stderr.decode()
+    assert cyclewatch.Report.load(tmp_path / "program.json").findings[0].occurrences == 3
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("CYCLEWATCH_BUDGET", "9"), ("CYCLEWATCH_DEVICES", "foo")]
+)
+def test_program_runs_despite_an_invalid_variable(python, program, variable, value):
+    program("print('done')")
+    outcome = python.start("program.py", CYCLEWATCH="1", **{variable: value})
+    assert (outcome.returncode, outcome.stdout) == (0, b"done\n")
+    (line,) = outcome.stderr.decode().splitlines()
+    assert variable in line
+
+
+def test_invalid_output_variable_falls_back_to_the_temporary_folder(python, program, tmp_path):
+    program(LEAK)
+    (tmp_path / "temporary").mkdir()
+    outcome = python.start(
+        "program.py",
+        TMPDIR=str(tmp_path / "temporary"),
+        CYCLEWATCH="1",
+        CYCLEWATCH_OUTPUT="program.py/report.json",
+        CYCLEWATCH_QUIET="1",
+    )
+    assert (outcome.returncode, outcome.stdout, outcome.stderr) == (0, b"done\n", b"")
+    (path,) = (tmp_path / "temporary").iterdir()
+    assert cyclewatch.Report.load(path).findings[0].occurrences == 3
+
+
+@pytest.mark.parametrize("stderr", ["2>/dev/full", "2>&-"])
+def test_program_runs_if_stderr_is_full_or_closed(python, program, stderr):
+    program("print('done')")
+    outcome = python.start(
+        *("-c", "import os, sys; os.execv('/bin/sh', ['sh', '-c', sys.argv[1]])"),
+        f"{shlex.quote(sys.executable)} program.py {stderr}",
+        CYCLEWATCH="maybe",
+    )
+    assert (outcome.returncode, outcome.stdout) == (0, b"done\n")
+
+
+@pytest.mark.slow
+def test_every_rank_of_torchrun_writes_a_report(python, program, tmp_path):
+    program(LEAK)
+    outcome = python.start(
+        *("-m", "torch.distributed.run", "--nproc-per-node=2", "program.py"),
+        CYCLEWATCH="1",
+        CYCLEWATCH_FORMAT="json",
+        CYCLEWATCH_OUTPUT="reports/",
+    )
+    assert outcome.returncode == 0, outcome.stderr
+    reports = [cyclewatch.Report.load(path) for path in (tmp_path / "reports").iterdir()]
+    assert sorted(report.processes[0].rank for report in reports) == [0, 1]
+
+
+def test_follow_fork(python, program, tmp_path):
+    program("""
+        import gc, os, torch
+
+        class Node:
+            pass
+
+        def leak(size):
+            node = Node()
+            node.me, node.data = node, torch.ones(size)
+            del node
+            gc.collect()
+
+        for _ in range(2):
+            child = os.fork()
+            if child == 0:
+                leak(2000)
+                raise SystemExit(3)
+            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        leak(1000)
+    """)
+    python.both("program.py", options=["-o", "one.json"])
+    assert [path.name for path in tmp_path.glob("*.json")] == ["one.json"]
+    python.both("program.py", options=["-o", "all.json", "--follow-fork"])
+    reports = [cyclewatch.Report.load(path) for path in tmp_path.glob("all*.json")]
+    assert sorted(report.retained_bytes for report in reports) == [4000, 8000, 8000]
+
+
+def test_fail_changes_only_a_status_of_zero(python, program):
+    program(LEAK)
+    outcome = python.run("--fail", "program.py")
+    assert (outcome.returncode, outcome.stdout) == (1, b"done\n")
+    assert b"cut   .me of __main__.Node" in outcome.stderr
+    assert b"report: " in outcome.stderr
+    quiet = python.run("--fail", "--quiet", "program.py")
+    assert (quiet.returncode, quiet.stderr) == (1, b"")
+    assert python.run("--fail", "--min-bytes", "1M", "program.py").returncode == 0
+    program(LEAK + "\n    raise SystemExit(9)")
+    assert python.run("--fail", "program.py").returncode == 9
+
+
+def test_headline_and_report_path_are_printed_unless_quiet(python, program, tmp_path):
+    program(LEAK)
+    outcome = python.run("-o", "report.json", "program.py")
+    assert (outcome.returncode, outcome.stdout) == (0, b"done\n")
+    headline, path = outcome.stderr.decode().splitlines()
+    assert "Node" in headline
+    assert path == f"report: {tmp_path}/report.json"
+    quiet = python.run("--quiet", "-f", "-o", "report.json", "program.py")
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, b"done\n", b"")
+
+
+def test_stderr_closed_by_the_program(python, program):
+    program("import sys\nsys.stderr.close()\n" + textwrap.dedent(LEAK))
+    outcome = python.run("program.py")
+    assert (outcome.returncode, outcome.stdout, outcome.stderr) == (0, b"done\n", b"")
+
+
+@pytest.mark.parametrize("output", ["program.py/report.json", "program.py/a/b/"])
+def test_invalid_output_path_is_refused_before_the_program_runs(python, program, output):
+    program(LEAK)
+    outcome = python.run("-o", output, "program.py")
+    assert (outcome.returncode, outcome.stdout) == (3, b"")
+    (line,) = outcome.stderr.splitlines()
+    assert line.startswith(b"cyclewatch: cannot write ")
+
+
+def test_existing_report_is_replaced_only_with_force(python, program, tmp_path):
+    program(LEAK)
+    (tmp_path / "report.json").write_text("mine")
+    outcome = python.run("-o", "report.json", "program.py")
+    assert (outcome.returncode, outcome.stdout) == (3, b"")
+    assert b"--force" in outcome.stderr
+    assert outcome.stderr.count(b"\n") == 1
+    assert (tmp_path / "report.json").read_text() == "mine"
+    python.both("program.py", options=["-f", "-o", "report.json"])
+    assert cyclewatch.Report.load(tmp_path / "report.json").findings
+
+
+# Trainers replace gc.collect to keep libraries from collecting during a step.
+NO_COLLECT = """
+    import gc
+
+    gc.collect = lambda generation=2: 1 / 0
+"""
+WAITS_FOR_A_COLLECTION = """
+    import gc, weakref
+
+    class Node:
+        pass
+
+    gc.disable()
+    node = Node()
+    node.me = node
+    reference = weakref.ref(node)
+    del node
+    while reference() is not None:
+        pass
+    print("collected")
+"""
+
+
+@pytest.mark.parametrize("before", ["", NO_COLLECT])
+def test_collect_at_exit_and_collect_every(python, program, tmp_path, before):
+    program(before + LEAK.replace("gc.collect()", "gc.disable()"))
+    python.both("program.py", options=["-o", "without.json"])
+    assert cyclewatch.Report.load(tmp_path / "without.json").findings == []
+    python.both("program.py", options=["-o", "with.json", "--collect-at-exit"])
+    assert cyclewatch.Report.load(tmp_path / "with.json").findings[0].occurrences == 3
+    program(before + WAITS_FOR_A_COLLECTION)
+    outcome = python.run("--collect-every", "0.01", "program.py")
+    assert (outcome.stdout, outcome.stderr) == (b"collected\n", b"")
