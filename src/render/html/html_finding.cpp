@@ -124,9 +124,9 @@ std::string reason_of(const Reference& reference) {
 }
 
 // The label and location come first: they identify the code to change.
-std::string choice(const Reference& reference, std::string_view style) {
+std::string choice(const Reference& reference) {
     return wrap_markup("div",
-                       style,
+                       "choice",
                        "<p class=\"reference\">" + code(reference.label, "name") +
                            location_of(reference) + "</p>\n" + reason_of(reference) +
                            "<p class=\"ends\"><span>from</span> " + code(reference.holder) +
@@ -155,10 +155,10 @@ std::string cut_section(const Finding& finding) {
     std::string out = "<section class=\"cut\"><h3>" + title + "</h3>\n<div class=\"choices\">\n";
     const std::size_t shown = std::min(finding.cut.size(), kMostCuts);
     for (std::size_t i = 0; i < shown; ++i) {
-        out += choice(finding.cut[i], "choice");
+        out += choice(finding.cut[i]);
     }
     if (either) {
-        out += choice(finding.alternatives.front(), "choice");
+        out += choice(finding.alternatives.front());
     }
     out += "</div>\n";
     const std::uint64_t more = finding.cut.size() - shown + finding.omitted_cuts;
@@ -174,7 +174,7 @@ std::string alternative_list(const std::vector<const Reference*>& references,
     }
     std::string out = "<section class=\"other\">" + element("h3", "", title) + "<ul>\n";
     for (const Reference* reference : references) {
-        out += wrap_markup("li", "", choice(*reference, "choice")) + "\n";
+        out += wrap_markup("li", "", choice(*reference)) + "\n";
     }
     return out + "</ul></section>\n";
 }

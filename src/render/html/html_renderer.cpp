@@ -2,7 +2,6 @@
 #include "render/html/html_renderer.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "render/html/html_data.h"
