@@ -68,7 +68,7 @@ class Snapshot {
   private:
     static int note_locals(const cyclewatch_operand* called, int offset, void* arg) noexcept {
         auto& call = *static_cast<OnlyLine*>(arg);
-        if (called->name != nullptr && equals_ascii(called->name, "locals")) {
+        if (equals_ascii(called->name, "locals")) {
             const int line = cyclewatch_line_at(call.code, offset);
             call.several = call.several || (call.line != 0 && call.line != line);
             call.line = line;

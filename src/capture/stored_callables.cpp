@@ -37,12 +37,12 @@ class PartialCalls {
 
         static int call(const cyclewatch_operand* called, int offset, void* arg) noexcept {
             const auto& visit = *static_cast<const Visit*>(arg);
-            if (called->name == nullptr || !equals_ascii(called->name, "partial")) {
+            if (!equals_ascii(called->name, "partial")) {
                 return 0;
             }
             const int line = cyclewatch_line_at(visit.code, offset);
-            PyObject* const given = called->first_argument;
-            if (given != nullptr && is_same_name(given, visit.calls.function_->co_name)) {
+            // Code objects intern all names.
+            if (called->first_argument == visit.calls.function_->co_name) {
                 visit.calls.with_name_.note(visit.code, line);
             }
             if (visit.defines) {
@@ -51,13 +51,6 @@ class PartialCalls {
             return 0;
         }
     };
-
-    // Most names in code are interned.
-    static bool is_same_name(PyObject* name, PyObject* other) noexcept {
-        return name == other ||
-               (PyUnicode_CheckExact(name) && PyUnicode_CheckExact(other) &&
-                PyUnicode_IS_COMPACT_ASCII(other) && equals_ascii(name, Utf8Text(other).view()));
-    }
 
     void search(PyCodeObject* code, bool defines, int depth) {
         if (!has_file(code)) {

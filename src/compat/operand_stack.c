@@ -239,6 +239,11 @@ static int follow_variables(struct cyclewatch_operand_stack* stack, int opcode, 
     }
 }
 
+// code.replace() may create code whose instructions exceed its tuples.
+static PyObject* item_or(PyObject* tuple, int index, PyObject* otherwise) {
+    return index < PyTuple_GET_SIZE(tuple) ? PyTuple_GET_ITEM(tuple, index) : otherwise;
+}
+
 static void follow_name(struct cyclewatch_operand_stack* stack,
                         PyObject* names,
                         int opcode,
@@ -249,7 +254,7 @@ static void follow_name(struct cyclewatch_operand_stack* stack,
         index = argument >> 1;
         flag = argument & 1;
     }
-    PyObject* const name = index < PyTuple_GET_SIZE(names) ? PyTuple_GET_ITEM(names, index) : NULL;
+    PyObject* const name = item_or(names, index, NULL);
     if (opcode == LOAD_GLOBAL) {
         load_global(stack, name, flag);
     } else {
@@ -291,7 +296,7 @@ static void follow(struct cyclewatch_operand_stack* stack,
             push(stack, kUnknown);
             break;
         case LOAD_CONST:
-            push_constant(stack, PyTuple_GET_ITEM(code->co_consts, argument));
+            push_constant(stack, item_or(code->co_consts, argument, Py_None));
             break;
 #if CYCLEWATCH_COMPILER_BORROWS_VARIABLES
         case LOAD_SMALL_INT:

@@ -216,12 +216,12 @@ class LabelersZoo : public testing::Test {
     }
 
     template <typename Visit>
-    void for_each_animal(Visit visit) {
+    void for_each_object(Visit visit) {
         Py_ssize_t position = 0;
         PyObject* name = nullptr;
-        PyObject* animal = nullptr;
-        while (PyDict_Next((*zoo_)["zoo"], &position, &name, &animal) != 0) {
-            visit(std::string(PyUnicode_AsUTF8(name)), animal);
+        PyObject* object = nullptr;
+        while (PyDict_Next((*zoo_)["zoo"], &position, &name, &object) != 0) {
+            visit(std::string(PyUnicode_AsUTF8(name)), object);
         }
     }
 
@@ -232,21 +232,21 @@ PythonScript* LabelersZoo::zoo_ = nullptr;
 
 // Must run first: other tests may fill caches.
 TEST_F(LabelersZoo, LabellingDoesNotAllocateOrTakeReferences) {
-    for_each_animal([](const std::string& name, PyObject* animal) {
-        const std::vector<PyObject*> referents = referents_of(animal);
+    for_each_object([](const std::string& name, PyObject* object) {
+        const std::vector<PyObject*> referents = referents_of(object);
         std::vector<Py_ssize_t> counts;
         for (PyObject* referent : referents) {
             counts.push_back(Py_REFCNT(referent));
         }
         {
             const AllocationCounter allocations;
-            references_of(animal);
-            parts_of(animal);
-            static_cast<void>(capture::summarize(animal));
+            references_of(object);
+            parts_of(object);
+            static_cast<void>(capture::summarize(object));
             EXPECT_EQ(allocations.count(), 0U) << name;
         }
         EXPECT_EQ(PyErr_Occurred(), nullptr) << name;
-        EXPECT_EQ(referents_of(animal), referents) << name << " changed what it refers to";
+        EXPECT_EQ(referents_of(object), referents) << name << " changed what it refers to";
         for (std::size_t i = 0; i < referents.size(); ++i) {
             EXPECT_EQ(Py_REFCNT(referents[i]), counts[i]) << name;
         }
@@ -254,28 +254,28 @@ TEST_F(LabelersZoo, LabellingDoesNotAllocateOrTakeReferences) {
 }
 
 // References that deliberately have no name (docs/design/labels.md).
-bool may_lack_a_name(PyObject* animal) {
+bool may_lack_a_name(PyObject* object) {
     // The references of a ctypes type are in a separate struct.
-    return PyType_Check(animal) && std::string(Py_TYPE(animal)->tp_name).find("_ctypes.") == 0;
+    return PyType_Check(object) && std::string(Py_TYPE(object)->tp_name).find("_ctypes.") == 0;
 }
 
 TEST_F(LabelersZoo, EveryReferentHasAName) {
-    for_each_animal([](const std::string& name, PyObject* animal) {
-        EXPECT_NE(describe(animal), "") << name;
-        if (may_lack_a_name(animal)) {
+    for_each_object([](const std::string& name, PyObject* object) {
+        EXPECT_NE(describe(object), "") << name;
+        if (may_lack_a_name(object)) {
             return;
         }
-        for (PyObject* referent : unnamed_referents(animal)) {
-            ADD_FAILURE() << name << " (" << describe(animal) << ") refers to a "
+        for (PyObject* referent : unnamed_referents(object)) {
+            ADD_FAILURE() << name << " (" << describe(object) << ") refers to a "
                           << Py_TYPE(referent)->tp_name << " that has no name";
         }
     });
 }
 
 TEST_F(LabelersZoo, NoReferenceHasTwoNames) {
-    for_each_animal([](const std::string& name, PyObject* animal) {
-        const std::vector<PyObject*> referents = referents_of(animal);
-        const std::vector<NamedReference> references = references_of(animal);
+    for_each_object([](const std::string& name, PyObject* object) {
+        const std::vector<PyObject*> referents = referents_of(object);
+        const std::vector<NamedReference> references = references_of(object);
         for (const NamedReference& reference : references) {
             const auto visits = std::count(referents.begin(), referents.end(), reference.target);
             const auto names = std::count_if(
