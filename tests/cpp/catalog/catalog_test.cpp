@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "catalog/built_in.h"
 #include "catalog/reader.h"
 #include "catalog/slots.h"
 

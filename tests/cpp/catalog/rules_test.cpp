@@ -46,7 +46,8 @@ TEST(Rules, KnowsTheLeaksOfALibraryInTheVersionsThatHaveThem) {
     const model::Finding finding = judged(Rules(), version("2.13.0+cpu"));
     EXPECT_EQ(finding.status, model::Status::library);
     EXPECT_EQ(finding.pattern, "torch-fx-wrap-frame");
-    EXPECT_THAT(finding.status_reason, HasSubstr("torch >=2.1 (here 2.13.0+cpu); see https://"));
+    EXPECT_THAT(finding.status_reason,
+                HasSubstr("torch >=2.1 (installed: 2.13.0+cpu); see https://"));
     EXPECT_THAT(finding.advice, HasSubstr("torch._dynamo"));
     EXPECT_THAT(finding.cut[0].reason, HasSubstr("`currentframe`"));
 }
@@ -87,7 +88,7 @@ TEST(Rules, TellsCyclesByDesign) {
                 IsEmpty());
     const model::Finding finding = judged(rules, version(""));
     EXPECT_EQ(finding.status, model::Status::benign);
-    EXPECT_EQ(finding.status_reason, "a cycle by design; see https://example.org/1");
+    EXPECT_EQ(finding.status_reason, "intentional cycle; see https://example.org/1");
     EXPECT_EQ(finding.advice, "the analysis's own") << "the pattern gives none";
 }
 
@@ -115,9 +116,9 @@ TEST(Rules, IgnoresBySignatureAndByPattern) {
 
 TEST(Rules, RefusesWhatIgnoresNothing) {
     Rules rules;
-    EXPECT_THAT(rules.ignore({kSignature, "", " "}), HasSubstr("a reason is missing"));
-    EXPECT_THAT(rules.ignore({"", "", "r"}), HasSubstr("nothing says what to ignore"));
-    EXPECT_THAT(rules.ignore({"cw1-12", "", "r"}), HasSubstr("is no signature"));
+    EXPECT_THAT(rules.ignore({kSignature, "", " "}), HasSubstr("a reason is required"));
+    EXPECT_THAT(rules.ignore({"", "", "r"}), HasSubstr("a signature or a pattern is required"));
+    EXPECT_THAT(rules.ignore({"cw1-12", "", "r"}), HasSubstr("is not a signature"));
     EXPECT_THAT(rules.ignore({"", "back-pionter", "r"}),
                 HasSubstr("the patterns are frame-in-own-local, "));
     EXPECT_EQ(judged(rules, version("")).status, model::Status::fresh);

@@ -163,7 +163,7 @@ TEST(MergeReports, BoundsWhatItKeeps) {
     EXPECT_EQ(whole.collections.size() + whole.omitted_collections, 50U * 200 + 1);
     EXPECT_EQ(whole.findings.size(), kMaxFindings);
     EXPECT_EQ(whole.findings[0].signature, "x");
-    EXPECT_THAT(whole.notes, ::testing::Contains(::testing::StartsWith("51 further kinds")));
+    EXPECT_THAT(whole.notes, ::testing::Contains(::testing::StartsWith("51 more findings")));
 }
 
 TEST(MergeReports, WeighsStatusesAndKeepsWhatReadersWrote) {

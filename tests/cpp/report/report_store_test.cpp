@@ -306,7 +306,7 @@ TEST(ReportStore, SaysHowManyKindsOfCyclesItCouldNotKeep) {
     EXPECT_EQ(report.findings[0].signature, "s0");
     EXPECT_EQ(report.stats.findings, kMaxFindings + 3);
     ASSERT_EQ(report.notes.size(), 1U);
-    EXPECT_THAT(report.notes[0], ::testing::StartsWith("3 further kinds of cycles"));
+    EXPECT_THAT(report.notes[0], ::testing::StartsWith("3 more findings"));
 }
 
 TEST(ReportStore, KeepsEachNoteOnce) {
