@@ -16,9 +16,7 @@ using ::testing::UnorderedElementsAre;
 
 // Of all nodes, none of which must be kept.
 CollapsedGraph collapsed(const model::ReferenceGraph& graph) {
-    return collapse(graph,
-                    std::vector<char>(graph.nodes.size(), 0),
-                    std::vector<std::uint32_t>(graph.nodes.size(), 1));
+    return collapse(graph, std::vector<char>(graph.nodes.size(), 0));
 }
 
 // The collapsed references as text: "m.A .b m.B".
@@ -27,8 +25,7 @@ std::vector<std::string> collapsed_references(const model::Observation& observat
     for (const model::DeviceOwner& owner : observation.owners) {
         keep[index_of(owner.node)] = 1;
     }
-    const std::vector<std::uint32_t> copies(keep.size(), 1);
-    const CollapsedGraph graph = collapse(observation.graph, keep, copies);
+    const CollapsedGraph graph = collapse(observation.graph, keep);
     std::vector<std::string> references;
     for (std::uint32_t e = 0; e < graph.edges.size(); ++e) {
         references.push_back(full_name(graph, graph.edges[e].holder) + " " + label_of(graph, e) +
@@ -129,7 +126,7 @@ TEST(CollapsedGraph, OrdersReferencesByWhatTheyAre) {
     const auto in_order = [&](std::uint64_t shuffle) {
         const model::Observation observation = test_support::observe(text, shuffle);
         CollapsedGraph graph = collapsed(observation.graph);
-        put_in_order(graph, std::vector<std::uint64_t>(graph.nodes(), 0));
+        canonicalize(graph, std::vector<std::uint64_t>(graph.nodes(), 0));
         std::vector<std::string> of_a;
         for (std::uint32_t e = 0; e < graph.edges.size(); ++e) {
             if (full_name(graph, graph.edges[e].holder) == "m.A") {
