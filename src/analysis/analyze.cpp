@@ -153,9 +153,8 @@ class Analysis {
 
     // True for a cycle that retains nothing itself, leads only to memory that other cycles retain,
     // and cannot be avoided by user code: a cycle inside a library, or the built-in cycle of a
-    // class (such as a subclass of a class created in a function) if the cut of the other cycles is
-    // a payload reference. A cut on the other cycles would not help, as this class keeps them
-    // alive.
+    // class (such as a subclass of a class created in a function). A class must still be reported
+    // if the cut of another cycle breaks that cycle, because the class keeps its memory alive.
     [[nodiscard]] bool is_secondary(std::uint32_t c,
                                     const Component& component,
                                     const Cycle& cycle) const {

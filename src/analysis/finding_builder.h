@@ -11,22 +11,13 @@
 
 #include "analysis/component.h"
 #include "analysis/cut.h"
+#include "analysis/occurrence_weights.h"
 #include "analysis/owner_walk.h"
 #include "analysis/shortest_cycle.h"
 #include "model/finding.h"
 #include "model/observation.h"
 
 namespace cyclewatch::analysis {
-
-// The number of occurrences that one captured cycle represents.
-struct Weight {
-    std::uint64_t repeats = 0;       // cycles of the same shape that were not captured
-    std::uint64_t repeat_bytes = 0;  // their retained bytes
-    bool repeats_equal = false;      // they have exactly the same owners and bytes
-
-    // The number of cycles with the same owners and bytes, including the captured one.
-    [[nodiscard]] std::uint64_t equal() const { return 1 + (repeats_equal ? repeats : 0); }
-};
 
 class FindingBuilder {
   public:
@@ -110,7 +101,7 @@ class FindingBuilder {
     std::vector<OwnerGroup> groups_;
     std::unordered_set<std::uint64_t> omitted_groups_;
     std::unordered_map<std::uint32_t, std::uint64_t> shared_;
-    std::unordered_set<std::uint32_t> shared_owners_;    // owners of shared storages, each counted
+    std::unordered_set<std::uint32_t> shared_owners_;    // owners of shared storages so far
     std::unordered_set<std::uint32_t> shared_storages_;  // including those not released
 };
 

@@ -3,15 +3,25 @@
 // capture only counted because they have the same shape (model::RepeatedShape).
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "analysis/collapsed_graph.h"
-#include "analysis/finding_builder.h"
 #include "analysis/retained_size.h"
 #include "analysis/strong_components.h"
 #include "model/observation.h"
 
 namespace cyclewatch::analysis {
+
+// The number of occurrences that one captured cycle represents.
+struct Weight {
+    std::uint64_t repeats = 0;       // cycles of the same shape that were not captured
+    std::uint64_t repeat_bytes = 0;  // their retained bytes
+    bool repeats_equal = false;      // they have exactly the same owners and bytes
+
+    // The number of cycles with the same owners and bytes, including the captured one.
+    [[nodiscard]] std::uint64_t equal() const { return 1 + (repeats_equal ? repeats : 0); }
+};
 
 // Returns the weight of each component. The bytes of counted clusters are divided among the
 // components of the captured cluster in proportion to their retained bytes.

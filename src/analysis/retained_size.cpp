@@ -142,8 +142,8 @@ DominatorTree RetainedSize::build_tree(const CollapsedGraph& graph,
     rows.begin_filling();
     for_each_reference([&](std::uint32_t from, std::uint32_t to) { rows.fill(to, from); });
     for (std::uint32_t c = 0; c < components.count(); ++c) {
-        const std::size_t ways = rows.view().of(position_of_component_[c]).size();
-        one_way_.push_back(ways == 1);
+        const std::size_t references = rows.view().of(position_of_component_[c]).size();
+        one_way_.push_back(references == 1);
     }
     return dominators(rows.view());
 }

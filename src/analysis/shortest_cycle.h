@@ -20,8 +20,8 @@ using Cycle = std::vector<std::uint32_t>;
                                    std::uint32_t start,
                                    std::span<const char> dead = {});
 
-// A shortest cycle through, and starting at, the node that retains the most device bytes. Prefers
-// cycles without structural references, then cycles other than an attribute that refers to its own
+// A shortest cycle through, and starting at, the node that retains the most device bytes. If
+// possible, the cycle has no structural references and is not an attribute that refers to its own
 // object. Does not depend on the order of nodes.
 [[nodiscard]] Cycle choose_cycle(const CollapsedGraph& graph, const Component& component);
 

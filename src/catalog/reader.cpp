@@ -28,12 +28,13 @@ struct Problem {
     std::string sentence;
 };
 
-// One table of the file, with its name for messages.
+// One table of the file, with its name for messages; the file itself has no name.
 class Table {
   public:
     Table(const json& value, std::string name) : value_(value), name_(std::move(name)) {
         if (!value_.is_object()) {
-            throw Problem{name_ + " is not a table; write it as key = value lines"};
+            throw Problem{(name_.empty() ? "the file" : name_) +
+                          " is not a table; write it as key = value lines"};
         }
     }
 
@@ -50,7 +51,9 @@ class Table {
         const auto found = value_.find(key);
         return found != value_.end() ? &*found : nullptr;
     }
-    [[nodiscard]] std::string sub(const std::string& key) const { return name_ + "." + key; }
+    [[nodiscard]] std::string sub(const std::string& key) const {
+        return name_.empty() ? key : name_ + "." + key;
+    }
 
     [[nodiscard]] std::string text(const char* key, std::string missing = {}) const {
         const json* const value = find(key);
@@ -211,7 +214,7 @@ class Reader {
     Contents run(std::string_view text) {
         const json document = json::parse(text, nullptr, /*allow_exceptions=*/false);
         try {
-            const Table table(document, "the file");
+            const Table table(document, "");
             each(table, "pattern", [this](const json& value, const std::string& name) {
                 add_pattern(value, name);
             });

@@ -27,10 +27,10 @@ constexpr bool is_alphanumeric(char c) {
            static_cast<unsigned char>(c) >= 0x80;
 }
 
-template <typename Fits>
-std::size_t length_of_run(std::string_view text, Fits fits) {
+template <typename Accept>
+std::size_t length_of_run(std::string_view text, Accept accept) {
     std::size_t length = 0;
-    while (length < text.size() && fits(text[length])) {
+    while (length < text.size() && accept(text[length])) {
         ++length;
     }
     return length;

@@ -161,7 +161,7 @@ struct Finding {
     double last_seen = 0;
     double dead_for_at_most = 0;  // seconds, upper bound of the time the memory was dead
     std::uint64_t first_collection = 0;
-    std::uint64_t collections = 0;               // number that found at least one occurrence
+    std::uint64_t collections = 0;               // number of collections with an occurrence
     std::vector<ProcessOccurrences> by_process;  // one per process, ascending
 
     // Written by people, stored in the file, never set by a watch.

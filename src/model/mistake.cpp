@@ -29,8 +29,7 @@ std::string without_index(const std::string& label) {
     return index ? label.substr(0, open) + "[x]" : label;
 }
 
-// The reference through which the bound method on the cycle is stored, else `method`, which need
-// not be on the cycle.
+// The reference that stores the bound method on the cycle; `method` if there is none.
 const Reference& storing_reference(const Finding& finding, const Reference& method) {
     const std::vector<Reference>& cycle = finding.cycle;
     for (std::size_t at = 0; at < cycle.size(); ++at) {

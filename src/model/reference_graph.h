@@ -44,7 +44,7 @@ constexpr bool is_suspended(NodeKind kind) {
 }
 
 // Containers that a programmer regards as part of another object. The references of such a part
-// have the label of the whole: `.attr` for an instance_dict, `closure:name` for a closure,
+// have the label of that object: `.attr` for an instance_dict, `closure:name` for a closure,
 // `args[0]` for partial_args, and so on.
 enum class PartRole : std::uint8_t {
     none,

@@ -84,20 +84,20 @@ void move_description(model::Finding& to, model::Finding& from) {
 void merge_occurrences(model::Finding& stored,
                        const std::vector<model::ProcessOccurrences>& by_process) {
     for (const model::ProcessOccurrences& occurrences : by_process) {
-        const auto place =
+        const auto position =
             std::lower_bound(stored.by_process.begin(),
                              stored.by_process.end(),
                              occurrences,
                              [](const auto& a, const auto& b) { return a.process < b.process; });
-        if (place == stored.by_process.end() || place->process != occurrences.process) {
-            stored.by_process.insert(place, occurrences);
+        if (position == stored.by_process.end() || position->process != occurrences.process) {
+            stored.by_process.insert(position, occurrences);
             continue;
         }
-        place->occurrences += occurrences.occurrences;
-        place->retained_bytes += occurrences.retained_bytes;
-        if (occurrences.first_seen < place->first_seen) {
-            place->first_seen = occurrences.first_seen;
-            place->first_step = occurrences.first_step;
+        position->occurrences += occurrences.occurrences;
+        position->retained_bytes += occurrences.retained_bytes;
+        if (occurrences.first_seen < position->first_seen) {
+            position->first_seen = occurrences.first_seen;
+            position->first_step = occurrences.first_step;
         }
     }
 }

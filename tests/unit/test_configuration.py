@@ -210,7 +210,7 @@ def test_ignore_takes_texts_and_needs_a_reason():
     [
         ("[[pattern]\n", "/cyclewatch.toml: Expected ']]' at the end of an array declaration"),
         ("[[ignor]]\nreason = 'r'\n", '/cyclewatch.toml: there is no key "ignor"; the keys are'),
-        ("ignore = 3\n", "/cyclewatch.toml: the file.ignore is not a list"),
+        ("ignore = 3\n", "/cyclewatch.toml: ignore is not a list"),
         ("[[ignore]]\npattern = 'unknown'\n", "/cyclewatch.toml: ignore[0]: a reason is required"),
         ("[[pattern]]\nid = 1979-05-27\n", "/cyclewatch.toml: pattern[0] needs title"),
         ("[[pattern]]\nid = nan\n", "cyclewatch uses nothing in it"),

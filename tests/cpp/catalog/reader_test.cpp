@@ -35,7 +35,7 @@ TEST(Reader, ReadsAPattern) {
         nullptr);
     ASSERT_THAT(contents.problems, IsEmpty());
     const Pattern& pattern = contents.patterns.at(0);
-    EXPECT_EQ(pattern.variants.at("other").explanation, "E") << "what it leaves out it inherits";
+    EXPECT_EQ(pattern.variants.at("other").explanation, "E") << "inherited from the pattern";
     EXPECT_EQ(pattern.variants.at("other").advice, "B");
     EXPECT_EQ(pattern.steps.at(0).target, "t");
     EXPECT_EQ(pattern.suggests->holder, "*");
@@ -43,7 +43,7 @@ TEST(Reader, ReadsAPattern) {
     EXPECT_TRUE(pattern.library->range.contains(*parse_version("2.1")));
 }
 
-TEST(Reader, SaysWhatIsWrongAndReadsTheRest) {
+TEST(Reader, ReportsAnInvalidPatternAndReadsTheOthers) {
     const std::string sound = std::string(", ") + kSound;
     const struct {
         std::string pattern;
@@ -83,7 +83,7 @@ TEST(Reader, SaysWhatIsWrongAndReadsTheRest) {
     }
 }
 
-TEST(Reader, TakesAnIdOnce) {
+TEST(Reader, RejectsDuplicateIds) {
     const Contents contents = with_pattern(std::string(kSound) + ", " + kSound);
     EXPECT_THAT(contents.problems,
                 ElementsAre(HasSubstr("pattern[1].id = \"mine\" is already used")));
@@ -110,7 +110,7 @@ TEST(Reader, ReadsSuppressions) {
                     HasSubstr("ignore[5]: a signature or a pattern is required")));
 }
 
-TEST(Reader, SurvivesWhatIsNoDocument) {
+TEST(Reader, RejectsInvalidDocuments) {
     for (const char* text : {"", "[", "3", "[]", R"({"pattern": 3})", R"({"ignore": "x"})"}) {
         const Contents contents = read(text, &kKnown);
         EXPECT_EQ(contents.problems.size(), 1U) << text;

@@ -15,16 +15,16 @@ using ::testing::IsEmpty;
 
 constexpr const char* kSignature = "cw1-0123456789abcdef";
 
-// The cycle of torch.fx.wrap(), as the analysis describes it.
+// The cycle of torch.fx.wrap(), as described by the analysis.
 model::Finding wrap_frame() {
     model::Finding finding;
     finding.signature = kSignature;
     finding.pattern = "frame-in-own-local";
-    finding.advice = "the analysis's own";
+    finding.advice = "original advice";
     model::Reference own;
     own.holder = own.target = "frame of torch.fx._symbolic_trace.wrap";
     own.label = "local:currentframe";
-    own.reason = "the analysis's own";
+    own.reason = "original reason";
     finding.cycle = {own};
     finding.cut = {own};
     return finding;
@@ -42,7 +42,7 @@ model::Finding judged(const Rules& rules, const VersionOf& version_of) {
     return finding;
 }
 
-TEST(Rules, KnowsTheLeaksOfALibraryInTheVersionsThatHaveThem) {
+TEST(Rules, RecogniseKnownLeaksInAffectedVersions) {
     const model::Finding finding = judged(Rules(), version("2.13.0+cpu"));
     EXPECT_EQ(finding.status, model::Status::library);
     EXPECT_EQ(finding.pattern, "torch-fx-wrap-frame");
@@ -52,13 +52,13 @@ TEST(Rules, KnowsTheLeaksOfALibraryInTheVersionsThatHaveThem) {
     EXPECT_THAT(finding.cut[0].reason, HasSubstr("`currentframe`"));
 }
 
-TEST(Rules, LeavesOtherVersionsAndUnknownOnesAlone) {
+TEST(Rules, DoNotChangeFindingsInOtherVersions) {
     for (const char* other : {"2.0.1", "1.9", "", "unknown"}) {
         EXPECT_EQ(judged(Rules(), version(other)), wrap_frame()) << other;
     }
 }
 
-TEST(Rules, JudgesTwiceAsOnce) {
+TEST(Rules, AreIdempotent) {
     const Rules rules;
     model::Finding finding = judged(rules, version("2.13.0"));
     const model::Finding once = finding;
@@ -66,7 +66,7 @@ TEST(Rules, JudgesTwiceAsOnce) {
     EXPECT_EQ(finding, once);
 }
 
-TEST(Rules, TakesTheUsersPatternFirst) {
+TEST(Rules, PreferTheUsersPatterns) {
     Rules rules;
     EXPECT_THAT(rules.configure(R"({"pattern": [{"id": "mine", "title": "T",
         "explanation": "{holder} again", "advice": "Ask Ann about {variable}.",
@@ -74,14 +74,14 @@ TEST(Rules, TakesTheUsersPatternFirst) {
                 IsEmpty());
     const model::Finding finding = judged(rules, version("2.13.0"));
     EXPECT_EQ(finding.pattern, "mine");
-    EXPECT_EQ(finding.status, model::Status::fresh) << "a pattern alone silences nothing";
+    EXPECT_EQ(finding.status, model::Status::fresh) << "a pattern does not change the status";
     EXPECT_EQ(finding.advice, "Ask Ann about currentframe.");
     EXPECT_EQ(finding.cut[0].reason, "wrap again");
     EXPECT_EQ(rules.patterns().front().id, "mine");
     EXPECT_EQ(rules.patterns().size(), Catalog::built_in().patterns().size() + 1);
 }
 
-TEST(Rules, TellsCyclesByDesign) {
+TEST(Rules, RecogniseBenignCycles) {
     Rules rules;
     EXPECT_THAT(rules.configure(R"({"pattern": [{"id": "mine", "title": "T", "explanation": "E",
         "tags": ["benign"], "links": ["https://example.org/1"], "steps": [{}]}]})"),
@@ -89,13 +89,13 @@ TEST(Rules, TellsCyclesByDesign) {
     const model::Finding finding = judged(rules, version(""));
     EXPECT_EQ(finding.status, model::Status::benign);
     EXPECT_EQ(finding.status_reason, "intentional cycle; see https://example.org/1");
-    EXPECT_EQ(finding.advice, "the analysis's own") << "the pattern gives none";
+    EXPECT_EQ(finding.advice, "original advice") << "the pattern has no advice";
 }
 
-TEST(Rules, IgnoresBySignatureAndByPattern) {
+TEST(Rules, IgnoreBySignatureAndByPattern) {
     const struct {
         Suppression suppression;
-        bool concerned;
+        bool ignored;
     } cases[] = {
         {{kSignature, "", "r"}, true},
         {{"cw1-0000000000000000", "", "r"}, false},
@@ -108,23 +108,21 @@ TEST(Rules, IgnoresBySignatureAndByPattern) {
         Rules rules;
         EXPECT_EQ(rules.ignore(one.suppression), "");
         const model::Finding finding = judged(rules, version(""));
-        EXPECT_EQ(finding.status == model::Status::ignored, one.concerned);
-        EXPECT_EQ(finding.status_reason, one.concerned ? "r" : "");
-        EXPECT_EQ(finding.advice, "the analysis's own");
+        EXPECT_EQ(finding.status == model::Status::ignored, one.ignored);
+        EXPECT_EQ(finding.status_reason, one.ignored ? "r" : "");
+        EXPECT_EQ(finding.advice, "original advice");
     }
 }
 
-TEST(Rules, RefusesWhatIgnoresNothing) {
+TEST(Rules, RejectInvalidSuppressions) {
     Rules rules;
     EXPECT_THAT(rules.ignore({kSignature, "", " "}), HasSubstr("a reason is required"));
-    EXPECT_THAT(rules.ignore({"", "", "r"}), HasSubstr("a signature or a pattern is required"));
-    EXPECT_THAT(rules.ignore({"cw1-12", "", "r"}), HasSubstr("is not a signature"));
     EXPECT_THAT(rules.ignore({"", "back-pionter", "r"}),
                 HasSubstr("the patterns are frame-in-own-local, "));
     EXPECT_EQ(judged(rules, version("")).status, model::Status::fresh);
 }
 
-TEST(Rules, ForgetsTheConfigurationBefore) {
+TEST(Rules, ReplaceThePreviousConfiguration) {
     Rules rules;
     EXPECT_EQ(rules.ignore({"", "back-pointer", "asked"}), "");
     EXPECT_THAT(
@@ -136,7 +134,7 @@ TEST(Rules, ForgetsTheConfigurationBefore) {
     EXPECT_THAT(rules.configure(R"({"ignore": [{}]})"), ElementsAre(HasSubstr("ignore[0]: ")));
 }
 
-TEST(Rules, IgnoreAFindingByTheSignatureOfAnyOfItsVariants) {
+TEST(Rules, IgnoreAFindingByTheSignatureOfAVariant) {
     Rules rules;
     EXPECT_EQ(rules.ignore({"cw1-00000000000000aa", "", "known"}), "");
     model::Finding finding = wrap_frame();
