@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "analysis/names.h"
 
@@ -140,7 +141,8 @@ class Drawing {
     [[nodiscard]] std::vector<std::uint32_t> cut_in_order() const {
         std::vector<std::uint32_t> edges(cut_.begin(), cut_.end());
         std::sort(edges.begin(), edges.end(), [this](std::uint32_t a, std::uint32_t b) {
-            return graph_.color[graph_.edges[a].holder] < graph_.color[graph_.edges[b].holder];
+            return std::pair(graph_.color[graph_.edges[a].holder], a) <
+                   std::pair(graph_.color[graph_.edges[b].holder], b);
         });
         return edges;
     }
