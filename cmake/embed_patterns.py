@@ -7,7 +7,7 @@ import tomllib
 
 FORM = """\
 // Made from {source} by cmake/embed_patterns.py.
-#include "catalog/built_in.h"
+#include "catalog/catalog.h"
 
 namespace cyclewatch::catalog {{
 

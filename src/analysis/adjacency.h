@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A directed graph in compressed rows, borrowed: what the algorithms of this room work on.
+// A directed graph in compressed sparse rows: the input of the graph algorithms.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace cyclewatch::analysis {
 
-// The targets of node n are targets[first[n] .. first[n + 1]). Both must outlive the view.
+// A non-owning view. The targets of node n are targets[first[n] .. first[n + 1]).
 struct AdjacencyView {
     std::span<const std::uint32_t> first;
     std::span<const std::uint32_t> targets;
@@ -22,8 +22,8 @@ struct AdjacencyView {
     }
 };
 
-// Collects (row, item) pairs into compressed rows, in two passes over the same source: count() for
-// each, begin_filling(), fill() for each.
+// Builds compressed rows by counting sort: call count() for every (row, item) pair, then
+// begin_filling(), then fill() for the same pairs.
 template <typename Item = std::uint32_t>
 class Rows {
   public:
@@ -39,7 +39,7 @@ class Rows {
     [[nodiscard]] std::span<const Item> of(std::uint32_t row) const {
         return std::span(items_).subspan(first_[row], first_[row + 1] - first_[row]);
     }
-    // Only of rows of nodes.
+    // Requires that the items are node numbers.
     [[nodiscard]] AdjacencyView view() const { return {first_, items_}; }
 
   private:
@@ -48,8 +48,8 @@ class Rows {
     std::vector<Item> items_;
 };
 
-// The positions in `row_of`, listed by the row that each names, rising in each row; UINT32_MAX is
-// in none.
+// Inverts `row_of`: row r lists the positions i with row_of[i] == r, ascending. Positions with
+// UINT32_MAX are in no row.
 inline Rows<> listed_by(std::span<const std::uint32_t> row_of, std::size_t rows) {
     Rows<> listed(rows);
     for (const std::uint32_t row : row_of) {

@@ -15,7 +15,6 @@
 #include "analysis/occurrence_weights.h"
 #include "analysis/origin.h"
 #include "analysis/owner_walk.h"
-#include "analysis/representatives.h"
 #include "analysis/retained_size.h"
 #include "analysis/shared_storages.h"
 #include "analysis/shortest_cycle.h"
@@ -25,35 +24,35 @@
 namespace cyclewatch::analysis {
 namespace {
 
-std::vector<char> owner_nodes(const Representatives& representatives) {
-    std::vector<char> is_owner(representatives.graph.nodes.size(), 0);
-    for (const model::DeviceOwner& owner : representatives.owners) {
+std::vector<char> owner_nodes(const model::Observation& observation) {
+    std::vector<char> is_owner(observation.graph.nodes.size(), 0);
+    for (const model::DeviceOwner& owner : observation.owners) {
         is_owner[index_of(owner.node)] = 1;
     }
     return is_owner;
 }
 
-CollapsedGraph ordered_graph(const Representatives& representatives,
-                             const std::vector<char>& is_owner) {
-    CollapsedGraph graph = collapse(representatives.graph, is_owner, representatives.copies);
+CollapsedGraph canonical_graph(const model::Observation& observation,
+                               const std::vector<char>& is_owner) {
+    CollapsedGraph graph = collapse(observation.graph, is_owner);
     std::vector<std::uint64_t> weight(graph.nodes(), 0);
-    for (const model::DeviceOwner& owner : representatives.owners) {
+    for (const model::DeviceOwner& owner : observation.owners) {
         weight[graph.collapsed_of[index_of(owner.node)]] +=
-            representatives.storages[index_of(owner.storage)].bytes + 1;
+            observation.storages[index_of(owner.storage)].bytes + 1;
     }
-    put_in_order(graph, weight);
+    canonicalize(graph, weight);
     return graph;
 }
 
-// The components to report, largest first; equally large ones by what they consist of.
+// The components to report, by retained bytes, descending; ties are broken by colour.
 std::vector<std::uint32_t> reported_components(const CollapsedGraph& graph,
                                                const StrongComponents& components,
-                                               const RetainedSize& held) {
+                                               const RetainedSize& retained) {
     std::vector<std::uint64_t> color(components.count(), 0);
     std::vector<bool> leads(components.count(), false);
     for (std::uint32_t node = 0; node < graph.nodes(); ++node) {
         color[components.of[node]] += graph.color[node];
-        leads[components.of[node]] = held.leads_to_released(node);
+        leads[components.of[node]] = retained.leads_to_released(node);
     }
     std::vector<std::uint32_t> reported;
     for (std::uint32_t c = 0; c < components.count(); ++c) {
@@ -62,26 +61,28 @@ std::vector<std::uint32_t> reported_components(const CollapsedGraph& graph,
         }
     }
     std::stable_sort(reported.begin(), reported.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return std::tuple(held.held_by(b), color[a]) < std::tuple(held.held_by(a), color[b]);
+        return std::tuple(retained.held_by(b), color[a]) <
+               std::tuple(retained.held_by(a), color[b]);
     });
     return reported;
 }
 
-// Many components may lead to the same objects.
+// Limit of the work for payload references, in visited nodes and references: many components may
+// lead to the same objects.
 constexpr std::uint64_t kPayloadPasses = 16;
 constexpr std::uint64_t kSpareWork = 1'000'000;
 
 class Analysis {
   public:
     explicit Analysis(const model::Observation& observation)
-        : representatives_(choose_representatives(observation)),
-          is_owner_(owner_nodes(representatives_)),
-          graph_(ordered_graph(representatives_, is_owner_)),
+        : observation_(observation),
+          is_owner_(owner_nodes(observation_)),
+          graph_(canonical_graph(observation_, is_owner_)),
           components_(strong_components(graph_.view())),
-          held_(graph_, components_, representatives_),
-          walk_(graph_, representatives_),
+          retained_(graph_, components_, observation_),
+          walk_(graph_, observation_),
           payload_work_left_(kPayloadPasses * (graph_.nodes() + graph_.edges.size()) + kSpareWork),
-          lets_go_(components_.count(), false),
+          cuts_payload_(components_.count(), false),
           builder_of_component_(components_.count(), kNone) {}
 
     std::vector<model::Finding> run() {
@@ -90,31 +91,31 @@ class Analysis {
             owns[node] = is_owner_[graph_.raw_node[node]];
         }
         const std::vector<Weight> weights =
-            weigh_components(graph_, components_, held_, representatives_);
-        ComponentCutter cutter(graph_, components_, held_, owns);
-        for (const std::uint32_t c : reported_components(graph_, components_, held_)) {
-            add(c, cutter.cut_out(c), weights[c]);
+            weigh_components(graph_, components_, retained_, observation_);
+        ComponentExtractor extractor(graph_, components_, retained_, owns);
+        for (const std::uint32_t c : reported_components(graph_, components_, retained_)) {
+            add(c, extractor.extract(c), weights[c]);
         }
         return finish();
     }
 
   private:
     void add(std::uint32_t c, const Component& component, const Weight& weight) {
-        const std::uint64_t retained_bytes = held_.held_by(c);
+        const std::uint64_t retained_bytes = retained_.held_by(c);
         const Cycle cycle = choose_cycle(graph_, component);
         std::vector<std::uint32_t> edges;
         for (const std::uint32_t e : cycle) {
             edges.push_back(component.edges[e]);
         }
         const bool walked = walk_.walk(edges);
-        if (walked && is_bystander(c, component, cycle)) {
+        if (walked && is_secondary(c, component, cycle)) {
             return;
         }
         std::string signature = signature_of(graph_, edges);
         const auto [entry, fresh] =
             builder_of_.try_emplace(signature, static_cast<std::uint32_t>(builders_.size()));
         if (fresh) {
-            FindingBuilder builder(graph_, representatives_, held_);
+            FindingBuilder builder(graph_, observation_, retained_);
             builder.describe(component,
                              payload_work_left_,
                              cycle,
@@ -122,27 +123,26 @@ class Analysis {
                              std::move(signature),
                              retained_bytes,
                              walk_);
-            entry->second = keep(std::move(builder), retained_bytes > 0);
+            entry->second = add_builder(std::move(builder), retained_bytes > 0);
         }
         builders_[entry->second].compare(component);
         builders_[entry->second].count(c, retained_bytes, walked, walk_, weight);
-        lets_go_[c] = !builders_[entry->second].is_cut_of_cycle();
+        cuts_payload_[c] = !builders_[entry->second].is_cut_of_cycle();
         builder_of_component_[c] = entry->second;
     }
 
-    // Returns where it stands in builders_. Cycles of classes that keep nothing `alone` and lead to
-    // the same memory by the same references, which are all there is to drop, are one mistake:
-    // classes that share a variable, and one that @dataclass(slots=True) has put another in place
-    // of. They go by the name of one of them.
-    std::uint32_t keep(FindingBuilder&& builder, bool alone) {
+    // Returns the index in builders_. Cycles of classes that retain no bytes of their own and have
+    // the same payload references to cut are one finding, described by the least signature: classes
+    // that share a variable, or a class and its replacement by @dataclass(slots=True).
+    std::uint32_t add_builder(FindingBuilder&& builder, bool retains_bytes) {
         const auto last = static_cast<std::uint32_t>(builders_.size());
-        if (!alone && !builder.payload_edges().empty()) {
+        if (!retains_bytes && !builder.payload_edges().empty()) {
             const auto [entry, fresh] =
                 builder_of_payload_.try_emplace(builder.payload_edges(), last);
             if (!fresh) {
-                FindingBuilder& twin = builders_[entry->second];
-                if (builder.signature() < twin.signature()) {
-                    twin.take_words(std::move(builder));
+                FindingBuilder& known = builders_[entry->second];
+                if (builder.signature() < known.signature()) {
+                    known.replace_description(std::move(builder));
                 }
                 return entry->second;
             }
@@ -151,11 +151,11 @@ class Analysis {
         return last;
     }
 
-    // True for a cycle that keeps nothing, only leads to what other cycles keep, and is none that
-    // the user's code could leave out: one that is all in a library; or a class's own, as of the
-    // subclass of a class made on each call, where the others are told to drop the memory and not
-    // to end their cycle, which this class would go on to keep.
-    [[nodiscard]] bool is_bystander(std::uint32_t c,
+    // True for a cycle that retains nothing itself, leads only to memory that other cycles retain,
+    // and cannot be avoided by user code: a cycle inside a library, or the built-in cycle of a
+    // class (such as a subclass of a class created in a function). A class must still be reported
+    // if the cut of another cycle breaks that cycle, because the class keeps its memory alive.
+    [[nodiscard]] bool is_secondary(std::uint32_t c,
                                     const Component& component,
                                     const Cycle& cycle) const {
         bool of_class = false;
@@ -167,11 +167,11 @@ class Analysis {
                 return false;
             }
         }
-        return held_.held_by(c) == 0 &&
+        return retained_.held_by(c) == 0 &&
                std::ranges::all_of(walk_.owners(), [&](const ReachedOwner& reached) {
                    const std::uint32_t keeper =
-                       held_.keeper_of(representatives_.owners[reached.owner].storage);
-                   return keeper != kNone && (!of_class || lets_go_[keeper]);
+                       retained_.keeper_of(observation_.owners[reached.owner].storage);
+                   return keeper != kNone && (!of_class || cuts_payload_[keeper]);
                });
     }
 
@@ -180,7 +180,7 @@ class Analysis {
         for (std::uint32_t& builder : builder_of_component_) {
             builder = builder == kNone ? kNone : merged[builder];
         }
-        settle_shared_storages(builders_, builder_of_component_, held_, representatives_);
+        attribute_shared_storages(builders_, builder_of_component_, retained_, observation_);
         std::vector<model::Finding> findings;
         for (FindingBuilder& builder : builders_) {
             findings.push_back(builder.finish());
@@ -189,14 +189,14 @@ class Analysis {
         return findings;
     }
 
-    Representatives representatives_;
+    const model::Observation& observation_;
     std::vector<char> is_owner_;  // per raw node
     CollapsedGraph graph_;
     StrongComponents components_;
-    RetainedSize held_;
+    RetainedSize retained_;
     OwnerWalk walk_;
-    std::uint64_t payload_work_left_;  // nodes and references
-    std::vector<bool> lets_go_;        // per component: it is told to drop the memory
+    std::uint64_t payload_work_left_;
+    std::vector<bool> cuts_payload_;                             // per component
     std::vector<std::uint32_t> builder_of_component_;            // or kNone
     std::unordered_map<std::string, std::uint32_t> builder_of_;  // by signature
     std::map<std::vector<std::uint32_t>, std::uint32_t> builder_of_payload_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The room's only door: from one observation to its findings. Pure; any thread; no Python.
+// The entry point of the analysis: computes the findings of one observation. A pure function that
+// needs no Python; any thread.
 #pragma once
 
 #include <vector>
@@ -9,10 +10,10 @@
 
 namespace cyclewatch::analysis {
 
-// One finding per strongly connected component that an owner hangs off, findings of equal
-// signature merged (occurrences, bytes and owners added up), in the order of ranks_before().
-// Owners with no cycle above them in the graph yield nothing, and neither does a component that
-// leads only to storages that something alive still holds. May throw std::bad_alloc.
+// Returns one finding per signature, in the order of ranks_before(). Every strongly connected
+// component with a cycle from which a released storage can be reached is an occurrence of a
+// finding. Owners that no cycle leads to, and storages that a live object still holds, yield no
+// finding. May throw std::bad_alloc.
 [[nodiscard]] std::vector<model::Finding> analyze(const model::Observation& observation);
 
 }  // namespace cyclewatch::analysis

@@ -13,7 +13,7 @@ namespace cyclewatch::analysis {
 namespace {
 
 constexpr int kRounds = 4;
-// More rounds, while they tell more nodes apart, for as many nodes and references looked at.
+// Further rounds are limited to this many visits of nodes and references.
 constexpr std::uint64_t kMostWork = 300'000;
 
 std::uint64_t mix(std::uint64_t value) {
@@ -33,7 +33,7 @@ std::vector<std::uint64_t> hash_texts(const model::StringTable& strings) {
     return hashes;
 }
 
-// Position of every text in alphabetical order: comparing numbers is cheaper than comparing text.
+// The alphabetical rank of every string: comparing ranks is cheaper than comparing strings.
 std::vector<std::uint32_t> rank_texts(const model::StringTable& strings) {
     std::vector<std::uint32_t> by_text(strings.size());
     std::iota(by_text.begin(), by_text.end(), 0U);
@@ -47,14 +47,14 @@ std::vector<std::uint32_t> rank_texts(const model::StringTable& strings) {
     return rank;
 }
 
-// The colours of nodes after one more round.
-std::vector<std::uint64_t> look_further(const CollapsedGraph& graph,
-                                        const std::vector<std::uint64_t>& label_hash) {
+// One round of colour refinement.
+std::vector<std::uint64_t> refine(const CollapsedGraph& graph,
+                                  const std::vector<std::uint64_t>& label_hash) {
     std::vector<std::uint64_t> next(graph.nodes());
     for (std::uint32_t n = 0; n < graph.nodes(); ++n) {
         next[n] = mix(graph.color[n]);
     }
-    // Sums, so that the order of references does not matter.
+    // Sums do not depend on the order of references.
     for (std::size_t e = 0; e < label_hash.size(); ++e) {
         const std::uint32_t from = graph.edges[e].holder;
         const std::uint32_t to = graph.targets[e];
@@ -81,25 +81,25 @@ void color_nodes(CollapsedGraph& graph, const std::vector<std::uint64_t>& weight
     graph.color.resize(graph.nodes());
     for (std::uint32_t n = 0; n < graph.nodes(); ++n) {
         const model::Node& node = graph.node(n);
-        const std::uint64_t place = text_hash[index_of(node.location.path)] + node.location.line;
-        graph.color[n] = mix(text_hash[index_of(node.name)] ^ mix(weight[n] + 1) ^ mix(place) ^
+        const std::uint64_t location = text_hash[index_of(node.location.path)] + node.location.line;
+        graph.color[n] = mix(text_hash[index_of(node.name)] ^ mix(weight[n] + 1) ^ mix(location) ^
                              static_cast<std::uint64_t>(node.kind));
     }
     int round = 0;
     for (; round < kRounds; ++round) {
-        graph.color = look_further(graph, label_hash);
+        graph.color = refine(graph, label_hash);
     }
-    // Cycles may differ only far from where they start.
+    // Long cycles may differ only far from their start.
     const std::uint64_t work = graph.nodes() + label_hash.size() + 1;
-    std::size_t told_apart = count_distinct(graph.color);
-    while (told_apart < graph.nodes() && ++round * work < kMostWork) {
-        std::vector<std::uint64_t> further = look_further(graph, label_hash);
-        const std::size_t now = count_distinct(further);
-        if (now <= told_apart) {
+    std::size_t colors = count_distinct(graph.color);
+    while (colors < graph.nodes() && ++round * work < kMostWork) {
+        std::vector<std::uint64_t> refined = refine(graph, label_hash);
+        const std::size_t refined_colors = count_distinct(refined);
+        if (refined_colors <= colors) {
             break;
         }
-        told_apart = now;
-        graph.color = std::move(further);
+        colors = refined_colors;
+        graph.color = std::move(refined);
     }
 }
 
@@ -133,7 +133,7 @@ void sort_references(CollapsedGraph& graph) {
 
 }  // namespace
 
-void put_in_order(CollapsedGraph& graph, const std::vector<std::uint64_t>& weight) {
+void canonicalize(CollapsedGraph& graph, const std::vector<std::uint64_t>& weight) {
     color_nodes(graph, weight);
     sort_references(graph);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An order of nodes and references that comes from what they are, never from their numbers, so
-// that the same garbage gives the same report whatever order the collector listed it in.
+// A canonical order of nodes and references that does not depend on node numbers, so that the order
+// in which the collector lists objects does not change the report. Method: colour refinement (B.
+// Weisfeiler, A. Leman, "The reduction of a graph to canonical form", 1968).
 #pragma once
 
 #include <cstdint>
@@ -10,10 +11,9 @@
 
 namespace cyclewatch::analysis {
 
-// Colours every node by what it is, what it refers to and what refers to it (B. Weisfeiler, A.
-// Leman, 1968), and sorts each node's references by label and target. Four steps far, and as far as
-// it tells more nodes apart where the graph is small enough.
-// `weight`: per collapsed node, the bytes it owns.
-void put_in_order(CollapsedGraph& graph, const std::vector<std::uint64_t>& weight);
+// Sets `graph.color`, a hash of each node and its neighbourhood, and sorts the references of each
+// node by label and target. Refines colours four times; small graphs until the number of colours
+// no longer grows. `weight`: per collapsed node, the bytes it owns.
+void canonicalize(CollapsedGraph& graph, const std::vector<std::uint64_t>& weight);
 
 }  // namespace cyclewatch::analysis

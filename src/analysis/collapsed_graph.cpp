@@ -12,8 +12,8 @@ using model::NodeKind;
 using model::PartRole;
 using model::ReferenceGraph;
 
-// A part with several holders gives each of them its references; more than this many would make
-// a graph of n references grow like n squared, so such a part stays a node.
+// The references of a collapsed part are copied to each of its holders. A part that would need more
+// copies than this remains a node; otherwise the graph could grow quadratically.
 constexpr std::uint64_t kMostCopies = 256;
 
 bool may_collapse(const model::Node& node) {
@@ -22,20 +22,15 @@ bool may_collapse(const model::Node& node) {
 
 class Collapse {
   public:
-    Collapse(const ReferenceGraph& graph,
-             const std::vector<char>& keep,
-             std::span<const std::uint32_t> copies)
-        : graph_(graph),
-          copies_(copies),
-          hidden_(graph.nodes.size()),
-          holders_(graph.nodes.size()) {
+    Collapse(const ReferenceGraph& graph, const std::vector<char>& keep)
+        : graph_(graph), hidden_(graph.nodes.size()), holders_(graph.nodes.size()) {
         for (std::size_t n = 0; n < hidden_.size(); ++n) {
             hidden_[n] = may_collapse(graph.nodes[n]) && keep[n] == 0;
         }
         count_holders();
         hide_tracebacks(keep);
-        keep_crowded_and_unheld();
-        keep_rings();
+        keep_shared_and_unreferenced();
+        keep_cycles_of_hidden_nodes();
     }
 
     CollapsedGraph run() {
@@ -43,7 +38,7 @@ class Collapse {
         collapsed.raw = &graph_;
         collapsed.collapsed_of.assign(hidden_.size(), kNone);
         for (std::uint32_t n = 0; n < hidden_.size(); ++n) {
-            if (!hidden_[n] && copies_[n] > 0) {
+            if (!hidden_[n]) {
                 collapsed.collapsed_of[n] = collapsed.nodes();
                 collapsed.raw_node.push_back(n);
             }
@@ -58,7 +53,6 @@ class Collapse {
     }
 
   private:
-    // One hidden node on the way from a holder, and the edge to follow next.
     struct Step {
         std::uint32_t node;
         std::uint32_t next_edge;
@@ -70,9 +64,8 @@ class Collapse {
         }
     }
 
-    // An exception has the frames of its traceback, and a traceback that somebody else holds too
-    // has those of the rest of its chain: how deep below its handler something was raised is no
-    // part of the matter.
+    // Collapses a traceback chain into its exception (or into the traceback that another object
+    // refers to), so that the depth at which an exception was raised does not matter.
     void hide_tracebacks(const std::vector<char>& keep) {
         for (const model::Edge& edge : graph_.edges) {
             const std::size_t target = index_of(edge.target);
@@ -84,27 +77,26 @@ class Collapse {
         }
     }
 
-    void keep_crowded_and_unheld() {
+    void keep_shared_and_unreferenced() {
         for (std::size_t n = 0; n < hidden_.size(); ++n) {
             if (!hidden_[n]) {
                 continue;
             }
             const std::uint64_t out = graph_.first_edge[n + 1] - graph_.first_edge[n];
             const PartRole role = graph_.nodes[n].role;
-            // A namespace is looked at from many sides: seen as one thing with its module only
-            // where the module alone holds it.
+            // A namespace is collapsed into its module or class only if nothing else refers to it.
             const bool shared_namespace =
                 (role == PartRole::module_dict || role == PartRole::type_dict) && holders_[n] > 1;
-            const bool crowded = out > 1 && holders_[n] > 1 && holders_[n] * out > kMostCopies;
-            if (holders_[n] == 0 || shared_namespace || crowded) {
+            const bool too_many = out > 1 && holders_[n] > 1 && holders_[n] * out > kMostCopies;
+            if (holders_[n] == 0 || shared_namespace || too_many) {
                 hidden_[n] = false;
             }
         }
     }
 
-    // Hidden nodes in a ring of hidden nodes (a cell that holds itself), or behind one, would
-    // never be left or reached: they stay. Peels off what is not (Kahn, 1962).
-    void keep_rings() {
+    // Un-hides nodes on or behind a cycle of hidden nodes, such as a cell that contains itself:
+    // expand() would not terminate on them. Finds them by topological sorting (A. B. Kahn, 1962).
+    void keep_cycles_of_hidden_nodes() {
         std::vector<std::uint32_t> hidden_holders(hidden_.size(), 0);
         std::vector<std::uint32_t> free_nodes;
         for_each_hidden_edge([&](std::size_t target) { ++hidden_holders[target]; });
@@ -113,11 +105,11 @@ class Collapse {
                 free_nodes.push_back(n);
             }
         }
-        std::vector<bool> peeled(hidden_.size(), false);
+        std::vector<bool> sorted(hidden_.size(), false);
         while (!free_nodes.empty()) {
             const std::uint32_t n = free_nodes.back();
             free_nodes.pop_back();
-            peeled[n] = true;
+            sorted[n] = true;
             for (const model::Edge& edge : graph_.edges_of(model::NodeId{n})) {
                 const std::size_t target = index_of(edge.target);
                 if (hidden_[target] && --hidden_holders[target] == 0) {
@@ -126,7 +118,7 @@ class Collapse {
             }
         }
         for (std::size_t n = 0; n < hidden_.size(); ++n) {
-            hidden_[n] = hidden_[n] && peeled[n];
+            hidden_[n] = hidden_[n] && sorted[n];
         }
     }
 
@@ -144,29 +136,29 @@ class Collapse {
         }
     }
 
-    // Follows the references of `holder`, through hidden nodes, to the next collapsed nodes.
+    // Adds the collapsed references of `holder`: depth-first search through hidden nodes.
     void expand(CollapsedGraph& collapsed, std::uint32_t holder) {
-        trail_.clear();
-        way_.clear();
+        stack_.clear();
+        path_.clear();
         const std::uint32_t raw = collapsed.raw_node[holder];
-        trail_.push_back({raw, graph_.first_edge[raw]});
-        while (!trail_.empty()) {
-            Step& step = trail_.back();
+        stack_.push_back({raw, graph_.first_edge[raw]});
+        while (!stack_.empty()) {
+            Step& step = stack_.back();
             if (step.next_edge == graph_.first_edge[step.node + 1]) {
-                trail_.pop_back();
-                if (!way_.empty()) {
-                    way_.pop_back();
+                stack_.pop_back();
+                if (!path_.empty()) {
+                    path_.pop_back();
                 }
                 continue;
             }
             const std::uint32_t edge = step.next_edge++;
             const auto target = static_cast<std::uint32_t>(index_of(graph_.edges[edge].target));
-            way_.push_back(edge);
+            path_.push_back(edge);
             if (hidden_[target]) {
-                trail_.push_back({target, graph_.first_edge[target]});
+                stack_.push_back({target, graph_.first_edge[target]});
             } else {
                 add_edge(collapsed, holder, target);
-                way_.pop_back();
+                path_.pop_back();
             }
         }
     }
@@ -175,37 +167,36 @@ class Collapse {
         CollapsedEdge edge;
         edge.holder = holder;
         edge.first_step = static_cast<std::uint32_t>(collapsed.steps.size());
-        edge.step_count = static_cast<std::uint32_t>(way_.size());
-        collapsed.steps.insert(collapsed.steps.end(), way_.begin(), way_.end());
-        // A cell has no name of its own: the reference goes by what leads into the cell. So does
-        // one through the traceback of an exception.
-        std::size_t naming = way_.size() - 1;
-        while (naming > 0 && is_variable(naming)) {
-            edge.cell = trail_[naming].node;
+        edge.step_count = static_cast<std::uint32_t>(path_.size());
+        collapsed.steps.insert(collapsed.steps.end(), path_.begin(), path_.end());
+        // Cells and collapsed tracebacks have no useful name: use the label of the reference to
+        // them.
+        std::size_t naming = path_.size() - 1;
+        while (naming > 0 && is_unnamed(naming)) {
+            edge.cell = stack_[naming].node;
             --naming;
         }
-        edge.label = graph_.edges[way_[naming]].label;
+        edge.label = graph_.edges[path_[naming]].label;
         edge.structural = is_structural(
             graph_, graph_.nodes[collapsed.raw_node[holder]], edge.label, graph_.nodes[raw_target]);
         collapsed.targets.push_back(collapsed.collapsed_of[raw_target]);
         collapsed.edges.push_back(edge);
     }
 
-    [[nodiscard]] bool is_variable(std::size_t step) const {
-        const NodeKind kind = graph_.nodes[trail_[step].node].kind;
-        const bool of_traceback = graph_.nodes[trail_[0].node].kind == NodeKind::traceback;
+    [[nodiscard]] bool is_unnamed(std::size_t step) const {
+        const NodeKind kind = graph_.nodes[stack_[step].node].kind;
+        const bool of_traceback = graph_.nodes[stack_[0].node].kind == NodeKind::traceback;
         return kind == NodeKind::cell || (kind == NodeKind::traceback && !of_traceback);
     }
 
     const ReferenceGraph& graph_;
-    std::span<const std::uint32_t> copies_;
     std::vector<bool> hidden_;
     std::vector<std::uint32_t> holders_;
-    std::vector<Step> trail_;         // trail_[0] is the holder
-    std::vector<std::uint32_t> way_;  // way_[i] leads out of trail_[i]
+    std::vector<Step> stack_;          // stack_[0] is the holder
+    std::vector<std::uint32_t> path_;  // path_[i] is a reference of stack_[i]
 };
 
-// What a class's __mro__ and __bases__ refer to is as structural as the tuples themselves.
+// The references of the tuples in a class's __mro__ and __bases__ are structural, too.
 void mark_class_tuples(CollapsedGraph& collapsed) {
     for (std::uint32_t e = 0; e < collapsed.edges.size(); ++e) {
         const std::uint32_t target = collapsed.targets[e];
@@ -232,10 +223,8 @@ bool CollapsedGraph::is_child_of_module(std::uint32_t edge) const {
     return raw->nodes[index_of(raw->edges[into].target)].role == model::PartRole::nn_children;
 }
 
-CollapsedGraph collapse(const ReferenceGraph& graph,
-                        const std::vector<char>& keep,
-                        std::span<const std::uint32_t> copies) {
-    CollapsedGraph collapsed = Collapse(graph, keep, copies).run();
+CollapsedGraph collapse(const ReferenceGraph& graph, const std::vector<char>& keep) {
+    CollapsedGraph collapsed = Collapse(graph, keep).run();
     mark_class_tuples(collapsed);
     return collapsed;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graph a person thinks in: an instance and its __dict__ are one node, a function, its
-// closure tuple and its cells are one node. docs/design/analysis.md tells what collapses when.
+// The reference graph as a programmer would draw it: an instance and its __dict__ are one node; so
+// are a function, its closure tuple and its cells. docs/design/analysis.md lists all rules.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,21 @@ namespace cyclewatch::analysis {
 
 inline constexpr std::uint32_t kNone = UINT32_MAX;
 
-// Everything about one collapsed reference but its target.
+// A collapsed reference without its target.
 struct CollapsedEdge {
     model::EdgeLabel label;
     std::uint32_t holder = 0;
-    std::uint32_t cell = kNone;    // raw node of the cell, or of the traceback, it goes through
-    std::uint32_t first_step = 0;  // the raw references it stands for:
+    std::uint32_t cell = kNone;    // raw node of the cell or traceback that it passes through
+    std::uint32_t first_step = 0;  // the raw references it was collapsed from:
     std::uint32_t step_count = 0;  //   steps[first_step, first_step + step_count)
-    bool structural = false;       // part of how types and modules work; nobody wrote it
+    bool structural = false;       // see structural_references.h
 };
 
 struct CollapsedGraph {
     const model::ReferenceGraph* raw = nullptr;
     std::vector<std::uint32_t> raw_node;      // per collapsed node
     std::vector<std::uint32_t> collapsed_of;  // per raw node; kNone if it was collapsed
-    std::vector<std::uint64_t> color;         // per collapsed node: see canonical_order.h
+    std::vector<std::uint64_t> color;         // per collapsed node; see canonical_order.h
     std::vector<std::uint32_t> first;
     std::vector<std::uint32_t> targets;
     std::vector<CollapsedEdge> edges;  // parallel to targets
@@ -43,7 +43,7 @@ struct CollapsedGraph {
     [[nodiscard]] std::string_view label_name(std::uint32_t edge) const {
         return raw->text(edges[edge].label.name);
     }
-    // True if it goes through a variable that several functions may share.
+    // True if the reference passes through a cell: a variable that several functions may share.
     [[nodiscard]] bool is_through_variable(std::uint32_t edge) const {
         const std::uint32_t cell = edges[edge].cell;
         return cell != kNone && raw->nodes[cell].kind == model::NodeKind::cell;
@@ -55,10 +55,9 @@ struct CollapsedGraph {
     }
 };
 
-// `keep[n]` != 0 keeps raw node n a node of its own (owners). Nodes of which there are no `copies`
-// are left out, with all they are connected with. `graph` must outlive the result.
+// Collapses `graph`, which must outlive the result. Raw nodes n with keep[n] != 0 (owners) are not
+// collapsed.
 [[nodiscard]] CollapsedGraph collapse(const model::ReferenceGraph& graph,
-                                      const std::vector<char>& keep,
-                                      std::span<const std::uint32_t> copies);
+                                      const std::vector<char>& keep);
 
 }  // namespace cyclewatch::analysis

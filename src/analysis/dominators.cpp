@@ -7,7 +7,7 @@ namespace cyclewatch::analysis {
 namespace {
 
 constexpr int kMostPasses = 8;
-constexpr std::uint32_t kNobody = UINT32_MAX;
+constexpr std::uint32_t kUnknown = UINT32_MAX;
 
 std::uint32_t ancestor_at(const DominatorTree& tree, std::uint32_t node, std::uint32_t depth) {
     while (tree.depth[node] > depth) {
@@ -17,7 +17,7 @@ std::uint32_t ancestor_at(const DominatorTree& tree, std::uint32_t node, std::ui
     return node;
 }
 
-void hang(DominatorTree& tree, std::uint32_t node, std::uint32_t parent) {
+void add_node(DominatorTree& tree, std::uint32_t node, std::uint32_t parent) {
     tree.parent[node] = parent;
     tree.depth[node] = tree.depth[parent] + 1;
     const std::uint32_t jump = tree.jump[parent];
@@ -34,7 +34,7 @@ std::uint32_t common_ancestor(const DominatorTree& tree, std::uint32_t a, std::u
     } else {
         a = ancestor_at(tree, a, tree.depth[b]);
     }
-    // Nodes of equal depth have jumps of equal length, so both can jump at once.
+    // Jumps from equal depths have equal lengths.
     while (a != b) {
         const bool far = tree.jump[a] != tree.jump[b];
         a = far ? tree.jump[a] : tree.parent[a];
@@ -45,8 +45,8 @@ std::uint32_t common_ancestor(const DominatorTree& tree, std::uint32_t a, std::u
 
 namespace {
 
-// One tree, its nodes taken in rising order. Where a later node refers to an earlier one, its place
-// in `before`, the tree of an earlier pass, counts; without one such references are passed over.
+// Builds the tree in ascending order of nodes. Back edges use the tree of the previous pass,
+// `before`; they are ignored if it is nullptr.
 DominatorTree one_pass(const AdjacencyView& predecessors, const DominatorTree* before) {
     const std::uint32_t nodes = predecessors.nodes();
     DominatorTree tree;
@@ -54,19 +54,19 @@ DominatorTree one_pass(const AdjacencyView& predecessors, const DominatorTree* b
     tree.depth.assign(nodes, 0);
     tree.jump.assign(nodes, 0);
     for (std::uint32_t node = 1; node < nodes; ++node) {
-        std::uint32_t dominator = kNobody;
+        std::uint32_t dominator = kUnknown;
         for (const std::uint32_t other : predecessors.of(node)) {
             if (other < node) {
-                dominator = dominator == kNobody ? other : common_ancestor(tree, dominator, other);
+                dominator = dominator == kUnknown ? other : common_ancestor(tree, dominator, other);
             }
         }
-        dominator = dominator == kNobody ? 0 : dominator;
+        dominator = dominator == kUnknown ? 0 : dominator;
         for (const std::uint32_t other : predecessors.of(node)) {
             if (other > node && before != nullptr) {
                 dominator = common_ancestor(*before, dominator, other);
             }
         }
-        hang(tree, node, dominator);
+        add_node(tree, node, dominator);
     }
     return tree;
 }

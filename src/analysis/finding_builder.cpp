@@ -14,13 +14,13 @@
 namespace cyclewatch::analysis {
 namespace {
 
-// Groups of owners that are described at all; the largest kMaxOwnersPerFinding are shown.
+// Groups of owners to track; the largest kMaxOwnersPerFinding are reported.
 constexpr std::size_t kMostGroups = 4 * model::kMaxOwnersPerFinding;
 // Entries of Finding::cycle.
 constexpr std::size_t kMostCycleReferences = 200;
-// References of one shared variable that are spelled out.
-constexpr std::size_t kMostSpelledOut = 8;
-// Kinds of references back to one owner that are listed: more would fill the card.
+// References through one shared variable to list.
+constexpr std::size_t kMostOfVariable = 8;
+// Kinds of back references to one parent to list: more would fill the card.
 constexpr std::size_t kMostKindsListed = 5;
 
 bool same_text(const model::Reference& a, const model::Reference& b) {
@@ -28,15 +28,15 @@ bool same_text(const model::Reference& a, const model::Reference& b) {
            a.location == b.location;
 }
 
-// A candidate of `cut` as references, each text once; of references that share a variable all are
-// said.
+// Appends a candidate's first reference, or all of them if they share a variable, without
+// duplicates.
 void append_references(std::vector<model::Reference>& list,
                        const CollapsedGraph& graph,
                        const Candidate& candidate,
                        const Cut& cut) {
     std::vector<model::Reference> references;
     const std::size_t shown =
-        candidate.shared_cell ? std::min(candidate.edges.size(), kMostSpelledOut) : 1;
+        candidate.shared_cell ? std::min(candidate.edges.size(), kMostOfVariable) : 1;
     for (std::size_t i = 0; i < shown; ++i) {
         model::Reference reference = reference_of(graph, candidate.edges[i]);
         reference.reason = reason_of(graph, candidate, i, cut);
@@ -50,16 +50,14 @@ void append_references(std::vector<model::Reference>& list,
         return std::tie(a.holder, a.label) < std::tie(b.holder, b.label);
     });
     for (model::Reference& reference : references) {
-        const bool said = std::any_of(list.begin(), list.end(), [&](const auto& other) {
-            return same_text(other, reference);
-        });
-        if (!said) {
+        if (std::ranges::none_of(list,
+                                 [&](const auto& other) { return same_text(other, reference); })) {
             list.push_back(std::move(reference));
         }
     }
 }
 
-// The cycle's references. Of a cycle longer than anyone reads, one entry stands for the middle.
+// In a long cycle, one entry replaces the middle; see model/cycle_gap.h.
 std::vector<model::Reference> cycle_references(const CollapsedGraph& graph,
                                                std::span<const std::uint32_t> cycle) {
     std::vector<model::Reference> references;
@@ -86,9 +84,9 @@ std::uint64_t all_bytes(const model::OwnerSummary& owner) {
 }  // namespace
 
 FindingBuilder::FindingBuilder(const CollapsedGraph& graph,
-                               const Representatives& representatives,
-                               const RetainedSize& held)
-    : graph_(graph), representatives_(representatives), held_(held) {}
+                               const model::Observation& observation,
+                               const RetainedSize& retained)
+    : graph_(graph), observation_(observation), retained_(retained) {}
 
 void FindingBuilder::describe(const Component& component,
                               std::uint64_t& work_left,
@@ -101,7 +99,7 @@ void FindingBuilder::describe(const Component& component,
     finding_.title = cycle_text(graph_, cycle_edges);
     finding_.largest_bytes = retained_bytes;
     finding_.cycle = cycle_references(graph_, cycle_edges);
-    const Cut cut = choose_cut(graph_, component, cycle, held_, work_left);
+    const Cut cut = choose_cut(graph_, component, cycle, retained_, work_left);
     list_cut(cut);
     described_nodes_ = component.nodes.size();
     described_references_ = component.targets.size();
@@ -111,14 +109,14 @@ void FindingBuilder::describe(const Component& component,
     for (const Candidate& candidate : cut.cut) {
         cut_edges.insert(cut_edges.end(), candidate.edges.begin(), candidate.edges.end());
     }
-    finding_.picture = make_picture(graph_, representatives_, cycle_edges, cut_edges, walk);
+    finding_.picture = make_picture(graph_, observation_, cycle_edges, cut_edges, walk);
     if (cut.of_class && !cut.cut.empty() && cut.cut.front().payload) {
         std::ranges::sort(cut_edges);
         payload_edges_ = std::move(cut_edges);
     }
 }
 
-void FindingBuilder::take_words(FindingBuilder&& other) {
+void FindingBuilder::replace_description(FindingBuilder&& other) {
     other.finding_.occurrences = finding_.occurrences;
     other.finding_.retained_bytes = finding_.retained_bytes;
     other.finding_.shared_bytes = finding_.shared_bytes;
@@ -135,9 +133,9 @@ void FindingBuilder::list_cut(const Cut& cut) {
         append_references(finding_.cut, graph_, cut.cut[i], cut);
     }
     finding_.omitted_cuts = cut.cut.size() - listed;
-    const Cut alone;
+    const Cut no_cut;
     for (const Candidate& candidate : cut.alternatives) {
-        append_references(finding_.alternatives, graph_, candidate, alone);
+        append_references(finding_.alternatives, graph_, candidate, no_cut);
     }
     finding_.tie = cut.tie;
 }
@@ -154,8 +152,8 @@ void FindingBuilder::count(std::uint32_t component,
                            bool walked,
                            const OwnerWalk& walk,
                            const Weight& weight) {
-    finding_.occurrences += weight.copies + weight.repeats;
-    finding_.retained_bytes += retained_bytes * weight.copies + weight.further_held;
+    finding_.occurrences += 1 + weight.repeats;
+    finding_.retained_bytes += retained_bytes + weight.repeat_bytes;
     finding_.largest_bytes = std::max(finding_.largest_bytes, retained_bytes);
     if (!walked) {
         return;
@@ -165,19 +163,16 @@ void FindingBuilder::count(std::uint32_t component,
     }
     const std::uint64_t factor = weight.equal();
     for (const ReachedOwner& reached : walk.owners()) {
-        const model::StorageId id = representatives_.owners[reached.owner].storage;
-        const model::Storage& storage = representatives_.storages[index_of(id)];
+        const model::StorageId id = observation_.owners[reached.owner].storage;
+        const model::Storage& storage = observation_.storages[index_of(id)];
         const auto index = static_cast<std::uint32_t>(index_of(id));
-        // Once for the finding, however many of its cycles lead there.
-        const bool is_shared = held_.keeper_of(id) != component;
+        // A shared storage counts once per finding.
+        const bool is_shared = retained_.keeper_of(id) != component;
         if (storage.released && is_shared && shared_.emplace(index, factor).second) {
             finding_.shared_bytes += storage.bytes * factor;
         }
         if (is_shared) {
-            shared_copies_.insert(index);
-            for (const model::StorageId copied : representatives_.copied_storages[reached.owner]) {
-                shared_copies_.insert(static_cast<std::uint32_t>(index_of(copied)));
-            }
+            shared_storages_.insert(index);
         }
         if (!is_shared || shared_owners_.insert(reached.owner).second) {
             add_owner(reached, walk, weight);
@@ -189,15 +184,16 @@ void FindingBuilder::absorb(FindingBuilder&& other) {
     const model::Finding& more = other.finding_;
     model::add_variants(finding_, more);
     finding_.signature = std::min(finding_.signature, more.signature);
-    // Of all their retained bytes, if it is known of both.
-    const auto held = static_cast<double>(finding_.retained_bytes);
-    const auto more_held = static_cast<double>(more.retained_bytes);
+    // The weighted mean of the shares, if both are known.
+    const auto retained = static_cast<double>(finding_.retained_bytes);
+    const auto more_retained = static_cast<double>(more.retained_bytes);
     if (finding_.freed_share != more.freed_share) {
-        const bool known = finding_.freed_share > 0 && more.freed_share > 0 && held + more_held > 0;
+        const bool known =
+            finding_.freed_share > 0 && more.freed_share > 0 && retained + more_retained > 0;
         finding_.freed_share =
-            known
-                ? (finding_.freed_share * held + more.freed_share * more_held) / (held + more_held)
-                : 0;
+            known ? (finding_.freed_share * retained + more.freed_share * more_retained) /
+                        (retained + more_retained)
+                  : 0;
     }
     finding_.occurrences += more.occurrences;
     finding_.retained_bytes += more.retained_bytes;
@@ -207,14 +203,14 @@ void FindingBuilder::absorb(FindingBuilder&& other) {
         const auto [entry, fresh] = shared_.emplace(storage, copies);
         if (!fresh) {
             finding_.shared_bytes -=
-                representatives_.storages[storage].bytes * std::min(entry->second, copies);
+                observation_.storages[storage].bytes * std::min(entry->second, copies);
             entry->second = std::max(entry->second, copies);
         }
     }
     absorb_owners(std::move(other));
 }
 
-// Owners of storages that both findings share are listed already.
+// Skips owners of storages that both findings share: they are listed already.
 void FindingBuilder::absorb_owners(FindingBuilder&& other) {
     std::vector<std::pair<std::uint32_t, std::uint64_t>> keys;
     for (const auto& [key, group] : other.group_of_) {
@@ -226,7 +222,7 @@ void FindingBuilder::absorb_owners(FindingBuilder&& other) {
         std::erase_if(group.summary.storages, [&](const model::StorageShare& share) {
             const auto storage = static_cast<std::uint32_t>(index_of(share.storage));
             const bool listed =
-                shared_copies_.contains(storage) && other.shared_copies_.contains(storage);
+                shared_storages_.contains(storage) && other.shared_storages_.contains(storage);
             group.summary.count -= listed ? std::min(share.owners, group.summary.count) : 0;
             return listed;
         });
@@ -241,7 +237,8 @@ void FindingBuilder::absorb_owners(FindingBuilder&& other) {
             same.summary.storages.insert(same.summary.storages.end(),
                                          group.summary.storages.begin(),
                                          group.summary.storages.end());
-            same.several_ways = same.several_ways || group.several_ways || same.way != group.way;
+            same.several_paths =
+                same.several_paths || group.several_paths || same.path_hash != group.path_hash;
         } else if (groups_.size() < kMostGroups) {
             groups_.push_back(std::move(group));
         } else {
@@ -250,16 +247,16 @@ void FindingBuilder::absorb_owners(FindingBuilder&& other) {
         }
     }
     omitted_groups_.merge(other.omitted_groups_);
-    shared_copies_.merge(other.shared_copies_);
+    shared_storages_.merge(other.shared_storages_);
 }
 
-void FindingBuilder::keep(std::uint32_t storage) {
-    finding_.retained_bytes += representatives_.storages[storage].bytes * shared_.at(storage);
+void FindingBuilder::retain_shared(std::uint32_t storage) {
+    finding_.retained_bytes += observation_.storages[storage].bytes * shared_.at(storage);
     drop_shared(storage);
 }
 
 void FindingBuilder::drop_shared(std::uint32_t storage) {
-    finding_.shared_bytes -= representatives_.storages[storage].bytes * shared_.at(storage);
+    finding_.shared_bytes -= observation_.storages[storage].bytes * shared_.at(storage);
     shared_.erase(storage);
 }
 
@@ -275,20 +272,19 @@ void FindingBuilder::add_owner(const ReachedOwner& reached,
                                const OwnerWalk& walk,
                                const Weight& weight) {
     const std::uint64_t factor = weight.equal();
-    const std::uint64_t repeats = factor - weight.copies;
+    const model::DeviceOwner& owner = observation_.owners[reached.owner];
     if (const auto known = group_of_.find(reached.group); known != group_of_.end()) {
         OwnerGroup& group = groups_[known->second];
         group.summary.count += factor;
-        list_storages(group.summary, reached.owner, repeats);
-        group.several_ways = group.several_ways || group.way != reached.way;
+        group.summary.storages.push_back({owner.storage, factor});
+        group.several_paths = group.several_paths || group.path_hash != reached.path_hash;
         return;
     }
     if (groups_.size() >= kMostGroups) {
         omitted_groups_.insert(reached.group);
         return;
     }
-    const model::DeviceOwner& owner = representatives_.owners[reached.owner];
-    const model::Storage& storage = representatives_.storages[index_of(owner.storage)];
+    const model::Storage& storage = observation_.storages[index_of(owner.storage)];
     OwnerGroup group;
     group.summary.type = owner.type;
     group.summary.device = storage.device;
@@ -297,27 +293,17 @@ void FindingBuilder::add_owner(const ReachedOwner& reached,
     group.summary.dtype = owner.dtype;
     group.summary.allocated_at = allocation_of(graph_, owner);
     group.summary.count = factor;
-    list_storages(group.summary, reached.owner, repeats);
+    group.summary.storages.push_back({owner.storage, factor});
     group.summary.path = walk.path_text(walk.node_of(reached), false);
     group.generic_path = walk.path_text(walk.node_of(reached), true);
-    group.way = reached.way;
+    group.path_hash = reached.path_hash;
     group_of_.emplace(reached.group, static_cast<std::uint32_t>(groups_.size()));
     groups_.push_back(std::move(group));
 }
 
-// Those that were not captured count as over its own storage.
-void FindingBuilder::list_storages(model::OwnerSummary& summary,
-                                   std::uint32_t owner,
-                                   std::uint64_t repeats) const {
-    summary.storages.push_back({representatives_.owners[owner].storage, 1 + repeats});
-    for (const model::StorageId copied : representatives_.copied_storages[owner]) {
-        summary.storages.push_back({copied, 1});
-    }
-}
-
 model::Finding FindingBuilder::finish() {
     for (OwnerGroup& group : groups_) {
-        if (group.several_ways) {
+        if (group.several_paths) {
             group.summary.path = group.generic_path;
         }
         finding_.owners.push_back(std::move(group.summary));

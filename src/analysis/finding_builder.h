@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts one finding together from all cycles of one signature. The first cycle it is given is the
-// largest and the one that is shown; of the others only numbers are kept.
+// Builds one finding from all cycles of one signature. The first cycle, which must be the largest,
+// is described; for the others, only numbers and owners are added.
 #pragma once
 
 #include <cstdint>
@@ -11,32 +11,21 @@
 
 #include "analysis/component.h"
 #include "analysis/cut.h"
+#include "analysis/occurrence_weights.h"
 #include "analysis/owner_walk.h"
-#include "analysis/representatives.h"
 #include "analysis/shortest_cycle.h"
 #include "model/finding.h"
+#include "model/observation.h"
 
 namespace cyclewatch::analysis {
-
-// What one occurrence counts for.
-struct Weight {
-    std::uint64_t copies = 1;        // itself, and those that are equal to it in everything
-    std::uint64_t repeats = 0;       // cycles of its shape that were not captured
-    std::uint64_t further_held = 0;  // bytes of these
-    bool repeats_equal = false;      // these own exactly as much
-
-    // How many are equal to it in everything, itself included.
-    [[nodiscard]] std::uint64_t equal() const { return copies + (repeats_equal ? repeats : 0); }
-};
 
 class FindingBuilder {
   public:
     FindingBuilder(const CollapsedGraph& graph,
-                   const Representatives& representatives,
-                   const RetainedSize& held);
+                   const model::Observation& observation,
+                   const RetainedSize& retained);
 
-    // Everything that is said once. `walk` has just walked `cycle`'s references; `walked` is what
-    // it returned.
+    // Sets everything except numbers and owners. `walk`: the owner walk of `cycle`.
     void describe(const Component& component,
                   std::uint64_t& work_left,
                   const Cycle& cycle,
@@ -45,79 +34,75 @@ class FindingBuilder {
                   std::uint64_t retained_bytes,
                   const OwnerWalk& walk);
 
-    // The references to drop, rising, where a class is on the cycle and these are not; else none.
+    // The references to cut, ascending, if a class is on the cycle and they are not; else empty.
     [[nodiscard]] const std::vector<std::uint32_t>& payload_edges() const { return payload_edges_; }
     // True if the reference to cut is on the cycle, or there is none.
     [[nodiscard]] bool is_cut_of_cycle() const {
         return finding_.cut.empty() || !finding_.cut.front().payload;
     }
-    // The words of `other`, which was only described; the numbers stay.
-    void take_words(FindingBuilder&& other);
+    // Replaces the description, but not the numbers, by that of `other`.
+    void replace_description(FindingBuilder&& other);
     [[nodiscard]] const std::string& signature() const { return finding_.signature; }
 
-    // What the cut frees is not known any more where an occurrence, `component`, is of another size
-    // than the described one.
+    // Resets freed_share if the size of `component` differs from that of the described one: what
+    // the cut frees there is unknown.
     void compare(const Component& component);
 
-    // Adds the numbers of one occurrence, which is `component`, and the owners that `walk` has
-    // just reached.
+    // Adds the numbers of the occurrence `component`, and the owners that `walk` reached from it.
     void count(std::uint32_t component,
                std::uint64_t retained_bytes,
                bool walked,
                const OwnerWalk& walk,
                const Weight& weight);
 
-    // Storages that the cycles of this finding reach and none of them keeps alone, by index.
-    // With each, how many storages it stands for.
+    // Storages that cycles of this finding lead to but that none of them retains, by index. The
+    // value is the number of storages it represents, see Weight::equal().
     [[nodiscard]] const std::unordered_map<std::uint32_t, std::uint64_t>& shared() const {
         return shared_;
     }
-    // Adds the numbers and owners of `other`, which is the same mistake. The words stay; the
-    // signature becomes the least of the two. Before storages are kept or dropped.
+    // Merges the numbers and owners of `other`, which has the same cause. Keeps the description
+    // and takes the lesser signature. Call it before the functions below.
     void absorb(FindingBuilder&& other);
 
-    // `storage` is shared among cycles of this finding only: together they keep it.
-    void keep(std::uint32_t storage);
-    // `storage` is held by another cycle of this finding, and counted there.
+    // Counts the shared `storage` as retained: only cycles of this finding lead to it.
+    void retain_shared(std::uint32_t storage);
+    // Removes `storage` from shared(): another cycle of this finding retains it.
     void drop_shared(std::uint32_t storage);
-    // The shared storages are shared with so many other findings.
-    void share_with(std::uint64_t findings) { finding_.shared_with = findings; }
-    // Of the `known` bytes in shared(), `mine` are attributed to this finding; of bytes that were
-    // counted without being captured, the same part is.
+    void set_shared_with(std::uint64_t findings) { finding_.shared_with = findings; }
+    // Attributes `mine` of the `known` bytes in shared() to this finding, and the same fraction of
+    // shared bytes that were counted but not captured.
     void attribute(std::uint64_t known, std::uint64_t mine);
-    // The finding without its owners.
-    [[nodiscard]] const model::Finding& so_far() const { return finding_; }
 
+    // The finding so far, without its owners.
+    [[nodiscard]] const model::Finding& finding() const { return finding_; }
+    // Adds the owners and returns the finding. Call it once.
     [[nodiscard]] model::Finding finish();
 
   private:
     struct OwnerGroup {
         model::OwnerSummary summary;
-        std::string generic_path;  // for several owners whose indices differ
-        std::uint64_t way = 0;     // of the first owner
-        bool several_ways = false;
+        std::string generic_path;  // path with [x] instead of indices
+        std::uint64_t path_hash = 0;
+        bool several_paths = false;  // the owners' paths differ in their indices
     };
 
     void add_owner(const ReachedOwner& reached, const OwnerWalk& walk, const Weight& weight);
-    void list_storages(model::OwnerSummary& summary,
-                       std::uint32_t owner,
-                       std::uint64_t repeats) const;
     void list_cut(const Cut& cut);
     void absorb_owners(FindingBuilder&& other);
 
     const CollapsedGraph& graph_;
-    const Representatives& representatives_;
-    const RetainedSize& held_;
+    const model::Observation& observation_;
+    const RetainedSize& retained_;
     model::Finding finding_;
     std::vector<std::uint32_t> payload_edges_;
     std::size_t described_nodes_ = 0;
     std::size_t described_references_ = 0;
-    std::unordered_map<std::uint64_t, std::uint32_t> group_of_;  // key -> index
+    std::unordered_map<std::uint64_t, std::uint32_t> group_of_;  // ReachedOwner::group -> index
     std::vector<OwnerGroup> groups_;
     std::unordered_set<std::uint64_t> omitted_groups_;
     std::unordered_map<std::uint32_t, std::uint64_t> shared_;
-    std::unordered_set<std::uint32_t> shared_owners_;  // that were counted
-    std::unordered_set<std::uint32_t> shared_copies_;  // shared storages, and those of copies
+    std::unordered_set<std::uint32_t> shared_owners_;    // owners of shared storages so far
+    std::unordered_set<std::uint32_t> shared_storages_;  // including those not released
 };
 
 }  // namespace cyclewatch::analysis

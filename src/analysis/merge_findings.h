@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings of one collection that are the same mistake become one.
+// Merges findings of one collection that have the same cause.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace cyclewatch::analysis {
 
-// Merges the builders whose findings share one of model::mistake_keys(), directly or through
-// others. The first of them by model::ranks_before() stays, with the words of its own finding and
-// the numbers of all. Returns the new index of each builder.
-// Call once, after all occurrences were counted and before settle_shared_storages().
+// Merges builders whose findings share a model::mistake_keys() entry, directly or transitively
+// (union-find). The first by model::ranks_before() absorbs the others and keeps its description.
+// Returns the new index of each builder. Call it once, after all occurrences have been counted and
+// before attribute_shared_storages().
 std::vector<std::uint32_t> merge_findings(std::vector<FindingBuilder>& builders);
 
 }  // namespace cyclewatch::analysis

@@ -1,74 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/occurrence_weights.h"
 
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
 namespace cyclewatch::analysis {
 namespace {
 
-struct ClusterTotals {
+// A weakly connected component of the raw graph.
+struct Cluster {
     std::uint64_t owners = 0;
-    std::uint64_t bytes = 0;  // released, each storage once
+    std::uint64_t bytes = 0;        // released, each storage once
+    model::RepeatedShape repeated;  // totals of the clusters of its shape that were only counted
 };
 
-std::uint64_t share(std::uint64_t whole, std::uint64_t part, std::uint64_t of) {
-    if (of == 0) {
-        return 0;
+// Returns the first node of each node's cluster (union-find).
+std::vector<std::uint32_t> clusters_of(const model::ReferenceGraph& graph) {
+    std::vector<std::uint32_t> parent(graph.nodes.size());
+    std::iota(parent.begin(), parent.end(), 0U);
+    const auto find = [&parent](std::uint32_t node) {
+        while (parent[node] != node) {
+            node = parent[node] = parent[parent[node]];
+        }
+        return node;
+    };
+    for (std::uint32_t node = 0; node < parent.size(); ++node) {
+        for (const model::Edge& edge : graph.edges_of(model::NodeId{node})) {
+            const std::uint32_t a = find(node);
+            const std::uint32_t b = find(static_cast<std::uint32_t>(index_of(edge.target)));
+            parent[std::max(a, b)] = std::min(a, b);
+        }
     }
-    return static_cast<std::uint64_t>(static_cast<double>(whole) *
-                                      (static_cast<double>(part) / static_cast<double>(of)));
+    for (std::uint32_t node = 0; node < parent.size(); ++node) {
+        parent[node] = find(node);
+    }
+    return parent;
 }
 
-std::vector<ClusterTotals> total_up(const Representatives& representatives) {
-    std::vector<ClusterTotals> totals(representatives.clusters);
-    std::vector<bool> counted(representatives.storages.size(), false);
-    for (const model::DeviceOwner& owner : representatives.owners) {
-        ClusterTotals& total = totals[representatives.cluster_of[index_of(owner.node)]];
-        ++total.owners;
+// Returns the clusters, each at the index of its first node.
+std::vector<Cluster> total_up(const model::Observation& observation,
+                              const std::vector<std::uint32_t>& cluster_of) {
+    std::vector<Cluster> clusters(cluster_of.size());
+    std::vector<bool> counted(observation.storages.size(), false);
+    for (const model::DeviceOwner& owner : observation.owners) {
+        Cluster& cluster = clusters[cluster_of[index_of(owner.node)]];
+        ++cluster.owners;
         const std::size_t storage = index_of(owner.storage);
-        if (!counted[storage] && representatives.storages[storage].released) {
-            total.bytes += representatives.storages[storage].bytes;
+        if (!counted[storage] && observation.storages[storage].released) {
+            cluster.bytes += observation.storages[storage].bytes;
         }
         counted[storage] = true;
     }
-    return totals;
+    for (const model::RepeatedShape& repeat : observation.repeats) {
+        model::RepeatedShape& repeated = clusters[cluster_of[index_of(repeat.twin)]].repeated;
+        repeated.count += repeat.count;
+        repeated.owners += repeat.owners;
+        repeated.bytes += repeat.bytes;
+    }
+    return clusters;
+}
+
+std::uint64_t proportion(std::uint64_t bytes, std::uint64_t part, std::uint64_t whole) {
+    return whole == 0 ? 0
+                      : static_cast<std::uint64_t>(
+                            static_cast<double>(bytes) *
+                            (static_cast<double>(part) / static_cast<double>(whole)));
 }
 
 }  // namespace
 
 std::vector<Weight> weigh_components(const CollapsedGraph& graph,
                                      const StrongComponents& components,
-                                     const RetainedSize& held,
-                                     const Representatives& representatives) {
+                                     const RetainedSize& retained,
+                                     const model::Observation& observation) {
     std::vector<Weight> weights(components.count());
-    for (std::uint32_t node = 0; node < graph.nodes(); ++node) {
-        weights[components.of[node]].copies = representatives.copies[graph.raw_node[node]];
-    }
-    if (representatives.repeats.empty()) {
+    if (observation.repeats.empty()) {
         return weights;
     }
-    const std::vector<ClusterTotals> totals = total_up(representatives);
-    std::vector<model::RepeatedShape> repeats(representatives.clusters);
-    for (const model::RepeatedShape& repeat : representatives.repeats) {
-        model::RepeatedShape& all = repeats[representatives.cluster_of[index_of(repeat.twin)]];
-        all.count += repeat.count;
-        all.owners += repeat.owners;
-        all.bytes += repeat.bytes;
-    }
-    std::vector<bool> weighed(components.count(), false);
+    const std::vector<std::uint32_t> cluster_of = clusters_of(observation.graph);
+    const std::vector<Cluster> clusters = total_up(observation, cluster_of);
     for (std::uint32_t node = 0; node < graph.nodes(); ++node) {
         const std::uint32_t component = components.of[node];
-        const std::uint32_t cluster = representatives.cluster_of[graph.raw_node[node]];
-        const model::RepeatedShape& repeat = repeats[cluster];
-        if (weighed[component] || repeat.count == 0) {
-            continue;
-        }
-        weighed[component] = true;
+        const Cluster& cluster = clusters[cluster_of[graph.raw_node[node]]];
+        const model::RepeatedShape& repeated = cluster.repeated;
         Weight& weight = weights[component];
-        const ClusterTotals& total = totals[cluster];
-        weight.repeats = repeat.count;
-        weight.further_held = share(repeat.bytes, held.held_by(component), total.bytes);
-        // Then each of the captured owners stands for one in every cluster that was not.
-        weight.repeats_equal = repeat.bytes == total.bytes * repeat.count &&
-                               repeat.owners == total.owners * repeat.count;
+        weight.repeats = repeated.count;
+        weight.repeat_bytes =
+            proportion(repeated.bytes, retained.held_by(component), cluster.bytes);
+        weight.repeats_equal = repeated.bytes == cluster.bytes * repeated.count &&
+                               repeated.owners == cluster.owners * repeated.count;
     }
     return weights;
 }

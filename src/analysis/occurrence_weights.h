@@ -1,23 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cycles that one component stands for: equal ones, and those that were counted, not captured,
-// because a captured one has the same shape.
+// The number of cycles that one component represents: itself, and the cycles in clusters that
+// capture only counted because they have the same shape (model::RepeatedShape).
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "analysis/collapsed_graph.h"
-#include "analysis/finding_builder.h"
-#include "analysis/representatives.h"
 #include "analysis/retained_size.h"
 #include "analysis/strong_components.h"
+#include "model/observation.h"
 
 namespace cyclewatch::analysis {
 
-// Per component: what it counts for, copies and repeats of the cluster it lies in included. Of
-// repeats the bytes are shared out among the cluster's components as the captured bytes are.
+// The number of occurrences that one captured cycle represents.
+struct Weight {
+    std::uint64_t repeats = 0;       // cycles of the same shape that were not captured
+    std::uint64_t repeat_bytes = 0;  // their retained bytes
+    bool repeats_equal = false;      // they have exactly the same owners and bytes
+
+    // The number of cycles with the same owners and bytes, including the captured one.
+    [[nodiscard]] std::uint64_t equal() const { return 1 + (repeats_equal ? repeats : 0); }
+};
+
+// Returns the weight of each component. The bytes of counted clusters are divided among the
+// components of the captured cluster in proportion to their retained bytes.
 [[nodiscard]] std::vector<Weight> weigh_components(const CollapsedGraph& graph,
                                                    const StrongComponents& components,
-                                                   const RetainedSize& held,
-                                                   const Representatives& representatives);
+                                                   const RetainedSize& retained,
+                                                   const model::Observation& observation);
 
 }  // namespace cyclewatch::analysis

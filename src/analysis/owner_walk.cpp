@@ -9,7 +9,7 @@
 namespace cyclewatch::analysis {
 namespace {
 
-// All walks together look at no more than this many times the graph, and some to spare.
+// Limit of the work of all walks: this many times the size of the graph, plus a constant.
 constexpr std::uint64_t kMostPasses = 16;
 constexpr std::uint64_t kSpareWork = 4'000'000;
 
@@ -20,12 +20,11 @@ std::uint64_t combine(std::uint64_t a, std::uint64_t b) {
     return a ^ (a >> 32);
 }
 
-// The collapsed node of each owner.
 std::vector<std::uint32_t> owner_nodes(const CollapsedGraph& graph,
-                                       const Representatives& representatives) {
+                                       const model::Observation& observation) {
     std::vector<std::uint32_t> nodes;
-    nodes.reserve(representatives.owners.size());
-    for (const model::DeviceOwner& owner : representatives.owners) {
+    nodes.reserve(observation.owners.size());
+    for (const model::DeviceOwner& owner : observation.owners) {
         nodes.push_back(graph.collapsed_of[index_of(owner.node)]);
     }
     return nodes;
@@ -33,53 +32,57 @@ std::vector<std::uint32_t> owner_nodes(const CollapsedGraph& graph,
 
 }  // namespace
 
-OwnerWalk::OwnerWalk(const CollapsedGraph& graph, const Representatives& representatives)
+OwnerWalk::OwnerWalk(const CollapsedGraph& graph, const model::Observation& observation)
     : graph_(graph),
-      representatives_(representatives),
-      owners_of_(listed_by(owner_nodes(graph, representatives), graph.nodes())),
+      observation_(observation),
+      owners_of_(listed_by(owner_nodes(graph, observation), graph.nodes())),
       seen_(graph.nodes(), 0),
-      storage_seen_(representatives.storages.size(), 0),
-      came_by_(graph.nodes(), kNone),
-      path_(graph.nodes(), 0),
-      way_(graph.nodes(), 0),
+      storage_seen_(observation.storages.size(), 0),
+      reached_by_(graph.nodes(), kNone),
+      generic_path_(graph.nodes(), 0),
+      indexed_path_(graph.nodes(), 0),
       work_left_(kMostPasses * (graph.nodes() + graph.edges.size()) + kSpareWork) {
     for (std::size_t i = 0; i < graph.raw->strings.size(); ++i) {
         const auto text = graph.raw->text(static_cast<model::StringId>(i));
-        label_hash_.push_back(base::StableHash().add(text).value());
+        text_hash_.push_back(base::StableHash().add(text).value());
     }
-    for (const model::DeviceOwner& owner : representatives.owners) {
-        const model::Storage& storage = representatives.storages[index_of(owner.storage)];
-        looks_.push_back(base::StableHash()
-                             .add(owner.type)
-                             .add(owner.shape)
-                             .add(owner.dtype)
-                             .add(storage.device)
-                             .add(std::to_string(storage.bytes))
-                             .add(allocation_of(graph, owner))
-                             .value());
+    for (const model::DeviceOwner& owner : observation.owners) {
+        const model::Storage& storage = observation.storages[index_of(owner.storage)];
+        owner_hash_.push_back(base::StableHash()
+                                  .add(owner.type)
+                                  .add(owner.shape)
+                                  .add(owner.dtype)
+                                  .add(storage.device)
+                                  .add(std::to_string(storage.bytes))
+                                  .add(allocation_of(graph, owner))
+                                  .value());
     }
 }
 
 std::uint32_t OwnerWalk::node_of(const ReachedOwner& reached) const {
-    return graph_.collapsed_of[index_of(representatives_.owners[reached.owner].node)];
+    return graph_.collapsed_of[index_of(observation_.owners[reached.owner].node)];
 }
 
-void OwnerWalk::visit(std::uint32_t node, std::uint32_t by, std::uint64_t path, std::uint64_t way) {
+void OwnerWalk::visit(std::uint32_t node,
+                      std::uint32_t by,
+                      std::uint64_t generic,
+                      std::uint64_t indexed) {
     seen_[node] = walks_;
-    came_by_[node] = by;
-    path_[node] = path;
-    way_[node] = way;
+    reached_by_[node] = by;
+    generic_path_[node] = generic;
+    indexed_path_[node] = indexed;
     queue_.push_back(node);
     collect(node);
 }
 
 void OwnerWalk::collect(std::uint32_t node) {
     for (const std::uint32_t owner : owners_of_.of(node)) {
-        reached_.push_back({owner, combine(path_[node], looks_[owner]), way_[node]});
-        const std::size_t storage = index_of(representatives_.owners[owner].storage);
+        reached_.push_back(
+            {owner, combine(generic_path_[node], owner_hash_[owner]), indexed_path_[node]});
+        const std::size_t storage = index_of(observation_.owners[owner].storage);
         if (storage_seen_[storage] != walks_) {
             storage_seen_[storage] = walks_;
-            const model::Storage& block = representatives_.storages[storage];
+            const model::Storage& block = observation_.storages[storage];
             bytes_ += block.released ? block.bytes : 0;
         }
     }
@@ -91,8 +94,11 @@ void OwnerWalk::follow(std::uint32_t node, bool structural) {
         if (graph_.edges[e].structural == structural && seen_[target] != walks_) {
             const model::EdgeLabel& label = graph_.edges[e].label;
             const std::uint64_t step =
-                combine(label_hash_[index_of(label.name)], static_cast<std::uint64_t>(label.kind));
-            visit(target, e, combine(path_[node], step), combine(way_[node], step + label.index));
+                combine(text_hash_[index_of(label.name)], static_cast<std::uint64_t>(label.kind));
+            visit(target,
+                  e,
+                  combine(generic_path_[node], step),
+                  combine(indexed_path_[node], step + label.index));
         }
     }
     work_left_ -=
@@ -109,10 +115,10 @@ bool OwnerWalk::walk(std::span<const std::uint32_t> cycle) {
     }
     for (const std::uint32_t edge : cycle) {
         const std::uint32_t node = graph_.edges[edge].holder;
-        const std::uint64_t start = label_hash_[index_of(graph_.node(node).name)];
+        const std::uint64_t start = text_hash_[index_of(graph_.node(node).name)];
         visit(node, kNone, start, start);
     }
-    // Ways without structural references first: a path through a class's __mro__ says little.
+    // Structural references last: a path through a class's __mro__ is not informative.
     std::size_t plain = 0;
     std::size_t structural = 0;
     while (structural < queue_.size()) {
@@ -123,8 +129,7 @@ bool OwnerWalk::walk(std::span<const std::uint32_t> cycle) {
         }
     }
     const auto bytes_of = [this](const ReachedOwner& reached) {
-        return representatives_.storages[index_of(representatives_.owners[reached.owner].storage)]
-            .bytes;
+        return observation_.storages[index_of(observation_.owners[reached.owner].storage)].bytes;
     };
     std::stable_sort(
         reached_.begin(), reached_.end(), [&](const ReachedOwner& a, const ReachedOwner& b) {
@@ -133,26 +138,26 @@ bool OwnerWalk::walk(std::span<const std::uint32_t> cycle) {
     return true;
 }
 
-std::vector<std::uint32_t> OwnerWalk::way_to(std::uint32_t node) const {
-    std::vector<std::uint32_t> way;
-    while (came_by_[node] != kNone) {
-        way.push_back(came_by_[node]);
-        node = graph_.edges[came_by_[node]].holder;
+std::vector<std::uint32_t> OwnerWalk::path_to(std::uint32_t node) const {
+    std::vector<std::uint32_t> path;
+    while (reached_by_[node] != kNone) {
+        path.push_back(reached_by_[node]);
+        node = graph_.edges[reached_by_[node]].holder;
     }
-    std::reverse(way.begin(), way.end());
-    return way;
+    std::reverse(path.begin(), path.end());
+    return path;
 }
 
 std::string OwnerWalk::path_text(std::uint32_t node, bool generic) const {
-    const std::vector<std::uint32_t> way = way_to(node);
-    std::string text = short_name(graph_, way.empty() ? node : graph_.edges[way[0]].holder);
-    for (std::size_t i = 0; i < way.size(); ++i) {
-        if (way.size() > kLongestPath && i == kLongestPath / 2) {
+    const std::vector<std::uint32_t> path = path_to(node);
+    std::string text = short_name(graph_, path.empty() ? node : graph_.edges[path[0]].holder);
+    for (std::size_t i = 0; i < path.size(); ++i) {
+        if (path.size() > kLongestPath && i == kLongestPath / 2) {
             text += "...";
-            i = way.size() - kLongestPath / 2;
+            i = path.size() - kLongestPath / 2;
         }
         const std::string label =
-            generic ? label_of_many(graph_, way[i]) : label_of(graph_, way[i]);
+            generic ? label_of_many(graph_, path[i]) : label_of(graph_, path[i]);
         text += label.front() == '.' || label.front() == '[' ? "" : ".";
         text += label;
     }

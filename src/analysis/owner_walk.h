@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a cycle to the owners that hang off it: which, how much, and on which way.
+// Finds the memory owners that can be reached from a cycle, and the shortest paths to them.
 #pragma once
 
 #include <cstdint>
@@ -8,54 +8,58 @@
 #include <vector>
 
 #include "analysis/collapsed_graph.h"
-#include "analysis/representatives.h"
 #include "analysis/retained_size.h"
+#include "model/observation.h"
 
 namespace cyclewatch::analysis {
 
 struct ReachedOwner {
-    std::uint32_t owner = 0;  // index into Representatives::owners
-    // Equal for owners that look alike and are reached alike; indices do not count.
-    std::uint64_t group = 0;
-    std::uint64_t way = 0;  // equal for owners reached by the same labels, indices included
+    std::uint32_t owner = 0;      // index into Observation::owners
+    std::uint64_t group = 0;      // hash of the owner's description and the labels of its path,
+                                  // without indices
+    std::uint64_t path_hash = 0;  // hash of the labels of its path, with indices
 };
 
+// Breadth-first search, reused for all cycles. Prefers paths without structural references.
 class OwnerWalk {
   public:
-    OwnerWalk(const CollapsedGraph& graph, const Representatives& representatives);
+    OwnerWalk(const CollapsedGraph& graph, const model::Observation& observation);
 
-    // Walks from the holders of `cycle`. False if the walks so far were so long that this one is
-    // left out: many cycles over one large structure must not cost their product.
+    // Searches from the holders of `cycle`. Returns false without searching once the total work of
+    // all walks exceeds a limit: many cycles may lead to one large structure.
     bool walk(std::span<const std::uint32_t> cycle);
 
-    // Of the latest walk. Largest first.
+    // The following functions describe the latest walk.
+
+    // The owners reached, largest first.
     [[nodiscard]] const std::vector<ReachedOwner>& owners() const { return reached_; }
-    // Objects that were reached, those of the cycle included; 0 if the walk was left out.
+    // The number of objects reached, including the cycle; 0 if walk() returned false.
     [[nodiscard]] std::size_t nodes() const { return queue_.size(); }
-    // Bytes of all released storages that were reached, each once.
+    // Bytes of the released storages reached, each once.
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-    // The references from the cycle to `node`, which was reached by the latest walk.
-    [[nodiscard]] std::vector<std::uint32_t> way_to(std::uint32_t node) const;
-    // "Engine.weights['w']"; `generic`: "Engine.weights[x]" for indices.
+    // The references from the cycle to `node`, which must have been reached.
+    [[nodiscard]] std::vector<std::uint32_t> path_to(std::uint32_t node) const;
+    // "Engine.weights[3]"; with `generic`, "Engine.weights[x]".
     [[nodiscard]] std::string path_text(std::uint32_t node, bool generic) const;
 
     [[nodiscard]] std::uint32_t node_of(const ReachedOwner& reached) const;
 
   private:
-    void visit(std::uint32_t node, std::uint32_t by, std::uint64_t path, std::uint64_t way);
+    void visit(std::uint32_t node, std::uint32_t by, std::uint64_t generic, std::uint64_t indexed);
     void collect(std::uint32_t node);
     void follow(std::uint32_t node, bool structural);
 
     const CollapsedGraph& graph_;
-    const Representatives& representatives_;
-    std::vector<std::uint64_t> looks_;         // per owner: hash of type, size, shape ...
-    Rows<> owners_of_;                         // per collapsed node: owner indices
-    std::vector<std::uint64_t> label_hash_;    // per text
-    std::vector<std::uint32_t> seen_;          // per node: number of the walk
-    std::vector<std::uint32_t> storage_seen_;  // per storage
-    std::vector<std::uint32_t> came_by_;       // per node, valid where seen_ is current
-    std::vector<std::uint64_t> path_;          // per node: hash of the labels from the cycle
-    std::vector<std::uint64_t> way_;           // per node: the same with their indices
+    const model::Observation& observation_;
+    std::vector<std::uint64_t> owner_hash_;  // per owner: type, size, shape ...
+    Rows<> owners_of_;                       // per collapsed node: owner indices
+    std::vector<std::uint64_t> text_hash_;   // per string
+    std::vector<std::uint32_t> seen_;        // per node: number of the latest walk that reached it
+    std::vector<std::uint32_t> storage_seen_;  // per storage: likewise
+    // Per node, valid if seen_[node] == walks_:
+    std::vector<std::uint32_t> reached_by_;    // the last reference of the path; kNone: start
+    std::vector<std::uint64_t> generic_path_;  // hash of the labels without indices
+    std::vector<std::uint64_t> indexed_path_;  // hash of the labels with indices
     std::vector<std::uint32_t> queue_;
     std::vector<ReachedOwner> reached_;
     std::uint64_t bytes_ = 0;

@@ -5,24 +5,24 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "analysis/names.h"
 
 namespace cyclewatch::analysis {
 namespace {
 
-constexpr std::size_t kMostLabels = 3;  // of parallel references, on one arrow
+constexpr std::size_t kMostItems = 40;
+constexpr std::size_t kMostCycleItems = 10;
+constexpr std::size_t kMostCutsOffCycle = 4;
 
 class Drawing {
   public:
     Drawing(const CollapsedGraph& graph,
-            const Representatives& representatives,
+            const model::Observation& observation,
             std::span<const std::uint32_t> cut,
             const OwnerWalk& walk)
-        : graph_(graph),
-          representatives_(representatives),
-          walk_(walk),
-          cut_(cut.begin(), cut.end()) {
+        : graph_(graph), observation_(observation), walk_(walk), cut_(cut.begin(), cut.end()) {
         for (const ReachedOwner& reached : walk.owners()) {
             owner_of_.emplace(walk.node_of(reached), reached.owner);
         }
@@ -30,7 +30,7 @@ class Drawing {
 
     model::Picture run(std::span<const std::uint32_t> cycle) {
         draw_cycle(cycle);
-        draw_ways();
+        draw_paths();
         draw_cut_references();
         count_omitted();
         return std::move(picture_);
@@ -47,12 +47,12 @@ class Drawing {
         item.text = short_name(graph_, node);
         item.detail = full_name(graph_, node);
         item.on_cycle = on_cycle;
-        const std::string place = location_of_node(graph_, node);
-        item.detail += place.empty() ? "" : " at " + place;
+        const std::string location = location_of_node(graph_, node);
+        item.detail += location.empty() ? "" : " at " + location;
         if (const auto owner = owner_of_.find(node); owner != owner_of_.end()) {
-            const model::DeviceOwner& described = representatives_.owners[owner->second];
+            const model::DeviceOwner& described = observation_.owners[owner->second];
             item.owner = true;
-            item.bytes = representatives_.storages[index_of(described.storage)].bytes;
+            item.bytes = observation_.storages[index_of(described.storage)].bytes;
             item.text += described.shape.empty() ? "" : " " + described.shape;
         }
         picture_.items.push_back(std::move(item));
@@ -67,7 +67,6 @@ class Drawing {
             {from, to, label_of(graph_, edge), on_cycle, cut_.contains(edge)});
     }
 
-    // A cycle too long to draw is drawn with a gap: one item stands for the middle.
     void draw_cycle(std::span<const std::uint32_t> cycle) {
         const bool gap = cycle.size() > kMostCycleItems;
         const std::size_t head = gap ? kMostCycleItems / 2 : cycle.size();
@@ -78,11 +77,8 @@ class Drawing {
                 i = cycle.size() - tail;
                 ring.push_back(static_cast<std::uint32_t>(picture_.items.size()));
                 const std::size_t hidden = cycle.size() - head - tail;
-                picture_.items.push_back({"... " + std::to_string(hidden) + " more",
-                                          "left out of the picture",
-                                          true,
-                                          false,
-                                          0});
+                picture_.items.push_back(
+                    {"... " + std::to_string(hidden) + " more", "not shown", true, false, 0});
                 hidden_ = hidden;
             }
             ring.push_back(add_item(graph_.edges[cycle[i]].holder, true));
@@ -98,30 +94,27 @@ class Drawing {
         }
     }
 
-    void draw_ways() {
+    void draw_paths() {
         std::unordered_set<std::uint64_t> groups;
         for (const ReachedOwner& reached : walk_.owners()) {
             if (picture_.items.size() >= kMostItems || groups.size() >= kMostItems) {
                 break;
             }
-            // One of many that look alike is enough; the rest are counted.
-            if (!groups.insert(reached.group).second) {
-                continue;
+            // Draw one owner of each group.
+            if (groups.insert(reached.group).second) {
+                draw_path(walk_.path_to(walk_.node_of(reached)));
             }
-            draw_way(walk_.way_to(walk_.node_of(reached)));
         }
     }
 
-    void draw_way(const std::vector<std::uint32_t>& way) {
-        std::size_t fresh = 0;
-        for (const std::uint32_t edge : way) {
-            fresh += item_of_.contains(graph_.targets[edge]) ? 0 : 1;
-        }
+    void draw_path(const std::vector<std::uint32_t>& path) {
+        const auto fresh = static_cast<std::size_t>(std::ranges::count_if(
+            path, [this](std::uint32_t edge) { return !item_of_.contains(graph_.targets[edge]); }));
         if (picture_.items.size() + fresh > kMostItems) {
             return;
         }
-        for (const std::uint32_t edge : way) {
-            // The first holder is on the cycle, but perhaps in its gap.
+        for (const std::uint32_t edge : path) {
+            // A holder without an item is in the gap of the cycle.
             const auto from = item_of_.find(graph_.edges[edge].holder);
             const bool known = from != item_of_.end();
             const std::uint32_t start = known ? from->second : kMostCycleItems / 2;
@@ -129,8 +122,7 @@ class Drawing {
         }
     }
 
-    // References to cut that are not on the cycle drawn, where both ends are in the picture or
-    // there is room for them.
+    // References to cut that are not drawn yet, if both ends have items or there is room for them.
     void draw_cut_references() {
         std::size_t added = 0;
         for (const std::uint32_t edge : cut_in_order()) {
@@ -138,7 +130,7 @@ class Drawing {
             const std::uint32_t target = graph_.targets[edge];
             const bool known = item_of_.contains(holder) && item_of_.contains(target);
             if (drawn_.contains(edge) || (!known && picture_.items.size() + 2 > kMostItems) ||
-                added++ > kMostLabels) {
+                added++ >= kMostCutsOffCycle) {
                 continue;
             }
             const std::uint32_t from = add_item(holder, false);
@@ -149,23 +141,23 @@ class Drawing {
     [[nodiscard]] std::vector<std::uint32_t> cut_in_order() const {
         std::vector<std::uint32_t> edges(cut_.begin(), cut_.end());
         std::sort(edges.begin(), edges.end(), [this](std::uint32_t a, std::uint32_t b) {
-            return graph_.color[graph_.edges[a].holder] < graph_.color[graph_.edges[b].holder];
+            return std::pair(graph_.color[graph_.edges[a].holder], a) <
+                   std::pair(graph_.color[graph_.edges[b].holder], b);
         });
         return edges;
     }
 
-    // Everything that the cycle leads to, whether it looks like something drawn or not. Of a walk
-    // that was left out only the gap is known.
+    // If the walk was not made, only the objects in the gap are known.
     void count_omitted() {
         const std::size_t reached = std::max(walk_.nodes(), item_of_.size() + hidden_);
         picture_.omitted_items = reached - item_of_.size();
     }
 
     const CollapsedGraph& graph_;
-    const Representatives& representatives_;
+    const model::Observation& observation_;
     const OwnerWalk& walk_;
     std::unordered_set<std::uint32_t> cut_;
-    std::unordered_map<std::uint32_t, std::uint32_t> owner_of_;  // node -> an owner there
+    std::unordered_map<std::uint32_t, std::uint32_t> owner_of_;  // node -> one of its owners
     std::unordered_map<std::uint32_t, std::uint32_t> item_of_;   // node -> item
     std::unordered_set<std::uint32_t> drawn_;                    // references
     std::size_t hidden_ = 0;                                     // objects in the cycle's gap
@@ -175,11 +167,11 @@ class Drawing {
 }  // namespace
 
 model::Picture make_picture(const CollapsedGraph& graph,
-                            const Representatives& representatives,
+                            const model::Observation& observation,
                             std::span<const std::uint32_t> cycle,
                             std::span<const std::uint32_t> cut,
                             const OwnerWalk& walk) {
-    return Drawing(graph, representatives, cut, walk).run(cycle);
+    return Drawing(graph, observation, cut, walk).run(cycle);
 }
 
 }  // namespace cyclewatch::analysis

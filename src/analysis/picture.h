@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is drawn of a finding: its cycle, and the ways to the largest owners.
+// Selects the part of the graph that is drawn for a finding: its cycle and the paths to the largest
+// owners.
 #pragma once
 
 #include <cstdint>
@@ -7,19 +8,15 @@
 
 #include "analysis/collapsed_graph.h"
 #include "analysis/owner_walk.h"
-#include "analysis/representatives.h"
 #include "model/finding.h"
+#include "model/observation.h"
 
 namespace cyclewatch::analysis {
 
-inline constexpr std::size_t kMostItems = 40;
-// As many as still make a ring.
-inline constexpr std::size_t kMostCycleItems = 10;
-
-// Cycle items first, in cycle order. `cut`: collapsed references drawn as cut. `walk` has just
-// walked `cycle`.
+// Items of the cycle come first, in order; a longer cycle has one item that replaces its middle.
+// `cut`: collapsed references to be drawn as cut. `walk`: the owner walk of `cycle`.
 [[nodiscard]] model::Picture make_picture(const CollapsedGraph& graph,
-                                          const Representatives& representatives,
+                                          const model::Observation& observation,
                                           std::span<const std::uint32_t> cycle,
                                           std::span<const std::uint32_t> cut,
                                           const OwnerWalk& walk);

@@ -3,32 +3,27 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
 
 namespace cyclewatch::analysis {
 namespace {
 
 constexpr std::uint32_t kSeveral = kNone - 1;
 
-// Of two components, or none, or several: both.
-std::uint32_t either(std::uint32_t a, std::uint32_t b) {
+// The union of two sets of components, each of them kNone, one component or kSeveral.
+std::uint32_t unite(std::uint32_t a, std::uint32_t b) {
     if (a == kNone || a == b) {
         return b;
     }
     return b == kNone ? a : kSeveral;
 }
 
-// Nodes in order of falling component number: holders before what they hold.
-std::vector<std::uint32_t> holders_first(const std::vector<std::uint32_t>& component_of,
-                                         std::size_t components) {
-    std::vector<std::uint32_t> next(components + 1, 0);
-    for (const std::uint32_t component : component_of) {
-        ++next[components - component];
-    }
-    std::partial_sum(next.begin(), next.end(), next.begin());
-    std::vector<std::uint32_t> order(component_of.size());
-    for (std::uint32_t node = 0; node < order.size(); ++node) {
-        order[next[components - 1 - component_of[node]]++] = node;
+// Nodes by descending component number: a topological order of the components.
+std::vector<std::uint32_t> topological_order(const StrongComponents& components) {
+    const Rows<> members = listed_by(components.of, components.count());
+    std::vector<std::uint32_t> order;
+    order.reserve(components.of.size());
+    for (std::uint32_t component = components.count(); component-- > 0;) {
+        order.insert(order.end(), members.of(component).begin(), members.of(component).end());
     }
     return order;
 }
@@ -37,36 +32,35 @@ std::vector<std::uint32_t> holders_first(const std::vector<std::uint32_t>& compo
 
 RetainedSize::RetainedSize(const CollapsedGraph& graph,
                            const StrongComponents& components,
-                           const Representatives& representatives)
+                           const model::Observation& observation)
     : component_of_(components.of), has_cycle_(components.cyclic), owned_(graph.nodes()) {
-    list_owned(graph, representatives);
+    list_owned(graph, observation);
     find_variables(graph);
-    const std::vector<std::uint32_t> nodes = holders_first(components.of, components.count());
-    number(components, nodes);
-    tree_ = build_tree(graph, components, representatives);
-    mark_ways(graph, nodes, representatives);
-    mark_below_cycles(graph, components, nodes);
-    mark_unheld(graph, components, nodes, representatives);
-    add_up(components, representatives);
-    add_up_freed(graph, components, representatives);
+    const std::vector<std::uint32_t> nodes = topological_order(components);
+    number_tree_nodes(components, nodes);
+    tree_ = build_tree(graph, components, observation);
+    mark_nodes_above_owners(graph, nodes, observation);
+    find_cycles_above(graph, components, nodes);
+    mark_kept_from_outside(graph, components, nodes, observation);
+    add_up(components, observation);
+    add_up_freed(graph, components, observation);
 }
 
-void RetainedSize::list_owned(const CollapsedGraph& graph, const Representatives& representatives) {
+void RetainedSize::list_owned(const CollapsedGraph& graph, const model::Observation& observation) {
     const auto node_of = [&](const model::DeviceOwner& owner) {
         return graph.collapsed_of[index_of(owner.node)];
     };
-    for (const model::DeviceOwner& owner : representatives.owners) {
+    for (const model::DeviceOwner& owner : observation.owners) {
         owned_.count(node_of(owner));
     }
     owned_.begin_filling();
-    for (const model::DeviceOwner& owner : representatives.owners) {
-        const model::Storage& storage = representatives.storages[index_of(owner.storage)];
+    for (const model::DeviceOwner& owner : observation.owners) {
+        const model::Storage& storage = observation.storages[index_of(owner.storage)];
         owned_.fill(node_of(owner), {owner.storage, storage.released ? storage.bytes : 0});
     }
 }
 
-// Of a variable with one reference that reference tells all; one that stays inside a component
-// leads to no bytes.
+// Only variables with several references that leave a component.
 void RetainedSize::find_variables(const CollapsedGraph& graph) {
     variable_of_.assign(graph.edges.size(), kNone);
     std::unordered_map<std::uint32_t, std::uint32_t> variable_of_cell;
@@ -84,7 +78,7 @@ void RetainedSize::find_variables(const CollapsedGraph& graph) {
         variables_[entry->second].edges.push_back(e);
     }
     std::erase_if(variables_, [](const Variable& v) { return v.edges.size() < 2; });
-    // Stable: equal components keep the order of the graph, which does not hang on addresses.
+    // Stable, to keep the canonical order of the graph.
     std::ranges::stable_sort(variables_, {}, &Variable::component);
     for (std::uint32_t v = 0; v < variables_.size(); ++v) {
         for (const std::uint32_t e : variables_[v].edges) {
@@ -93,15 +87,15 @@ void RetainedSize::find_variables(const CollapsedGraph& graph) {
     }
 }
 
-void RetainedSize::number(const StrongComponents& components,
-                          std::span<const std::uint32_t> holders_first) {
+void RetainedSize::number_tree_nodes(const StrongComponents& components,
+                                     std::span<const std::uint32_t> holders_first) {
     position_of_node_.resize(holders_first.size());
     position_of_component_.assign(components.count(), kNone);
     std::uint32_t next = 1;  // 0 is the root
     auto variable = variables_.rbegin();
     for (const std::uint32_t node : holders_first) {
         const std::uint32_t component = components.of[node];
-        // After all that refer to the variable, before what it refers to.
+        // A variable comes after all its holders and before its target.
         for (; variable != variables_.rend() && variable->component == component; ++variable) {
             variable->position = next++;
         }
@@ -118,8 +112,8 @@ void RetainedSize::number(const StrongComponents& components,
 
 DominatorTree RetainedSize::build_tree(const CollapsedGraph& graph,
                                        const StrongComponents& components,
-                                       const Representatives& representatives) {
-    Rows rows(first_storage_ + representatives.storages.size());
+                                       const model::Observation& observation) {
+    Rows rows(first_storage_ + observation.storages.size());
     const auto for_each_reference = [&](auto&& visit) {
         for (const Variable& variable : variables_) {
             visit(variable.position, position_of_component_[variable.component]);
@@ -138,7 +132,7 @@ DominatorTree RetainedSize::build_tree(const CollapsedGraph& graph,
                 }
             }
         }
-        for (const model::DeviceOwner& owner : representatives.owners) {
+        for (const model::DeviceOwner& owner : observation.owners) {
             const std::uint32_t node = graph.collapsed_of[index_of(owner.node)];
             visit(position_of_node_[node],
                   first_storage_ + static_cast<std::uint32_t>(index_of(owner.storage)));
@@ -148,21 +142,21 @@ DominatorTree RetainedSize::build_tree(const CollapsedGraph& graph,
     rows.begin_filling();
     for_each_reference([&](std::uint32_t from, std::uint32_t to) { rows.fill(to, from); });
     for (std::uint32_t c = 0; c < components.count(); ++c) {
-        const std::size_t ways = rows.view().of(position_of_component_[c]).size();
-        one_way_.push_back(ways == 1);
+        const std::size_t references = rows.view().of(position_of_component_[c]).size();
+        one_way_.push_back(references == 1);
     }
     return dominators(rows.view());
 }
 
-void RetainedSize::mark_ways(const CollapsedGraph& graph,
-                             std::span<const std::uint32_t> holders_first,
-                             const Representatives& representatives) {
+void RetainedSize::mark_nodes_above_owners(const CollapsedGraph& graph,
+                                           std::span<const std::uint32_t> holders_first,
+                                           const model::Observation& observation) {
     leads_to_owner_.assign(position_of_component_.size(), false);
     leads_to_released_.assign(position_of_component_.size(), false);
-    for (const model::DeviceOwner& owner : representatives.owners) {
+    for (const model::DeviceOwner& owner : observation.owners) {
         const std::uint32_t component = component_of_[graph.collapsed_of[index_of(owner.node)]];
         leads_to_owner_[component] = true;
-        if (representatives.storages[index_of(owner.storage)].released) {
+        if (observation.storages[index_of(owner.storage)].released) {
             leads_to_released_[component] = true;
         }
     }
@@ -179,7 +173,7 @@ void RetainedSize::mark_ways(const CollapsedGraph& graph,
     }
 }
 
-void RetainedSize::mark_below_cycles(const CollapsedGraph& graph,
+void RetainedSize::find_cycles_above(const CollapsedGraph& graph,
                                      const StrongComponents& components,
                                      std::span<const std::uint32_t> holders_first) {
     cycle_above_.assign(components.count(), kNone);
@@ -192,28 +186,28 @@ void RetainedSize::mark_below_cycles(const CollapsedGraph& graph,
         for (const std::uint32_t target : graph.view().of(node)) {
             if (component_of_[target] != component) {
                 std::uint32_t& above = cycle_above_[component_of_[target]];
-                above = either(above, cycles);
+                above = unite(above, cycles);
             }
         }
     }
 }
 
-// The component with a cycle that `component` is or that leads to it; kNone, kSeveral.
+// The components with a cycle that lead to `component`, including itself.
 std::uint32_t RetainedSize::cycles_to(std::uint32_t component,
                                       const StrongComponents& components) const {
     const std::uint32_t above = cycle_above_[component];
-    return components.cyclic[component] ? either(above, component) : above;
+    return components.cyclic[component] ? unite(above, component) : above;
 }
 
-// A storage goes with the cycles of its keeper if no other cycle leads to an owner of it.
+// Breaking the cycles of a component frees a storage if no other cycle leads to one of its owners.
 void RetainedSize::add_up_freed(const CollapsedGraph& graph,
                                 const StrongComponents& components,
-                                const Representatives& representatives) {
+                                const model::Observation& observation) {
     freed_ = held_;
-    std::vector<bool> counted(representatives.storages.size(), false);
-    for (const model::DeviceOwner& owner : representatives.owners) {
+    std::vector<bool> counted(observation.storages.size(), false);
+    for (const model::DeviceOwner& owner : observation.owners) {
         const std::size_t s = index_of(owner.storage);
-        const model::Storage& storage = representatives.storages[s];
+        const model::Storage& storage = observation.storages[s];
         const std::uint32_t component = component_of_[graph.collapsed_of[index_of(owner.node)]];
         if (!storage.released || keeper_[s] == kNone || counted[s] ||
             cycles_to(component, components) == keeper_[s]) {
@@ -233,35 +227,35 @@ double RetainedSize::freed_with(std::uint32_t node) const {
     return static_cast<double>(freed_[component]) / static_cast<double>(held);
 }
 
-void RetainedSize::mark_unheld(const CollapsedGraph& graph,
-                               const StrongComponents& components,
-                               std::span<const std::uint32_t> holders_first,
-                               const Representatives& representatives) {
-    std::vector<bool> held(graph.nodes(), false);
-    std::vector<bool> off_unheld(graph.nodes(), false);
+void RetainedSize::mark_kept_from_outside(const CollapsedGraph& graph,
+                                          const StrongComponents& components,
+                                          std::span<const std::uint32_t> holders_first,
+                                          const model::Observation& observation) {
+    std::vector<bool> referenced(graph.nodes(), false);
+    std::vector<bool> below_root(graph.nodes(), false);
     for (const std::uint32_t node : holders_first) {
         if (components.cyclic[component_of_[node]]) {
-            off_unheld[node] = false;
-        } else if (!held[node]) {
-            off_unheld[node] = true;
+            below_root[node] = false;
+        } else if (!referenced[node]) {
+            below_root[node] = true;
         }
         for (const std::uint32_t target : graph.view().of(node)) {
-            held[target] = true;
-            off_unheld[target] = off_unheld[target] || off_unheld[node];
+            referenced[target] = true;
+            below_root[target] = below_root[target] || below_root[node];
         }
     }
-    hangs_off_unheld_.assign(representatives.storages.size(), false);
-    for (const model::DeviceOwner& owner : representatives.owners) {
-        if (off_unheld[graph.collapsed_of[index_of(owner.node)]]) {
-            hangs_off_unheld_[index_of(owner.storage)] = true;
+    kept_from_outside_.assign(observation.storages.size(), false);
+    for (const model::DeviceOwner& owner : observation.owners) {
+        if (below_root[graph.collapsed_of[index_of(owner.node)]]) {
+            kept_from_outside_[index_of(owner.storage)] = true;
         }
     }
 }
 
 void RetainedSize::add_up(const StrongComponents& components,
-                          const Representatives& representatives) {
+                          const model::Observation& observation) {
     const auto positions = static_cast<std::uint32_t>(tree_.parent.size());
-    std::vector<std::uint32_t> nearest(positions, kNone);  // dominating component with a cycle
+    std::vector<std::uint32_t> nearest(positions, kNone);  // nearest dominator with a cycle
     for (std::uint32_t c = 0; c < components.count(); ++c) {
         if (components.cyclic[c]) {
             nearest[position_of_component_[c]] = c;
@@ -274,9 +268,9 @@ void RetainedSize::add_up(const StrongComponents& components,
     }
     kept_.assign(positions, 0);
     held_.assign(components.count(), 0);
-    keeper_.assign(representatives.storages.size(), kNone);
-    for (std::uint32_t s = 0; s < representatives.storages.size(); ++s) {
-        const model::Storage& storage = representatives.storages[s];
+    keeper_.assign(observation.storages.size(), kNone);
+    for (std::uint32_t s = 0; s < observation.storages.size(); ++s) {
+        const model::Storage& storage = observation.storages[s];
         keeper_[s] = nearest[first_storage_ + s];
         if (!storage.released) {
             continue;
@@ -316,7 +310,7 @@ std::vector<SharedVariable> RetainedSize::variables_of(std::uint32_t node) const
 std::uint64_t RetainedSize::kept_through(std::uint32_t holder, std::uint32_t target) const {
     const std::uint32_t position = position_of_component_[component_of_[target]];
     if (position != position_of_node_[target]) {
-        return 0;  // a cycle of its own
+        return 0;  // the target is in a cycle
     }
     return tree_.parent[position] == position_of_node_[holder] ? kept_alone_[position] : 0;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who keeps which device bytes: dominance over the condensed graph, each storage once.
+// Retained sizes: which cycle, object or variable keeps how many device bytes alive, each storage
+// counted once. Method: dominators of the condensed graph, as in heap analysers.
 #pragma once
 
 #include <cstdint>
@@ -9,56 +10,55 @@
 
 #include "analysis/collapsed_graph.h"
 #include "analysis/dominators.h"
-#include "analysis/representatives.h"
 #include "analysis/strong_components.h"
+#include "model/observation.h"
 
 namespace cyclewatch::analysis {
 
-// A variable that several references go through (one cell of several functions): whoever empties it
-// takes it from all of them at once.
+// A cell that several functions share: clearing it cuts all their references at once.
 struct SharedVariable {
-    std::vector<std::uint32_t> edges;  // collapsed references through it, rising
-    std::uint64_t bytes = 0;           // that nothing but this variable leads to
+    std::vector<std::uint32_t> edges;  // collapsed references through the cell, ascending
+    std::uint64_t bytes = 0;           // reachable only through this variable
 };
 
-// What a node owns of a storage. The bytes of one that something alive still holds are 0.
+// A storage that a node owns. `bytes` is 0 if a live object still holds the storage.
 struct Owned {
     model::StorageId storage;
     std::uint64_t bytes;
 };
 
-// One tree over components, their members and the storages. A component with a cycle is a node
-// that refers to all its members, and the references among the members are left out: so the
-// tree tells what a component keeps and what each single member of it keeps. A shared variable is
-// a node of its own, so that it is told what hangs on the variable and on no one function.
+// Builds one dominator tree over components, their members, shared variables and storages. A
+// component with a cycle is a node with references to all its members, and the references among
+// the members are left out. The tree therefore has the retained size of the component as well as
+// that of each member. A shared variable is a node, so that it has a retained size, too.
 class RetainedSize {
   public:
     RetainedSize(const CollapsedGraph& graph,
                  const StrongComponents& components,
-                 const Representatives& representatives);
+                 const model::Observation& observation);
 
     // Bytes of the storages whose nearest dominating component with a cycle is `component`. A
-    // storage that several owners view counts only if all of them are dominated.
+    // storage with several owners counts only if all of them are dominated.
     [[nodiscard]] std::uint64_t held_by(std::uint32_t component) const { return held_[component]; }
 
-    // Bytes that only `node` leads to, other than by going round the cycle it is in.
+    // Bytes dominated by `node`, ignoring references inside its component.
     [[nodiscard]] std::uint64_t kept_by(std::uint32_t node) const {
         return kept_[position_of_node_[node]];
     }
-    // Bytes that only references from `holder` to `target`'s component lead to, and that no cycle
-    // further down keeps.
+    // Bytes reachable only through references from `holder` to `target`, except those that belong
+    // to another cycle. 0 if `target` is in a cycle.
     [[nodiscard]] std::uint64_t kept_through(std::uint32_t holder, std::uint32_t target) const;
 
-    // True if one reference alone, from anywhere, leads to `target`'s component from outside.
+    // True if exactly one reference leads to `target`'s component from outside.
     [[nodiscard]] bool has_one_way(std::uint32_t target) const {
         return one_way_[component_of_[target]];
     }
 
-    // Of the component of `node`: held_by(), and the shared variables through which it holds some
-    // of that, largest first.
+    // held_by() of the component of `node`.
     [[nodiscard]] std::uint64_t held_with(std::uint32_t node) const {
         return held_[component_of_[node]];
     }
+    // The shared variables through which the component of `node` retains bytes, largest first.
     [[nodiscard]] std::vector<SharedVariable> variables_of(std::uint32_t node) const;
 
     [[nodiscard]] std::uint32_t component_of(std::uint32_t node) const {
@@ -68,8 +68,8 @@ class RetainedSize {
         return has_cycle_[component_of_[node]];
     }
 
-    // Of held_with(), what goes as soon as the cycles of that component end, 0 to 1: not what
-    // another cycle, further up or down, leads to as well.
+    // The fraction of held_with() that is freed when the cycles of that component are broken: what
+    // no other cycle leads to.
     [[nodiscard]] double freed_with(std::uint32_t node) const;
 
     // True if `node` is an owner, or an owner can be reached from it.
@@ -77,80 +77,80 @@ class RetainedSize {
         return leads_to_owner_[component_of_[node]];
     }
 
-    // True if an owner whose storage is freed by the collection is `node`, or can be reached from
-    // it.
+    // The same for owners whose storage the collection frees.
     [[nodiscard]] bool leads_to_released(std::uint32_t node) const {
         return leads_to_released_[component_of_[node]];
     }
 
-    // What `node` itself owns.
+    // The storages that `node` itself owns.
     [[nodiscard]] std::span<const Owned> owned_by(std::uint32_t node) const {
         return owned_.of(node);
     }
 
-    // The component that keeps the bytes of `storage`, or kNone.
+    // The component whose held_by() includes `storage`, or kNone.
     [[nodiscard]] std::uint32_t keeper_of(model::StorageId storage) const {
         return keeper_[index_of(storage)];
     }
 
-    // True if a way leads to `storage` from an object that nobody in the graph holds and that is on
-    // no cycle, other than through a cycle: whatever holds that object keeps the storage too.
-    [[nodiscard]] bool hangs_off_unheld(model::StorageId storage) const {
-        return hangs_off_unheld_[index_of(storage)];
+    // True if a path without a cycle leads to `storage` from an object that nothing in the graph
+    // refers to. Something outside the graph then keeps the storage alive as well.
+    [[nodiscard]] bool is_kept_from_outside(model::StorageId storage) const {
+        return kept_from_outside_[index_of(storage)];
     }
 
   private:
     struct Variable {
-        std::uint32_t component;  // of what it refers to
+        std::uint32_t component;  // of its target
         std::vector<std::uint32_t> edges;
         std::uint32_t position = 0;
     };
 
-    void list_owned(const CollapsedGraph& graph, const Representatives& representatives);
+    void list_owned(const CollapsedGraph& graph, const model::Observation& observation);
     void find_variables(const CollapsedGraph& graph);
-    void number(const StrongComponents& components, std::span<const std::uint32_t> holders_first);
+    void number_tree_nodes(const StrongComponents& components,
+                           std::span<const std::uint32_t> holders_first);
     [[nodiscard]] DominatorTree build_tree(const CollapsedGraph& graph,
                                            const StrongComponents& components,
-                                           const Representatives& representatives);
-    void mark_ways(const CollapsedGraph& graph,
-                   std::span<const std::uint32_t> holders_first,
-                   const Representatives& representatives);
-    void mark_below_cycles(const CollapsedGraph& graph,
+                                           const model::Observation& observation);
+    void mark_nodes_above_owners(const CollapsedGraph& graph,
+                                 std::span<const std::uint32_t> holders_first,
+                                 const model::Observation& observation);
+    void find_cycles_above(const CollapsedGraph& graph,
                            const StrongComponents& components,
                            std::span<const std::uint32_t> holders_first);
     [[nodiscard]] std::uint32_t cycles_to(std::uint32_t component,
                                           const StrongComponents& components) const;
     void add_up_freed(const CollapsedGraph& graph,
                       const StrongComponents& components,
-                      const Representatives& representatives);
-    void mark_unheld(const CollapsedGraph& graph,
-                     const StrongComponents& components,
-                     std::span<const std::uint32_t> holders_first,
-                     const Representatives& representatives);
-    void add_up(const StrongComponents& components, const Representatives& representatives);
+                      const model::Observation& observation);
+    void mark_kept_from_outside(const CollapsedGraph& graph,
+                                const StrongComponents& components,
+                                std::span<const std::uint32_t> holders_first,
+                                const model::Observation& observation);
+    void add_up(const StrongComponents& components, const model::Observation& observation);
 
     std::vector<std::uint32_t> component_of_;           // per node
-    std::vector<Variable> variables_;                   // rising components
+    std::vector<Variable> variables_;                   // by ascending component
     std::vector<std::uint32_t> variable_of_;            // per collapsed reference, or kNone
     std::vector<std::uint32_t> position_of_node_;       // in the tree
-    std::vector<std::uint32_t> position_of_component_;  // of a trivial one: its node's
+    std::vector<std::uint32_t> position_of_component_;  // that of its node if it has no cycle
     std::uint32_t first_storage_ = 0;                   // position
     DominatorTree tree_;
-    std::vector<std::uint64_t> kept_;         // per position
-    std::vector<std::uint64_t> kept_alone_;   // the same without what cycles further down keep
+    std::vector<std::uint64_t> kept_;         // per position: dominated bytes
+    std::vector<std::uint64_t> kept_alone_;   // per position: without those of nested cycles
     std::vector<std::uint64_t> held_;         // per component
     std::vector<std::uint32_t> keeper_;       // per storage
-    std::vector<std::uint64_t> freed_;        // per component: of held_, with its cycles
-    std::vector<std::uint32_t> cycle_above_;  // per component: the one with a cycle that leads to
-                                              // it; kNone: none does, kSeveral
+    std::vector<std::uint64_t> freed_;        // per component: see freed_with()
+    std::vector<std::uint32_t> cycle_above_;  // per component: the other component with a cycle
+                                              // that leads to it; kNone, kSeveral
     std::vector<bool> leads_to_owner_;        // per component
     std::vector<bool> leads_to_released_;     // per component
     std::vector<bool> one_way_;               // per component
     std::vector<bool> has_cycle_;             // per component
     Rows<Owned> owned_;                       // per node
-    // Per component with a cycle: variables_ whose bytes it keeps.
+    // Per component with a cycle: indices of the variables whose bytes it retains.
     std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> variables_kept_;
-    std::vector<bool> hangs_off_unheld_;  // per storage
+    std::vector<bool> kept_from_outside_;  // per storage
 };
 
 }  // namespace cyclewatch::analysis

@@ -2,40 +2,40 @@
 #include "analysis/shared_storages.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
 namespace cyclewatch::analysis {
 namespace {
 
-// Pairs of findings that are looked at; beyond it, the number of others is a lower bound.
+// Limit of pairs of findings to examine; beyond it, shared_with is a lower bound.
 constexpr std::uint64_t kMostPairs = 4'000'000;
 
 class SharedStorages {
   public:
     SharedStorages(std::span<FindingBuilder> builders,
                    std::span<const std::uint32_t> builder_of,
-                   const RetainedSize& held,
-                   const Representatives& representatives)
+                   const RetainedSize& retained,
+                   const model::Observation& observation)
         : builders_(builders),
           builder_of_(builder_of),
-          held_(held),
-          representatives_(representatives) {}
+          retained_(retained),
+          observation_(observation) {}
 
-    void assign() {
+    void run() {
         list_sharers();
-        settle_unshared();
-        group();
+        resolve_unshared();
+        group_by_sharers();
         count_others();
         attribute();
     }
 
   private:
-    // The index of the finding that holds `storage`, or kNone.
+    // The index of the finding that retains `storage`, or kNone.
     [[nodiscard]] std::uint32_t holder_of(std::uint32_t storage) const {
-        const std::uint32_t keeper = held_.keeper_of(static_cast<model::StorageId>(storage));
+        const std::uint32_t keeper = retained_.keeper_of(static_cast<model::StorageId>(storage));
         return keeper == kNone ? kNone : builder_of_[keeper];
     }
 
@@ -47,30 +47,30 @@ class SharedStorages {
         }
     }
 
-    // What only cycles of one finding lead to is freed when that finding is fixed.
-    void settle_unshared() {
+    // A storage that only cycles of one finding lead to is retained by that finding.
+    void resolve_unshared() {
         for (auto& [storage, sharers] : sharers_) {
             const auto id = static_cast<model::StorageId>(storage);
             const std::uint32_t holder = holder_of(storage);
             if (holder != kNone && std::erase(sharers, holder) > 0) {
                 builders_[holder].drop_shared(storage);
             }
-            if (sharers.size() == 1 && held_.keeper_of(id) == kNone &&
-                !held_.hangs_off_unheld(id)) {
-                builders_[sharers.front()].keep(storage);
+            if (sharers.size() == 1 && retained_.keeper_of(id) == kNone &&
+                !retained_.is_kept_from_outside(id)) {
+                builders_[sharers.front()].retain_shared(storage);
             }
         }
     }
 
-    // Many storages have the same sharers: each set is looked at once.
-    void group() {
+    // Many storages have the same sharers: process each set once.
+    void group_by_sharers() {
         for (auto& [storage, sharers] : sharers_) {
             const std::uint32_t holder = holder_of(storage);
             if (holder != kNone) {
                 sharers.insert(std::ranges::lower_bound(sharers, holder), holder);
             }
             if (sharers.size() > 1) {
-                ++sets_[std::move(sharers)];
+                sets_.insert(std::move(sharers));
             }
         }
     }
@@ -78,7 +78,7 @@ class SharedStorages {
     void count_others() {
         std::vector<std::vector<const std::vector<std::uint32_t>*>> sets_of(builders_.size());
         std::uint64_t pairs = 0;
-        for (const auto& [sharers, storages] : sets_) {
+        for (const std::vector<std::uint32_t>& sharers : sets_) {
             pairs += sharers.size() * sharers.size();
             for (const std::uint32_t b : sharers) {
                 sets_of[b].push_back(&sharers);
@@ -98,7 +98,7 @@ class SharedStorages {
                 }
             }
             if (!builders_[b].shared().empty()) {
-                builders_[b].share_with(others);
+                builders_[b].set_shared_with(others);
             }
         }
     }
@@ -107,14 +107,14 @@ class SharedStorages {
         std::vector<std::uint32_t> order(builders_.size());
         std::iota(order.begin(), order.end(), 0U);
         std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
-            return model::ranks_before(builders_[a].so_far(), builders_[b].so_far());
+            return model::ranks_before(builders_[a].finding(), builders_[b].finding());
         });
-        std::vector<bool> attributed(representatives_.storages.size(), false);
+        std::vector<bool> attributed(observation_.storages.size(), false);
         for (const std::uint32_t b : order) {
             std::uint64_t known = 0;
             std::uint64_t mine = 0;
             for (const auto& [storage, copies] : builders_[b].shared()) {
-                const std::uint64_t bytes = representatives_.storages[storage].bytes * copies;
+                const std::uint64_t bytes = observation_.storages[storage].bytes * copies;
                 known += bytes;
                 if (!attributed[storage] && holder_of(storage) == kNone) {
                     attributed[storage] = true;
@@ -127,20 +127,20 @@ class SharedStorages {
 
     std::span<FindingBuilder> builders_;
     std::span<const std::uint32_t> builder_of_;
-    const RetainedSize& held_;
-    const Representatives& representatives_;
-    // Per shared storage: the findings that lead to it and do not hold it, ascending.
+    const RetainedSize& retained_;
+    const model::Observation& observation_;
+    // Per shared storage: the findings that lead to it and do not retain it, ascending.
     std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> sharers_;
-    std::map<std::vector<std::uint32_t>, std::uint64_t> sets_;  // -> storages
+    std::set<std::vector<std::uint32_t>> sets_;  // distinct sets of sharers
 };
 
 }  // namespace
 
-void settle_shared_storages(std::span<FindingBuilder> builders,
-                            std::span<const std::uint32_t> builder_of,
-                            const RetainedSize& held,
-                            const Representatives& representatives) {
-    SharedStorages(builders, builder_of, held, representatives).assign();
+void attribute_shared_storages(std::span<FindingBuilder> builders,
+                               std::span<const std::uint32_t> builder_of,
+                               const RetainedSize& retained,
+                               const model::Observation& observation) {
+    SharedStorages(builders, builder_of, retained, observation).run();
 }
 
 }  // namespace cyclewatch::analysis

@@ -10,27 +10,26 @@
 namespace cyclewatch::analysis {
 namespace {
 
-// Equally good nodes to start from are compared by their cycles' text; more than this many are
-// not looked at.
+// Equally good start nodes are compared by the text of their cycles; at most this many.
 constexpr std::size_t kMostTies = 4;
 
-// An attribute by which an object refers to itself is a cycle of its own, and seldom the one that
-// keeps the rest of the component.
-std::vector<char> without_self_references(const CollapsedGraph& graph, const Component& component) {
-    std::vector<char> off = component.structural;
-    for (std::size_t e = 0; e < off.size(); ++e) {
+// Marks structural references, and attributes that refer to their own object: such a cycle rarely
+// keeps the rest of the component alive.
+std::vector<char> structural_or_self(const CollapsedGraph& graph, const Component& component) {
+    std::vector<char> dead = component.structural;
+    for (std::size_t e = 0; e < dead.size(); ++e) {
         const model::EdgeKind kind = graph.edges[component.edges[e]].label.kind;
         const bool attribute = kind == model::EdgeKind::attribute || kind == model::EdgeKind::slot;
-        off[e] |= attribute && component.targets[e] == component.holder[e] ? 1 : 0;
+        dead[e] |= attribute && component.targets[e] == component.holder[e] ? 1 : 0;
     }
-    return off;
+    return dead;
 }
 
-// Breadth-first search in layers: layer s is what s structural references lead to.
+// Breadth-first search in layers: nodes in layer s are reached with s structural references.
 class CycleSearch {
   public:
     CycleSearch(const Component& component, std::uint32_t start, std::span<const char> dead)
-        : component_(component), start_(start), dead_(dead), came_by_(component.size(), kNone) {}
+        : component_(component), start_(start), dead_(dead), reached_by_(component.size(), kNone) {}
 
     Cycle run() {
         std::vector<std::uint32_t> layer{start_};
@@ -43,8 +42,7 @@ class CycleSearch {
   private:
     [[nodiscard]] bool alive(std::uint32_t e) const { return dead_.empty() || dead_[e] == 0; }
 
-    // Takes what can be reached without a structural reference; returns the start of the next
-    // layer. The next layer is entered from all of this one, nearest first.
+    // Completes the layer that begins with `queue`; returns the beginning of the next one.
     std::vector<std::uint32_t> search_layer(std::vector<std::uint32_t> queue) {
         for (std::size_t i = 0; i < queue.size(); ++i) {
             if (follow(queue[i], false, queue)) {
@@ -60,7 +58,7 @@ class CycleSearch {
         return next;
     }
 
-    // True if a reference leads back to the start.
+    // Returns true if a reference of `node` closes the cycle.
     bool follow(std::uint32_t node, bool structural, std::vector<std::uint32_t>& found) {
         for (std::uint32_t e = component_.first[node]; e < component_.first[node + 1]; ++e) {
             if ((component_.structural[e] != 0) != structural || !alive(e)) {
@@ -71,8 +69,8 @@ class CycleSearch {
                 closing_ = e;
                 return true;
             }
-            if (came_by_[target] == kNone) {
-                came_by_[target] = e;
+            if (reached_by_[target] == kNone) {
+                reached_by_[target] = e;
                 found.push_back(target);
             }
         }
@@ -82,7 +80,7 @@ class CycleSearch {
     Cycle walk_back() const {
         Cycle cycle{closing_};
         while (component_.holder[cycle.back()] != start_) {
-            cycle.push_back(came_by_[component_.holder[cycle.back()]]);
+            cycle.push_back(reached_by_[component_.holder[cycle.back()]]);
         }
         std::reverse(cycle.begin(), cycle.end());
         return cycle;
@@ -91,15 +89,15 @@ class CycleSearch {
     const Component& component_;
     std::uint32_t start_;
     std::span<const char> dead_;
-    std::vector<std::uint32_t> came_by_;
+    std::vector<std::uint32_t> reached_by_;
     std::uint32_t closing_ = kNone;
 };
 
-// What each node of a cycle leads to inside the component without going through another cycle:
-// bytes behind nodes that are in no cycle are credited to the nearest one that is.
-std::vector<std::uint64_t> credit(const Component& component,
-                                  const std::vector<char>& in_cycle,
-                                  std::span<const char> off) {
+// Per node on a cycle: the retained bytes of the node and of those nodes off all cycles to which it
+// is nearest.
+std::vector<std::uint64_t> credit_bytes(const Component& component,
+                                        const std::vector<char>& in_cycle,
+                                        std::span<const char> dead) {
     std::vector<std::uint64_t> bytes(component.size(), 0);
     std::vector<std::uint32_t> credited(component.size(), kNone);
     std::vector<std::uint32_t> queue;
@@ -114,7 +112,7 @@ std::vector<std::uint64_t> credit(const Component& component,
         bytes[credited[n]] += component.kept[n];
         for (std::uint32_t e = component.first[n]; e < component.first[n + 1]; ++e) {
             const std::uint32_t target = component.targets[e];
-            if (off[e] == 0 && credited[target] == kNone) {
+            if (dead[e] == 0 && credited[target] == kNone) {
                 credited[target] = credited[n];
                 queue.push_back(target);
             }
@@ -123,8 +121,8 @@ std::vector<std::uint64_t> credit(const Component& component,
     return bytes;
 }
 
-std::vector<char> nodes_in_cycles(const Component& component, std::span<const char> off) {
-    const StrongComponents parts = strong_components(component.view(), off);
+std::vector<char> nodes_in_cycles(const Component& component, std::span<const char> dead) {
+    const StrongComponents parts = strong_components(component.view(), dead);
     std::vector<char> in_cycle(component.size());
     for (std::uint32_t n = 0; n < component.size(); ++n) {
         in_cycle[n] = parts.cyclic[parts.of[n]] ? 1 : 0;
@@ -132,7 +130,7 @@ std::vector<char> nodes_in_cycles(const Component& component, std::span<const ch
     return in_cycle;
 }
 
-// Best nodes to start from, equally good ones side by side, at most kMostTies.
+// The best nodes to start from, at most kMostTies equally good ones.
 std::vector<std::uint32_t> best_starts(const CollapsedGraph& graph,
                                        const Component& component,
                                        const std::vector<char>& in_cycle,
@@ -176,25 +174,25 @@ Cycle shortest_cycle(const Component& component, std::uint32_t start, std::span<
 
 Cycle choose_cycle(const CollapsedGraph& graph, const Component& component) {
     const std::vector<char> none(component.targets.size(), 0);
-    std::vector<char> off;
+    std::vector<char> dead;
     std::vector<char> in_cycle;
-    for (const std::vector<char>& left_out :
-         {without_self_references(graph, component), component.structural, none}) {
-        off = left_out;
-        in_cycle = nodes_in_cycles(component, off);
+    for (const std::vector<char>& ignored :
+         {structural_or_self(graph, component), component.structural, none}) {
+        dead = ignored;
+        in_cycle = nodes_in_cycles(component, dead);
         if (std::ranges::find(in_cycle, 1) != in_cycle.end()) {
             break;
         }
     }
-    const std::vector<std::uint64_t> bytes = credit(component, in_cycle, off);
+    const std::vector<std::uint64_t> bytes = credit_bytes(component, in_cycle, dead);
     const std::vector<std::uint32_t> starts = best_starts(graph, component, in_cycle, bytes);
     if (starts.size() == 1) {
-        return shortest_cycle(component, starts.front(), off);
+        return shortest_cycle(component, starts.front(), dead);
     }
     Cycle best;
     std::string best_text;
     for (const std::uint32_t start : starts) {
-        Cycle cycle = shortest_cycle(component, start, off);
+        Cycle cycle = shortest_cycle(component, start, dead);
         std::string text = text_of(graph, component, cycle);
         const bool shorter = best.empty() || cycle.size() < best.size();
         if (shorter || (cycle.size() == best.size() && text < best_text)) {

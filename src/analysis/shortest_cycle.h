@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cycle that stands for a component: the one a person should look at.
+// Chooses the cycle that represents a component in the report. Method: layered breadth-first
+// search.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +11,18 @@
 
 namespace cyclewatch::analysis {
 
-// A cycle as positions in Component::edges, in order; empty: there is none.
+// Positions in Component::edges, in order; empty if there is no cycle.
 using Cycle = std::vector<std::uint32_t>;
 
-// The cycle through `start` with the fewest structural references, and of those the shortest.
+// A shortest cycle through `start` among those with the fewest structural references. References e
+// with dead[e] != 0 are ignored.
 [[nodiscard]] Cycle shortest_cycle(const Component& component,
                                    std::uint32_t start,
                                    std::span<const char> dead = {});
 
-// The shortest cycle through the node that keeps most device bytes, among the nodes that are in a
-// cycle without structural references; among all nodes, if there is no such cycle. An attribute by
-// which an object refers to itself is the cycle only if there is no other. Starts at that node.
-// Depends on names and references, not on the order of nodes.
+// A shortest cycle through, and starting at, the node that retains the most device bytes. If
+// possible, the cycle has no structural references and is not an attribute that refers to its own
+// object. Does not depend on the order of nodes.
 [[nodiscard]] Cycle choose_cycle(const CollapsedGraph& graph, const Component& component);
 
 }  // namespace cyclewatch::analysis

@@ -20,7 +20,7 @@ std::size_t least_rotation(const std::vector<std::string>& ring) {
             ++equal;
             continue;
         }
-        // No rotation that starts within the equal stretch of the greater one can be the least.
+        // No rotation that starts in the matched part of the greater candidate is the least.
         std::size_t& greater = order > 0 ? best : other;
         greater += equal + 1;
         if (best == other) {
@@ -33,16 +33,17 @@ std::size_t least_rotation(const std::vector<std::string>& ring) {
 
 namespace {
 
-// A class that is garbage itself was made by code that runs again and again, and may be numbered:
-// type(f"Model_{n}").
+// Uses name_shape() if the class itself is garbage: code that creates classes repeatedly may number
+// them, as in type(f"Model_{n}", ...).
 std::string holder_name(const CollapsedGraph& graph, std::uint32_t node) {
-    bool numbered = graph.is(node, model::NodeKind::type);
+    bool class_is_garbage = graph.is(node, model::NodeKind::type);
     for (std::uint32_t e = graph.first[node]; e < graph.first[node + 1]; ++e) {
-        numbered = numbered || (graph.label_name(e) == "__class__" &&
-                                graph.edges[e].label.kind == model::EdgeKind::member);
+        class_is_garbage =
+            class_is_garbage || (graph.label_name(e) == "__class__" &&
+                                 graph.edges[e].label.kind == model::EdgeKind::member);
     }
     const std::string name = full_name(graph, node);
-    return numbered ? model::name_shape(name) : name;
+    return class_is_garbage ? model::name_shape(name) : name;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What makes two findings the same one: names of types and code, and the labels between them.
+// Computes the signature that identifies a finding: a hash of the names and labels of its cycle.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,14 @@
 
 namespace cyclewatch::analysis {
 
-// "cw1-" and 16 hexadecimal digits. Equal for equal cycles wherever they were met first, on every
-// run, rank and machine: no addresses, sizes, lines or indices go into it.
+// "cw1-" and 16 hexadecimal digits. Contains no addresses, sizes, lines or indices and does not
+// depend on the start of the cycle, so equal cycles have the same signature on every run, rank and
+// machine.
 [[nodiscard]] std::string signature_of(const CollapsedGraph& graph,
                                        std::span<const std::uint32_t> cycle);
 
-// Start of the least rotation: K. Booth, "Lexicographically Least Circular Substrings", 1980.
+// The start of the lexicographically least rotation of `ring`. Two-candidate method, linear time
+// (K. S. Booth, "Lexicographically least circular substrings", 1980, solves the same problem).
 [[nodiscard]] std::size_t least_rotation(const std::vector<std::string>& ring);
 
 }  // namespace cyclewatch::analysis

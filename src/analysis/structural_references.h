@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which references are part of how types, functions and modules work. They are never the
-// reference to cut, and make a cycle only where no other one exists.
+// Recognises structural references: those that the interpreter creates for types, functions and
+// modules. They are never the reference to cut, and a cycle with them is reported only if there is
+// no other.
 #pragma once
 
 #include "model/reference_graph.h"
 
 namespace cyclewatch::analysis {
 
-// `label` goes from `holder` to `target` in the collapsed graph.
+// `label`: of the reference from `holder` to `target` in the collapsed graph.
 [[nodiscard]] bool is_structural(const model::ReferenceGraph& graph,
                                  const model::Node& holder,
                                  const model::EdgeLabel& label,

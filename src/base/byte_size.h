@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Byte counts as people read them.
+// Formats byte counts for people.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places in source code that a traceback passes through, and which of them is worth saying.
+// Source locations of a call stack, and the choice of the one to report.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,20 @@
 namespace cyclewatch::base {
 
 struct CallSite {
-    std::string path;  // "": not known
+    std::string path;  // "": unknown
     std::uint32_t line = 0;
 
     friend bool operator==(const CallSite&, const CallSite&) = default;
 };
 
-// "path:line"; "" if it is not known.
+// "path:line"; "" if unknown.
 [[nodiscard]] std::string text_of(const CallSite& site);
 
-// Chooses the call of a traceback that says where something was made: the innermost one of the
-// user's own code, since a line of a library is no help; the innermost of all if there is none.
+// Chooses the frame of a call stack to report as an allocation site: the innermost frame in user
+// code, since a location in a library does not help; the innermost frame if there is none.
 class CallChoice {
   public:
-    // Takes the calls in order, the most recent one first. False once it is decided.
+    // Offers the frames in order, innermost first. Returns false once the choice is final.
     bool offer(CallSite call);
     [[nodiscard]] CallSite take() { return std::move(chosen_); }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A value or an error, for code that must not throw. Thin over std::variant until
-// std::expected can be used.
+// A value or an error, for code that must not throw. Stands in for C++23's std::expected.
 #pragma once
 
 #include <string>
@@ -10,7 +9,7 @@
 namespace cyclewatch::base {
 
 struct Error {
-    std::string message;  // one clear sentence that names the thing and the remedy
+    std::string message;  // one sentence: what is wrong and how to fix it
 };
 
 template <typename T>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads of ours take none of the program's signals. The kernel gives a signal to any thread that
-// does not block it: a program that blocks one, to take it with sigwait() later, would be ended by
-// it on a thread that it knows nothing of.
+// Keeps our threads and file writes from interfering with the host program's signal handling.
 #pragma once
 
 #include <signal.h>
@@ -13,8 +11,11 @@
 
 namespace cyclewatch::base {
 
-// While it lives, the calling thread blocks signals, and what it starts does so for good. Not those
-// that tell of a fault in the thread itself: faulthandler is to see them. Any thread; no lock.
+// Blocks signals on the calling thread until destroyed; threads started meanwhile inherit the mask
+// and keep it. The kernel delivers a process-directed signal to any thread that does not block it,
+// so without this a signal that the program blocks in order to sigwait() for it would kill the
+// process on one of our threads. Synchronous fault signals stay unblocked, so that faulthandler
+// works. Any thread; takes no lock.
 class SignalsBlocked {
   public:
     SignalsBlocked() noexcept {
@@ -33,10 +34,9 @@ class SignalsBlocked {
     sigset_t before_{};
 };
 
-// While it lives, a write beyond RLIMIT_FSIZE, or into a pipe that nobody reads, fails on the
-// calling thread and does nothing else: the kernel also sends SIGXFSZ or SIGPIPE, which end the
-// process unless they are ignored, as CPython does, or handled, and the program knows nothing of
-// the write. Any thread; no lock.
+// Until destroyed, a write on the calling thread that exceeds RLIMIT_FSIZE, or goes to a pipe
+// without a reader, only fails with an error. The kernel also sends SIGXFSZ or SIGPIPE, which would
+// terminate a process that neither ignores nor handles them. Any thread; takes no lock.
 class WriteSignalsBlocked {
   public:
     WriteSignalsBlocked() noexcept {
@@ -51,7 +51,7 @@ class WriteSignalsBlocked {
     WriteSignalsBlocked(const WriteSignalsBlocked&) = delete;
     WriteSignalsBlocked& operator=(const WriteSignalsBlocked&) = delete;
 
-    // To be called after a write that failed with `error`: what that has sent is taken away.
+    // Call after a write that failed with `error`: consumes the pending signal of that write.
     void take_signal_of(std::errc error) noexcept {
         if (error == std::errc::file_too_large) {
             take(SIGXFSZ);

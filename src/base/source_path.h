@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose a source file is, by where it lies.
+// Classifies source files as user, library or standard library by their path.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace cyclewatch::base {
 
 enum class Origin : std::uint8_t { user, library, standard_library };
 
-// What is neither installed nor the interpreter's own is the user's.
+// `user` for every path that is neither in site-packages nor in the standard library.
 [[nodiscard]] Origin origin_of_path(std::string_view path);
 
 }  // namespace cyclewatch::base

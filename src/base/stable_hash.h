@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hash that is the same on every run, machine and compiler; signatures are made of it.
+// A hash with the same value on every run, machine and compiler. Signatures are based on it.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace cyclewatch::base {
 
-// FNV-1a, 64 bits (Fowler, Noll, Vo; draft-eastlake-fnv), with a finishing mix.
+// 64-bit FNV-1a (G. Fowler, L. C. Noll, P. Vo; draft-eastlake-fnv) with a final mixing step.
 class StableHash {
   public:
     StableHash& add(std::string_view text) noexcept {
         for (const char c : text) {
             step(static_cast<unsigned char>(c));
         }
-        step(0xff);  // never part of UTF-8: "ab","c" and "a","bc" must differ
+        step(0xff);  // separator, not valid in UTF-8: "ab","c" and "a","bc" must differ
         return *this;
     }
     [[nodiscard]] std::uint64_t value() const noexcept {

@@ -3,13 +3,12 @@
 
 #include <utility>
 
-#include "catalog/built_in.h"
 #include "catalog/reader.h"
 
 namespace cyclewatch::catalog {
 
 const Catalog& Catalog::built_in() {
-    // Never destroyed: the thread that writes reports reads it while the process ends.
+    // Leaked, because the report writer's thread may still use it during process exit.
     static const Catalog& catalog = *new Catalog(read(kBuiltInJson, nullptr).patterns);
     return catalog;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The built-in patterns: src/catalog/patterns.toml, which is part of the program. No files, no
+// The built-in patterns, embedded from src/catalog/patterns.toml. Reads no files and needs no
 // Python; any thread.
 #pragma once
 
@@ -11,19 +11,22 @@
 
 namespace cyclewatch::catalog {
 
+// patterns.toml as JSON; defined in a file that cmake/embed_patterns.py generates.
+extern const std::string_view kBuiltInJson;
+
 class Catalog {
   public:
-    // Read when first asked for.
+    // Parsed on first use; never destroyed.
     [[nodiscard]] static const Catalog& built_in();
 
     [[nodiscard]] const std::vector<Pattern>& patterns() const { return patterns_; }
     [[nodiscard]] std::vector<std::string> ids() const;
 
-    // Null if there is none of that id.
+    // Returns nullptr if there is no such pattern.
     [[nodiscard]] const Pattern* find(std::string_view id) const;
 
-    // What is said of that variant, or of the pattern if `variant` is "". Those of "unknown" if
-    // there is no such pattern: a report says something honest whatever is asked.
+    // The texts of that variant, or of the pattern if it has no such variant; the texts of pattern
+    // "unknown" if there is no such pattern.
     [[nodiscard]] const Words& words(std::string_view id, std::string_view variant) const;
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One kind of cycle with every word that is said about it, as an entry of patterns.toml or of a
-// user's cyclewatch.toml has it. docs/configuration.md explains the keys.
+// A pattern: a class of cycles and the texts reported for it, from patterns.toml or a user's
+// cyclewatch.toml. docs/configuration.md explains the keys.
 #pragma once
 
 #include <map>
@@ -13,20 +13,20 @@
 
 namespace cyclewatch::catalog {
 
-// What is said of one reference. Slots such as {holder} are filled in by fill().
+// Texts about one reference. fill() replaces slots such as {holder}.
 struct Words {
-    std::string explanation;  // why it keeps memory: a clause without a full stop
-    std::string advice;       // what to write instead: one or two sentences
+    std::string explanation;  // why it retains memory: a clause without a full stop
+    std::string advice;       // how to change the code: one or two sentences
 };
 
-// Globs over one reference as a report shows it; `*` stands for any text.
+// Globs that match one reference of a report.
 struct Step {
     std::string holder = "*";
     std::string label = "*";
     std::string target = "*";
 };
 
-// A package whose known leak this is, in the versions of the range.
+// The versions of a package that have this leak.
 struct Library {
     std::string package;
     std::string versions;
@@ -36,21 +36,21 @@ struct Library {
 struct Pattern {
     std::string id;
     std::string title;
-    std::string shape;  // in words
+    std::string shape;  // description of the cycle
     Words words;
-    std::map<std::string, Words, std::less<>> variants;  // of one kind, the ways to meet it
-    std::string before;                                  // a few lines of code that leak
-    std::string after;                                   // the same, mended
-    std::vector<std::string> links;                      // to public cases of this kind
-    bool benign = false;                                 // a cycle that is meant to be
+    std::map<std::string, Words, std::less<>> variants;  // texts for special cases
+    std::string before;                                  // example code that leaks
+    std::string after;                                   // the example, fixed
+    std::vector<std::string> links;                      // public bug reports
+    bool benign = false;                                 // an intentional cycle
     std::optional<Library> library;
 
-    // For patterns that are recognised by shape alone; empty for those that the analysis knows.
-    std::vector<Step> steps;       // references of the cycle, one after the other
-    std::optional<Step> suggests;  // a reference that the analysis suggests
+    // For patterns that are recognised by shape; empty if the analysis recognises the pattern.
+    std::vector<Step> steps;       // consecutive references of the cycle
+    std::optional<Step> suggests;  // a reference to cut, or an alternative
 
     [[nodiscard]] bool has_shape() const { return !steps.empty() || suggests.has_value(); }
-    // "benign", "library".
+    // "benign" and "library", if they apply.
     [[nodiscard]] std::vector<std::string> tags() const;
 };
 

@@ -23,17 +23,18 @@ std::string listed(Keys words) {
     return text;
 }
 
-// Thrown and caught in this file only: one thing is wrong with one table of the file.
+// Exception type of this file: one table is invalid.
 struct Problem {
     std::string sentence;
 };
 
-// One table of the file, and how to name it to the user.
+// One table of the file, with its name for messages; the file itself has no name.
 class Table {
   public:
     Table(const json& value, std::string name) : value_(value), name_(std::move(name)) {
         if (!value_.is_object()) {
-            throw Problem{name_ + " is not a table; write it as key = value lines"};
+            throw Problem{(name_.empty() ? "the file" : name_) +
+                          " is not a table; write it as key = value lines"};
         }
     }
 
@@ -45,12 +46,14 @@ class Table {
             }
         }
     }
-    // Null if the table has no such key.
+    // Returns nullptr if the table has no such key.
     [[nodiscard]] const json* find(const char* key) const {
         const auto found = value_.find(key);
         return found != value_.end() ? &*found : nullptr;
     }
-    [[nodiscard]] std::string sub(const std::string& key) const { return name_ + "." + key; }
+    [[nodiscard]] std::string sub(const std::string& key) const {
+        return name_.empty() ? key : name_ + "." + key;
+    }
 
     [[nodiscard]] std::string text(const char* key, std::string missing = {}) const {
         const json* const value = find(key);
@@ -58,7 +61,7 @@ class Table {
             return missing;
         }
         if (!value->is_string()) {
-            throw Problem{sub(key) + " is not a text; put it in quotes"};
+            throw Problem{sub(key) + " is not a string; put it in quotes"};
         }
         return value->get<std::string>();
     }
@@ -84,17 +87,17 @@ class Table {
         std::vector<std::string> values;
         for (const json& value : list(key)) {
             if (!value.is_string()) {
-                throw Problem{sub(key) + " holds what is not a text; put each entry in quotes"};
+                throw Problem{sub(key) + " has an entry that is not a string; put it in quotes"};
             }
             values.push_back(value.get<std::string>());
         }
         return values;
     }
-    // Text whose slots are known ones.
-    [[nodiscard]] std::string slotted(const char* key, std::string missing) const {
+    // Rejects texts with unknown slots.
+    [[nodiscard]] std::string text_with_slots(const char* key, std::string missing) const {
         std::string value = text(key, std::move(missing));
         if (const std::string slot = unknown_slot(value); !slot.empty()) {
-            throw Problem{sub(key) + " has the slot {" + slot + "}; the slots are " +
+            throw Problem{sub(key) + " has an unknown slot {" + slot + "}; the slots are " +
                           std::string(kSlotNames)};
         }
         return value;
@@ -123,8 +126,8 @@ Library read_library(const json& value, std::string name) {
     library.versions = table.required("versions");
     std::optional<VersionRange> range = VersionRange::parse(library.versions);
     if (!range) {
-        throw Problem{table.sub("versions") + " is no range of versions; write one such as " +
-                      "\">=1.2,<1.4\""};
+        throw Problem{table.sub("versions") +
+                      " is not a version range; write, for example, \">=1.2,<1.4\""};
     }
     library.range = std::move(*range);
     return library;
@@ -150,15 +153,15 @@ Pattern read_pattern(const json& value, std::string name) {
     pattern.title = table.required("title");
     pattern.shape = table.text("shape");
     (void)table.required("explanation");
-    pattern.words.explanation = table.slotted("explanation", "");
-    pattern.words.advice = table.slotted("advice", "");
+    pattern.words.explanation = table.text_with_slots("explanation", "");
+    pattern.words.advice = table.text_with_slots("advice", "");
     pattern.before = table.text("before");
     pattern.after = table.text("after");
     pattern.links = table.texts("links");
     for (const std::string& tag : table.texts("tags")) {
         if (tag != "benign") {
-            throw Problem{table.sub("tags") + " holds \"" + tag +
-                          "\"; the only tag is \"benign\" (a known leak of a library has a key "
+            throw Problem{table.sub("tags") + " has an unknown tag \"" + tag +
+                          "\"; the only tag is \"benign\" (for a leak of a library, use the key "
                           "library)"};
         }
         pattern.benign = true;
@@ -178,8 +181,9 @@ Pattern read_pattern(const json& value, std::string name) {
         for (const auto& [key, words] : Table(*variants, table.sub("variants")).members()) {
             const Table variant(words, table.sub("variants." + key));
             variant.allow_only({"explanation", "advice"});
-            pattern.variants[key] = {variant.slotted("explanation", pattern.words.explanation),
-                                     variant.slotted("advice", pattern.words.advice)};
+            pattern.variants[key] = {
+                variant.text_with_slots("explanation", pattern.words.explanation),
+                variant.text_with_slots("advice", pattern.words.advice)};
         }
     }
     return pattern;
@@ -210,7 +214,7 @@ class Reader {
     Contents run(std::string_view text) {
         const json document = json::parse(text, nullptr, /*allow_exceptions=*/false);
         try {
-            const Table table(document, "the file");
+            const Table table(document, "");
             each(table, "pattern", [this](const json& value, const std::string& name) {
                 add_pattern(value, name);
             });
@@ -224,7 +228,7 @@ class Reader {
     }
 
   private:
-    // A mistake in one table costs that table, not its neighbours.
+    // Skips invalid tables.
     void each(const Table& table, const char* key, auto&& add) {
         std::size_t number = 0;
         for (const json& value : table.list(key)) {
@@ -239,15 +243,14 @@ class Reader {
     void add_pattern(const json& value, const std::string& name) {
         Pattern pattern = read_pattern(value, name);
         if (contains(ids_, pattern.id)) {
-            throw Problem{name + ".id = \"" + pattern.id + "\" is taken; choose another"};
+            throw Problem{name + ".id = \"" + pattern.id + "\" is already used; choose another id"};
         }
         if (known_ != nullptr && !pattern.has_shape()) {
-            throw Problem{name +
-                          " says nothing of the cycle; give it steps = [{holder = \"...\", " +
+            throw Problem{name + " does not describe a cycle; add steps = [{holder = \"...\", " +
                           "label = \"...\"}]"};
         }
         if (known_ != nullptr && !pattern.variants.empty()) {
-            throw Problem{name + " has variants, which only recognisers in code can tell apart; " +
+            throw Problem{name + " has variants, which only built-in patterns may have; " +
                           "write a pattern for each"};
         }
         ids_.push_back(pattern.id);
@@ -274,23 +277,22 @@ std::string problem_of(const Suppression& suppression, const std::vector<std::st
     constexpr std::size_t kDigits = 16;
     const std::string& signature = suppression.signature;
     if (signature.empty() && suppression.pattern.empty()) {
-        return "nothing says what to ignore; give a signature or a pattern";
+        return "a signature or a pattern is required";
     }
     if (!signature.empty() &&
         (!signature.starts_with(kPrefix) || signature.size() != kPrefix.size() + kDigits)) {
         return "\"" + signature +
-               "\" is no signature; one is \"cw1-\" and 16 digits, as the card " +
-               "of the finding has it";
+               "\" is not a signature; copy it from the report: \"cw1-\" and 16 digits";
     }
     if (!suppression.pattern.empty() && !contains(ids, suppression.pattern)) {
         std::string known;
         for (const std::string& id : ids) {
             known += (known.empty() ? "" : ", ") + id;
         }
-        return "\"" + suppression.pattern + "\" is no pattern; the patterns are " + known;
+        return "\"" + suppression.pattern + "\" is not a pattern; the patterns are " + known;
     }
     if (suppression.reason.find_first_not_of(" \t\n") == std::string::npos) {
-        return "a reason is missing; say in a few words why this may stay";
+        return "a reason is required: a few words on why the finding is acceptable";
     }
     return {};
 }

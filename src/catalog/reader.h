@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From TOML to patterns and suppressions, by way of JSON: Python's own tomllib reads the file,
-// at build time the built-in one and at run time a user's, and this reads what comes of it.
+// Reads patterns and suppressions from JSON. Python's tomllib converts the TOML files to JSON: the
+// built-in patterns at build time, the user's configuration at run time.
 #pragma once
 
 #include <string>
@@ -11,26 +11,26 @@
 
 namespace cyclewatch::catalog {
 
-// What the user has looked at and does not want to be told again. Empty fields match anything.
+// Findings that the user ignores. Empty fields match anything.
 struct Suppression {
     std::string signature;
     std::string pattern;
     std::string reason;  // never empty
 };
 
-// What is wrong with it, where `ids` are the patterns there are; "" if nothing is.
+// Describes what is wrong with `suppression`; "" if it is valid. `ids`: all patterns.
 [[nodiscard]] std::string problem_of(const Suppression& suppression,
                                      const std::vector<std::string>& ids);
 
 struct Contents {
     std::vector<Pattern> patterns;
     std::vector<Suppression> suppressions;
-    // One clear sentence for each thing that was wrong; what it was about is left out.
-    std::vector<std::string> problems;
+    std::vector<std::string> problems;  // one sentence per invalid entry, which is skipped
 };
 
-// `json`: an object with the lists "pattern" and "ignore", both optional. With `known`, a pattern
-// must have a shape and an id that is not among them, and a suppression may name these ids too.
+// `json`: an object with the optional lists "pattern" and "ignore". `known`: ids of the built-in
+// patterns when reading a user's configuration, else nullptr. A user's patterns must have a shape
+// and new ids; suppressions may use known and new ids.
 [[nodiscard]] Contents read(std::string_view json, const std::vector<std::string>* known);
 
 }  // namespace cyclewatch::catalog

@@ -12,7 +12,7 @@
 namespace cyclewatch::catalog {
 namespace {
 
-bool concerns(const Suppression& suppression, const model::Finding& finding) {
+bool matches(const Suppression& suppression, const model::Finding& finding) {
     return (suppression.signature.empty() ||
             model::has_signature(finding, suppression.signature)) &&
            (suppression.pattern.empty() || suppression.pattern == finding.pattern);
@@ -22,7 +22,7 @@ std::string with_link(const std::string& text, const Pattern& pattern) {
     return pattern.links.empty() ? text : text + "; see " + pattern.links.front();
 }
 
-// Puts the pattern's words in place of the analysis's own.
+// Replaces the texts of the analysis by those of the pattern.
 void adopt(model::Finding& finding, const Pattern& pattern) {
     finding.pattern = pattern.id;
     const Slots slots = finding.cut.empty() ? Slots{} : slots_of(finding.cut.front());
@@ -35,14 +35,14 @@ void adopt(model::Finding& finding, const Pattern& pattern) {
     }
     if (pattern.benign) {
         finding.status = model::Status::benign;
-        finding.status_reason = with_link("a cycle by design", pattern);
+        finding.status_reason = with_link("intentional cycle", pattern);
     }
 }
 
-// True if the finding has that shape, and is of an affected version where that matters.
-bool adopt_if_it_fits(model::Finding& finding,
-                      const Pattern& pattern,
-                      const VersionOf& version_of) {
+// Returns false if the finding has another shape, or the installed version is not affected.
+bool adopt_if_matching(model::Finding& finding,
+                       const Pattern& pattern,
+                       const VersionOf& version_of) {
     if (!shape_matches(pattern, finding)) {
         return false;
     }
@@ -57,8 +57,8 @@ bool adopt_if_it_fits(model::Finding& finding,
     }
     adopt(finding, pattern);
     finding.status = model::Status::library;
-    finding.status_reason = with_link("a known leak of " + pattern.library->package + " " +
-                                          pattern.library->versions + " (here " + text + ")",
+    finding.status_reason = with_link("known leak of " + pattern.library->package + " " +
+                                          pattern.library->versions + " (installed: " + text + ")",
                                       pattern);
     return true;
 }
@@ -68,7 +68,7 @@ bool adopt_if_it_fits(model::Finding& finding,
 std::vector<std::string> Rules::configure(std::string_view json) {
     const std::vector<std::string> known = Catalog::built_in().ids();
     Contents contents = read(json, &known);
-    own_ = std::move(contents.patterns);
+    user_patterns_ = std::move(contents.patterns);
     configured_ = std::move(contents.suppressions);
     return std::move(contents.problems);
 }
@@ -76,13 +76,13 @@ std::vector<std::string> Rules::configure(std::string_view json) {
 std::string Rules::ignore(Suppression suppression) {
     std::string problem = problem_of(suppression, ids());
     if (problem.empty()) {
-        asked_.push_back(std::move(suppression));
+        added_.push_back(std::move(suppression));
     }
     return problem;
 }
 
 std::vector<Pattern> Rules::patterns() const {
-    std::vector<Pattern> all = own_;
+    std::vector<Pattern> all = user_patterns_;
     const std::vector<Pattern>& built_in = Catalog::built_in().patterns();
     all.insert(all.end(), built_in.begin(), built_in.end());
     return all;
@@ -90,19 +90,19 @@ std::vector<Pattern> Rules::patterns() const {
 
 std::vector<std::string> Rules::ids() const {
     std::vector<std::string> ids = Catalog::built_in().ids();
-    for (const Pattern& pattern : own_) {
+    for (const Pattern& pattern : user_patterns_) {
         ids.push_back(pattern.id);
     }
     return ids;
 }
 
 void Rules::judge(model::Finding& finding, const VersionOf& version_of) const {
-    const auto fits = [&](const Pattern& pattern) {
-        return adopt_if_it_fits(finding, pattern, version_of);
+    const auto adopted = [&](const Pattern& pattern) {
+        return adopt_if_matching(finding, pattern, version_of);
     };
-    // The user knows the program: the user's patterns come first.
-    if (std::ranges::none_of(own_, fits)) {
-        (void)std::ranges::any_of(Catalog::built_in().patterns(), fits);
+    // The user's patterns take precedence.
+    if (std::ranges::none_of(user_patterns_, adopted)) {
+        (void)std::ranges::any_of(Catalog::built_in().patterns(), adopted);
     }
     if (const Suppression* const suppression = suppression_of(finding); suppression != nullptr) {
         finding.status = model::Status::ignored;
@@ -111,9 +111,9 @@ void Rules::judge(model::Finding& finding, const VersionOf& version_of) const {
 }
 
 const Suppression* Rules::suppression_of(const model::Finding& finding) const {
-    for (const std::vector<Suppression>* list : {&asked_, &configured_}) {
+    for (const std::vector<Suppression>* list : {&added_, &configured_}) {
         for (const Suppression& suppression : *list) {
-            if (concerns(suppression, finding)) {
+            if (matches(suppression, finding)) {
                 return &suppression;
             }
         }

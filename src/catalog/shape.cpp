@@ -46,7 +46,7 @@ bool suggestion_matches(const Pattern& pattern, const model::Finding& finding) {
 bool glob_matches(std::string_view glob, std::string_view text) {
     std::size_t g = 0;
     std::size_t t = 0;
-    std::size_t star = std::string_view::npos;  // the last star, and what it stands for so far
+    std::size_t star = std::string_view::npos;  // the last star; it matches text up to `resume`
     std::size_t resume = 0;
     while (t < text.size()) {
         if (g < glob.size() && glob[g] == '*') {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does a finding have the shape that a pattern describes?
+// Matches findings against the shape of a pattern.
 #pragma once
 
 #include <string_view>
@@ -9,11 +9,12 @@
 
 namespace cyclewatch::catalog {
 
-// `*` stands for any text, also none; `?` for one character; everything else for itself.
+// `*` matches any text, including none; `?` matches one character. Takes O(|glob| * |text|) time.
 [[nodiscard]] bool glob_matches(std::string_view glob, std::string_view text);
 
-// True if the steps are references of the cycle one after the other, wherever in it they begin,
-// and one of the references suggested is as `suggests` says. False for a pattern without a shape.
+// True if the pattern's steps match consecutive references of the cycle, starting anywhere, and its
+// `suggests` matches a reference of the cut or the alternatives. False for a pattern without a
+// shape.
 [[nodiscard]] bool shape_matches(const Pattern& pattern, const model::Finding& finding);
 
 }  // namespace cyclewatch::catalog

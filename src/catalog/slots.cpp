@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "base/dotted_name.h"
+
 namespace cyclewatch::catalog {
 namespace {
 
@@ -15,13 +17,6 @@ constexpr std::array<std::pair<std::string_view, std::string Slots::*>, 4> kSlot
 }};
 
 constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz_";
-
-// "frame of pkg.mod.step" -> "step"; "bound method" stays.
-std::string short_name(std::string_view name) {
-    const std::size_t dot = name.rfind('.');
-    return std::string(
-        dot == std::string_view::npos || dot + 1 == name.size() ? name : name.substr(dot + 1));
-}
 
 std::string bare_label(std::string_view label) {
     if (label.starts_with(".")) {
@@ -36,7 +31,7 @@ std::string bare_label(std::string_view label) {
     return std::string(label);
 }
 
-// The slot that begins at `at`, a brace; its name is empty if it is none: a dict in a snippet.
+// The name of the slot whose brace is at `at`; "" if it is not a slot but, say, a dict in code.
 std::string_view slot_at(std::string_view text, std::size_t at) {
     const std::size_t end = text.find_first_not_of(kLetters, at + 1);
     const bool closed = end != std::string_view::npos && text[end] == '}';
@@ -55,8 +50,8 @@ std::string Slots::*member_of(std::string_view name) {
 }  // namespace
 
 Slots slots_of(const model::Reference& reference) {
-    return {short_name(reference.holder),
-            short_name(reference.target),
+    return {std::string(base::last_part(reference.holder)),
+            std::string(base::last_part(reference.target)),
             reference.label,
             bare_label(reference.label)};
 }

@@ -17,7 +17,7 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-// -1, 0 or 1. "2.0" and "2.0.0" are one version.
+// Returns -1, 0 or 1. "2.0" equals "2.0.0".
 int compare(const Version& a, const Version& b) {
     const std::size_t parts = std::max(a.release.size(), b.release.size());
     for (std::size_t i = 0; i < parts; ++i) {
@@ -62,7 +62,7 @@ std::optional<Version> parse_version(std::string_view text) {
 }
 
 std::optional<VersionRange::Clause> VersionRange::parse_clause(std::string_view text) {
-    // Two characters before one: "<=" begins with "<".
+    // Two-character operators first: "<" is a prefix of "<=".
     static constexpr std::array<std::pair<std::string_view, Relation>, 6> kRelations{{
         {">=", Relation::at_least},
         {"<=", Relation::at_most},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranges of library versions, ">=0.8.0,<0.8.2": the part of Python's version rules that telling
-// an affected release from a mended one takes.
+// Ranges of library versions such as ">=0.8.0,<0.8.2": the subset of PEP 440 needed to distinguish
+// affected releases from fixed ones.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,21 @@
 
 namespace cyclewatch::catalog {
 
-// Release numbers, and whether it comes before the release ("2.0rc1", "2.0.dev3"). What follows a
-// "+" says how a version was built, not which it is.
+// A local version label ("+cu121") is ignored.
 struct Version {
     std::vector<std::uint64_t> release;
-    bool before_release = false;
+    bool before_release = false;  // a pre-release or development release: "2.0rc1", "2.0.dev3"
 };
 
-// Nothing if `text` begins with no number.
+// std::nullopt if `text` does not begin with a number.
 [[nodiscard]] std::optional<Version> parse_version(std::string_view text);
 
 class VersionRange {
   public:
-    // Clauses of >=, >, <=, <, == and !=, with commas between. Nothing if it is not that.
+    // Clauses with >=, >, <=, <, == or !=, separated by commas. std::nullopt if malformed.
     [[nodiscard]] static std::optional<VersionRange> parse(std::string_view text);
 
-    // True if `version` fulfils every clause.
+    // True if `version` satisfies every clause.
     [[nodiscard]] bool contains(const Version& version) const;
 
   private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cycle too long to list has one entry in Finding::cycle that stands for its middle. Its label
-// says for how many references; no reference of a program has a label that begins with dots.
+// In a cycle too long to list, one entry of Finding::cycle replaces the middle. Its label,
+// "... 801 more ...", holds the number of references left out. Labels of real references never
+// begin with dots.
 #pragma once
 
 #include <charconv>
@@ -20,8 +21,8 @@ inline constexpr std::string_view kGapEnd = " more ...";
     return std::string(kGapStart) + std::to_string(references) + std::string(kGapEnd);
 }
 
-// How many references of the cycle the entries stand for. A file may hold anything: what is no
-// gap's label is one reference.
+// The number of references in the cycle, including those left out. The entries may come from an
+// untrusted file: a malformed gap label counts as one reference.
 [[nodiscard]] inline std::uint64_t references_in(std::span<const Reference> entries) {
     std::uint64_t sum = 0;
     for (const Reference& entry : entries) {
@@ -29,9 +30,9 @@ inline constexpr std::string_view kGapEnd = " more ...";
         std::uint64_t count = 1;
         if (label.starts_with(kGapStart) && label.ends_with(kGapEnd)) {
             const char* end = label.data() + label.size() - kGapEnd.size();
-            std::uint32_t told = 0;  // narrow: sums of what files tell stay far from overflow
-            const auto read = std::from_chars(label.data() + kGapStart.size(), end, told);
-            count = read.ec == std::errc{} && read.ptr == end ? told : 1;
+            std::uint32_t number = 0;  // 32 bits, so that the sum cannot overflow
+            const auto read = std::from_chars(label.data() + kGapStart.size(), end, number);
+            count = read.ec == std::errc{} && read.ptr == end ? number : 1;
         }
         sum += count;
     }

@@ -9,8 +9,8 @@ namespace {
 constexpr std::string_view kDigits = "0123456789";
 constexpr std::string_view kUuid = "<uuid>";
 constexpr std::string_view kId = "<id>";
-constexpr std::size_t kShortestId = 8;         // hexadecimal digits, with a digit among them
-constexpr std::size_t kShortestDecimalId = 9;  // decimal digits behind letters
+constexpr std::size_t kShortestId = 8;         // hexadecimal digits, at least one of them 0-9
+constexpr std::size_t kShortestDecimalId = 9;  // decimal digits within a longer word
 constexpr std::size_t kUuidDigits = 32;
 
 constexpr bool is_digit(char c) {
@@ -21,23 +21,22 @@ constexpr bool is_hexadecimal(char c) {
     return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-// Bytes beyond ASCII are parts of letters.
+// Non-ASCII bytes belong to UTF-8 letters.
 constexpr bool is_alphanumeric(char c) {
     return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
            static_cast<unsigned char>(c) >= 0x80;
 }
 
-template <typename Fits>
-std::size_t length_of_run(std::string_view text, Fits fits) {
+template <typename Accept>
+std::size_t length_of_run(std::string_view text, Accept accept) {
     std::size_t length = 0;
-    while (length < text.size() && fits(text[length])) {
+    while (length < text.size() && accept(text[length])) {
         ++length;
     }
     return length;
 }
 
-// Length of the UUID in its usual form, its groups joined by "-" or "_", that `text` begins with;
-// 0 if it does not.
+// Length of the UUID at the start of `text`, its groups separated by "-" or "_"; 0 if none.
 std::size_t length_of_uuid(std::string_view text) {
     std::size_t at = 0;
     for (const std::size_t group : {8, 4, 4, 4, 12}) {
@@ -55,7 +54,7 @@ std::size_t length_of_uuid(std::string_view text) {
     return at == text.size() || !is_alphanumeric(text[at]) ? at : 0;
 }
 
-// `word`: letters and digits only.
+// `word` consists of letters and digits.
 std::string word_without_ids(std::string_view word) {
     const std::string_view digits = word.starts_with("0x") ? word.substr(2) : word;
     const bool is_number =
@@ -123,8 +122,8 @@ std::string with_position(EdgeKind kind, std::string_view name, std::string_view
     return "?";
 }
 
-// True for the kinds whose name a program may put together at run time.
-constexpr bool may_have_made_name(EdgeKind kind) {
+// True for kinds whose name a program may compute at run time.
+constexpr bool may_be_computed(EdgeKind kind) {
     return kind == EdgeKind::attribute || kind == EdgeKind::slot || kind == EdgeKind::key_value ||
            kind == EdgeKind::partial_keyword;
 }
@@ -135,13 +134,12 @@ std::string label_text(EdgeKind kind, std::string_view name, std::uint32_t index
     if (kind == EdgeKind::key_value && index == kHiddenKey) {
         return with_position(EdgeKind::opaque_key_value, "str", {});
     }
-    return may_have_made_name(kind) ? with_position(kind, without_ids(name), {})
-                                    : with_position(kind, name, std::to_string(index));
+    return may_be_computed(kind) ? with_position(kind, without_ids(name), {})
+                                 : with_position(kind, name, std::to_string(index));
 }
 
 std::string label_text_of_many(EdgeKind kind, std::string_view name, std::uint32_t index) {
-    return may_have_made_name(kind) ? label_text(kind, name, index)
-                                    : with_position(kind, name, "x");
+    return may_be_computed(kind) ? label_text(kind, name, index) : with_position(kind, name, "x");
 }
 
 std::string without_ids(std::string_view name) {
@@ -181,7 +179,7 @@ std::string generic_label_text(EdgeKind kind, std::string_view name, std::uint32
     if (kind == EdgeKind::captured_key_value) {
         return with_position(EdgeKind::opaque_key_value, index == 0 ? "str" : "int", {});
     }
-    if (may_have_made_name(kind)) {
+    if (may_be_computed(kind)) {
         return with_position(kind, name_shape(name), {});
     }
     return with_position(kind, name, "x");

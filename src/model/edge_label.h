@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How one object refers to another: the kind of reference and the name or index it goes by.
-// docs/design/glossary.md holds the label grammar that to_text() writes.
+// How one object refers to another: the kind of reference and its name or index.
+// docs/design/glossary.md describes the label grammar that label_text() writes.
 #pragma once
 
 #include <string>
@@ -11,16 +11,16 @@
 namespace cyclewatch::model {
 
 enum class EdgeKind : std::uint8_t {
-    unknown,             // ?                nothing names it
+    unknown,             // ?                nothing is known about the reference
     attribute,           // .name            entry of an instance's, class's or module's __dict__
     slot,                // slot:name        __slots__ entry
     member,              // name             C member: __self__, tb_frame, f_back, cell_contents ...
     key_value,           // ['name']         value under a key that is an identifier; index
                          //                 kHiddenKey: shown as [<str>]
     opaque_key_value,    // [<int>]          value under any other key; name is the key's type
-    captured_key_value,  // ['a b'] [17]    as opaque_key_value, with capture_values: name is the
-                         //                 key in brackets, index 0 for str and 1 for int
-    dict_key,            // key              the reference to a dict key
+    captured_key_value,  // ['a b'] [17]     like opaque_key_value, with capture_values: name is the
+                         //                 repr of the key; index is 0 for str, 1 for int
+    dict_key,            // key              a dict's reference to one of its keys
     index,               // [3]              item of a sequence
     element,             // element          member of a set
     partial_argument,    // args[0]          functools.partial
@@ -29,51 +29,49 @@ enum class EdgeKind : std::uint8_t {
     default_value,       // default:name     default of a parameter
     local,               // local:name       variable of a frame, generator or coroutine
     stack,               // stack[2]         temporary on a frame's value stack
-    hook,                // forward hook     what a torch.nn.Module calls; name is the kind of hook
-    field,               // C field at offset 24   field of a C struct without a name; index is the
-                         //                 offset in bytes, from the start of the object
+    hook,                // forward hook     hook of a torch.nn.Module; name is the kind of hook
+    field,               // C field at offset 24   unnamed field of a C struct; index is the offset
+                         //                 in bytes from the start of the object
 };
 
-// The index of a key_value that is the program's data and no word of its source: the text counts
-// in signatures, as key_shape() has it, and stands in no report.
+// The index of a key_value whose key is program data and does not occur in the source code. Reports
+// never show such a key; signatures contain its key_shape().
 inline constexpr std::uint32_t kHiddenKey = 1;
 
 struct EdgeLabel {
     EdgeKind kind = EdgeKind::unknown;
-    StringId name = kEmptyString;  // of the kinds that have one
-    std::uint32_t index = 0;       // of index, partial_argument and stack; what the kind says
+    StringId name = kEmptyString;  // for kinds that have a name
+    std::uint32_t index = 0;       // meaning depends on the kind, see EdgeKind
 
-    // The index where it tells references of one object apart, else 0.
+    // The index if it distinguishes references of one object, else 0.
     [[nodiscard]] std::uint32_t position() const { return kind == EdgeKind::key_value ? 0 : index; }
 
     friend bool operator==(const EdgeLabel&, const EdgeLabel&) = default;
 };
 
-// The label as a person reads it. `name` is the text of the label's name. Names of attributes and
-// keys are shown as without_ids() gives them, so that a title is the same on every run.
+// The label as shown in reports. `name` is the text of the label's name. Attribute names and keys
+// are passed through without_ids(), so that titles are the same on every run.
 [[nodiscard]] std::string label_text(EdgeKind kind, std::string_view name, std::uint32_t index);
 
-// The same with [x] in place of the index: of several references that differ in no more.
+// The label with [x] instead of the index, for several references that differ only in the index.
 [[nodiscard]] std::string label_text_of_many(EdgeKind kind,
                                              std::string_view name,
                                              std::uint32_t index);
 
-// `name` with placeholders for what differs on every run: "<uuid>" for a UUID, "<id>" for an
-// address or another number of eight and more hexadecimal digits. "hook_<id>" of
-// "hook_139872346112".
+// Replaces the parts of `name` that differ between runs: UUIDs by "<uuid>", addresses and other
+// numbers of at least eight hexadecimal digits by "<id>". "hook_139872346112" -> "hook_<id>".
 [[nodiscard]] std::string without_ids(std::string_view name);
 
-// The name of a series for what is numbered: "slot_#" of "slot_17", without_ids() of any other.
+// Replaces a trailing number by "#" ("slot_17" -> "slot_#"); other names as without_ids().
 [[nodiscard]] std::string name_shape(std::string_view name);
 
-// What of a key that is an identifier goes into a signature: the name of a series for what is
-// numbered ("request_#" of "request_17"), "" for what has digits elsewhere, else the key itself. It
-// hangs on the text alone, not on where the program has it from.
+// The part of an identifier key that signatures contain: name_shape(key), or "" if that still has
+// digits. Depends on the text only.
 [[nodiscard]] std::string key_shape(std::string_view key);
 
-// The label with every index replaced by [x], and keys and names of attributes and keyword
-// arguments by their shape, since one line of code may make them: what a signature is made of. Keys
-// that capture_values added are left out again, so that it changes no signature.
+// The label as signatures contain it: every index becomes [x], and keys, attribute names and names
+// of keyword arguments become their shape, since one line of code may compute many of them. Keys
+// recorded by capture_values are left out, so that the setting does not change signatures.
 [[nodiscard]] std::string generic_label_text(EdgeKind kind,
                                              std::string_view name,
                                              std::uint32_t index);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enumerations that files and Python spell as words. Such an enumeration has a words_of() beside
-// it, found by its type, that lists the words in the order of its values.
+// Names of enumerators in files and in Python. Each such enumeration has an overload of words_of(),
+// found by argument-dependent lookup, that lists the names in the order of the values.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ template <Worded E>
     return words_of(value)[static_cast<std::size_t>(value)];
 }
 
-// Nothing where `word` is none of the words.
+// std::nullopt if `word` is not one of the names.
 template <Worded E>
 [[nodiscard]] std::optional<E> from_word(std::string_view word) {
     const Words words = words_of(E{});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One reference cycle that kept device memory alive, with everything a reader needs to end it.
-// Self-contained text and numbers: it outlives the observation it came from.
+// One kind of reference cycle that kept device memory alive, and how to fix it. Self-contained text
+// and numbers: a finding outlives the observation it was made from.
 #pragma once
 
 #include <array>
@@ -15,20 +15,20 @@
 
 namespace cyclewatch::model {
 
-// One reference of the collapsed graph, from a holder to a target.
+// One reference of the collapsed graph.
 struct Reference {
     std::string holder;    // "mymodel.Engine" or "function mymodel.Engine.__init__.<lambda>"
     std::string label;     // ".callbacks", "closure:self" ... (glossary: label grammar)
     std::string target;    // like holder
-    std::string location;  // "path:line" of the code to change; "" if not known
-    std::string reason;    // why cutting it is right, in words; "" off the cut and alternatives
-    std::vector<std::string> raw_path;  // the raw references this one stands for, in order
-    bool payload = false;  // true: off the cycle; cutting it keeps the cycle and drops the memory
+    std::string location;  // "path:line" of the code to change; "" if unknown
+    std::string reason;    // why to cut it; set in Finding::cut and Finding::alternatives only
+    std::vector<std::string> raw_path;  // the raw references it was collapsed from, in order
+    bool payload = false;  // not on the cycle: cutting it frees the memory but not the cycle
 
     friend bool operator==(const Reference&, const Reference&) = default;
 };
 
-// How many of an owner's equals are over one storage of the observation it came from.
+// The number of equal owners that use one storage of the observation.
 struct StorageShare {
     StorageId storage{};
     std::uint64_t owners = 0;
@@ -39,26 +39,26 @@ struct StorageShare {
 struct OwnerSummary {
     std::string type;
     std::string device;
-    std::uint64_t bytes = 0;  // of its storage
+    std::uint64_t bytes = 0;  // size of its storage
     std::string shape;
     std::string dtype;
-    std::string path;          // how the cycle reaches it: "Engine.weights['w']"
+    std::string path;          // from the cycle to the owner: "Engine.weights['w']"
     std::uint64_t count = 1;   // equal owners (type, device, bytes, shape, dtype, path)
-    std::string allocated_at;  // "path:line"; "" if that was not recorded
-    // Until the finding is stored; then empty, for the observation is gone.
+    std::string allocated_at;  // "path:line"; "" if not recorded
+    // Emptied when the finding is stored, since the ids are valid in one observation only.
     std::vector<StorageShare> storages;
 
     friend bool operator==(const OwnerSummary&, const OwnerSummary&) = default;
 };
 
-// The condensed collapsed graph of one cycle and what hangs off it, ready to be drawn.
+// The part of the collapsed graph that is drawn: one cycle and the paths to its owners.
 struct Picture {
     struct Item {
         std::string text;    // short name
         std::string detail;  // module-qualified name, location
         bool on_cycle = false;
         bool owner = false;
-        std::uint64_t bytes = 0;  // of an owner
+        std::uint64_t bytes = 0;  // owners only
 
         friend bool operator==(const Item&, const Item&) = default;
     };
@@ -73,19 +73,19 @@ struct Picture {
     };
     std::vector<Item> items;
     std::vector<Arrow> arrows;
-    std::uint64_t omitted_items = 0;  // left out by the cap
+    std::uint64_t omitted_items = 0;  // left out because of the limit
 
     friend bool operator==(const Picture&, const Picture&) = default;
 };
 
-// Whether a finding is news to its user. Only one that is warns, and fails a run that is to fail.
-// In the order in which one outweighs the other where two reports disagree.
+// Only findings with status `fresh` cause warnings and fail a test run. If two reports disagree on
+// the status of a finding, the one listed first wins.
 enum class Status : std::uint8_t {
-    fresh,    // nobody said anything about it
+    fresh,    // spelled "new" in files and in Python
     known,    // in the baseline
-    library,  // a known leak of a library: nothing the user's own code can end
-    benign,   // a pattern that costs nothing
-    ignored,  // the user said so
+    library,  // known leak of a library, which user code cannot fix
+    benign,   // matches a pattern of harmless cycles
+    ignored,  // suppressed by the user
 };
 inline constexpr std::array<std::string_view, 5> kStatusWords{
     "new", "known", "library", "benign", "ignored"};
@@ -93,79 +93,78 @@ constexpr Words words_of(Status) {
     return kStatusWords;
 }
 
-// What a person who read the finding thinks of it.
+// The reader's assessment of a finding.
 enum class Verdict : std::uint8_t { none, bug, accepted, unclear };
 inline constexpr std::array<std::string_view, 4> kVerdictWords{"", "bug", "accepted", "unclear"};
 constexpr Words words_of(Verdict) {
     return kVerdictWords;
 }
 
-// What one process saw of a finding.
+// The occurrences of a finding in one process.
 struct ProcessOccurrences {
     std::uint32_t process = 0;  // index into Report::processes
     std::uint64_t occurrences = 0;
     std::uint64_t retained_bytes = 0;
-    double first_seen = 0;         // seconds since that process's watch began
-    std::int64_t first_step = -1;  // the program's own step then; -1: it named none
+    double first_seen = 0;         // seconds since the watch started in that process
+    std::int64_t first_step = -1;  // training step at that time; -1 if the program set none
 
     friend bool operator==(const ProcessOccurrences&, const ProcessOccurrences&) = default;
 };
 
-// The cycles of one signature in a finding that was merged from several.
+// One of the signatures in a finding that was merged from several.
 struct Variant {
     std::string signature;
-    std::string name;      // short name of the object that tells it apart: "F1Score"
+    std::string name;      // what distinguishes it from the others: "F1Score"
     std::string title;     // like Finding::title
-    std::string location;  // of the change that ends it; "" if not known
+    std::string location;  // of the reference to cut; "" if unknown
     std::uint64_t occurrences = 0;
-    std::uint64_t bytes = 0;  // held and shared
+    std::uint64_t bytes = 0;  // retained and shared
 
     friend bool operator==(const Variant&, const Variant&) = default;
 };
 
 struct Finding {
     std::string signature;  // "cw1-" and 16 hexadecimal digits
-    std::string pattern;    // "closure-captures-self" ...; "unknown" if none fits
+    std::string pattern;    // "closure-captures-self" ...; "unknown" if none matches
     std::string title;      // "Engine.callbacks -> [0] -> <lambda>.closure:self -> Engine"
-    std::string remedy;     // "cut <lambda>.closure:self (train.py:12)": ends the headline
-    std::string advice;     // what to write instead, a sentence or two; "" if nothing is known
+    std::string remedy;     // end of the headline: "cut <lambda>.closure:self (train.py:12)"
+    std::string advice;     // how to change the code, one or two sentences; "" if unknown
     Status status = Status::fresh;
-    std::string status_reason;  // why it has that status, in words; "" for a fresh one
+    std::string status_reason;  // "" if the status is fresh
 
-    std::uint64_t retained_bytes = 0;  // only this component kept them, each storage once
-    std::uint64_t shared_bytes = 0;    // other components kept them too, each storage once
-    std::uint64_t shared_with = 0;     // findings that the shared bytes are shared with
-    // retained_bytes and those of the shared bytes that are attributed to this finding and not to
-    // another one: summed over findings, each storage counts once.
+    std::uint64_t retained_bytes = 0;  // kept alive by these cycles only, each storage once
+    std::uint64_t shared_bytes = 0;    // also kept alive by something else, each storage once
+    std::uint64_t shared_with = 0;     // number of findings that share them
+    // retained_bytes plus the shared bytes attributed to this finding. In the sum over all
+    // findings, each storage counts once.
     std::uint64_t attributed_bytes = 0;
     std::uint64_t occurrences = 0;    // cycles with this signature
     std::uint64_t largest_bytes = 0;  // retained_bytes of the largest occurrence
-    double byte_seconds = 0;  // retained bytes times the seconds they waited at most, summed
+    double byte_seconds = 0;          // sum of retained bytes times dead_for_at_most
 
     std::vector<Reference> cycle;  // in order; the target of the last is the first holder
-    std::vector<Reference> cut;    // the reference to cut, or the smallest set that works
-    // Kinds of references that must go as well and are not in `cut`, if many lead back to one
-    // owner.
+    std::vector<Reference> cut;    // the reference to cut, or the smallest sufficient set
+    // Kinds of references that must be cut as well but are not listed in `cut`.
     std::uint64_t omitted_cuts = 0;
-    bool tie = false;                     // true: either cut[0] or alternatives[0]
-    double freed_share = 1;               // of retained_bytes, by the cut alone; 0: not known
-    std::vector<Reference> alternatives;  // next best first
+    bool tie = false;                     // alternatives[0] is as good as cut[0]
+    double freed_share = 1;               // fraction of retained_bytes the cut frees; 0: unknown
+    std::vector<Reference> alternatives;  // best first
     std::vector<OwnerSummary> owners;     // largest first, at most kMaxOwnersPerFinding
     std::uint64_t omitted_owners = 0;
-    // Cycles of several signatures that one change in the code ends, most bytes first, at most
-    // kMaxVariants; empty if all have the same signature.
+    // The signatures that one code change fixes, largest first, at most kMaxVariants; empty if
+    // there is only one.
     std::vector<Variant> variants;
     std::uint64_t omitted_variants = 0;
     Picture picture;
 
-    double first_seen = 0;  // seconds since the watch of the process that saw it began
+    double first_seen = 0;  // seconds since the watch started in the process that saw it
     double last_seen = 0;
-    double dead_for_at_most = 0;  // longest time the memory can have waited, seconds
+    double dead_for_at_most = 0;  // seconds, upper bound of the time the memory was dead
     std::uint64_t first_collection = 0;
-    std::uint64_t collections = 0;               // that found at least one unreachable
-    std::vector<ProcessOccurrences> by_process;  // one for each process that saw it, by process
+    std::uint64_t collections = 0;               // number of collections with an occurrence
+    std::vector<ProcessOccurrences> by_process;  // one per process, ascending
 
-    // The reader's own, kept in the file; no watch ever writes them.
+    // Written by people, stored in the file, never set by a watch.
     Verdict verdict = Verdict::none;
     std::string note;
 
@@ -175,13 +174,13 @@ struct Finding {
 inline constexpr std::size_t kMaxOwnersPerFinding = 32;
 inline constexpr std::size_t kMaxVariants = 100;
 
-// Bytes that become free once this finding and all findings that share them are fixed.
+// Bytes freed once this finding and all findings that share its memory are fixed.
 [[nodiscard]] inline std::uint64_t reached_bytes(const Finding& finding) {
     return finding.retained_bytes + finding.shared_bytes;
 }
 
-// The order of findings in a report: most reached bytes first; of equal ones, most bytes that no
-// other finding shares.
+// The order of findings in a report: by reached_bytes(), then by retained bytes, both descending,
+// then by signature.
 [[nodiscard]] inline bool ranks_before(const Finding& a, const Finding& b) {
     return std::tuple(reached_bytes(b), b.retained_bytes, std::string_view(a.signature)) <
            std::tuple(reached_bytes(a), a.retained_bytes, std::string_view(b.signature));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strong integers that name things inside one observation. An id is an index into the
-// vector that holds the thing, never an address, and means nothing outside that observation.
+// Strongly typed indices into the vectors of one observation; meaningless outside of it.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +8,6 @@
 namespace cyclewatch::model {
 
 enum class NodeId : std::uint32_t {};     // index into ReferenceGraph::nodes
-enum class EdgeId : std::uint32_t {};     // index into ReferenceGraph::edges
 enum class StringId : std::uint32_t {};   // index into a StringTable; 0 is the empty string
 enum class StorageId : std::uint32_t {};  // index into Observation::storages
 

@@ -16,7 +16,7 @@ constexpr std::size_t kLongestCompared = 12;  // references of a cycle
 constexpr std::array<std::string_view, 6> kContainers{
     "dict", "list", "tuple", "set", "frozenset", "deque"};
 
-// "[3]" as "[x]", "args[0]" as "args[x]"; "['key']" stays.
+// "[3]" -> "[x]", "args[0]" -> "args[x]"; "['key']" is unchanged.
 std::string without_index(const std::string& label) {
     const std::size_t open = label.rfind('[');
     if (open == std::string::npos || !label.ends_with(']')) {
@@ -29,8 +29,7 @@ std::string without_index(const std::string& label) {
     return index ? label.substr(0, open) + "[x]" : label;
 }
 
-// The reference by which the bound method on the cycle is stored, else `method`: the one on the
-// cycle need not be the first that is to be cut.
+// The reference that stores the bound method on the cycle; `method` if there is none.
 const Reference& storing_reference(const Finding& finding, const Reference& method) {
     const std::vector<Reference>& cycle = finding.cycle;
     for (std::size_t at = 0; at < cycle.size(); ++at) {
@@ -52,13 +51,13 @@ bool cuts_methods(const Finding& finding) {
                                [](const Reference& cut) { return cut.label == kBoundObject; });
 }
 
-// The reference of the first change to make; the finding names one.
+// REQUIRES: finding.cut is not empty.
 const Reference& first_change(const Finding& finding) {
     return cuts_methods(finding) ? storing_reference(finding, finding.cut.front())
                                  : finding.cut.front();
 }
 
-// "" if the location of the first reference to cut is not known.
+// "" if the location of the first reference to cut is unknown.
 std::string key_of_cut(const Finding& finding) {
     if (finding.cut.empty() || first_change(finding).location.empty()) {
         return {};
@@ -83,7 +82,8 @@ bool is_container(std::string_view holder) {
     return std::ranges::find(kContainers, holder) != kContainers.end();
 }
 
-// A key for each holder that another class may stand in for: the cycle from there on without it.
+// One key per holder: the cycle, starting at that holder, without the holder's name. Cycles that
+// differ in one class share such a key.
 void add_keys_of_cycle(std::vector<std::string>& keys, const Finding& finding) {
     const std::vector<Reference>& cycle = finding.cycle;
     const auto named = std::ranges::count_if(
@@ -104,8 +104,9 @@ void add_keys_of_cycle(std::vector<std::string>& keys, const Finding& finding) {
     }
 }
 
-// What `finding` has on its cycle and `other` has not: "F1Score", else "Engine.second".
-std::string name_apart(const Finding& finding, const Finding& other) {
+// The first thing on the cycle of `finding` that is not on that of `other`: a holder ("F1Score"),
+// else a reference ("Engine.second").
+std::string distinguishing_name(const Finding& finding, const Finding& other) {
     const auto on_other = [&](auto&& same) {
         return [&other, same](const Reference& step) {
             return std::ranges::any_of(other.cycle,
@@ -128,7 +129,7 @@ std::string name_apart(const Finding& finding, const Finding& other) {
 
 Variant variant_of(const Finding& finding, const Finding& other) {
     return {finding.signature,
-            name_apart(finding, other),
+            distinguishing_name(finding, other),
             finding.title,
             finding.cut.empty() ? std::string() : first_change(finding).location,
             finding.occurrences,

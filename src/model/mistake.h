@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which findings are the same mistake: cycles of several signatures that one change in the code
-// ends. Everything here goes by a finding's text, so it can be asked of stored findings too.
+// Recognises findings with the same cause: cycles of several signatures that one code change fixes.
+// Uses only the text of findings, so it works on stored findings too.
 #pragma once
 
 #include <string>
@@ -12,21 +12,22 @@
 
 namespace cyclewatch::model {
 
-// Findings that have a key in common are one mistake. Keys hold code locations: they compare within
-// one process, and are not to be shown or stored in a file. Empty if the finding names no reference
-// to cut whose location is known, and its cycle is too long or too short to be compared.
+// Findings with a common key have the same cause. There are two kinds of keys:
 //
-// - The references to cut have the same labels and locations, and the findings the same pattern. A
-//   bound method is located where it is stored: it exists because of that line.
-// - The cycles have the same labels in order, and the same holders but for one: the same cycle
-//   through objects of another class.
+// - The pattern, and the labels and locations of the references to cut. A bound method has the
+//   location where it is stored. No such key if the location is unknown.
+// - The labels and holders of the cycle except for one holder: the same cycle through objects of
+//   another class. No such key if the cycle is too long or has fewer than two holders that are not
+//   containers.
+//
+// Keys contain code locations: compare them within one process only; do not show or store them.
 [[nodiscard]] std::vector<std::string> mistake_keys(const Finding& finding);
 
-// Lists what `other` consists of among the variants of `shown`. To be called before the numbers of
-// `other` are added to `shown`; changes nothing if both are of one signature.
+// Adds the variants of `other` to `shown`. Call it before adding the numbers of `other` to `shown`.
+// No-op if both have the same signature and no variants.
 void add_variants(Finding& shown, const Finding& other);
 
-// The finding's signature and those of its variants, each once.
+// The signatures of the finding and its variants, each once.
 [[nodiscard]] std::vector<std::string> signatures_of(const Finding& finding);
 [[nodiscard]] bool has_signature(const Finding& finding, std::string_view signature);
 

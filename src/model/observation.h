@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one collection gave us: when it ran, what it found unreachable, which owners of device
-// memory were among it, and the graph that leads to them. Capture fills it, analysis reads it.
+// The data of one collection: its record, the memory owners among the unreachable objects, and the
+// reference graph that leads to them. Written by capture, read by analysis.
 #pragma once
 
 #include <array>
@@ -14,52 +14,51 @@
 
 namespace cyclewatch::model {
 
-// One block of device memory, counted once however many owners view it.
+// One block of device memory, which several owners may view.
 struct Storage {
-    std::string device;       // "cuda:0", "cpu", "xpu:1" ...
-    std::uint64_t bytes = 0;  // size of the block
-    bool released = true;     // false: something alive still holds it after the collection
+    std::string device;  // "cuda:0", "cpu", "xpu:1" ...
+    std::uint64_t bytes = 0;
+    bool released = true;  // false: a live object still holds it after the collection
 };
 
-// One object that owned device memory and died with the garbage.
+// An unreachable object that owned device memory.
 struct DeviceOwner {
     NodeId node{};
     StorageId storage{};
     std::string type;   // "torch.nn.parameter.Parameter"
     std::string shape;  // "[1024, 1024]"; "" if the owner has none
     std::string dtype;  // "float32"; "" if the owner has none
-    // Not the node's object itself but something that dies with it (a gradient).
+    // Not the object of the node itself but something freed with it, such as a gradient.
     bool is_part = false;
 };
 
-// Who said how much memory is in use.
+// Where a memory reading comes from.
 enum class MemorySource : std::uint8_t {
-    torch,    // what torch's allocator has handed out
-    cuda,     // all of the device that is not free, whoever holds it
-    process,  // resident set of the process
+    torch,    // allocated bytes of torch's caching allocator
+    cuda,     // used memory of the device, by all processes
+    process,  // resident set size of the process
 };
 inline constexpr std::array<std::string_view, 3> kMemorySourceWords{"torch", "cuda", "process"};
 constexpr Words words_of(MemorySource) {
     return kMemorySourceWords;
 }
 
-// Memory of one device in bytes: when the collection had found what is unreachable and not yet
-// freed it, and when it was over.
+// Memory of one device, in bytes.
 struct DeviceMemory {
-    std::string device;  // "cuda:0", "cpu"
-    std::uint64_t used_before = 0;
-    std::uint64_t used_after = 0;
-    std::uint64_t total = 0;  // 0: not known
+    std::string device;             // "cuda:0", "cpu"
+    std::uint64_t used_before = 0;  // before the collector frees the unreachable objects
+    std::uint64_t used_after = 0;   // after the collection
+    std::uint64_t total = 0;        // 0: unknown
     MemorySource source = MemorySource::process;
 
     friend bool operator==(const DeviceMemory&, const DeviceMemory&) = default;
 };
 
-// The part of one finding in one collection.
+// The occurrences of one finding in one collection.
 struct FindingPart {
     std::string signature;
     std::uint64_t occurrences = 0;
-    std::uint64_t retained_bytes = 0;  // attributed to it: over all findings, each storage once
+    std::uint64_t retained_bytes = 0;  // Finding::attributed_bytes of this collection
 
     friend bool operator==(const FindingPart&, const FindingPart&) = default;
 };
@@ -67,30 +66,30 @@ inline constexpr std::size_t kMaxPartsPerCollection = 16;
 
 struct CollectionRecord {
     std::uint32_t process = 0;         // index into Report::processes
-    std::uint64_t number = 0;          // counts the collections this watch saw, from 1
-    int generation = 0;                // as the collector names it
-    double started_at = 0;             // seconds since the watch began
-    double duration = 0;               // seconds from "start" to "stop", our share included
-    double own_seconds = 0;            // seconds of `duration` spent in the watch
+    std::uint64_t number = 0;          // counts the collections of this watch, from 1
+    int generation = 0;                // the collector's generation
+    double started_at = 0;             // seconds since the watch started
+    double duration = 0;               // seconds, including own_seconds
+    double own_seconds = 0;            // seconds spent in the watch
     double dead_for_at_most = 0;       // seconds since an earlier collection could have freed it
     std::uint64_t unreachable = 0;     // objects
-    std::uint64_t owners = 0;          // owners that died
-    std::uint64_t released_bytes = 0;  // device bytes of their storages, each once
-    std::int64_t step = -1;            // the program's own step then; -1: it named none
-    std::vector<DeviceMemory> device_memory;  // of the devices those owners were on
+    std::uint64_t owners = 0;          // unreachable memory owners
+    std::uint64_t released_bytes = 0;  // size of their released storages, each once
+    std::int64_t step = -1;            // training step; -1 if the program set none
+    std::vector<DeviceMemory> device_memory;  // of the devices of those owners
     std::vector<FindingPart> findings;        // largest first, at most kMaxPartsPerCollection
-    std::string note;                         // why something was not captured; "" if all was
+    std::string note;                         // why the capture is incomplete; "" if complete
 
     friend bool operator==(const CollectionRecord&, const CollectionRecord&) = default;
 };
 
-// Clusters of objects that were not named because a named one has the same shape: same kinds of
-// objects, referring to each other in the same way. They count as occurrences of its findings.
+// Clusters that capture only counted, because a captured cluster has the same shape: the same kinds
+// of objects with the same references. They count as occurrences of that cluster's findings.
 struct RepeatedShape {
-    NodeId twin{};             // an owner in the named cluster of that shape
+    NodeId twin{};             // an owner in the captured cluster
     std::uint64_t count = 0;   // clusters
-    std::uint64_t owners = 0;  // in all of them together
-    std::uint64_t bytes = 0;   // released with them, each storage once
+    std::uint64_t owners = 0;  // in all these clusters
+    std::uint64_t bytes = 0;   // released, each storage once
 };
 
 struct Observation {
@@ -99,8 +98,8 @@ struct Observation {
     std::vector<DeviceOwner> owners;
     std::vector<Storage> storages;
     std::vector<RepeatedShape> repeats;
-    std::uint64_t omitted_nodes = 0;  // unreachable objects on a way to an owner, but over the cap
-    std::uint64_t omitted_references = 0;  // between the others, but over theirs
+    std::uint64_t omitted_nodes = 0;       // objects on a path to an owner, over the limit
+    std::uint64_t omitted_references = 0;  // between captured objects, over the limit
 };
 
 }  // namespace cyclewatch::model

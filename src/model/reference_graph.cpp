@@ -12,7 +12,7 @@ NodeId ReferenceGraphBuilder::add_node(const Node& node) {
 }
 
 void ReferenceGraphBuilder::add_edge(NodeId from, NodeId to, EdgeLabel label) {
-    // first_edge always holds one entry per row begun; rows that were skipped are empty.
+    // Skipped rows become empty.
     graph_.first_edge.resize(index_of(from) + 1, static_cast<std::uint32_t>(graph_.edges.size()));
     graph_.edges.push_back(Edge{to, label});
 }

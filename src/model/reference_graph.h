@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The raw reference graph of one observation: every object that lies on a way from an unreachable
-// cycle to an owner, and every reference between two of them. Plain data: no addresses.
+// The raw reference graph of one observation: every object on a path from an unreachable cycle to a
+// memory owner, and every reference between two of them. Plain data without addresses.
 #pragma once
 
 #include <span>
@@ -12,9 +12,9 @@
 
 namespace cyclewatch::model {
 
-// What an object is, as far as the analysis cares.
+// The types of objects that the analysis distinguishes.
 enum class NodeKind : std::uint8_t {
-    object,  // an instance, or anything with no kind of its own
+    object,  // an instance, or any type not listed
     dict,
     list,
     tuple,
@@ -37,15 +37,15 @@ enum class NodeKind : std::uint8_t {
     property,  // property, staticmethod, classmethod and other descriptors
 };
 
-// True for the three kinds that keep the variables of suspended code.
+// True for objects that hold the local variables of suspended code.
 constexpr bool is_suspended(NodeKind kind) {
     return kind == NodeKind::generator || kind == NodeKind::coroutine ||
            kind == NodeKind::async_generator;
 }
 
-// A container that a person does not think of as an object of its own. References out of a
-// node with a part role already carry the label that its whole goes by: `.attr` out of an
-// instance_dict, `closure:name` out of a closure, `args[0]` out of partial_args, and so on.
+// Containers that a programmer regards as part of another object. The references of such a part
+// have the label of that object: `.attr` for an instance_dict, `closure:name` for a closure,
+// `args[0]` for partial_args, and so on.
 enum class PartRole : std::uint8_t {
     none,
     instance_dict,  // __dict__ of an instance, function or exception
@@ -56,31 +56,31 @@ enum class PartRole : std::uint8_t {
     keyword_defaults,
     partial_args,
     partial_keywords,
-    nn_children,  // nn.Module._parameters, _buffers, _modules: references out of it are `.name`
-    nn_hooks,     // nn.Module._forward_hooks and the like: references out of it are `forward hook`
-    storage,      // the inner part of a C container (OrderedDict's dict ...)
+    nn_children,  // nn.Module._parameters, _buffers, _modules; label: `.name`
+    nn_hooks,     // nn.Module._forward_hooks and the like; label: `forward hook`
+    storage,      // internal storage of a C container, such as the dict of an OrderedDict
 };
 
 struct SourceLocation {
-    StringId path = kEmptyString;  // kEmptyString: not known
-    std::uint32_t line = 0;        // 1-based; 0: not known
+    StringId path = kEmptyString;  // kEmptyString: unknown
+    std::uint32_t line = 0;        // 1-based; 0: unknown
 };
 
 struct Node {
     NodeKind kind = NodeKind::object;
     PartRole role = PartRole::none;
-    bool unreachable = true;         // false: outside the unreachable set, but dies with it
+    bool unreachable = true;         // false: not in the unreachable set, but freed with it
     StringId name = kEmptyString;    // "module.QualName" of the type; of the code for functions,
                                      // frames and generators ("pkg.mod.Engine.__init__.<lambda>")
-    StringId module = kEmptyString;  // the module part of `name`, "" if not known
+    StringId module = kEmptyString;  // the module part of `name`, "" if unknown
     SourceLocation location;         // function: its def; frame, traceback, generator: current
-                                     // line; type and instance: the class, where it can be told
-    SourceLocation allocated;        // where the object itself was, if that was recorded
-    // A dict that locals() made: its keys are the variables of a function, `name` and `location`
-    // are that function's. What keeps such a dict keeps every variable of the call.
+                                     // line; type and instance: the class, if known
+    SourceLocation allocated;        // where the object was allocated, if recorded
+    // A dict returned by locals(): it holds every variable of a call. `name` and `location` are
+    // those of the function.
     bool locals_snapshot = false;
-    // Of an object: the method by which its users say that they are done with it ("close"), and
-    // where that is; empty if its class has none.
+    // The method that releases the object's resources ("close") and its location; empty if its
+    // class has none.
     StringId end_method = kEmptyString;
     SourceLocation end_location;
 };
@@ -90,33 +90,33 @@ struct Edge {
     EdgeLabel label;
 };
 
-// Where the value of an attribute came from, by the code that stores it. Who makes the other
-// object is the whole, as a rule, and what it made is the part.
+// Where the value of an attribute comes from, according to the code that stores it. An object is
+// usually the parent of the objects that it creates.
 enum class ValueOrigin : std::uint8_t {
     unknown,
-    made,          // the holder's own code made it: its class was called, or a call was given the
-                   // holder
-    taken,         // it was there before: a parameter, a global, an attribute of something else,
-                   // what a call of anything else gave
-    gives_itself,  // a method of the value's own class stores it: `child.parent = self`
+    made,          // created by the holder's code: by calling its class, or by a call that gets the
+                   // holder as an argument
+    taken,         // existed before: a parameter, a global, an attribute of another object, or the
+                   // result of any other call
+    gives_itself,  // stored by a method of the value's class: `child.parent = self`
 };
 
-// Where instances of a class, or the class itself, get an attribute or slot.
+// The code that sets an attribute or slot of a class or of its instances.
 struct AttributeSite {
-    StringId holder = kEmptyString;  // name of the class, as its nodes carry it
+    StringId holder = kEmptyString;  // Node::name of the class
     StringId attribute = kEmptyString;
-    bool on_class = false;  // the class itself holds it
+    bool on_class = false;  // attribute of the class itself
     ValueOrigin value = ValueOrigin::unknown;
     bool holder_made_by_target = false;  // methods of the target's class create the holder
     SourceLocation location;
 };
 
-// Adjacency in compressed rows: the edges of node n are edges[first_edge[n] .. first_edge[n+1]).
+// Compressed sparse rows: the edges of node n are edges[first_edge[n] .. first_edge[n+1]).
 struct ReferenceGraph {
     std::vector<Node> nodes;
     std::vector<std::uint32_t> first_edge{0};  // size nodes.size() + 1
     std::vector<Edge> edges;
-    std::vector<AttributeSite> attribute_sites;  // those that are known, one per attribute
+    std::vector<AttributeSite> attribute_sites;  // at most one per attribute
     StringTable strings;
 
     [[nodiscard]] std::span<const Edge> edges_of(NodeId node) const {
@@ -127,8 +127,8 @@ struct ReferenceGraph {
     [[nodiscard]] std::string_view text(StringId id) const { return strings.view(id); }
 };
 
-// Builds a ReferenceGraph. Nodes may be added at any time; the edges of one node must be added
-// together, nodes in ascending order (the rows are written as they come).
+// Builds a ReferenceGraph. Nodes may be added at any time; edges must be added in ascending order
+// of their source node.
 class ReferenceGraphBuilder {
   public:
     NodeId add_node(const Node& node);
@@ -138,7 +138,7 @@ class ReferenceGraphBuilder {
     [[nodiscard]] std::string_view text(StringId id) const { return graph_.text(id); }
     StringId intern(std::string_view text) { return graph_.strings.intern(text); }
     Node& node(NodeId id) { return graph_.nodes[index_of(id)]; }
-    // Closes the last row and hands the graph over; the builder is empty afterwards.
+    // Returns the graph; the builder is empty afterwards.
     ReferenceGraph finish();
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a watch has to say: its findings, the collections behind them, and what was left out.
-// A value; safe to hand to another thread.
+// The result of a watch: its findings, the collections, and notes on what was left out. A value
+// type without references to the watch.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ inline constexpr std::size_t kMaxCollectionRecords = 1000;
 
 // One process that was watched.
 struct ProgramInfo {
-    std::string script;  // base name of the program, without its directory
+    std::string script;  // base name of the program
     std::int64_t pid = 0;
-    int rank = -1;               // -1: RANK is not set
+    int rank = -1;               // environment variable RANK; -1 if not set
     std::string python_version;  // "3.11.7"
     std::string cyclewatch_version;
     std::string started_at;  // UTC, "2026-01-31T12:00:00Z"
@@ -29,30 +29,30 @@ struct ProgramInfo {
     friend bool operator==(const ProgramInfo&, const ProgramInfo&) = default;
 };
 
-// In a merged report, of all processes together.
+// In a merged report, the totals of all processes.
 struct Stats {
     std::uint64_t collections = 0;
     std::uint64_t unreachable = 0;                 // objects
-    std::uint64_t owners = 0;                      // that died with garbage
-    std::uint64_t findings = 0;                    // distinct signatures
+    std::uint64_t owners = 0;                      // unreachable memory owners
+    std::uint64_t findings = 0;                    // including those that were not stored
     double seconds = 0;                            // spent in the watch during collections
-    double collection_seconds = 0;                 // spent in collections, our share included
-    double elapsed = 0;                            // seconds the watch has been on
-    std::map<std::string, std::uint64_t> skipped;  // reason -> how often
+    double collection_seconds = 0;                 // spent in collections, including `seconds`
+    double elapsed = 0;                            // seconds since the watch started
+    std::map<std::string, std::uint64_t> skipped;  // reason -> number of times
 
     friend bool operator==(const Stats&, const Stats&) = default;
 };
 
 struct Report {
-    std::vector<ProgramInfo> processes;  // one, or those of a merged report by rank, then pid
-    std::vector<std::string> devices;    // what was watched: "cuda", "cpu" ...
-    std::vector<Finding> findings;       // by ranks_before()
-    std::uint64_t retained_bytes = 0;    // of all owners that died with garbage, each storage once
-    std::vector<CollectionRecord>
-        collections;                        // that found an owner unreachable, by process, in order
-    std::uint64_t omitted_collections = 0;  // records dropped
+    std::vector<ProgramInfo> processes;  // one; in a merged report several, by rank, then pid
+    std::vector<std::string> devices;    // watched device types: "cuda", "cpu" ...
+    std::vector<Finding> findings;       // in the order of ranks_before()
+    std::uint64_t retained_bytes = 0;    // of all unreachable owners, each storage once
+    // Collections that found an unreachable owner, by process, in order.
+    std::vector<CollectionRecord> collections;
+    std::uint64_t omitted_collections = 0;
     Stats stats;
-    std::vector<std::string> notes;  // what was truncated or skipped, in words
+    std::vector<std::string> notes;  // sentences on what was truncated or skipped
 
     friend bool operator==(const Report&, const Report&) = default;
 };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interns text so that nodes and edges carry four bytes instead of a string.
-// Not thread-safe; one table belongs to one observation.
+// Interns strings, so that nodes and edges hold four-byte ids. Not thread-safe.
 #pragma once
 
 #include <deque>
@@ -20,16 +19,16 @@ class StringTable {
     StringTable(StringTable&&) = default;
     StringTable& operator=(StringTable&&) = default;
 
-    // The id of `text`; equal text gets an equal id. ALLOCATES: yes (may throw std::bad_alloc).
+    // Returns the id of `text`; equal strings have equal ids. May throw std::bad_alloc.
     StringId intern(std::string_view text);
 
-    // REQUIRES: `id` came from this table. The view lives as long as the table.
+    // REQUIRES: `id` came from this table. The view is valid as long as the table.
     [[nodiscard]] std::string_view view(StringId id) const { return texts_[index_of(id)]; }
 
     [[nodiscard]] std::size_t size() const noexcept { return texts_.size(); }
 
   private:
-    std::deque<std::string> texts_;  // a deque: views into it must survive growth and moves
+    std::deque<std::string> texts_;  // a deque keeps the keys of ids_ valid
     std::unordered_map<std::string_view, StringId> ids_;
 };
 

@@ -13,21 +13,19 @@ namespace {
 
 using model::OwnerSummary;
 
-auto looks(const OwnerSummary& owner) {
+auto identity(const OwnerSummary& owner) {
     return std::tie(owner.type, owner.device, owner.bytes, owner.shape, owner.dtype, owner.path);
 }
 
 using Owners = std::vector<OwnerSummary>;
 
-// Those that look like `owner` and were allocated at `site`.
 Owners::iterator find_at(Owners& owners, const OwnerSummary& owner, const std::string& site) {
     return std::find_if(owners.begin(), owners.end(), [&](const OwnerSummary& known) {
-        return known.allocated_at == site && looks(known) == looks(owner);
+        return known.allocated_at == site && identity(known) == identity(owner);
     });
 }
 
-// Those that `owner` is counted with. A site that is not known fits any: that one was looked up
-// and another was not makes no two kinds of them.
+// An unknown allocation site matches any site.
 Owners::iterator find_equal(Owners& owners, const OwnerSummary& owner) {
     if (const auto same = find_at(owners, owner, owner.allocated_at); same != owners.end()) {
         return same;
@@ -36,7 +34,7 @@ Owners::iterator find_equal(Owners& owners, const OwnerSummary& owner) {
         return find_at(owners, owner, "");
     }
     return std::find_if(owners.begin(), owners.end(), [&owner](const OwnerSummary& known) {
-        return looks(known) == looks(owner);
+        return identity(known) == identity(owner);
     });
 }
 
@@ -45,8 +43,8 @@ void sort_and_bound_owners(model::Finding& stored) {
         return a.bytes * a.count > b.bytes * b.count;
     });
     if (stored.owners.size() > model::kMaxOwnersPerFinding) {
-        // Nobody knows whether those beyond the limit are the same ones again: the larger figure
-        // is the one that is certainly true.
+        // Owners omitted in different collections may be equal: use the lower bound of their
+        // number.
         const std::uint64_t over = stored.owners.size() - model::kMaxOwnersPerFinding;
         stored.omitted_owners = std::max(stored.omitted_owners, over);
         stored.owners.resize(model::kMaxOwnersPerFinding);
@@ -68,43 +66,43 @@ void merge_owners(model::Finding& stored, Owners owners) {
     sort_and_bound_owners(stored);
 }
 
-// What the report shows of one occurrence; it belongs together.
-void show(model::Finding& stored, model::Finding& heavier) {
-    stored.pattern = std::move(heavier.pattern);
-    stored.title = std::move(heavier.title);
-    stored.remedy = std::move(heavier.remedy);
-    stored.advice = std::move(heavier.advice);
-    stored.cycle = std::move(heavier.cycle);
-    stored.cut = std::move(heavier.cut);
-    stored.omitted_cuts = heavier.omitted_cuts;
-    stored.tie = heavier.tie;
-    stored.freed_share = heavier.freed_share;
-    stored.alternatives = std::move(heavier.alternatives);
-    stored.picture = std::move(heavier.picture);
+// Moves everything that describes one particular occurrence.
+void move_description(model::Finding& to, model::Finding& from) {
+    to.pattern = std::move(from.pattern);
+    to.title = std::move(from.title);
+    to.remedy = std::move(from.remedy);
+    to.advice = std::move(from.advice);
+    to.cycle = std::move(from.cycle);
+    to.cut = std::move(from.cut);
+    to.omitted_cuts = from.omitted_cuts;
+    to.tie = from.tie;
+    to.freed_share = from.freed_share;
+    to.alternatives = std::move(from.alternatives);
+    to.picture = std::move(from.picture);
 }
 
 void merge_occurrences(model::Finding& stored,
                        const std::vector<model::ProcessOccurrences>& by_process) {
     for (const model::ProcessOccurrences& occurrences : by_process) {
-        const auto place =
+        const auto position =
             std::lower_bound(stored.by_process.begin(),
                              stored.by_process.end(),
                              occurrences,
                              [](const auto& a, const auto& b) { return a.process < b.process; });
-        if (place == stored.by_process.end() || place->process != occurrences.process) {
-            stored.by_process.insert(place, occurrences);
+        if (position == stored.by_process.end() || position->process != occurrences.process) {
+            stored.by_process.insert(position, occurrences);
             continue;
         }
-        place->occurrences += occurrences.occurrences;
-        place->retained_bytes += occurrences.retained_bytes;
-        if (occurrences.first_seen < place->first_seen) {
-            place->first_seen = occurrences.first_seen;
-            place->first_step = occurrences.first_step;
+        position->occurrences += occurrences.occurrences;
+        position->retained_bytes += occurrences.retained_bytes;
+        if (occurrences.first_seen < position->first_seen) {
+            position->first_seen = occurrences.first_seen;
+            position->first_step = occurrences.first_step;
         }
     }
 }
 
-void merge_opinions(model::Finding& stored, model::Finding& later) {
+void merge_status_and_verdict(model::Finding& stored, model::Finding& later) {
     if (later.status < stored.status) {
         stored.status = later.status;
         stored.status_reason = std::move(later.status_reason);
@@ -138,7 +136,7 @@ void merge(model::Finding& stored, model::Finding later) {
     model::add_variants(stored, later);
     if (later.largest_bytes > stored.largest_bytes) {
         stored.largest_bytes = later.largest_bytes;
-        show(stored, later);
+        move_description(stored, later);
     }
     stored.retained_bytes += later.retained_bytes;
     stored.shared_bytes += later.shared_bytes;
@@ -156,7 +154,7 @@ void merge(model::Finding& stored, model::Finding later) {
     stored.omitted_owners = std::max(stored.omitted_owners, later.omitted_owners);
     merge_owners(stored, std::move(later.owners));
     merge_occurrences(stored, later.by_process);
-    merge_opinions(stored, later);
+    merge_status_and_verdict(stored, later);
 }
 
 void place(model::Finding& stored, const PlacedOwners& placed) {
@@ -184,7 +182,7 @@ void place(model::Finding& stored, const PlacedOwners& placed) {
         }
     }
     if (rest.count > 0 && not_found == 0) {
-        // Equal ones that were met since then, and not looked up.
+        // Equal owners found since then, whose sites were not looked up.
         merge_owners(stored, {std::move(rest)});
         return;
     }
@@ -192,10 +190,6 @@ void place(model::Finding& stored, const PlacedOwners& placed) {
         stored.owners.push_back(std::move(rest));
     }
     sort_and_bound_owners(stored);
-}
-
-void sort_largest_first(std::vector<model::Finding>& findings) {
-    std::sort(findings.begin(), findings.end(), model::ranks_before);
 }
 
 }  // namespace cyclewatch::report

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How what was found in one collection joins what was found before.
+// Merges findings of several collections or processes.
 #pragma once
 
 #include <cstdint>
@@ -12,26 +12,22 @@
 
 namespace cyclewatch::report {
 
-// Says when `finding` was met: in the collection of `record`, for the first and the last time.
+// Sets the times, collection and process of a `finding` that was found in one collection.
 void stamp(model::Finding& finding, const model::CollectionRecord& record);
 
-// Adds `later` to `stored`; both are the same mistake, and the signature stays. Numbers add up,
-// owners that are equal are counted together (one whose allocation site is not known equals those
-// of any), occurrences in the same process are added up, and the larger occurrence is the one that
-// is shown. Where two readers disagree in their verdicts it is unclear; notes are kept below each
-// other.
+// Merges `later` into `stored`, a finding with the same cause. `stored` keeps its signature and the
+// description of the larger occurrence. Equal owners are counted together; an unknown allocation
+// site matches any site. Contradictory verdicts become `unclear`; notes are concatenated.
 void merge(model::Finding& stored, model::Finding later);
 
-// Where equal owners of a finding were allocated, as was learnt after it had been stored.
+// Allocation sites of equal owners, looked up after their finding was stored.
 struct PlacedOwners {
-    model::OwnerSummary owner;                   // as it was stored, without a site
-    std::map<std::string, std::uint64_t> sites;  // "path:line" -> how many of its `count`
+    model::OwnerSummary owner;                   // as stored, without a site
+    std::map<std::string, std::uint64_t> sites;  // "path:line" -> number of owners
 };
 
-// Lists the owners of `stored` by those sites. What equal ones it met meanwhile goes with them.
+// Splits the matching owners of `stored` by allocation site. Equal owners that were added since the
+// lookup are counted with them if every site was found.
 void place(model::Finding& stored, const PlacedOwners& placed);
-
-// Sorts by model::ranks_before().
-void sort_largest_first(std::vector<model::Finding>& findings);
 
 }  // namespace cyclewatch::report

@@ -22,30 +22,30 @@ namespace {
 using model::ProgramInfo;
 using model::Report;
 
-// What tells two processes apart, in the order in which they stand. The rank is part of it:
-// containers that start together give the same process ids at the same second.
+// Identifies a process and defines the order of processes. Includes the rank, because containers
+// that start together may have equal process ids and start times.
 using Identity = std::tuple<int, std::int64_t, std::string, std::string>;
 
 Identity identity(const ProgramInfo& process) {
     return {process.rank, process.pid, process.started_at, process.script};
 }
 
-// Which report speaks for each process.
-using Speakers = std::map<Identity, const Report*>;
+// The report from which each process is taken.
+using Sources = std::map<Identity, const Report*>;
 
-bool speaks(const Report* report, const Speakers& speakers) {
-    return std::any_of(speakers.begin(), speakers.end(), [report](const auto& entry) {
-        return entry.second == report;
-    });
+bool is_source(const Report* report, const Sources& sources) {
+    return std::ranges::any_of(sources,
+                               [report](const auto& entry) { return entry.second == report; });
 }
 
-// Lets `report` speak for its processes, or not, given those considered before, all of as many
-// processes or fewer. False if it shares processes with one that has others of its own too.
-bool consider(const Report& report, Speakers& speakers) {
+// Makes `report` the source of its processes, unless they already have better sources. Reports must
+// be added in ascending order of their number of processes. Returns false if `report` overlaps with
+// a report that has other processes as well.
+bool add_source(const Report& report, Sources& sources) {
     std::set<const Report*> rivals;
     std::size_t contested = 0;
     for (const ProgramInfo& process : report.processes) {
-        if (const auto found = speakers.find(identity(process)); found != speakers.end()) {
+        if (const auto found = sources.find(identity(process)); found != sources.end()) {
             rivals.insert(found->second);
             ++contested;
         }
@@ -59,53 +59,51 @@ bool consider(const Report& report, Speakers& speakers) {
         }
     }
     for (const ProgramInfo& process : report.processes) {
-        speakers[identity(process)] = &report;
+        sources[identity(process)] = &report;
     }
-    return std::none_of(rivals.begin(), rivals.end(), [&speakers](const Report* rival) {
-        return speaks(rival, speakers);
-    });
+    return std::ranges::none_of(
+        rivals, [&sources](const Report* rival) { return is_source(rival, sources); });
 }
 
-base::Result<Speakers> choose(std::span<const Report* const> reports) {
+base::Result<Sources> choose_sources(std::span<const Report* const> reports) {
     std::vector<const Report*> order(reports.begin(), reports.end());
     std::stable_sort(order.begin(), order.end(), [](const Report* a, const Report* b) {
         return a->processes.size() < b->processes.size();
     });
-    Speakers speakers;
+    Sources sources;
     for (const Report* report : order) {
-        if (!consider(*report, speakers)) {
+        if (!add_source(*report, sources)) {
             return base::Error{
-                "two of the reports were merged from others and have only some of their "
-                "processes in common: merge the reports they were made from instead"};
+                "two merged reports have only some of their processes in common: merge the "
+                "original reports instead"};
         }
     }
-    return speakers;
+    return sources;
 }
 
-// Takes in one report after the other.
 class Merger {
   public:
-    explicit Merger(const Speakers& speakers)
-        : lines_(speakers.size(), Timeline(records_each(speakers.size()))) {
-        for (const auto& [process, speaker] : speakers) {
-            index_.emplace(process, static_cast<std::uint32_t>(index_.size()));
+    explicit Merger(const Sources& sources)
+        : timelines_(sources.size(), Timeline(records_each(sources.size()))) {
+        for (const auto& [process, report] : sources) {
+            process_index_.emplace(process, static_cast<std::uint32_t>(process_index_.size()));
         }
-        merged_.processes.resize(speakers.size());
+        merged_.processes.resize(sources.size());
     }
 
     void add(const Report& report) {
-        std::vector<std::uint32_t> place;
+        std::vector<std::uint32_t> new_index;
         for (const ProgramInfo& process : report.processes) {
-            place.push_back(index_.at(identity(process)));
-            merged_.processes[place.back()] = process;
+            new_index.push_back(process_index_.at(identity(process)));
+            merged_.processes[new_index.back()] = process;
         }
         for (const model::Finding& finding : report.findings) {
-            add_finding(finding, place);
+            add_finding(finding, new_index);
         }
         for (model::CollectionRecord record : report.collections) {
-            record.process = place[record.process];
+            record.process = new_index[record.process];
             rename_parts(record);
-            lines_[record.process].add(record);
+            timelines_[record.process].add(record);
         }
         for (const std::string& device : report.devices) {
             add_once(merged_.devices, device);
@@ -119,12 +117,12 @@ class Merger {
     }
 
     Report finish() {
-        for (const Timeline& line : lines_) {
-            const std::vector<model::CollectionRecord> records = line.records();
+        for (const Timeline& timeline : timelines_) {
+            const std::vector<model::CollectionRecord> records = timeline.records();
             merged_.collections.insert(merged_.collections.end(), records.begin(), records.end());
-            merged_.omitted_collections += line.omitted();
+            merged_.omitted_collections += timeline.omitted();
         }
-        sort_largest_first(merged_.findings);
+        std::ranges::sort(merged_.findings, model::ranks_before);
         merged_.stats.findings = merged_.findings.size();
         merged_.notes.resize(std::min(merged_.notes.size(), kMaxNotes));
         if (merged_.findings.size() > kMaxFindings) {
@@ -147,13 +145,13 @@ class Merger {
         }
     }
 
-    void add_finding(model::Finding finding, const std::vector<std::uint32_t>& place) {
+    void add_finding(model::Finding finding, const std::vector<std::uint32_t>& new_index) {
         for (model::ProcessOccurrences& occurrences : finding.by_process) {
-            occurrences.process = place[occurrences.process];
+            occurrences.process = new_index[occurrences.process];
         }
-        const std::optional<std::size_t> known = index_of_.find(finding);
+        const std::optional<std::size_t> known = finding_index_.find(finding);
         const std::size_t position = known.value_or(merged_.findings.size());
-        index_of_.add(finding, position);
+        finding_index_.add(finding, position);
         signatures_.emplace(finding.signature, position);
         if (!known) {
             merged_.findings.push_back(std::move(finding));
@@ -162,7 +160,7 @@ class Merger {
         }
     }
 
-    // A part belongs to the finding that its own one was merged into.
+    // Parts refer to the finding that theirs was merged into.
     void rename_parts(model::CollectionRecord& record) const {
         for (model::FindingPart& part : record.findings) {
             if (const auto found = signatures_.find(part.signature); found != signatures_.end()) {
@@ -185,10 +183,10 @@ class Merger {
     }
 
     Report merged_;
-    std::map<Identity, std::uint32_t> index_;
-    std::vector<Timeline> lines_;                              // by process
-    MistakeIndex index_of_;                                    // into findings
-    std::unordered_map<std::string, std::size_t> signatures_;  // of the reports' own findings
+    std::map<Identity, std::uint32_t> process_index_;
+    std::vector<Timeline> timelines_;  // by process
+    MistakeIndex finding_index_;
+    std::unordered_map<std::string, std::size_t> signatures_;  // original signature -> finding
 };
 
 }  // namespace
@@ -197,13 +195,13 @@ base::Result<Report> merge_reports(std::span<const Report* const> reports) {
     if (reports.empty()) {
         return base::Error{"there are no reports to merge"};
     }
-    const base::Result<Speakers> speakers = choose(reports);
-    if (!speakers) {
-        return base::Error{speakers.error()};
+    const base::Result<Sources> sources = choose_sources(reports);
+    if (!sources) {
+        return base::Error{sources.error()};
     }
-    Merger merger(speakers.value());
+    Merger merger(sources.value());
     std::set<const Report*> added;
-    for (const auto& [process, report] : speakers.value()) {
+    for (const auto& [process, report] : sources.value()) {
         if (added.insert(report).second) {
             merger.add(*report);
         }

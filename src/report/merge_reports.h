@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reports of several processes, or ranks, as one.
+// Merges the reports of several processes or ranks.
 #pragma once
 
 #include <span>
@@ -9,17 +9,16 @@
 
 namespace cyclewatch::report {
 
-// Most collection records of a merged report; each process has an equal share of them.
+// Limit of collection records in a merged report, divided equally among the processes.
 inline constexpr std::size_t kMaxMergedRecords = 4000;
 
-// Findings of equal signature, or that are the same mistake, become one, with an entry in
-// `by_process` for each process; processes stand by rank, then process id. A process that occurs in
-// several reports (a file named twice, an earlier state of the same report, a report merged from
-// others that are given too) is counted once: the report of it alone is taken before a merged one,
-// and of equals the later state.
+// Merges findings with the same signature or cause into one, with an entry in `by_process` for each
+// process. Processes are ordered by rank, then process id. A process that occurs in several reports
+// is counted once: a report of this process alone is preferred to a merged one, then the later
+// state to the earlier one. The order of `reports` does not matter.
 //
-// An error where there is nothing to merge, or where merged reports share some of their processes
-// and no choice among them has every process once.
+// Fails if `reports` is empty, or if merged reports overlap so that no choice of reports covers
+// each process exactly once.
 [[nodiscard]] base::Result<model::Report> merge_reports(
     std::span<const model::Report* const> reports);
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMostNames = 50'000;
 
-// Signatures first: they are what a finding is known by.
+// Signatures first: an equal signature takes precedence over an equal key.
 std::vector<std::string> names_of(const model::Finding& finding) {
     std::vector<std::string> names = model::signatures_of(finding);
     for (const std::string& key : model::mistake_keys(finding)) {
@@ -36,10 +36,6 @@ void MistakeIndex::add(const model::Finding& finding, std::size_t position) {
             positions_.try_emplace(std::move(name), position);
         }
     }
-}
-
-void MistakeIndex::remove(std::size_t position) {
-    std::erase_if(positions_, [position](const auto& entry) { return entry.second == position; });
 }
 
 }  // namespace cyclewatch::report

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the stored finding that a new one is the same mistake as.
+// Finds the stored finding that has the same cause as a new one.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +13,14 @@ namespace cyclewatch::report {
 
 class MistakeIndex {
   public:
-    // Where the finding is that has one of `finding`'s signatures, or its status and one of its
-    // model::mistake_keys(): what is ignored does not take in what is new.
+    // The position of a finding that has one of `finding`'s signatures, or the same status and one
+    // of its model::mistake_keys(). Ignored findings therefore do not absorb new ones.
     [[nodiscard]] std::optional<std::size_t> find(const model::Finding& finding) const;
 
-    // `finding` is, or is now part of, what is at `position`. What was known keeps its position.
-    // If memory runs out, some of its names may have been added. Of a program that makes names
-    // without end, those beyond a limit are not added.
+    // Adds the signatures and keys of `finding`, which is stored at `position`. Existing entries do
+    // not change; entries beyond a limit are dropped. If std::bad_alloc is thrown, some entries may
+    // have been added.
     void add(const model::Finding& finding, std::size_t position);
-
-    // Forgets every name of what is at `position`. Does not allocate.
-    void remove(std::size_t position);
 
   private:
     std::unordered_map<std::string, std::size_t> positions_;  // by signature and by key

@@ -4,20 +4,15 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "report/merge.h"
-#include "report/mistake_index.h"
-#include "report/timeline.h"
 
 namespace cyclewatch::report {
-
 namespace {
 
 using Parts = std::map<std::string, model::FindingPart>;  // by signature
 
-// Counts `finding` as a part of the stored finding of that signature.
 void add_part(Parts& parts, const std::string& signature, const model::Finding& finding) {
     model::FindingPart& part = parts[signature];
     part.signature = signature;
@@ -25,8 +20,7 @@ void add_part(Parts& parts, const std::string& signature, const model::Finding& 
     part.retained_bytes += finding.attributed_bytes;
 }
 
-// What one collection found unreachable, by finding, largest first.
-std::vector<model::FindingPart> sorted(Parts&& by_signature) {
+std::vector<model::FindingPart> largest_first(Parts&& by_signature) {
     std::vector<model::FindingPart> parts;
     parts.reserve(by_signature.size());
     for (auto& [signature, part] : by_signature) {
@@ -41,126 +35,81 @@ std::vector<model::FindingPart> sorted(Parts&& by_signature) {
 
 }  // namespace
 
-struct ReportStore::Impl {
-    mutable std::mutex mutex;
-    model::ProgramInfo program;
-    std::vector<std::string> devices;
-
-    std::vector<model::Finding> findings;  // in order of appearance
-    MistakeIndex index;                    // into findings
-    std::set<std::string> not_kept;        // signatures beyond the limit
-    bool more_not_kept = false;            // even that list is full: the number is a lower bound
-    std::uint64_t retained_bytes = 0;
-    Timeline collections;
-    std::vector<std::string> notes;
-
-    void keep_record(model::CollectionRecord record, Parts parts) {
-        if (record.owners > 0) {
-            record.findings = sorted(std::move(parts));
-            collections.add(record);
-        }
-    }
-
-    // The stored finding that `finding` is the same mistake as, or null if there is no room for a
-    // new one.
-    model::Finding* slot_for(const model::Finding& finding, bool& fresh) {
-        fresh = false;
-        const std::string& signature = finding.signature;
-        if (const std::optional<std::size_t> known = index.find(finding)) {
-            index.add(finding, *known);
-            return &findings[*known];
-        }
-        if (findings.size() >= kMaxFindings) {
-            if (not_kept.size() < kMaxFindings) {
-                not_kept.insert(signature);
-            } else if (!not_kept.contains(signature)) {
-                more_not_kept = true;
-            }
-            return nullptr;
-        }
-        fresh = true;
-        model::Finding& stored = findings.emplace_back();
-        try {
-            index.add(finding, findings.size() - 1);
-        } catch (...) {
-            findings.pop_back();  // out of memory: neither is there
-            index.remove(findings.size());
-            throw;
-        }
-        return &stored;
-    }
-};
-
 std::string not_kept_note(const std::string& number) {
-    return number + " further kinds of cycles were seen and not kept: a report holds at most " +
+    return number + " more findings were not stored: a report holds at most " +
            std::to_string(kMaxFindings) + ".";
-}
-
-ReportStore::ReportStore(model::ProgramInfo program, std::vector<std::string> devices)
-    : impl_(std::make_shared<Impl>()) {
-    impl_->program = std::move(program);
-    impl_->devices = std::move(devices);
 }
 
 Added ReportStore::add(const model::CollectionRecord& record,
                        std::vector<model::Finding> findings) {
-    const std::lock_guard lock(impl_->mutex);
-    impl_->retained_bytes += record.released_bytes;
+    const std::lock_guard lock(mutex_);
+    retained_bytes_ += record.released_bytes;
     Added added;
     Parts parts;
     for (model::Finding& finding : findings) {
         stamp(finding, record);
-        bool fresh = false;
-        model::Finding* stored = impl_->slot_for(finding, fresh);
-        add_part(
-            parts, stored == nullptr || fresh ? finding.signature : stored->signature, finding);
-        if (stored == nullptr) {
+        if (const std::optional<std::size_t> known = index_.find(finding)) {
+            model::Finding& stored = findings_[*known];
+            index_.add(finding, *known);
+            add_part(parts, stored.signature, finding);
+            merge(stored, std::move(finding));
+            added.seen.push_back(stored);
             continue;
         }
-        if (fresh) {
-            *stored = std::move(finding);
-            added.fresh.push_back(*stored);
-        } else {
-            merge(*stored, std::move(finding));
-            added.seen.push_back(*stored);
+        add_part(parts, finding.signature, finding);
+        if (findings_.size() >= kMaxFindings) {
+            count_not_kept(finding.signature);
+            continue;
         }
+        // Stored before it is indexed: if indexing fails, no index entry is left without a finding.
+        findings_.push_back(std::move(finding));
+        index_.add(findings_.back(), findings_.size() - 1);
+        added.fresh.push_back(findings_.back());
     }
-    impl_->keep_record(record, std::move(parts));
+    if (record.owners > 0) {
+        model::CollectionRecord stored = record;
+        stored.findings = largest_first(std::move(parts));
+        collections_.add(stored);
+    }
     return added;
 }
 
-void ReportStore::revise(const std::function<void(model::Finding&)>& change) {
-    const std::lock_guard lock(impl_->mutex);
-    for (model::Finding& finding : impl_->findings) {
-        change(finding);
+void ReportStore::count_not_kept(const std::string& signature) {
+    if (not_kept_.size() < kMaxFindings) {
+        not_kept_.insert(signature);
+    } else if (!not_kept_.contains(signature)) {
+        more_not_kept_ = true;
     }
 }
 
+void ReportStore::revise(const std::function<void(model::Finding&)>& change) {
+    const std::lock_guard lock(mutex_);
+    std::ranges::for_each(findings_, change);
+}
+
 void ReportStore::note(const std::string& sentence) {
-    const std::lock_guard lock(impl_->mutex);
-    const auto& notes = impl_->notes;
-    if (notes.size() < kMaxNotes &&
-        std::find(notes.begin(), notes.end(), sentence) == notes.end()) {
-        impl_->notes.push_back(sentence);
+    const std::lock_guard lock(mutex_);
+    if (notes_.size() < kMaxNotes && std::ranges::find(notes_, sentence) == notes_.end()) {
+        notes_.push_back(sentence);
     }
 }
 
 model::Report ReportStore::snapshot(const model::Stats& stats) const {
-    const std::lock_guard lock(impl_->mutex);
+    const std::lock_guard lock(mutex_);
     model::Report report;
-    report.processes = {impl_->program};
-    report.devices = impl_->devices;
-    report.findings = impl_->findings;
-    sort_largest_first(report.findings);
-    report.retained_bytes = impl_->retained_bytes;
-    report.collections = impl_->collections.records();
-    report.omitted_collections = impl_->collections.omitted();
+    report.processes = {program_};
+    report.devices = devices_;
+    report.findings = findings_;
+    std::ranges::sort(report.findings, model::ranks_before);
+    report.retained_bytes = retained_bytes_;
+    report.collections = collections_.records();
+    report.omitted_collections = collections_.omitted();
     report.stats = stats;
-    report.stats.findings = impl_->findings.size() + impl_->not_kept.size();
-    report.notes = impl_->notes;
-    if (!impl_->not_kept.empty()) {
-        report.notes.push_back(not_kept_note((impl_->more_not_kept ? "More than " : "") +
-                                             std::to_string(impl_->not_kept.size())));
+    report.stats.findings = findings_.size() + not_kept_.size();
+    report.notes = notes_;
+    if (!not_kept_.empty()) {
+        report.notes.push_back(
+            not_kept_note((more_not_kept_ ? "More than " : "") + std::to_string(not_kept_.size())));
     }
     return report;
 }

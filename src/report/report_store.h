@@ -1,55 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything one watch has found so far. Bounded: ten thousand equal leaks are one finding.
-// Thread-safe; never calls Python.
+// Stores the findings and collection records of one watch. Bounded: ten thousand equal leaks are
+// one finding. Thread-safe; never calls Python.
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <memory>
 #include <mutex>
+#include <set>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "model/finding.h"
 #include "model/observation.h"
 #include "model/report.h"
+#include "report/mistake_index.h"
+#include "report/timeline.h"
 
 namespace cyclewatch::report {
 
-inline constexpr std::size_t kMaxFindings = 1000;  // signatures; a note counts the rest
+inline constexpr std::size_t kMaxFindings = 1000;  // a note in the report counts the rest
 inline constexpr std::size_t kMaxNotes = 100;
 
-// The sentence of a report that could not hold `number` kinds of cycles.
+// The note in a report that left out `number` findings.
 [[nodiscard]] std::string not_kept_note(const std::string& number);
 
-// What add() says about each finding it was given.
+// The result of ReportStore::add().
 struct Added {
-    std::vector<model::Finding> fresh;  // signatures seen for the first time, as stored
-    std::vector<model::Finding> seen;   // merged state of the others
+    std::vector<model::Finding> fresh;  // new findings, as stored
+    std::vector<model::Finding> seen;   // merged state of findings seen before
 };
 
 class ReportStore {
   public:
-    ReportStore(model::ProgramInfo program, std::vector<std::string> devices);
+    ReportStore(model::ProgramInfo program, std::vector<std::string> devices)
+        : program_(std::move(program)), devices_(std::move(devices)) {}
 
-    // Merges the findings of one collection and keeps its record. `findings` may be empty. What is
-    // the same mistake as a stored finding joins it and goes by its signature.
+    // Merges the findings of one collection and stores its record if it has memory owners. A
+    // finding with the same cause as a stored one is merged into it and takes its signature.
     Added add(const model::CollectionRecord& record, std::vector<model::Finding> findings);
 
-    // Lets `change` have every finding, when what is thought or known of them has changed. It must
-    // leave their signatures and their bytes as they are, and must not call the store.
+    // Calls `change` on every finding under the lock. It must change neither signatures nor byte
+    // counts, and must not call the store.
     void revise(const std::function<void(model::Finding&)>& change);
 
-    // Sentences for the report's notes; each is kept once.
+    // Adds a sentence to the report's notes. Idempotent.
     void note(const std::string& sentence);
 
-    // A consistent copy. `stats` is filled by the caller that owns the clocks.
+    // Returns a consistent copy with the given `stats`, in which the number of findings is set.
     [[nodiscard]] model::Report snapshot(const model::Stats& stats) const;
 
   private:
-    struct Impl;
-    std::shared_ptr<Impl> impl_;
+    void count_not_kept(const std::string& signature);
+
+    mutable std::mutex mutex_;
+    model::ProgramInfo program_;
+    std::vector<std::string> devices_;
+    std::vector<model::Finding> findings_;  // in order of appearance
+    MistakeIndex index_;                    // into findings_
+    std::set<std::string> not_kept_;        // signatures beyond the limit
+    bool more_not_kept_ = false;            // not_kept_ is full as well
+    std::uint64_t retained_bytes_ = 0;
+    Timeline collections_;
+    std::vector<std::string> notes_;
 };
 
 }  // namespace cyclewatch::report

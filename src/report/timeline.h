@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The collections of one process, few enough to keep and to draw: of a long run, one of every so
-// many, from its beginning to its end.
+// A bounded sample of the collection records of one process, spread evenly over the run.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +12,13 @@ namespace cyclewatch::report {
 
 class Timeline {
   public:
-    // `limit`: most records that are kept; at least 2.
+    // `limit`: maximum number of records, at least 2.
     explicit Timeline(std::size_t limit = model::kMaxCollectionRecords) : limit_(limit) {}
 
     void add(const model::CollectionRecord& record);
 
-    // In the order in which they were added; the last one is always among them. Where there were
-    // more than the limit, each of the others stands for equally many in a row, and is the one of
-    // them that released most.
+    // The stored records in order, including the latest. Beyond the limit, consecutive records form
+    // groups of equal size, and only the record of each group that released the most bytes is kept.
     [[nodiscard]] std::vector<model::CollectionRecord> records() const;
     [[nodiscard]] std::uint64_t omitted() const;
 
@@ -32,8 +30,8 @@ class Timeline {
     std::vector<model::CollectionRecord> kept_;
     model::CollectionRecord latest_;
     std::uint64_t added_ = 0;
-    std::uint64_t each_ = 1;  // how many collections a kept record stands for
-    std::uint64_t last_ = 0;  // how many the last kept one stands for so far
+    std::uint64_t group_ = 1;       // collections per kept record
+    std::uint64_t last_group_ = 0;  // collections of the last kept record so far
 };
 
 }  // namespace cyclewatch::report

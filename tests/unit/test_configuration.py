@@ -137,9 +137,9 @@ print(json.dumps([len(caught), str(caught[0].message).split()[0], text]))
 
 def test_benign_pattern(project):
     project.write("cyclewatch.toml", "[[pattern]]" + MINE + 'tags = ["benign"]')
-    assert project.findings()["Engine"][1:3] == ["benign", "a cycle by design"]
-    text = project.run(START + "print(findings_of(Engine)['Engine'].to_text())").stdout
-    assert "note  a cycle by design" in text
+    assert project.said()["Engine"][1:3] == ["benign", "intentional cycle"]
+    text = project.run(START + "print(said(Engine)['Engine'].to_text())").stdout
+    assert "note  intentional cycle" in text
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ print_findings(findings_of(Engine))
     [(pattern, found, reason, _)] = project.findings(START + module).values()
     assert found == status
     assert pattern == ("our-engine" if status == "library" else "closure-captures-self")
-    assert ("our-lib >=1.4,<1.5 (here 1.4.2)" in reason) == (status == "library")
+    assert ("our-lib >=1.4,<1.5 (installed: 1.4.2)" in reason) == (status == "library")
 
 
 def test_ignore_applies_to_past_and_future_findings(project):
@@ -184,10 +184,13 @@ print(json.dumps([found.status, again.status, again.occurrences]), file=sys.stde
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"reason": "r"}, "nothing says what to ignore; give a signature or a pattern"),
-        ({"pattern": "back-pointer", "reason": ""}, "a reason is missing"),
-        ({"pattern": "back-pionter", "reason": "r"}, "is no pattern; the patterns are frame-in-"),
-        ({"signature": "cw1-12", "reason": "r"}, "is no signature; one is"),
+        ({"reason": "r"}, "a signature or a pattern is required"),
+        ({"pattern": "back-pointer", "reason": ""}, "a reason is required"),
+        (
+            {"pattern": "back-pionter", "reason": "r"},
+            "is not a pattern; the patterns are frame-in-",
+        ),
+        ({"signature": "cw1-12", "reason": "r"}, "is not a signature; copy it"),
     ],
 )
 def test_invalid_arguments_of_ignore(arguments, sentence):
@@ -200,8 +203,8 @@ def test_invalid_arguments_of_ignore(arguments, sentence):
     [
         ("[[pattern]\n", "/cyclewatch.toml: Expected ']]' at the end of an array declaration"),
         ("[[ignor]]\nreason = 'r'\n", '/cyclewatch.toml: there is no key "ignor"; the keys are'),
-        ("ignore = 3\n", "/cyclewatch.toml: the file.ignore is not a list"),
-        ("[[ignore]]\npattern = 'unknown'\n", "/cyclewatch.toml: ignore[0]: a reason is missing"),
+        ("ignore = 3\n", "/cyclewatch.toml: ignore is not a list"),
+        ("[[ignore]]\npattern = 'unknown'\n", "/cyclewatch.toml: ignore[0]: a reason is required"),
         ("[[pattern]]\nid = 1979-05-27\n", "/cyclewatch.toml: pattern[0] needs title"),
         ("[[pattern]]\nid = nan\n", "cyclewatch uses nothing in it"),
         ("\udcff", "cyclewatch uses nothing in it"),
@@ -218,5 +221,5 @@ def test_invalid_file_is_logged_once(project, text, complaint):
 def test_valid_entries_apply_despite_an_invalid_one(project):
     project.write("cyclewatch.toml", "[[ignore]]\nreason = 'r'\n[[pattern]]" + MINE)
     [complaint] = project.complaints()
-    assert complaint.startswith("/cyclewatch.toml: ignore[0]: nothing says what to ignore")
+    assert complaint.startswith("/cyclewatch.toml: ignore[0]: a signature or a pattern is required")
     assert json.loads(project.run().stdout)["Engine"][0] == "our-engine"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shapes of cycles that really happened, each with the reference that its fix removed. The kinds,
-// labels and parts are those that capture gives.
+// Cycles from published bug reports, each with the reference that the fix removed. Node kinds,
+// labels and roles are those that capture assigns.
 #include <gtest/gtest.h>
 
 #include "analysis/analyze.h"
@@ -13,7 +13,7 @@ struct Shape {
     const char* name;
     const char* graph;   // without the tensor t
     const char* holder;  // of the reference to cut
-    const char* label;
+    const char* label;   // of the reference to cut
     const char* pattern;
 };
 
@@ -111,7 +111,7 @@ const Shape kShapes[] = {
 
 class Corpus : public ::testing::TestWithParam<Shape> {};
 
-TEST_P(Corpus, NamesTheReferenceThatTheFixRemoved) {
+TEST_P(Corpus, CutIsTheReferenceThatTheFixRemoved) {
     const Shape& shape = GetParam();
     const std::string text = std::string(shape.graph) + " t:owner(4096)=torch.Tensor";
     for (std::uint64_t shuffle = 0; shuffle < 8; ++shuffle) {
@@ -126,7 +126,7 @@ TEST_P(Corpus, NamesTheReferenceThatTheFixRemoved) {
         EXPECT_FALSE(finding.tie);
         EXPECT_FALSE(finding.cut[0].payload);
         EXPECT_FALSE(finding.cut[0].reason.empty());
-        EXPECT_EQ(finding.cut[0].reason.find('{'), std::string::npos) << "a place was not filled";
+        EXPECT_EQ(finding.cut[0].reason.find('{'), std::string::npos) << "unfilled slot";
     }
 }
 

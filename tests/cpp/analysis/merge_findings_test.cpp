@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings that one change in the code ends are one finding with variants.
+// Findings that one code change fixes become one finding with variants.
 #include "analysis/merge_findings.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ namespace {
 using test_support::observe;
 using ::testing::UnorderedElementsAre;
 
-// An instance of m.NAME whose method was replaced by a function that captures it.
+// An instance of m.NAME with an attribute that is a function that captures the instance.
 std::string wrapped(const std::string& name,
                     const std::string& owner,
                     const std::string& location = "wrap.py:7") {
@@ -35,7 +35,7 @@ std::vector<std::string> names_of(const model::Finding& finding) {
     return names;
 }
 
-TEST(MergeFindings, OneLineThatWrapsMethodsOfSeveralClassesIsOneFinding) {
+TEST(MergeFindings, MergesCyclesOfSeveralClassesCreatedByOneLine) {
     const std::string text = wrapped("Accuracy", "t:owner(16)") + wrapped("F1", "u:owner(64)") +
                              wrapped("Recall", "v:owner(8)");
     const auto findings = analyze(observe(text));
@@ -56,7 +56,7 @@ TEST(MergeFindings, OneLineThatWrapsMethodsOfSeveralClassesIsOneFinding) {
     EXPECT_EQ(finding.signature, least.signature);
 }
 
-TEST(MergeFindings, IsTheSameHoweverTheGarbageCame) {
+TEST(MergeFindings, DoesNotDependOnTheOrderOfObjects) {
     const std::string text = wrapped("Accuracy", "t:owner(16)") + wrapped("F1", "u:owner(16)") +
                              wrapped("Recall", "v:owner(16)");
     const auto first = analyze(observe(text));
@@ -66,24 +66,19 @@ TEST(MergeFindings, IsTheSameHoweverTheGarbageCame) {
     }
 }
 
-TEST(MergeFindings, LeavesFindingsOfOtherLinesAlone) {
-    const auto findings =
-        analyze(observe("A=m.A A.one->f f:function=m.make.<locals>.f@a.py:1 "
-                        "f/closure:self->A A.w->t:owner(8) "
-                        "B=m.B B.two->g g:function=m.make.<locals>.g@a.py:2 "
-                        "g/closure:self->B B.w->u:owner(8)"));
-    ASSERT_EQ(findings.size(), 2U);
-    EXPECT_TRUE(findings[0].variants.empty());
+TEST(MergeFindings, NeedsEqualKnownLocations) {
+    for (const auto& [first, second] : {std::pair("@a.py:1", "@a.py:2"), std::pair("", "")}) {
+        const auto findings =
+            analyze(observe(std::string("A=m.A A.one->f f/closure:self->A ") +
+                            "A.w->t:owner(8) f:function=m.make.<locals>.f" + first +
+                            " B=m.B B.two->g g/closure:self->B " +
+                            "B.w->u:owner(8) g:function=m.make.<locals>.g" + second));
+        ASSERT_EQ(findings.size(), 2U);
+        EXPECT_TRUE(findings[0].variants.empty());
+    }
 }
 
-TEST(MergeFindings, NeedsAKnownLocation) {
-    const auto findings = analyze(
-        observe("A=m.A A.one->f f:function=m.make.<locals>.f f/closure:self->A A.w->t:owner(8) "
-                "B=m.B B.two->g g:function=m.make.<locals>.g g/closure:self->B B.w->u:owner(8)"));
-    EXPECT_EQ(findings.size(), 2U);
-}
-
-TEST(MergeFindings, TheSameCycleThroughAnotherClassIsOneFinding) {
+TEST(MergeFindings, MergesTheSameCycleThroughAnotherClass) {
     const auto findings = analyze(observe(
         "T=m.Tensor T.ops->s:set s/element->A A=m.Add A.variables->l:tuple l[0]->T T.w->t:owner(8) "
         "U=m.Tensor U.ops->r:set r/element->S S=m.Sum S.variables->k:tuple k[1]->U "
@@ -92,7 +87,7 @@ TEST(MergeFindings, TheSameCycleThroughAnotherClassIsOneFinding) {
     EXPECT_THAT(names_of(findings[0]), UnorderedElementsAre("Add", "Sum"));
 }
 
-TEST(MergeFindings, CountsAStorageThatOnlyTheyShareOnceAndAsHeld) {
+TEST(MergeFindings, RetainsAStorageThatOnlyTheyShare) {
     const auto findings = analyze(observe(wrapped("Accuracy", "t:owner(16,s)") +
                                           wrapped("F1", "u:owner(16,s)") + "F1.x->v:owner(4)"));
     ASSERT_EQ(findings.size(), 1U);
@@ -114,7 +109,7 @@ TEST(MergeFindings, CountsAStorageThatAnotherFindingSharesOnce) {
     EXPECT_EQ(findings[0].attributed_bytes + findings[1].attributed_bytes, 16U);
 }
 
-TEST(MergeFindings, SaysWhatACutFreesOfAllOfThem) {
+TEST(MergeFindings, CombinesTheFreedShares) {
     const auto findings =
         analyze(observe(wrapped("Accuracy", "t:owner(16)") + wrapped("F1", "u:owner(64)") +
                         "F1.next->X X=m.Other X.me->X X.t->u"));

@@ -17,9 +17,8 @@ class NamesTest : public ::testing::Test {
   protected:
     void read(std::string_view text) {
         observation_ = test_support::observe(text);
-        const std::size_t nodes = observation_.graph.nodes.size();
-        graph_ = collapse(
-            observation_.graph, std::vector<char>(nodes, 0), std::vector<std::uint32_t>(nodes, 1));
+        graph_ =
+            collapse(observation_.graph, std::vector<char>(observation_.graph.nodes.size(), 0));
     }
     // The reference with that label.
     std::uint32_t edge(std::string_view label) const {

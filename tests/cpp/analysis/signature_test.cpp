@@ -40,7 +40,7 @@ TEST(LeastRotation, IsTheLeastOfAllRotations) {
     }
 }
 
-TEST(Signature, IsTheSameWhereverTheCycleIsEntered) {
+TEST(Signature, DoesNotDependOnTheStartOfTheCycle) {
     const std::string from_a = only_signature("A.b->B B.c->C C.a->A A.w->t:owner(8)");
     EXPECT_EQ(from_a, only_signature("A.b->B B.c->C C.a->A B.w->t:owner(8)"));
     EXPECT_EQ(from_a, only_signature("A.b->B B.c->C C.a->A C.w->t:owner(8)"));
@@ -51,7 +51,7 @@ TEST(Signature, IgnoresSizesLinesAndPositions) {
               only_signature("A.l->l:list l[7]->A A.w->t:owner(16) A=m.A@b.py:9"));
 }
 
-TEST(Signature, TakesNumberedNamesThatOneLineMakesForOne) {
+TEST(Signature, IgnoresNumbersInComputedNames) {
     EXPECT_EQ(only_signature("A.hook_1->A A.w->t:owner(8)"),
               only_signature("A.hook_27->A A.w->t:owner(8)"));
     const auto of_class = [](const std::string& name) {
@@ -60,12 +60,12 @@ TEST(Signature, TakesNumberedNamesThatOneLineMakesForOne) {
     };
     EXPECT_EQ(of_class("m.Model_1"), of_class("m.Model_27"));
     EXPECT_NE(of_class("m.Model_1"), of_class("m.Other_1"));
-    // The class lives on: it stands in the source, and ResNet18 is another one.
+    // Classes that stay alive are named in the source code: ResNet18 and ResNet50 differ.
     EXPECT_NE(only_signature("A=m.ResNet18 A.me->A A.w->t:owner(8)"),
               only_signature("A=m.ResNet50 A.me->A A.w->t:owner(8)"));
 }
 
-TEST(Signature, TellsNamesAndLabelsApart) {
+TEST(Signature, DependsOnNamesAndLabels) {
     const std::string base = only_signature("A.b->B B.a->A A.w->t:owner(8)");
     EXPECT_NE(base, only_signature("A.b->B B.x->A A.w->t:owner(8)"));
     EXPECT_NE(base, only_signature("A.b->B B.a->A A.w->t:owner(8) B=m.Other"));
@@ -76,7 +76,7 @@ TEST(Signature, HasItsDocumentedForm) {
     ASSERT_EQ(signature.size(), 20U);
     EXPECT_EQ(signature.substr(0, 4), "cw1-");
     EXPECT_EQ(signature.find_first_not_of("0123456789abcdef", 4), std::string::npos);
-    // A pinned value: a signature in a file must mean the same to every later version.
+    // A pinned value: signatures in files must stay valid in later versions.
     EXPECT_EQ(signature, "cw1-aa7b9adf59ab8760");
 }
 

@@ -25,14 +25,14 @@ TEST(StrongComponents, AgreeWithReachabilityOnRandomGraphs) {
                     EXPECT_EQ(found.of[a] == found.of[b], together) << a << " and " << b;
                 }
                 if (from_a[b] && !together && a != b) {
-                    EXPECT_GT(found.of[a], found.of[b]) << "numbered against the references";
+                    EXPECT_GT(found.of[a], found.of[b]) << "reverse topological order";
                 }
             }
         }
     }
 }
 
-TEST(StrongComponents, LeaveOutDeadReferences) {
+TEST(StrongComponents, IgnoreDeadReferences) {
     // 0 -> 1 -> 0, and 1 -> 1
     const std::vector<std::uint32_t> first{0, 1, 3};
     const std::vector<std::uint32_t> targets{1, 0, 1};
@@ -43,7 +43,7 @@ TEST(StrongComponents, LeaveOutDeadReferences) {
     EXPECT_TRUE(found.cyclic[found.of[1]]);
 }
 
-TEST(StrongComponents, DoNotRecurseAlongARingOfAMillion) {
+TEST(StrongComponents, DoNotOverflowTheStack) {
     constexpr std::uint32_t kSize = 1'000'000;
     RandomGraph ring;
     for (std::uint32_t node = 0; node < kSize; ++node) {

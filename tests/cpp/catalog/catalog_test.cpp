@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "catalog/built_in.h"
 #include "catalog/reader.h"
 #include "catalog/slots.h"
 
@@ -14,12 +13,12 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-TEST(Catalog, IsSound) {
+TEST(Catalog, IsValid) {
     EXPECT_THAT(read(kBuiltInJson, nullptr).problems, IsEmpty());
     EXPECT_GT(Catalog::built_in().patterns().size(), 25U);
 }
 
-TEST(Catalog, HasWordsForEveryVariant) {
+TEST(Catalog, HasTextsForEveryPatternAndVariant) {
     for (const Pattern& pattern : Catalog::built_in().patterns()) {
         EXPECT_NE(pattern.words.explanation, "") << pattern.id;
         EXPECT_NE(pattern.words.advice, "") << pattern.id;
@@ -32,7 +31,7 @@ TEST(Catalog, HasWordsForEveryVariant) {
               catalog.words("back-pointer", "").advice);
 }
 
-TEST(Catalog, SaysSomethingOfWhatItDoesNotKnow) {
+TEST(Catalog, FallsBackToTheUnknownPattern) {
     EXPECT_EQ(Catalog::built_in().find("no-such-pattern"), nullptr);
     EXPECT_THAT(Catalog::built_in().words("no-such-pattern", "odd").advice,
                 HasSubstr("No known pattern"));

@@ -35,7 +35,7 @@ TEST(Reader, ReadsAPattern) {
         nullptr);
     ASSERT_THAT(contents.problems, IsEmpty());
     const Pattern& pattern = contents.patterns.at(0);
-    EXPECT_EQ(pattern.variants.at("other").explanation, "E") << "what it leaves out it inherits";
+    EXPECT_EQ(pattern.variants.at("other").explanation, "E") << "inherited from the pattern";
     EXPECT_EQ(pattern.variants.at("other").advice, "B");
     EXPECT_EQ(pattern.steps.at(0).target, "t");
     EXPECT_EQ(pattern.suggests->holder, "*");
@@ -43,7 +43,7 @@ TEST(Reader, ReadsAPattern) {
     EXPECT_TRUE(pattern.library->range.contains(*parse_version("2.1")));
 }
 
-TEST(Reader, SaysWhatIsWrongAndReadsTheRest) {
+TEST(Reader, ReportsAnInvalidPatternAndReadsTheOthers) {
     const std::string sound = std::string(", ") + kSound;
     const struct {
         std::string pattern;
@@ -51,25 +51,25 @@ TEST(Reader, SaysWhatIsWrongAndReadsTheRest) {
     } cases[] = {
         {R"({"title": "T"})", "pattern[0] needs id = \"...\""},
         {R"("text")", "pattern[0] is not a table"},
-        {R"({"id": 3})", "pattern[0].id is not a text"},
+        {R"({"id": 3})", "pattern[0].id is not a string"},
         {R"({"id": "a", "titel": "T"})", "pattern[0] has no key \"titel\"; the keys are id, title"},
         {R"({"id": "a", "title": "T", "explanation": "{who}", "steps": []})",
-         "pattern[0].explanation has the slot {who}; the slots are {holder}"},
+         "pattern[0].explanation has an unknown slot {who}; the slots are {holder}"},
         {R"({"id": "a", "title": "T", "explanation": "E"})",
-         "pattern[0] says nothing of the cycle"},
+         "pattern[0] does not describe a cycle"},
         {R"({"id": "unknown", "title": "T", "explanation": "E", "steps": [{}]})",
-         "pattern[0].id = \"unknown\" is taken"},
+         "pattern[0].id = \"unknown\" is already used"},
         {R"({"id": "a", "title": "T", "explanation": "E", "steps": [{"lable": "x"}]})",
          "pattern[0].steps[0] has no key \"lable\"; the keys are holder, label, target"},
         {R"({"id": "a", "title": "T", "explanation": "E", "links": [1], "steps": [{}]})",
-         "pattern[0].links holds what is not a text"},
+         "pattern[0].links has an entry that is not a string"},
         {R"({"id": "a", "title": "T", "explanation": "E", "steps": {}})",
          "pattern[0].steps is not a list"},
         {R"({"id": "a", "title": "T", "explanation": "E", "tags": ["odd"]})",
-         "pattern[0].tags holds \"odd\"; the only tag is \"benign\""},
+         "pattern[0].tags has an unknown tag \"odd\"; the only tag is \"benign\""},
         {R"({"id": "a", "title": "T", "explanation": "E",
              "library": {"package": "p", "versions": "new"}})",
-         "pattern[0].library.versions is no range of versions"},
+         "pattern[0].library.versions is not a version range"},
         {R"({"id": "a", "title": "T", "explanation": "E", "variants": {"v": 1}, "steps": [{}]})",
          "pattern[0].variants.v is not a table"},
         {R"({"id": "a", "title": "T", "explanation": "E", "variants": {"v": {}}, "steps": [{}]})",
@@ -83,9 +83,10 @@ TEST(Reader, SaysWhatIsWrongAndReadsTheRest) {
     }
 }
 
-TEST(Reader, TakesAnIdOnce) {
+TEST(Reader, RejectsDuplicateIds) {
     const Contents contents = with_pattern(std::string(kSound) + ", " + kSound);
-    EXPECT_THAT(contents.problems, ElementsAre(HasSubstr("pattern[1].id = \"mine\" is taken")));
+    EXPECT_THAT(contents.problems,
+                ElementsAre(HasSubstr("pattern[1].id = \"mine\" is already used")));
     EXPECT_THAT(with_pattern(changed("version", "1")).problems,
                 ElementsAre(HasSubstr("no key \"version\"")));
 }
@@ -100,15 +101,16 @@ TEST(Reader, ReadsSuppressions) {
             {"reason": "r"}]})",
                                    &kKnown);
     EXPECT_EQ(contents.suppressions.size(), 2U);
-    EXPECT_THAT(contents.problems,
-                ElementsAre(HasSubstr("ignore[2]: a reason is missing"),
-                            HasSubstr("ignore[3]: \"back-pionter\" is no pattern; the patterns are "
-                                      "back-pointer, unknown, mine"),
-                            HasSubstr("ignore[4]: \"cw1-0123\" is no signature"),
-                            HasSubstr("ignore[5]: nothing says what to ignore")));
+    EXPECT_THAT(
+        contents.problems,
+        ElementsAre(HasSubstr("ignore[2]: a reason is required"),
+                    HasSubstr("ignore[3]: \"back-pionter\" is not a pattern; the patterns are "
+                              "back-pointer, unknown, mine"),
+                    HasSubstr("ignore[4]: \"cw1-0123\" is not a signature"),
+                    HasSubstr("ignore[5]: a signature or a pattern is required")));
 }
 
-TEST(Reader, SurvivesWhatIsNoDocument) {
+TEST(Reader, RejectsInvalidDocuments) {
     for (const char* text : {"", "[", "3", "[]", R"({"pattern": 3})", R"({"ignore": "x"})"}) {
         const Contents contents = read(text, &kKnown);
         EXPECT_EQ(contents.problems.size(), 1U) << text;

@@ -15,16 +15,16 @@ using ::testing::IsEmpty;
 
 constexpr const char* kSignature = "cw1-0123456789abcdef";
 
-// The cycle of torch.fx.wrap(), as the analysis describes it.
+// The cycle of torch.fx.wrap(), as described by the analysis.
 model::Finding wrap_frame() {
     model::Finding finding;
     finding.signature = kSignature;
     finding.pattern = "frame-in-own-local";
-    finding.advice = "the analysis's own";
+    finding.advice = "original advice";
     model::Reference own;
     own.holder = own.target = "frame of torch.fx._symbolic_trace.wrap";
     own.label = "local:currentframe";
-    own.reason = "the analysis's own";
+    own.reason = "original reason";
     finding.cycle = {own};
     finding.cut = {own};
     return finding;
@@ -42,22 +42,23 @@ model::Finding judged(const Rules& rules, const VersionOf& version_of) {
     return finding;
 }
 
-TEST(Rules, KnowsTheLeaksOfALibraryInTheVersionsThatHaveThem) {
+TEST(Rules, RecogniseKnownLeaksInAffectedVersions) {
     const model::Finding finding = judged(Rules(), version("2.13.0+cpu"));
     EXPECT_EQ(finding.status, model::Status::library);
     EXPECT_EQ(finding.pattern, "torch-fx-wrap-frame");
-    EXPECT_THAT(finding.status_reason, HasSubstr("torch >=2.1 (here 2.13.0+cpu); see https://"));
+    EXPECT_THAT(finding.status_reason,
+                HasSubstr("torch >=2.1 (installed: 2.13.0+cpu); see https://"));
     EXPECT_THAT(finding.advice, HasSubstr("torch._dynamo"));
     EXPECT_THAT(finding.cut[0].reason, HasSubstr("`currentframe`"));
 }
 
-TEST(Rules, LeavesOtherVersionsAndUnknownOnesAlone) {
+TEST(Rules, DoNotChangeFindingsInOtherVersions) {
     for (const char* other : {"2.0.1", "1.9", "", "unknown"}) {
         EXPECT_EQ(judged(Rules(), version(other)), wrap_frame()) << other;
     }
 }
 
-TEST(Rules, JudgesTwiceAsOnce) {
+TEST(Rules, AreIdempotent) {
     const Rules rules;
     model::Finding finding = judged(rules, version("2.13.0"));
     const model::Finding once = finding;
@@ -65,7 +66,7 @@ TEST(Rules, JudgesTwiceAsOnce) {
     EXPECT_EQ(finding, once);
 }
 
-TEST(Rules, TakesTheUsersPatternFirst) {
+TEST(Rules, PreferTheUsersPatterns) {
     Rules rules;
     EXPECT_THAT(rules.configure(R"({"pattern": [{"id": "mine", "title": "T",
         "explanation": "{holder} again", "advice": "Ask Ann about {variable}.",
@@ -73,28 +74,28 @@ TEST(Rules, TakesTheUsersPatternFirst) {
                 IsEmpty());
     const model::Finding finding = judged(rules, version("2.13.0"));
     EXPECT_EQ(finding.pattern, "mine");
-    EXPECT_EQ(finding.status, model::Status::fresh) << "a pattern alone silences nothing";
+    EXPECT_EQ(finding.status, model::Status::fresh) << "a pattern does not change the status";
     EXPECT_EQ(finding.advice, "Ask Ann about currentframe.");
     EXPECT_EQ(finding.cut[0].reason, "wrap again");
     EXPECT_EQ(rules.patterns().front().id, "mine");
     EXPECT_EQ(rules.patterns().size(), Catalog::built_in().patterns().size() + 1);
 }
 
-TEST(Rules, TellsCyclesByDesign) {
+TEST(Rules, RecogniseBenignCycles) {
     Rules rules;
     EXPECT_THAT(rules.configure(R"({"pattern": [{"id": "mine", "title": "T", "explanation": "E",
         "tags": ["benign"], "links": ["https://example.org/1"], "steps": [{}]}]})"),
                 IsEmpty());
     const model::Finding finding = judged(rules, version(""));
     EXPECT_EQ(finding.status, model::Status::benign);
-    EXPECT_EQ(finding.status_reason, "a cycle by design; see https://example.org/1");
-    EXPECT_EQ(finding.advice, "the analysis's own") << "the pattern gives none";
+    EXPECT_EQ(finding.status_reason, "intentional cycle; see https://example.org/1");
+    EXPECT_EQ(finding.advice, "original advice") << "the pattern has no advice";
 }
 
-TEST(Rules, IgnoresBySignatureAndByPattern) {
+TEST(Rules, IgnoreBySignatureAndByPattern) {
     const struct {
         Suppression suppression;
-        bool concerned;
+        bool ignored;
     } cases[] = {
         {{kSignature, "", "r"}, true},
         {{"cw1-0000000000000000", "", "r"}, false},
@@ -107,23 +108,21 @@ TEST(Rules, IgnoresBySignatureAndByPattern) {
         Rules rules;
         EXPECT_EQ(rules.ignore(one.suppression), "");
         const model::Finding finding = judged(rules, version(""));
-        EXPECT_EQ(finding.status == model::Status::ignored, one.concerned);
-        EXPECT_EQ(finding.status_reason, one.concerned ? "r" : "");
-        EXPECT_EQ(finding.advice, "the analysis's own");
+        EXPECT_EQ(finding.status == model::Status::ignored, one.ignored);
+        EXPECT_EQ(finding.status_reason, one.ignored ? "r" : "");
+        EXPECT_EQ(finding.advice, "original advice");
     }
 }
 
-TEST(Rules, RefusesWhatIgnoresNothing) {
+TEST(Rules, RejectInvalidSuppressions) {
     Rules rules;
-    EXPECT_THAT(rules.ignore({kSignature, "", " "}), HasSubstr("a reason is missing"));
-    EXPECT_THAT(rules.ignore({"", "", "r"}), HasSubstr("nothing says what to ignore"));
-    EXPECT_THAT(rules.ignore({"cw1-12", "", "r"}), HasSubstr("is no signature"));
+    EXPECT_THAT(rules.ignore({kSignature, "", " "}), HasSubstr("a reason is required"));
     EXPECT_THAT(rules.ignore({"", "back-pionter", "r"}),
                 HasSubstr("the patterns are frame-in-own-local, "));
     EXPECT_EQ(judged(rules, version("")).status, model::Status::fresh);
 }
 
-TEST(Rules, ForgetsTheConfigurationBefore) {
+TEST(Rules, ReplaceThePreviousConfiguration) {
     Rules rules;
     EXPECT_EQ(rules.ignore({"", "back-pointer", "asked"}), "");
     EXPECT_THAT(
@@ -135,7 +134,7 @@ TEST(Rules, ForgetsTheConfigurationBefore) {
     EXPECT_THAT(rules.configure(R"({"ignore": [{}]})"), ElementsAre(HasSubstr("ignore[0]: ")));
 }
 
-TEST(Rules, IgnoreAFindingByTheSignatureOfAnyOfItsVariants) {
+TEST(Rules, IgnoreAFindingByTheSignatureOfAVariant) {
     Rules rules;
     EXPECT_EQ(rules.ignore({"cw1-00000000000000aa", "", "known"}), "");
     model::Finding finding = wrap_frame();

@@ -14,12 +14,12 @@ Slots slots(const char* label) {
     return slots_of(reference);
 }
 
-TEST(Words, FillsEverySlot) {
+TEST(Slots, AreReplacedByTheNamesOfTheReference) {
     EXPECT_EQ(fill("{holder} {target} {label} {variable}.", slots("closure:self")),
               "<lambda> Engine closure:self self.");
 }
 
-TEST(Words, TakesTheBareNameOutOfALabel) {
+TEST(Slots, VariableIsTheNameInTheLabel) {
     EXPECT_EQ(slots(".callback").variable, "callback");
     EXPECT_EQ(slots("slot:parent").variable, "parent");
     EXPECT_EQ(slots("['root']").variable, "root");
@@ -27,15 +27,15 @@ TEST(Words, TakesTheBareNameOutOfALabel) {
     EXPECT_EQ(slots("__self__").variable, "__self__");
 }
 
-TEST(Words, LeavesBracesOfCodeAndOfNamesAlone) {
+TEST(Slots, OtherBracesAreUnchanged) {
     EXPECT_EQ(fill("x = {} or {1: 2} or {'a'}", slots(".a")), "x = {} or {1: 2} or {'a'}");
     Slots odd = slots(".a");
     odd.variable = "{holder}";
-    EXPECT_EQ(fill("{variable}", odd), "{holder}") << "filled twice";
+    EXPECT_EQ(fill("{variable}", odd), "{holder}") << "not replaced twice";
     EXPECT_EQ(fill("{", odd), "{");
 }
 
-TEST(Words, TellsUnknownSlots) {
+TEST(Slots, UnknownOnesAreReported) {
     EXPECT_EQ(unknown_slot("{holder} of {owner}"), "owner");
     EXPECT_EQ(unknown_slot("{} {1: 2} {target}"), "");
 }

@@ -10,34 +10,34 @@ bool contains(const char* range, const char* version) {
     return VersionRange::parse(range).value().contains(parse_version(version).value());
 }
 
-TEST(VersionRange, HasBothItsEnds) {
-    EXPECT_TRUE(contains(">=0.8.0,<0.8.2", "0.8.0"));
-    EXPECT_TRUE(contains(">=0.8.0,<0.8.2", "0.8.1.post1"));
-    EXPECT_FALSE(contains(">=0.8.0,<0.8.2", "0.8.2"));
-    EXPECT_FALSE(contains(">=0.8.0,<0.8.2", "0.7.2"));
+TEST(VersionRange, ContainsAVersion) {
+    const struct {
+        const char* range;
+        const char* version;
+        bool contained;
+    } cases[] = {
+        {">=0.8.0,<0.8.2", "0.8.0", true},
+        {">=0.8.0,<0.8.2", "0.8.1.post1", true},
+        {">=0.8.0,<0.8.2", "0.8.2", false},
+        {">=0.8.0,<0.8.2", "0.7.2", false},
+        {">=2.9", "2.13.0+cpu", true},  // compares numbers
+        {"<2.9", "2.13.0+cpu", false},
+        {"==2.0", "2.0.0+cu121", true},
+        {"!=2.0", "2", false},
+        {"<=1.4", "1.4", true},
+        {"> 1.4", "1.4.0", false},
+        {"> 1.4", "1.4.1", true},
+        {"<2.0", "2.0.0rc1", true},  // pre-releases precede the release
+        {"<2.0", "2.0.dev20250101+cu128", true},
+        {"<2.0", "2.0a3", true},
+        {"<2.0", "2.0+beta.build", false},
+    };
+    for (const auto& one : cases) {
+        EXPECT_EQ(contains(one.range, one.version), one.contained) << one.range << one.version;
+    }
 }
 
-TEST(VersionRange, ComparesNumbersAndNotLetters) {
-    EXPECT_TRUE(contains(">=2.9", "2.13.0+cpu"));
-    EXPECT_FALSE(contains("<2.9", "2.13.0+cpu"));
-}
-
-TEST(VersionRange, KnowsEveryRelation) {
-    EXPECT_TRUE(contains("==2.0", "2.0.0+cu121"));
-    EXPECT_FALSE(contains("!=2.0", "2"));
-    EXPECT_TRUE(contains("<=1.4", "1.4"));
-    EXPECT_FALSE(contains("> 1.4", "1.4.0"));
-    EXPECT_TRUE(contains("> 1.4", "1.4.1"));
-}
-
-TEST(VersionRange, PutsWhatComesBeforeAReleaseBeforeIt) {
-    EXPECT_TRUE(contains("<2.0", "2.0.0rc1"));
-    EXPECT_TRUE(contains("<2.0", "2.0.dev20250101+cu128"));
-    EXPECT_TRUE(contains("<2.0", "2.0a3"));
-    EXPECT_FALSE(contains("<2.0", "2.0+beta.build"));
-}
-
-TEST(VersionRange, RefusesWhatIsNone) {
+TEST(VersionRange, RejectsMalformedText) {
     for (const char* text : {"", "2.0", ">=", ">=1.0,", "~=1.4", ">=x"}) {
         EXPECT_FALSE(VersionRange::parse(text).has_value()) << text;
     }

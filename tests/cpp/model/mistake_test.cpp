@@ -18,7 +18,7 @@ Reference reference(std::string holder, std::string label, std::string location 
     return result;
 }
 
-// A class that stores a bound method of its own.
+// An object that stores one of its own bound methods.
 Finding method_of(const std::string& name, const std::string& location) {
     Finding finding;
     finding.signature = "cw1-" + name;
@@ -44,7 +44,7 @@ bool same_mistake(const Finding& a, const Finding& b) {
     return false;
 }
 
-TEST(Mistake, OfABoundMethodIsTheLineThatStoresIt) {
+TEST(MistakeKeys, LocateABoundMethodWhereItIsStored) {
     EXPECT_TRUE(same_mistake(method_of("A", "base.py:3"), method_of("B", "base.py:3")));
     EXPECT_FALSE(same_mistake(method_of("A", "base.py:3"), method_of("B", "base.py:4")));
     EXPECT_FALSE(same_mistake(method_of("A", ""), method_of("B", "")));
@@ -53,7 +53,7 @@ TEST(Mistake, OfABoundMethodIsTheLineThatStoresIt) {
     EXPECT_TRUE(same_mistake(method_of("A", "base.py:3"), several));
 }
 
-TEST(Mistake, GoesByLabelsAndLocationsOfAllThatIsToBeCut) {
+TEST(MistakeKeys, CompareLabelsAndLocationsOfTheCut) {
     Finding a;
     a.pattern = "back-pointer";
     a.cut = {reference("m.A", "[0]", "m.py:1"), reference("m.A", ".x", "m.py:2")};
@@ -72,7 +72,7 @@ TEST(Mistake, GoesByLabelsAndLocationsOfAllThatIsToBeCut) {
     EXPECT_THAT(mistake_keys(a), IsEmpty());
 }
 
-TEST(Mistake, OfEqualCyclesNeedsAClassThatBothGoThrough) {
+TEST(MistakeKeys, MatchCyclesThatDifferInOneClass) {
     Finding a;
     a.cycle = {reference("m.A", ".items"), reference("list", "[0]")};
     EXPECT_THAT(mistake_keys(a), IsEmpty());
@@ -84,7 +84,7 @@ TEST(Mistake, OfEqualCyclesNeedsAClassThatBothGoThrough) {
     EXPECT_FALSE(same_mistake(a, b));
 }
 
-TEST(Variants, ListEachSignatureOnceMostBytesFirst) {
+TEST(Variants, ListEachSignatureOnceLargestFirst) {
     Finding shown = method_of("A", "base.py:3");
     Finding other = method_of("B", "base.py:3");
     other.retained_bytes = 99;
@@ -98,7 +98,7 @@ TEST(Variants, ListEachSignatureOnceMostBytesFirst) {
     EXPECT_THAT(signatures_of(shown), ElementsAre("cw1-A", "cw1-B"));
     EXPECT_TRUE(has_signature(shown, "cw1-B"));
     EXPECT_FALSE(has_signature(shown, "cw1-C"));
-    // A finding that consists of several already.
+    // A finding that already has variants.
     Finding third = method_of("C", "base.py:3");
     add_variants(third, shown);
     EXPECT_EQ(third.variants.size(), 3U);
@@ -113,7 +113,7 @@ TEST(Variants, AreBounded) {
     EXPECT_EQ(shown.omitted_variants, 10U);
 }
 
-TEST(Variants, OfTheSameClassesAreToldApartByTheReference) {
+TEST(Variants, OfTheSameClassesAreNamedByTheReference) {
     Finding shown = method_of("A", "base.py:3");
     Finding other = shown;
     other.signature = "cw1-other";

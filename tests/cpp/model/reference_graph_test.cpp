@@ -10,18 +10,10 @@
 namespace cyclewatch::model {
 namespace {
 
-TEST(StringTable, GivesEqualTextOneId) {
-    StringTable table;
-    const StringId a = table.intern("a");
-    EXPECT_EQ(table.intern("a"), a);
-    EXPECT_NE(table.intern("b"), a);
-    EXPECT_EQ(table.intern(""), kEmptyString);
-    EXPECT_EQ(table.view(a), "a");
-}
-
 TEST(StringTable, KeepsItsViewsWhenItGrowsAndMoves) {
     StringTable table;
     const StringId first = table.intern("first");
+    EXPECT_EQ(table.intern(""), kEmptyString);
     const std::string_view view = table.view(first);
     for (int i = 0; i < 10'000; ++i) {
         table.intern("text " + std::to_string(i));
@@ -32,7 +24,7 @@ TEST(StringTable, KeepsItsViewsWhenItGrowsAndMoves) {
     EXPECT_EQ(moved.intern("text 9999"), moved.intern("text 9999"));
 }
 
-TEST(ReferenceGraphBuilder, LeavesRowsEmptyThatNobodyFilled) {
+TEST(ReferenceGraphBuilder, LeavesSkippedRowsEmpty) {
     ReferenceGraphBuilder builder;
     for (int i = 0; i < 5; ++i) {
         builder.add_node({});
@@ -58,7 +50,7 @@ TEST(ReferenceGraphBuilder, IsEmptyAgainAfterFinish) {
     EXPECT_EQ(second.first_edge.size(), 1U);
 }
 
-TEST(EdgeLabel, ReadsAsTheGrammarSays) {
+TEST(EdgeLabel, FollowsTheGrammar) {
     for (const char* text : {".attr",
                              "slot:name",
                              "__self__",
@@ -81,56 +73,68 @@ TEST(EdgeLabel, ReadsAsTheGrammarSays) {
     }
 }
 
-TEST(EdgeLabel, LosesItsIndexWhereOnlyTheKindCounts) {
-    EXPECT_EQ(generic_label_text(EdgeKind::index, "", 7), "[x]");
-    EXPECT_EQ(generic_label_text(EdgeKind::partial_argument, "", 7), "args[x]");
-    EXPECT_EQ(generic_label_text(EdgeKind::attribute, "a", 0), ".a");
-}
-
-TEST(EdgeLabel, ShowsNeitherAddressesNorUuids) {
-    EXPECT_EQ(without_ids("fsdp_state:6f9619ff-8b86-d011-b42d-00cf4fc964ff"), "fsdp_state:<uuid>");
-    EXPECT_EQ(without_ids("state_6f9619ff_8b86_d011_b42d_00cf4fc964ff"), "state_<uuid>");
-    EXPECT_EQ(without_ids("6f9619ff8b86d011b42d00cf4fc964ff"), "<uuid>");
-    EXPECT_EQ(without_ids("hook_139872346112"), "hook_<id>");
-    EXPECT_EQ(without_ids("hook139872346112x"), "hook<id>x");
-    EXPECT_EQ(without_ids("at_0x7f3a2b9c1d40_"), "at_<id>_");
-    EXPECT_EQ(without_ids("part_9f3b07aa"), "part_<id>");
+TEST(EdgeLabel, ReplacesAddressesAndUuids) {
+    const std::pair<const char*, const char*> cases[] = {
+        {"fsdp_state:6f9619ff-8b86-d011-b42d-00cf4fc964ff", "fsdp_state:<uuid>"},
+        {"state_6f9619ff_8b86_d011_b42d_00cf4fc964ff", "state_<uuid>"},
+        {"6f9619ff8b86d011b42d00cf4fc964ff", "<uuid>"},
+        {"hook_139872346112", "hook_<id>"},
+        {"hook139872346112x", "hook<id>x"},
+        {"at_0x7f3a2b9c1d40_", "at_<id>_"},
+        {"part_9f3b07aa", "part_<id>"},
+    };
+    for (const auto& [name, expected] : cases) {
+        EXPECT_EQ(without_ids(name), expected);
+    }
     for (const char* name : {"", "defaced_facade", "conv2d_12", "year_2026", "0x12", "a-b-c"}) {
         EXPECT_EQ(without_ids(name), name);
     }
-    EXPECT_EQ(label_text(EdgeKind::attribute, "hook_139872346112", 0), ".hook_<id>");
-    EXPECT_EQ(label_text_of_many(EdgeKind::key_value, "hook_139872346112", 0), "['hook_<id>']");
-    EXPECT_EQ(generic_label_text(EdgeKind::key_value, "hook_139872346112", 0),
-              generic_label_text(EdgeKind::key_value, "hook_<id>", 0));
-    EXPECT_EQ(generic_label_text(EdgeKind::field, "", 24), "C field at offset x");
 }
 
-TEST(EdgeLabel, KeepsOfAKeyWhatNamesItsKind) {
-    EXPECT_EQ(key_shape("weights"), "weights");
-    EXPECT_EQ(key_shape("request_17"), "request_#");
-    EXPECT_EQ(key_shape("request_#"), "request_#");
-    EXPECT_EQ(key_shape("conv2d"), "");
-    EXPECT_EQ(key_shape("_9f3b07"), "");
-    EXPECT_EQ(generic_label_text(EdgeKind::key_value, "layer1", 0), "['layer#']");
-    EXPECT_EQ(generic_label_text(EdgeKind::attribute, "slot_17", 0), ".slot_#");
-    EXPECT_EQ(generic_label_text(EdgeKind::attribute, "conv2d_1", 0), ".conv2d_#");
-    EXPECT_EQ(generic_label_text(EdgeKind::partial_keyword, "k7", 0), "keywords['k#']");
-    EXPECT_EQ(generic_label_text(EdgeKind::closure, "x1", 0), "closure:x1");
-    EXPECT_EQ(label_text_of_many(EdgeKind::attribute, "slot_17", 0), ".slot_17");
-    EXPECT_EQ(label_text_of_many(EdgeKind::index, "", 17), "[x]");
-    EXPECT_EQ(label_text_of_many(EdgeKind::key_value, "secret", kHiddenKey), "[<str>]");
-    EXPECT_EQ(generic_label_text(EdgeKind::key_value, "conv2d", 0), "[<str>]");
+TEST(EdgeLabel, ReplacesNumbersInKeys) {
+    const std::pair<const char*, const char*> cases[] = {{"weights", "weights"},
+                                                         {"request_17", "request_#"},
+                                                         {"request_#", "request_#"},
+                                                         {"conv2d", ""},
+                                                         {"_9f3b07", ""}};
+    for (const auto& [key, expected] : cases) {
+        EXPECT_EQ(key_shape(key), expected);
+    }
 }
 
-TEST(EdgeLabel, ShowsNoHiddenKeyAndYetKnowsIt) {
-    EXPECT_EQ(label_text(EdgeKind::key_value, "ann", kHiddenKey), "[<str>]");
-    EXPECT_EQ(generic_label_text(EdgeKind::key_value, "ann", kHiddenKey),
-              generic_label_text(EdgeKind::key_value, "ann", 0));
-}
-
-TEST(EdgeLabel, DoesNotLetACapturedKeyIntoASignature) {
-    EXPECT_EQ(generic_label_text(EdgeKind::captured_key_value, "'secret'", 0),
-              generic_label_text(EdgeKind::opaque_key_value, "str", 0));
+TEST(EdgeLabel, HasAFormForOneForManyAndForSignatures) {
+    const struct {
+        EdgeKind kind;
+        const char* name;
+        std::uint32_t index;
+        const char* one;
+        const char* many;
+        const char* signature;
+    } cases[] = {
+        {EdgeKind::index, "", 7, "[7]", "[x]", "[x]"},
+        {EdgeKind::partial_argument, "", 7, "args[7]", "args[x]", "args[x]"},
+        {EdgeKind::field,
+         "",
+         24,
+         "C field at offset 24",
+         "C field at offset x",
+         "C field at offset x"},
+        {EdgeKind::closure, "x1", 0, "closure:x1", "closure:x1", "closure:x1"},
+        {EdgeKind::attribute, "a", 0, ".a", ".a", ".a"},
+        {EdgeKind::attribute, "slot_17", 0, ".slot_17", ".slot_17", ".slot_#"},
+        {EdgeKind::attribute, "conv2d_1", 0, ".conv2d_1", ".conv2d_1", ".conv2d_#"},
+        {EdgeKind::attribute, "hook_139872346112", 0, ".hook_<id>", ".hook_<id>", ".hook_<id>"},
+        {EdgeKind::partial_keyword, "k7", 0, "keywords['k7']", "keywords['k7']", "keywords['k#']"},
+        {EdgeKind::key_value, "layer1", 0, "['layer1']", "['layer1']", "['layer#']"},
+        {EdgeKind::key_value, "conv2d", 0, "['conv2d']", "['conv2d']", "[<str>]"},
+        {EdgeKind::key_value, "ann", kHiddenKey, "[<str>]", "[<str>]", "['ann']"},
+        {EdgeKind::captured_key_value, "'a b'", 0, "['a b']", "['a b']", "[<str>]"},
+    };
+    for (const auto& label : cases) {
+        EXPECT_EQ(label_text(label.kind, label.name, label.index), label.one);
+        EXPECT_EQ(label_text_of_many(label.kind, label.name, label.index), label.many);
+        EXPECT_EQ(generic_label_text(label.kind, label.name, label.index), label.signature);
+    }
 }
 
 }  // namespace

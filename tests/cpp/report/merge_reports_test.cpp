@@ -14,8 +14,8 @@ namespace {
 
 using model::Report;
 
-// What a watch of that rank says after `collections` collections, each of which found one cycle of
-// each signature, of (rank + 1) bytes.
+// The report of a rank after `collections` collections, each of which found one cycle of
+// (rank + 1) bytes for each signature.
 Report of_rank(int rank,
                const std::vector<std::string>& signatures,
                std::uint64_t collections = 1) {
@@ -60,14 +60,14 @@ base::Result<Report> merged(const std::vector<Report>& reports) {
     return merge_reports(given);
 }
 
-TEST(MergeReports, GivesBackASingleReport) {
+TEST(MergeReports, ReturnsASingleReportUnchanged) {
     const Report one = of_rank(3, {"a", "b"}, 4);
     const auto whole = merged({one});
     ASSERT_TRUE(whole.ok()) << whole.error();
     EXPECT_EQ(whole.value(), one);
 }
 
-TEST(MergeReports, JoinsEqualFindingsOfSeveralRanks) {
+TEST(MergeReports, MergesEqualFindingsOfSeveralRanks) {
     const auto whole = merged({of_rank(2, {"a"}, 3), of_rank(0, {"a", "b"}, 2)});
     ASSERT_TRUE(whole.ok()) << whole.error();
     const Report& report = whole.value();
@@ -80,15 +80,15 @@ TEST(MergeReports, JoinsEqualFindingsOfSeveralRanks) {
     EXPECT_EQ(finding.retained_bytes, 2U * 1 + 3U * 3);
     EXPECT_EQ(finding.occurrences, 5U);
     EXPECT_EQ(finding.byte_seconds, 2.0 * 11);
-    EXPECT_EQ(finding.remedy, "of rank 2") << "the largest is shown";
-    EXPECT_EQ(finding.first_seen, 11) << "of rank 0, which met it soonest";
+    EXPECT_EQ(finding.remedy, "of rank 2") << "describes the largest occurrence";
+    EXPECT_EQ(finding.first_seen, 11) << "rank 0 found it first";
     EXPECT_EQ(finding.last_seen, 33);
     const std::vector<model::ProcessOccurrences> expected{{0, 2, 2, 11, 5}, {1, 3, 9, 31, 5}};
     EXPECT_EQ(finding.by_process, expected);
     EXPECT_EQ(report.findings[1].by_process.size(), 1U);
 }
 
-TEST(MergeReports, AddsUpWhatReportsSayOfThemselves) {
+TEST(MergeReports, AddsUpStatistics) {
     const auto whole = merged({of_rank(0, {"a"}, 2), of_rank(1, {"b"}, 3)});
     ASSERT_TRUE(whole.ok()) << whole.error();
     const Report& report = whole.value();
@@ -106,7 +106,7 @@ TEST(MergeReports, AddsUpWhatReportsSayOfThemselves) {
     EXPECT_EQ(lines, "0:1 0:2 1:1 1:2 1:3 ");
 }
 
-TEST(MergeReports, SaysTheSameInWhateverOrderTheReportsCome) {
+TEST(MergeReports, DoesNotDependOnTheOrderOfReports) {
     const Report a = of_rank(0, {"x", "y"}, 2);
     const Report b = of_rank(1, {"y", "z"}, 5);
     const Report c = of_rank(2, {"z", "x"}, 3);
@@ -125,11 +125,11 @@ TEST(MergeReports, CountsAProcessOnceInItsLatestState) {
     EXPECT_EQ(merged({early, other, late}).value(), whole);
     EXPECT_EQ(merged({late, early, other}).value(), whole);
     const Report outdated = merged({early, other}).value();
-    EXPECT_EQ(merged({outdated, late, other}).value(), whole) << "an earlier merge lies beside";
+    EXPECT_EQ(merged({outdated, late, other}).value(), whole) << "an outdated merged report";
     EXPECT_EQ(merged({whole, other}).value(), whole);
 }
 
-TEST(MergeReports, RefusesWhatItCannotTakeApart) {
+TEST(MergeReports, RejectsOverlappingMergedReports) {
     const Report a = of_rank(0, {"x"});
     const Report b = of_rank(1, {"x"});
     const Report c = of_rank(2, {"x"});
@@ -138,18 +138,18 @@ TEST(MergeReports, RefusesWhatItCannotTakeApart) {
     const auto whole = merged({ab, bc});
     ASSERT_FALSE(whole.ok());
     EXPECT_THAT(whole.error(), ::testing::HasSubstr("some of their processes in common"));
-    EXPECT_TRUE(merged({ab, bc, a, b, c}).ok()) << "those they were made from settle it";
+    EXPECT_TRUE(merged({ab, bc, a, b, c}).ok()) << "the originals are given as well";
     EXPECT_THAT(merged({}).error(), ::testing::HasSubstr("no reports"));
 }
 
-TEST(MergeReports, TellsContainersApartThatGaveTheSameProcessId) {
+TEST(MergeReports, DistinguishesRanksWithTheSameProcessId) {
     Report one = of_rank(0, {"x"});
     Report two = of_rank(1, {"x"});
     one.processes[0].pid = two.processes[0].pid = 7;
     EXPECT_EQ(merged({one, two}).value().processes.size(), 2U);
 }
 
-TEST(MergeReports, BoundsWhatItKeeps) {
+TEST(MergeReports, BoundsRecordsAndFindings) {
     std::vector<Report> reports;
     for (int rank = 0; rank < 50; ++rank) {
         reports.push_back(of_rank(rank, {"x", "only " + std::to_string(rank)}, 200));
@@ -163,16 +163,16 @@ TEST(MergeReports, BoundsWhatItKeeps) {
     EXPECT_EQ(whole.collections.size() + whole.omitted_collections, 50U * 200 + 1);
     EXPECT_EQ(whole.findings.size(), kMaxFindings);
     EXPECT_EQ(whole.findings[0].signature, "x");
-    EXPECT_THAT(whole.notes, ::testing::Contains(::testing::StartsWith("51 further kinds")));
+    EXPECT_THAT(whole.notes, ::testing::Contains(::testing::StartsWith("51 more findings")));
 }
 
-TEST(MergeReports, WeighsStatusesAndKeepsWhatReadersWrote) {
+TEST(MergeReports, MergesStatusVerdictAndNotes) {
     Report one = of_rank(0, {"x", "y"});
     Report two = of_rank(1, {"x", "y"});
     for (Report* report : {&one, &two}) {
         for (model::Finding& finding : report->findings) {
             finding.status = model::Status::ignored;
-            finding.status_reason = "said so";
+            finding.status_reason = "by request";
         }
     }
     two.findings[0].status = model::Status::known;  // x
@@ -190,12 +190,12 @@ TEST(MergeReports, WeighsStatusesAndKeepsWhatReadersWrote) {
     EXPECT_EQ(x.verdict, model::Verdict::bug);
     EXPECT_EQ(x.note, "ask Ada");
     const model::Finding& y = whole.findings[1];
-    EXPECT_EQ(y.status_reason, "said so");
+    EXPECT_EQ(y.status_reason, "by request");
     EXPECT_EQ(y.verdict, model::Verdict::unclear);
     EXPECT_EQ(y.note, "ask Ada\nask Bob");
 }
 
-TEST(MergeReports, JoinsFindingsOfOneMistakeAndTheirParts) {
+TEST(MergeReports, MergesFindingsWithTheSameCauseAndTheirParts) {
     std::vector<Report> reports{of_rank(0, {"b"}), of_rank(1, {"a"})};
     for (Report& report : reports) {
         model::Finding& finding = report.findings[0];

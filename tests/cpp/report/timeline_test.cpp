@@ -34,14 +34,14 @@ TEST(Timeline, KeepsEveryRecordUpToTheLimit) {
 }
 
 TEST(Timeline, KeepsTheLargestOfEachPairBeyondTheLimit) {
-    // Pairs 1-2, 3-4, 5-6, 7-8, then the latest.
+    // The pairs 1-2, 3-4, 5-6, 7-8, then the latest.
     EXPECT_EQ(numbers(timeline_of(7, 6)), "1 3 5 7");
     EXPECT_EQ(numbers(timeline_of(8, 6)), "1 3 5 7 8");
     EXPECT_EQ(timeline_of(8, 6).omitted(), 3U);
 }
 
-TEST(Timeline, GoesOnWithAHalfFilledGroupWhereTheNumberIsOdd) {
-    // Five kept when the sixth comes: 1-2, 3-4 and the lone 5, which 6 joins.
+TEST(Timeline, CompletesTheLastGroupIfTheNumberIsOdd) {
+    // Five are kept when the sixth is added: 1-2, 3-4, and 5, whose group 6 completes.
     EXPECT_EQ(numbers(timeline_of(6, 5)), "1 3 5 6");
     EXPECT_EQ(numbers(timeline_of(7, 5)), "1 3 5 7");
 }
@@ -53,7 +53,7 @@ TEST(Timeline, CoversALongRunEvenly) {
             ASSERT_LE(records.size(), limit);
             EXPECT_GE(records.size(), std::min<std::size_t>(limit / 3, length));
             EXPECT_EQ(records.back().number, length);
-            // No gap is longer than two groups, and a group is no longer than the run needs.
+            // A gap spans at most two groups.
             const std::uint64_t longest = 2 * (4 * length / limit + 1);
             std::uint64_t before = 0;
             for (const model::CollectionRecord& record : records) {

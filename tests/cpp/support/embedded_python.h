@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An interpreter inside the test binary, and small scripts that make the objects of a test.
-// The interpreter is started by the first use and never finalised: extension modules do not all
-// survive a second start.
+// An interpreter inside the test binary, and scripts that create the objects of a test. The
+// interpreter starts on first use and is never finalised, because not all extension modules can be
+// initialised twice.
 #pragma once
 
 #include <Python.h>
@@ -12,14 +12,14 @@
 
 namespace cyclewatch::test {
 
-// Starts the interpreter if it does not run yet. The calling thread holds the GIL from then on.
+// Starts the interpreter, whose GIL the calling thread then holds. Idempotent.
 inline void start_python() {
     if (Py_IsInitialized() == 0) {
         Py_InitializeEx(0);
     }
 }
 
-// The text of the pending Python error, which is cleared; "" if there is none.
+// Clears the pending Python exception and returns its repr; "" if there is none.
 inline std::string take_python_error() {
     if (PyErr_Occurred() == nullptr) {
         return {};
@@ -39,8 +39,8 @@ inline std::string take_python_error() {
     return result;
 }
 
-// A script's namespace. The script runs as module `module` in file `file`; an error in it fails
-// the test. Scope end clears the namespace, and with it what the script made.
+// Runs a script as module `module` in file `file` and holds its namespace. An exception fails the
+// test. The destructor clears the namespace.
 class PythonScript {
   public:
     explicit PythonScript(const std::string& source,
@@ -66,14 +66,15 @@ class PythonScript {
         PyErr_Clear();
     }
 
-    // A name of the script, borrowed; a missing one fails the test.
+    // Borrowed reference to a global of the script. A missing name fails the test.
     PyObject* operator[](const char* name) const {
         PyObject* value = PyDict_GetItemString(names_, name);
         EXPECT_NE(value, nullptr) << "the script has no " << name;
         return value;
     }
 
-    // The value of an expression over the script's names, borrowed until scope end.
+    // Evaluates an expression in the script's namespace. The result is a borrowed reference, valid
+    // as long as the script.
     PyObject* eval(const std::string& expression) {
         PyObject* value = PyRun_String(expression.c_str(), Py_eval_input, names_, names_);
         EXPECT_NE(value, nullptr) << expression << ": " << take_python_error();
@@ -92,7 +93,7 @@ class PythonScript {
     int results_ = 0;
 };
 
-// Counts what the interpreter's allocators hand out while it lives.
+// Counts allocations of the interpreter until destroyed.
 class AllocationCounter {
   public:
     AllocationCounter() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Golden files: what a person has read and found right. CYCLEWATCH_UPDATE_GOLDEN=1 writes them
-// anew; look at the difference before you commit it.
+// Golden files: reviewed output. CYCLEWATCH_UPDATE_GOLDEN=1 rewrites them; review the diff before
+// committing it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ inline void expect_golden(const std::string& name, const std::string& actual) {
     ASSERT_TRUE(file.good()) << "no golden file " << name;
     const std::string expected{std::istreambuf_iterator<char>(file), {}};
     EXPECT_EQ(actual, expected) << "differs from tests/golden/" << name
-                                << "; if that is right, run with CYCLEWATCH_UPDATE_GOLDEN=1";
+                                << "; if this is intended, run with CYCLEWATCH_UPDATE_GOLDEN=1";
 }
 
 }  // namespace cyclewatch::testing

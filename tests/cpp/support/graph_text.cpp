@@ -59,7 +59,7 @@ bool is_name_character(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-// Takes leading characters of `text` as long as `accept` does.
+// Removes and returns the leading characters that `accept` accepts.
 template <typename Accept>
 std::string take(std::string_view& text, Accept accept) {
     std::size_t length = 0;
@@ -71,13 +71,17 @@ std::string take(std::string_view& text, Accept accept) {
     return taken;
 }
 
+std::uint32_t number(std::string_view text) {
+    return static_cast<std::uint32_t>(std::stoul(std::string(text)));
+}
+
 struct NodeText {
-    std::string kind;  // as written; "" if not said
+    std::string kind;  // as written
     bool locals_snapshot = false;
     std::string end_method;
     std::string full_name;
-    std::string place;
-    std::string owner;                                            // inside the brackets; "" if none
+    std::string location;
+    std::string owner;  // the text in parentheses; "" if not an owner
     std::vector<std::pair<std::string, std::size_t>> references;  // label, target
 };
 
@@ -174,7 +178,7 @@ class Reader {
             node.end_method = take(text, is_name_character);
         }
         if (text.starts_with('@')) {
-            node.place = text.substr(1);
+            node.location = text.substr(1);
             text = {};
         }
         if (!text.empty()) {
@@ -207,40 +211,29 @@ class Reader {
         const std::size_t dot = name.find('.');
         node.module = builder.intern(dot == std::string::npos ? "" : name.substr(0, dot));
         node.name = builder.intern(name);
-        const std::size_t colon = text.place.rfind(':');
+        const std::size_t colon = text.location.rfind(':');
         if (colon != std::string::npos) {
-            node.location.path = builder.intern(text.place.substr(0, colon));
-            node.location.line =
-                static_cast<std::uint32_t>(std::stoul(text.place.substr(colon + 1)));
+            node.location.path = builder.intern(text.location.substr(0, colon));
+            node.location.line = number(text.location.substr(colon + 1));
         }
         return node;
     }
 
     [[nodiscard]] std::string default_name(NodeKind kind, std::size_t index) const {
-        switch (kind) {
-            case NodeKind::dict:
-                return "dict";
-            case NodeKind::list:
-                return "list";
-            case NodeKind::tuple:
-                return "tuple";
-            case NodeKind::set:
-                return "set";
-            case NodeKind::cell:
-                return "cell";
-            case NodeKind::bound_method:
-                return "method";
-            case NodeKind::partial:
-                return "functools.partial";
-            case NodeKind::traceback:
-                return "traceback";
-            default:
-                return "m." + names_[index];
-        }
+        static const std::map<NodeKind, std::string> kNames{
+            {NodeKind::dict, "dict"},
+            {NodeKind::list, "list"},
+            {NodeKind::tuple, "tuple"},
+            {NodeKind::set, "set"},
+            {NodeKind::cell, "cell"},
+            {NodeKind::bound_method, "method"},
+            {NodeKind::partial, "functools.partial"},
+            {NodeKind::traceback, "traceback"}};
+        const auto name = kNames.find(kind);
+        return name == kNames.end() ? "m." + names_[index] : name->second;
     }
 
     static model::EdgeLabel to_label(model::ReferenceGraphBuilder& builder, std::string_view text) {
-        // The builder's table is its own: read the label with another, then intern its name.
         model::StringTable table;
         model::EdgeLabel label = parse_label(text, table);
         label.name = builder.intern(table.view(label.name));
@@ -275,57 +268,48 @@ class Reader {
     std::map<std::string, model::StorageId> storages_;
 };
 
-std::string_view between(std::string_view text, std::size_t before, std::size_t after) {
-    return text.substr(before, text.size() - before - after);
-}
-
-std::uint32_t number(std::string_view text) {
-    return static_cast<std::uint32_t>(std::stoul(std::string(text)));
-}
-
 }  // namespace
 
 model::EdgeLabel parse_label(std::string_view text, model::StringTable& strings) {
-    const auto named = [&](EdgeKind kind, std::string_view name) {
-        return model::EdgeLabel{kind, strings.intern(name), 0};
+    struct Form {
+        std::string_view before;
+        std::string_view after;
+        EdgeKind kind;
+        enum class Content : std::uint8_t { name, index, nothing } content = Content::name;
     };
-    const std::vector<std::pair<std::string_view, EdgeKind>> prefixes{
-        {".", EdgeKind::attribute},
-        {"slot:", EdgeKind::slot},
-        {"closure:", EdgeKind::closure},
-        {"default:", EdgeKind::default_value},
-        {"local:", EdgeKind::local}};
-    for (const auto& [prefix, kind] : prefixes) {
-        if (text.starts_with(prefix)) {
-            return named(kind, text.substr(prefix.size()));
+    using Content = Form::Content;
+    static constexpr Form kForms[] = {
+        {".", "", EdgeKind::attribute},
+        {"slot:", "", EdgeKind::slot},
+        {"closure:", "", EdgeKind::closure},
+        {"default:", "", EdgeKind::default_value},
+        {"local:", "", EdgeKind::local},
+        {"['", "']", EdgeKind::key_value},
+        {"[<", ">]", EdgeKind::opaque_key_value},
+        {"keywords['", "']", EdgeKind::partial_keyword},
+        {"[", "]", EdgeKind::index, Content::index},
+        {"args[", "]", EdgeKind::partial_argument, Content::index},
+        {"stack[", "]", EdgeKind::stack, Content::index},
+        {"C field at offset ", "", EdgeKind::field, Content::index},
+        {"key", "", EdgeKind::dict_key, Content::nothing},
+        {"element", "", EdgeKind::element, Content::nothing},
+        {"?", "", EdgeKind::unknown, Content::nothing},
+        {"", "", EdgeKind::member},
+    };
+    for (const Form& form : kForms) {
+        if (!text.starts_with(form.before) || !text.ends_with(form.after)) {
+            continue;
+        }
+        const std::size_t length = text.size() - form.before.size() - form.after.size();
+        const std::string_view content = text.substr(form.before.size(), length);
+        if (form.content == Content::index) {
+            return {form.kind, model::kEmptyString, number(content)};
+        }
+        if (form.content == Content::name || content.empty()) {
+            return {form.kind, strings.intern(content), 0};
         }
     }
-    if (text.starts_with("['")) {
-        return named(EdgeKind::key_value, between(text, 2, 2));
-    }
-    if (text.starts_with("[<")) {
-        return named(EdgeKind::opaque_key_value, between(text, 2, 2));
-    }
-    if (text.starts_with("keywords['")) {
-        return named(EdgeKind::partial_keyword, between(text, 10, 2));
-    }
-    const std::vector<std::pair<std::string_view, EdgeKind>> indexed{
-        {"[", EdgeKind::index}, {"args[", EdgeKind::partial_argument}, {"stack[", EdgeKind::stack}};
-    for (const auto& [prefix, kind] : indexed) {
-        if (text.starts_with(prefix)) {
-            return {kind, model::kEmptyString, number(between(text, prefix.size(), 1))};
-        }
-    }
-    if (constexpr std::string_view kField = "C field at offset "; text.starts_with(kField)) {
-        return {EdgeKind::field, model::kEmptyString, number(text.substr(kField.size()))};
-    }
-    if (text == "key") {
-        return {EdgeKind::dict_key, model::kEmptyString, 0};
-    }
-    if (text == "element") {
-        return {EdgeKind::element, model::kEmptyString, 0};
-    }
-    return text == "?" ? model::EdgeLabel{} : named(EdgeKind::member, text);
+    reject(text);
 }
 
 model::Observation observe(std::string_view text, std::uint64_t shuffle) {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Observations in one line of text, for tests and benchmarks.
+// A notation for observations in tests and benchmarks.
 //
 //   "A.b->B B.a->A A.w->t:owner(1024)"
 //
-// A word is a reference HOLDER LABEL -> NODE, or a NODE alone. Labels are those of reports; one
-// that starts with a letter is set off by a slash: f/closure:self->A, m/__self__->A, p/args[0]->A.
-// NODE is NAME, then in this order and each optional:
+// A word is a reference (HOLDER LABEL -> NODE) or a NODE. Labels are written as in reports. A slash
+// precedes labels that start with a letter: f/closure:self->A, m/__self__->A, p/args[0]->A.
+// NODE is NAME with optional properties, in this order:
 //   :kind           a NodeKind ("function", "list") or a PartRole ("instance_dict", "closure");
-//                   "locals": a dict that locals() made, of the function =full.name
-//   :owner(BYTES)   an owner of its own storage; owner(BYTES,s1): of the storage s1, which
-//                   others may share; owner(BYTES,s1,held): something alive holds it still
-//   =full.name      else "m.NAME", or the kind for a container
-//   !close          the method by which its users say that they are done with it
-//   @path:12        where it stands
-// What a node is needs to be said once, anywhere.
+//                   "locals": a dict returned by locals() in the function =full.name
+//   :owner(BYTES)   a memory owner; owner(BYTES,s1): of storage s1, which other owners may share;
+//                   owner(BYTES,s1,held): a live object still holds the storage
+//   =full.name      default: "m.NAME", or the kind for a container
+//   !close          the method that releases the object's resources
+//   @path:12        the source location
+// The properties of a node are given once, anywhere in the text.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,11 @@
 
 namespace cyclewatch::test_support {
 
-// Nodes are numbered as they appear; `shuffle` != 0 numbers them, and lists owners, storages and
-// each node's references, in another order. Throws std::invalid_argument on a word it does not
-// understand.
+// Nodes are numbered in order of appearance. A non-zero `shuffle` is the seed of a random order of
+// nodes, owners, storages and references. Throws std::invalid_argument on a syntax error.
 [[nodiscard]] model::Observation observe(std::string_view text, std::uint64_t shuffle = 0);
 
-// The label in a report's text, as a label of the graph.
+// Parses a label as written in reports.
 [[nodiscard]] model::EdgeLabel parse_label(std::string_view text, model::StringTable& strings);
 
 }  // namespace cyclewatch::test_support

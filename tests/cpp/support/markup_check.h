@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A strict little parser for the markup that the renderers write: enough to prove that nothing
-// from the program became a tag or an attribute.
+// A strict parser for the markup of the renderers, to check that no text of the program becomes a
+// tag or an attribute.
 #pragma once
 
 #include <string>
@@ -16,8 +16,7 @@ struct MarkupTag {
 
 struct Markup {
     std::vector<MarkupTag> tags;  // opened, in order
-    std::string problem;          // "" if the markup is well formed: closed in order, all
-                                  // attributes quoted, no stray '<' or '&'
+    std::string problem;          // "" if the markup is well formed
 };
 
 Markup parse_markup(std::string_view text);

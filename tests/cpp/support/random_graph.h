@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small random graphs, and what is true of them found the slow way.
+// Small random graphs, and brute-force reachability.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct RandomGraph {
     }
 };
 
-// Every pair (a, b) that `allowed` admits is a reference with probability `density`.
+// Every pair (a, b) with allowed(a, b) becomes a reference with probability `density`.
 template <typename Allowed>
 RandomGraph random_graph(std::mt19937& random,
                          std::uint32_t nodes,
@@ -39,8 +39,7 @@ RandomGraph random_graph(std::mt19937& random,
     return graph;
 }
 
-// reached[b]: a way of at least one reference leads from `start` to b, none of it through
-// `without`.
+// reached[b]: a non-empty path leads from `start` to b without passing through `without`.
 inline std::vector<bool> reachable(const RandomGraph& graph,
                                    std::uint32_t start,
                                    std::uint32_t without = UINT32_MAX) {

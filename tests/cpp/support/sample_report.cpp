@@ -14,7 +14,7 @@ using model::Reference;
 constexpr std::uint64_t kKiB = 1024;
 constexpr std::uint64_t kMiB = 1024 * kKiB;
 
-// The demo's awaitable: a lambda that captures the object it is stored on.
+// A lambda that captures the object it is stored on.
 Finding awaitable_finding() {
     Finding finding;
     finding.signature = "cw1-3f0a9c1be27d4458";
@@ -98,7 +98,7 @@ Finding awaitable_finding() {
     return finding;
 }
 
-// Two nodes that point at each other: nothing says which of the two references is the one.
+// Two nodes that refer to each other: neither reference is the better one to cut.
 Finding tie_finding() {
     Finding finding;
     finding.signature = "cw1-00ff13d7a6c2e981";
@@ -179,7 +179,7 @@ Finding tie_finding() {
     return finding;
 }
 
-// An exception kept beyond its handler: a longer cycle, and two references must go together.
+// An exception kept after its handler: two references must be cut together.
 Finding traceback_finding() {
     Finding finding;
     finding.signature = "cw1-a41c5ee0920bd677";
@@ -261,7 +261,7 @@ Finding traceback_finding() {
     return finding;
 }
 
-// The findings of the sample, as twelve collections came upon them: the parts add up.
+// The parts of collection `i`. Over all twelve, they add up to the findings.
 std::vector<model::FindingPart> parts_of_collection(const model::Report& report, std::uint64_t i) {
     const auto& findings = report.findings;
     std::vector<model::FindingPart> parts;
@@ -278,7 +278,7 @@ std::vector<model::FindingPart> parts_of_collection(const model::Report& report,
     return parts;
 }
 
-// Memory in use rises between the collections and falls with each.
+// Memory use rises between collections and falls in each of them.
 void add_collections(model::Report& report) {
     std::uint64_t used = 640 * kMiB;
     for (std::uint64_t i = 0; i < 12; ++i) {

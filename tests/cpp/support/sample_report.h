@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A report made by hand: every field set, every kind of finding once. Golden files show it.
+// The sample report of the golden files. Every field is set.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@ namespace cyclewatch::testing {
 
 model::Report make_sample_report();
 
-// The sample as of two processes.
+// The sample with a second process.
 model::Report make_merged_report();
 
-// Nothing found, much watched.
+// A report without findings.
 model::Report make_quiet_report();
 
-// The sample with every text replaced by `text`.
+// The sample with every string replaced by `text`.
 model::Report make_hostile_report(const std::string& text);
 
 }  // namespace cyclewatch::testing
