@@ -13,10 +13,11 @@
 
 namespace cyclewatch::catalog {
 
-// What is said of one reference. Slots such as {holder} are filled in by fill().
+// The texts about one reference. fill() replaces slots such as {holder}.
 struct Words {
     std::string explanation;  // why it keeps memory: a clause without a full stop
     std::string advice;       // what to write instead: one or two sentences
+    std::string cost;         // what an alternative costs: a clause; only built-in patterns
 };
 
 // Globs over one reference as a report shows it; `*` stands for any text.

@@ -137,6 +137,7 @@ Pattern read_pattern(const json& value, std::string name) {
                       "shape",
                       "explanation",
                       "advice",
+                      "cost",
                       "variants",
                       "before",
                       "after",
@@ -152,6 +153,7 @@ Pattern read_pattern(const json& value, std::string name) {
     (void)table.required("explanation");
     pattern.words.explanation = table.slotted("explanation", "");
     pattern.words.advice = table.slotted("advice", "");
+    pattern.words.cost = table.slotted("cost", "");
     pattern.before = table.text("before");
     pattern.after = table.text("after");
     pattern.links = table.texts("links");
@@ -177,9 +179,10 @@ Pattern read_pattern(const json& value, std::string name) {
     if (const json* const variants = table.find("variants")) {
         for (const auto& [key, words] : Table(*variants, table.sub("variants")).members()) {
             const Table variant(words, table.sub("variants." + key));
-            variant.allow_only({"explanation", "advice"});
+            variant.allow_only({"explanation", "advice", "cost"});
             pattern.variants[key] = {variant.slotted("explanation", pattern.words.explanation),
-                                     variant.slotted("advice", pattern.words.advice)};
+                                     variant.slotted("advice", pattern.words.advice),
+                                     variant.slotted("cost", pattern.words.cost)};
         }
     }
     return pattern;

@@ -21,7 +21,7 @@ struct Reference {
     std::string label;     // ".callbacks", "closure:self" ... (glossary: label grammar)
     std::string target;    // like holder
     std::string location;  // "path:line" of the code to change; "" if not known
-    std::string reason;    // why cutting it is right, in words; "" off the cut and alternatives
+    std::string reason;    // of the cut: why; of an alternative: what it costs; otherwise ""
     std::vector<std::string> raw_path;  // the raw references this one stands for, in order
     bool payload = false;  // true: off the cycle; cutting it keeps the cycle and drops the memory
 

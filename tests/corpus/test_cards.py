@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a reader sees of each case: short enough, and in docs/cards.md as it is now."""
+"""The card of each case: its length, and that docs/cards.md is current."""
 
 import functools
 import json
@@ -23,40 +23,39 @@ Written by `{SWITCH}=1 pytest tests/corpus/test_cards.py`; do not edit.
 These are the cards of five cases of the [corpus](accuracy.md), miniatures of cycles that public
 projects had. `Tensor` stands for a tensor there.
 
-Read a card from the top: how much in how many cycles; the cycle in short; **cut**, the one
-reference to change, with its place; *why*; **fix**, what to write instead; **or**, what would do as
-well. Below stand the cycle in full, what it kept alive, and the signature by which the finding is
-known on every run.
+Read a card from the top: how many bytes in how many cycles; the cycle in short; **cut**, the
+reference to change, with its location; *why*; **fix**, what to write instead; **or**, alternatives
+and what each costs. The complete cycle, the tensors it retained and the signature of the finding,
+which is the same on every run, follow.
 """
 
 LIBRARIES = """
 # Five cards of published libraries
 
-Written by `tests/real/run.py --write`. In each of these, many parts refer back to one owner:
-*cut* lists the most telling of these references, and *why* counts all.
+Written by `tests/real/run.py --write`. In each of these, many children refer back to one
+parent: *cut* lists the most important of these references, and *why* counts all.
 
 """
 
 SHOWN = {
     "r1_recursive_inner_function": (
-        "Look at *cut*: the function captures itself. The state hangs off the same function, so "
-        "the alternative, to keep the cycle and drop the tensor, would do as well."
+        "*cut*: the function captures itself. The function also captures the state, so the "
+        "alternative is to keep the cycle and drop the tensor."
     ),
     "c1_callback_in_own_list": (
-        "The object is not next to the lambda: a list stands between. *cut* names the lambda all "
-        "the same, at the line where it is written."
+        "The object does not refer to the lambda directly, but through a list. *cut* names the "
+        "lambda, at the line that defines it."
     ),
     "w1_wrapped_method": (
-        "The optimizer is only where the cycle passes; what to change is the function that wraps "
-        "its method."
+        "The optimizer is on the cycle, but the function that wraps its method is what to change."
     ),
     "b1_back_pointer": (
-        "Either of the two references would end the cycle. *why* says which of the objects is the "
-        "part, and so which reference is the one to go."
+        "Either of the two references would end the cycle. *why* says which object is the child "
+        "and so which reference to cut."
     ),
     "e4_failed_future": (
-        "Nobody wrote this cycle down: the traceback of the exception leads back into the frame. "
-        "The part of the cycle that your own code makes is the variable named in *cut*."
+        "This cycle is not visible in the code: the traceback of the exception leads back to the "
+        "frame. The variable in *cut* is the only reference that your own code creates."
     ),
 }
 

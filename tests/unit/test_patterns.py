@@ -20,13 +20,13 @@ PUBLIC_CASE = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/(issues|pull)/\d+
 PAGE = ROOT / "docs" / "patterns.md"
 SWITCH = "CYCLEWATCH_UPDATE_PATTERNS"
 HEAD = f"""\
-# The kinds of cycles
+# Patterns
 
 Written by `{SWITCH}=1 pytest tests/unit/test_patterns.py` from
 [patterns.toml](../src/catalog/patterns.toml); do not edit. `Finding.pattern` is one of these names,
-`cyclewatch.patterns()` lists them, and [configuration.md](configuration.md) tells how to add your
-own. In the texts `{{holder}}` and `{{target}}` are the ends of the reference to cut, `{{label}}` is
-how it goes by, `{{variable}}` the bare name in the label.
+`cyclewatch.patterns()` lists them, and [configuration.md](configuration.md) describes how to
+add your own. In the texts `{{holder}}` and `{{target}}` are the ends of the reference to cut, `{{label}}` is
+its label and `{{variable}}` the bare name in the label.
 """
 
 ENTRIES = {entry["id"]: entry for entry in tomllib.loads(FILE.read_text())["pattern"]}
@@ -53,7 +53,10 @@ def test_variants_of_code_and_file_are_the_same():
 def test_entry_says_what_a_reader_needs(entry):
     assert entry["title"][0].isupper() or entry["title"].startswith("torch.")
     assert not entry["explanation"].endswith(".")
+    if "steps" not in entry:
+        assert entry["cost"]
     for words in (entry, *entry.get("variants", {}).values()):
+        assert not words.get("cost", "").endswith(".")
         assert words.get("advice", ".").endswith((".", "`)."))
     assert entry["before"].strip() != entry["after"].strip()
     for snippet in (entry["before"], entry["after"]):

@@ -111,17 +111,17 @@ std::string where(const Reference& reference) {
                : " <span class=\"where\">" + code(reference.location) + "</span>";
 }
 
-std::string why(const Reference& reference) {
+std::string why(const Reference& reference, const std::string& heading) {
     return reference.reason.empty() ? std::string()
-                                    : element("p", "why", prose(reference.reason)) + "\n";
+                                    : element("p", "why", heading + prose(reference.reason)) + "\n";
 }
 
 // The reference by its name and place first: that is what a reader goes and changes.
-std::string choice(const Reference& reference, std::string_view style) {
+std::string choice(const Reference& reference, const std::string& heading = {}) {
     return wrap_markup("div",
-                       style,
+                       "choice",
                        "<p class=\"reference\">" + code(reference.label, "name") +
-                           where(reference) + "</p>\n" + why(reference) +
+                           where(reference) + "</p>\n" + why(reference, heading) +
                            "<p class=\"ends\"><span>from</span> " + code(reference.holder) +
                            "<br><span>to</span> " + code(reference.target) + "</p>\n") +
            "\n";
@@ -147,10 +147,10 @@ std::string cut_section(const Finding& finding) {
     std::string out = "<section class=\"cut\"><h3>" + title + "</h3>\n<div class=\"choices\">\n";
     const std::size_t shown = std::min(finding.cut.size(), kMostCuts);
     for (std::size_t i = 0; i < shown; ++i) {
-        out += choice(finding.cut[i], "choice");
+        out += choice(finding.cut[i]);
     }
     if (either) {
-        out += choice(finding.alternatives.front(), "choice");
+        out += choice(finding.alternatives.front(), "Cost: ");
     }
     out += "</div>\n";
     if (const std::uint64_t more = finding.cut.size() - shown + finding.omitted_cuts; more > 0) {
@@ -170,7 +170,7 @@ std::string alternative_list(const std::vector<const Reference*>& references,
     }
     std::string out = "<section class=\"other\">" + element("h3", "", title) + "<ul>\n";
     for (const Reference* reference : references) {
-        out += wrap_markup("li", "", choice(*reference, "choice")) + "\n";
+        out += wrap_markup("li", "", choice(*reference, "Cost: ")) + "\n";
     }
     return out + "</ul></section>\n";
 }

@@ -24,17 +24,18 @@ constexpr std::size_t kIndent = 4;   // under the rank
 constexpr std::size_t kMargin = 10;  // indent and the column of words: cut, cycle, holds ...
 
 // Most lines of each part; together they stay within kMaxCardLines.
-constexpr std::size_t kTitleLines = 2;
+constexpr std::size_t kTitleLines = 2;  // one less on a tight card
 constexpr std::size_t kCutReferences = 3;
 constexpr std::size_t kReasonLines = 3;  // one less on a tight card
 constexpr std::size_t kAdviceLines = 2;
 constexpr std::size_t kNoteLines = 2;  // instead of alternatives
 constexpr std::size_t kAlternatives = 2;
+constexpr std::size_t kCostLines = 2;  // one less on a tight card
 constexpr std::size_t kVariants = 6;
 constexpr std::size_t kVariantLines = 2;  // one less on a tight card
 constexpr std::size_t kCycleLines = 6;    // one less on a tight card
-constexpr std::size_t kOwnerLines = 4;
-constexpr std::size_t kLeastPath = 16;  // of a path that leaves room for a place
+constexpr std::size_t kOwnerLines = 4;    // one less on a tight card
+constexpr std::size_t kLeastPath = 16;    // of a path that leaves room for a place
 
 // The lines of one card.
 class Card {
@@ -112,7 +113,8 @@ void add_heading(Card& card, const Finding& finding, std::size_t rank) {
     }
     card.push(heading);
     const std::string title = truncate_middle(clean_text(finding.title), 2 * card.width());
-    for (const std::string& line : wrap_text(title, card.width() - kIndent, kTitleLines)) {
+    for (const std::string& line :
+         wrap_text(title, card.width() - kIndent, card.at_most(kTitleLines))) {
         card.push(std::string(kIndent, ' ') + line);
     }
 }
@@ -143,10 +145,10 @@ void add_alternatives(Card& card, const Finding& finding) {
     for (std::size_t i = 0; i < shown; ++i) {
         const Reference& other = finding.alternatives[i];
         const std::string equal = i == 0 && finding.tie ? " (either of these)" : "";
-        const std::string text = other.payload
-                                     ? described(other) + " (keeps the cycle, drops the tensor)"
-                                     : described(other) + equal;
-        card.add_columns("or", text, shown_name(other.location));
+        card.add_columns("or", described(other) + equal, shown_name(other.location));
+        if (!other.reason.empty()) {
+            card.add_wrapped("", "cost: " + clean_text(other.reason), card.at_most(kCostLines));
+        }
     }
 }
 
@@ -207,8 +209,9 @@ std::string place_of(const model::OwnerSummary& owner, std::size_t room) {
 
 void add_owners(Card& card, const Finding& finding) {
     const std::size_t all = finding.owners.size();
-    const bool fits = all + (finding.omitted_owners > 0 ? 1 : 0) <= kOwnerLines;
-    const std::size_t shown = fits ? all : kOwnerLines - 1;
+    const std::size_t most = card.at_most(kOwnerLines);
+    const bool fits = all + (finding.omitted_owners > 0 ? 1 : 0) <= most;
+    const std::size_t shown = fits ? all : most - 1;
     for (std::size_t i = 0; i < shown; ++i) {
         const model::OwnerSummary& owner = finding.owners[i];
         std::string text = owner.count > 1 ? format_count(owner.count) + " x " : "";

@@ -34,7 +34,7 @@ TEST(Card, NamesTheReferenceItsPlaceAndWhy) {
     EXPECT_THAT(card, HasSubstr("examples/awaitable.py:44"));
     EXPECT_THAT(card, HasSubstr("why: the lambda is stored"));
     EXPECT_THAT(card, HasSubstr("fix   Read self._view_dim into a local"));
-    EXPECT_THAT(card, HasSubstr("keeps the cycle, drops the tensor"));
+    EXPECT_THAT(card, HasSubstr("cost: drops the data but keeps the cycle"));
     EXPECT_THAT(card, HasSubstr("cw1-3f0a9c1be27d4458"));
     EXPECT_FALSE(card.ends_with("\n"));
 }
