@@ -25,8 +25,8 @@ HEAD = f"""\
 Written by `{SWITCH}=1 pytest tests/unit/test_patterns.py` from
 [patterns.toml](../src/catalog/patterns.toml); do not edit. `Finding.pattern` is one of these names,
 `cyclewatch.patterns()` lists them, and [configuration.md](configuration.md) describes how to
-add your own. In the texts `{{holder}}` and `{{target}}` are the ends of the reference to cut, `{{label}}` is
-its label and `{{variable}}` the bare name in the label.
+add your own. In the texts `{{holder}}` and `{{target}}` are the ends of the reference to cut,
+`{{label}}` is its label and `{{variable}}` the bare name in the label.
 """
 
 ENTRIES = {entry["id"]: entry for entry in tomllib.loads(FILE.read_text())["pattern"]}
