@@ -9,16 +9,8 @@
 namespace cyclewatch::analysis {
 namespace {
 
-// Kinds of references back to one owner that a headline names.
+// Kinds of back references that a headline names.
 constexpr std::size_t kMostNamed = 3;
-
-// "Engine.callbacks", "<lambda>.closure:self"
-std::string dotted(const CollapsedGraph& graph, std::uint32_t edge) {
-    const std::string label = label_of(graph, edge);
-    std::string text = short_name(graph, graph.edges[edge].holder);
-    text += label.front() == '.' || label.front() == '[' ? "" : ".";
-    return text + label;
-}
 
 // "train.py:12" of "/home/me/train.py:12"
 std::string file_of(const std::string& location) {
@@ -40,7 +32,7 @@ std::string named(const CollapsedGraph& graph, const Candidate& candidate) {
     return text;
 }
 
-// Rounded down: what is not all is never "100 %".
+// Rounded down: only all of it is "100 %".
 std::string percent_of(double share) {
     return std::to_string(static_cast<int>(share * 100)) + " %";
 }
@@ -58,36 +50,35 @@ catalog::Slots slots_of(const CollapsedGraph& graph, std::uint32_t edge) {
             name.empty() ? label : std::string(name)};
 }
 
-// What has to go with the first reference of `candidate`.
+// Names the references to cut with the first one of `candidate`.
 std::string others_like(const Candidate& candidate) {
     if (candidate.equivalent == 1) {
         return "";
     }
-    return candidate.shared_cell ? " and what shares its variable" : " and all like it";
+    return candidate.shared_cell ? " and everything that shares its variable" : " and all like it";
 }
 
-// What has to go together, if it is what leads back to one owner.
 std::string all_back(const CollapsedGraph& graph, const Cut& cut) {
-    const std::string owner = short_name(graph, cut.owner);
+    const std::string parent = short_name(graph, cut.parent);
     if (cut.references == 1) {
-        return "everything else is still reached from " + owner + " without it";
+        return "everything else is still reachable from " + parent + " without it";
     }
     std::string text = std::to_string(cut.references) + " references";
     if (cut.cut.size() > 1) {
         text += " of " + std::to_string(cut.cut.size()) + " kinds";
     }
-    return text + " lead back to " + owner +
-           " or to what it owns: remove all of them, or make them weak";
+    return text + " lead back to " + parent +
+           " or to its children: remove all of them, or make them weak";
 }
 
-// The one place that could clear all back references to `owner`; empty if its class has none.
-std::string end_of(const CollapsedGraph& graph, std::uint32_t owner) {
-    const model::Node& node = graph.node(owner);
+// The method of `parent` that could clear all references to it; empty if its class has none.
+std::string clearing_method_of(const CollapsedGraph& graph, std::uint32_t parent) {
+    const model::Node& node = graph.node(parent);
     if (node.end_method == model::kEmptyString) {
         return "";
     }
     const std::string place = place_of(graph, node.end_location);
-    return " Or add code to " + short_name(graph, owner) + "." +
+    return " Or add code to " + short_name(graph, parent) + "." +
            std::string(graph.raw->text(node.end_method)) + "()" +
            (place.empty() ? "" : " (" + file_of(place) + ")") +
            " that sets all of them to None, and call it when done.";
@@ -101,25 +92,25 @@ std::string remedy_of(const CollapsedGraph& graph, const Cut& cut) {
     }
     const Candidate& first = cut.cut.front();
     std::string text = first.payload ? "drop " : "cut ";
-    const bool summed_up = cut.owner != kNone && cut.cut.size() > kMostNamed;
-    const std::size_t shown = summed_up ? kMostNamed : cut.cut.size();
-    if (summed_up) {
+    const bool is_summary = cut.parent != kNone && cut.cut.size() > kMostNamed;
+    const std::size_t shown = is_summary ? kMostNamed : cut.cut.size();
+    if (is_summary) {
         text += "the " + std::to_string(cut.references) + " references that lead back to " +
-                short_name(graph, cut.owner) + ": ";
+                short_name(graph, cut.parent) + ": ";
     }
     for (std::size_t i = 0; i < shown; ++i) {
         const bool last = i + 1 == cut.cut.size();
         text += i == 0 ? "" : last ? " and " : ", ";
-        text += named(graph, cut.cut[i]) + (summed_up ? "" : others_like(cut.cut[i]));
+        text += named(graph, cut.cut[i]) + (is_summary ? "" : others_like(cut.cut[i]));
     }
-    if (summed_up) {
+    if (is_summary) {
         const std::size_t more = cut.cut.size() - shown;
         return text + " and " + std::to_string(more) + (more == 1 ? " more kind" : " more kinds");
     }
     if (first.payload) {
         const bool is_part = cut.freed_share > 0 && cut.freed_share < 1;
         const std::string part = is_part ? percent_of(cut.freed_share) + " of " : "";
-        return text + ", through which " + part + "the memory hangs on the cycle";
+        return text + ", through which the cycle retains " + part + "the memory";
     }
     if (cut.tie) {
         const Candidate& second = cut.alternatives.front();
@@ -137,29 +128,30 @@ std::string reason_of(const CollapsedGraph& graph,
                       std::size_t i,
                       const Cut& cut) {
     const std::size_t set_size = cut.cut.size();
-    std::string text = catalog::fill(words_of(*candidate.evidence).explanation,
+    const catalog::Words& words = words_of(*candidate.evidence);
+    std::string text = catalog::fill(cut.cut.empty() ? words.cost : words.explanation,
                                      slots_of(graph, candidate.edges[i]));
     if (candidate.shared_cell) {
         text += "; " + std::to_string(candidate.equivalent) +
-                " references share this one variable: cutting one of them is not enough, empty "
+                " references share this one variable: cutting one of them is not enough, clear "
                 "the variable or change all of them";
-    } else if (cut.owner != kNone && &candidate == &cut.cut.front()) {
+    } else if (cut.parent != kNone && &candidate == &cut.cut.front()) {
         text += "; " + all_back(graph, cut);
     } else if (candidate.equivalent > 1) {
         text += "; there are " + std::to_string(candidate.equivalent) +
-                " references of this kind, and all of them must go";
+                " references of this kind, and all of them must be removed";
     }
     if (candidate.payload && set_size <= 1 && candidate.share > 0 && candidate.share < 1) {
-        text += ", " + percent_of(candidate.share) + " of what it keeps";
+        text += " (" + percent_of(candidate.share) + " of the memory)";
     }
     if (set_size > 1 && candidate.payload) {
-        text += "; the references listed do so together";
-    } else if (set_size > 1 && cut.owner == kNone) {
-        text += "; it takes all " + std::to_string(set_size) +
-                " references listed: without any one of them a cycle remains";
+        text += "; this takes all of the references listed";
+    } else if (set_size > 1 && cut.parent == kNone) {
+        text += "; all " + std::to_string(set_size) +
+                " references listed must be cut: if one is left, a cycle remains";
     }
     if (!candidate.enough) {
-        text += "; this ends the shortest cycle, but no small set of references ends them all";
+        text += "; this ends the shortest cycle, but no small set of references ends all cycles";
     }
     return text;
 }
@@ -171,13 +163,12 @@ std::string advice_of(const CollapsedGraph& graph, const Cut& cut) {
     const Candidate& first = cut.cut.front();
     std::string text =
         catalog::fill(words_of(*first.evidence).advice, slots_of(graph, first.edges.front()));
-    if (cut.owner != kNone && cut.references > 1) {
+    if (cut.parent != kNone && cut.references > 1) {
         if (cut.cut.size() > 1 && first.evidence->pattern == patterns::kBackPointer.pattern) {
-            text = "Hold " + short_name(graph, cut.owner) +
-                   " through a weakref.ref in each place, or store only the values that are needed "
-                   "from it.";
+            text = "Use a weakref.ref to " + short_name(graph, cut.parent) +
+                   " in each place, or store only the values that are needed from it.";
         }
-        text += end_of(graph, cut.owner);
+        text += clearing_method_of(graph, cut.parent);
     }
     return text;
 }

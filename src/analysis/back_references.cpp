@@ -6,11 +6,9 @@
 #include <functional>
 #include <map>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <unordered_map>
 
 #include "analysis/evidence_weights.h"
 #include "analysis/names.h"
@@ -22,47 +20,31 @@ namespace {
 
 using model::NodeKind;
 
-constexpr std::size_t kMostRoots = 24;
 constexpr std::size_t kMostOfCycle = 8;      // references of the cycle whose objects are tried
-constexpr std::size_t kMostReferredTo = 12;  // objects tried because many others refer to them
+constexpr std::size_t kMostReferredTo = 12;  // objects tried because of the references to them
 constexpr std::size_t kFarthestClimb = 32;
-constexpr std::size_t kMostKinds = 256;
-constexpr std::uint64_t kPassesOfRoot = 4;      // over the component, about
-constexpr std::uint64_t kMostWork = 4'000'000;  // nodes and references looked at
-constexpr std::size_t kMostThatCount = 4;       // references to the owner
-
-bool is_callable(const CollapsedGraph& graph, std::uint32_t node) {
-    switch (graph.node(node).kind) {
-        case NodeKind::bound_method:
-        case NodeKind::partial:
-        case NodeKind::function:
-        case NodeKind::builtin_function:
-            return true;
-        default:
-            return false;
-    }
-}
+constexpr std::uint64_t kPassesOfRoot = 4;      // over the component, approximately
+constexpr std::uint64_t kMostWork = 4'000'000;  // nodes and references visited
+constexpr std::size_t kMostThatCount = 4;       // references to the parent
 
 class Search {
   public:
-    Search(const CollapsedGraph& graph,
-           const Component& component,
-           const EquivalentReferences& equivalent)
+    Search(const CollapsedGraph& graph, const Component& component, const Cycle& cycle)
         : graph_(graph),
           component_(component),
-          equivalent_(equivalent),
+          cycle_(cycle),
           holders_(listed_by(component.targets, component.size())),
           roles_(graph, component, holders_),
           is_back_(component.targets.size(), 0),
-          is_shown_(component.targets.size(), 0) {}
+          is_on_cycle_(component.targets.size(), 0) {}
 
-    BackReferences run(const Cycle& cycle) {
-        for (const std::uint32_t e : cycle) {
-            is_shown_[e] = 1;
+    BackReferences run() {
+        for (const std::uint32_t e : cycle_) {
+            is_on_cycle_[e] = 1;
         }
         BackReferences best;
-        for (const std::uint32_t root : roots(cycle)) {
-            if (!may_look(kPassesOfRoot)) {
+        for (const std::uint32_t root : roots()) {
+            if (!take_passes(kPassesOfRoot)) {
                 break;
             }
             BackReferences found = seen_from(root);
@@ -74,23 +56,20 @@ class Search {
     }
 
   private:
-    [[nodiscard]] const CollapsedEdge& collapsed(std::uint32_t e) const {
-        return graph_.edges[component_.edges[e]];
-    }
     [[nodiscard]] std::uint32_t node_of(std::uint32_t position) const {
         return component_.nodes[position];
     }
 
-    // Takes so many passes over the component from what may still be looked at.
-    bool may_look(std::uint64_t passes) {
+    // Subtracts passes over the component from the work left; false if too little is left.
+    bool take_passes(std::uint64_t passes) {
         const std::uint64_t work = passes * (component_.size() + component_.targets.size());
         const bool enough = work <= work_left_;
         work_left_ -= enough ? work : 0;
         return enough;
     }
 
-    // What is tried as the owner, the likeliest first.
-    [[nodiscard]] std::vector<std::uint32_t> roots(const Cycle& cycle) const {
+    // The objects to try as the parent, the likeliest first.
+    [[nodiscard]] std::vector<std::uint32_t> roots() const {
         std::vector<std::uint32_t> roots;
         const auto add = [&](std::uint32_t position) {
             if (!is_container(graph_, node_of(position)) &&
@@ -98,38 +77,33 @@ class Search {
                 roots.push_back(position);
             }
         };
-        for (std::size_t i = 0; i < std::min(cycle.size(), kMostOfCycle); ++i) {
-            add(component_.holder[cycle[i]]);
-            add(top_of(cycle[i]));
+        for (std::size_t i = 0; i < std::min(cycle_.size(), kMostOfCycle); ++i) {
+            add(component_.holder[cycle_[i]]);
+            add(top_of(cycle_[i]));
         }
-        std::ranges::for_each(most_referred_to(), add);
-        roots.resize(std::min(roots.size(), kMostRoots));
+        std::vector<std::uint32_t> most_referred_to;
+        for (std::uint32_t n = 0; n < component_.size(); ++n) {
+            if (!is_container(graph_, node_of(n))) {
+                most_referred_to.push_back(n);
+            }
+        }
+        std::ranges::stable_sort(most_referred_to, std::greater{}, [&](std::uint32_t n) {
+            return holders_.of(n).size();
+        });
+        most_referred_to.resize(std::min(most_referred_to.size(), kMostReferredTo));
+        std::ranges::for_each(most_referred_to, add);
         return roots;
     }
 
-    [[nodiscard]] std::vector<std::uint32_t> most_referred_to() const {
-        std::vector<std::uint32_t> nodes;
-        for (std::uint32_t n = 0; n < component_.size(); ++n) {
-            if (!is_container(graph_, node_of(n))) {
-                nodes.push_back(n);
-            }
-        }
-        std::ranges::stable_sort(
-            nodes, std::greater{}, [&](std::uint32_t n) { return holders_.of(n).size(); });
-        nodes.resize(std::min(nodes.size(), kMostReferredTo));
-        return nodes;
-    }
-
-    // Where references called like `e` lead in the end.
+    // The last object of a chain of attributes with the name of `e`.
     [[nodiscard]] std::uint32_t top_of(std::uint32_t e) const {
         std::uint32_t node = component_.targets[e];
-        if (!is_attribute(collapsed(e).label.kind)) {
-            return node;
-        }
-        for (std::size_t steps = 0; steps < kFarthestClimb; ++steps) {
+        for (std::size_t steps = 0;
+             is_attribute(graph_, component_.edges[e]) && steps < kFarthestClimb;
+             ++steps) {
             std::uint32_t next = node;
             for (std::uint32_t o = component_.first[node]; o < component_.first[node + 1]; ++o) {
-                if (is_attribute(collapsed(o).label.kind) &&
+                if (is_attribute(graph_, component_.edges[o]) &&
                     roles_.plain_name(o) == roles_.plain_name(e)) {
                     next = component_.targets[o];
                 }
@@ -145,27 +119,35 @@ class Search {
     BackReferences seen_from(std::uint32_t root) {
         std::vector<std::uint32_t> back = ways_back(component_, root);
         mark(back);
-        bool ends = !back.empty() && !still_holds(component_, is_back_);
-        if (!back.empty() && !ends) {
-            // What several objects share is dominated by none of them: all of one name then.
-            back = of_same_names(back);
+        if (!back.empty() && still_holds(component_, is_back_)) {
+            // No parent dominates a shared child: take all references with these names.
+            back = with_same_names(back);
             mark(back);
-            ends = reaches_all(root) && !still_holds(component_, is_back_);
+            if (!reaches_all(component_, root, is_back_) || still_holds(component_, is_back_)) {
+                back.clear();
+            }
         }
-        BackReferences found;
-        if (ends) {
-            found.owner = node_of(root);
-            found.kinds = kinds_of(back);
-            put_in_order(found.kinds, root);
-            drop_needless(found.kinds);
-            found.score = score_of(found.kinds, std::ranges::count_if(back, [&](std::uint32_t e) {
-                                       return component_.targets[e] == root;
-                                   }));
-        }
+        BackReferences found{.parent = node_of(root), .kinds = kinds_of(back)};
+        const std::map<std::string, int> roles = roles_of(found.kinds);
+        std::ranges::stable_sort(found.kinds, std::greater{}, [&](const Candidate& kind) {
+            const std::uint32_t e = kind.edges.front();
+            const bool on_cycle = std::ranges::any_of(
+                kind.edges, [this](std::uint32_t edge) { return is_on_cycle_[edge] != 0; });
+            return std::tuple(on_cycle,
+                              component_.targets[e] == root,
+                              roles.at(roles_.role(e)),
+                              kind.score,
+                              kind.equivalent);
+        });
+        drop_needless(found.kinds);
+        found.score =
+            score_of(roles_of(found.kinds), std::ranges::count_if(back, [&](std::uint32_t e) {
+                         return component_.targets[e] == root;
+                     }));
         return found;
     }
 
-    // Leaves out what no program can, and notes the rest in is_back_.
+    // Removes from `back` what a program cannot change, and marks the rest in is_back_.
     void mark(std::vector<std::uint32_t>& back) {
         std::erase_if(back, [&](std::uint32_t e) {
             return component_.structural[e] != 0 ||
@@ -177,10 +159,11 @@ class Search {
         }
     }
 
-    // All references by attributes that are called like one of `some`, or by what these keep.
-    [[nodiscard]] std::vector<std::uint32_t> of_same_names(std::span<const std::uint32_t> some) {
+    // `back`, and all references held, directly or in containers, by attributes with their names.
+    [[nodiscard]] std::vector<std::uint32_t> with_same_names(
+        const std::vector<std::uint32_t>& back) const {
         std::set<std::string_view> names;
-        for (const std::uint32_t e : some) {
+        for (const std::uint32_t e : back) {
             names.insert(roles_.attribute_behind(e));
         }
         names.erase(std::string_view{});
@@ -194,25 +177,7 @@ class Search {
         return all;
     }
 
-    // Everything is reached from `root` without the references in is_back_.
-    [[nodiscard]] bool reaches_all(std::uint32_t root) const {
-        std::vector<char> seen(component_.size(), 0);
-        std::vector<std::uint32_t> queue{root};
-        seen[root] = 1;
-        for (std::size_t i = 0; i < queue.size(); ++i) {
-            for (std::uint32_t e = component_.first[queue[i]]; e < component_.first[queue[i] + 1];
-                 ++e) {
-                const std::uint32_t target = component_.targets[e];
-                if (is_back_[e] == 0 && seen[target] == 0) {
-                    seen[target] = 1;
-                    queue.push_back(target);
-                }
-            }
-        }
-        return queue.size() == component_.size();
-    }
-
-    // One candidate for each kind of `back`; none if one of them is no advice.
+    // One candidate per kind of `back`; none if cutting one of them is not advice.
     std::vector<Candidate> kinds_of(const std::vector<std::uint32_t>& back) {
         std::map<std::string, Candidate> kinds;
         for (const std::uint32_t e : back) {
@@ -221,36 +186,19 @@ class Search {
             if (judged.score < patterns::kWorthCutting || judged.evidence == nullptr) {
                 return {};
             }
-            Candidate& kind = kinds.try_emplace(roles_.kind(item), judged).first->second;
-            if (kind.edges.back() != item) {
-                kind.edges.push_back(item);
-            }
+            kinds.try_emplace(roles_.kind(item), judged).first->second.edges.push_back(item);
         }
         std::vector<Candidate> result;
         for (auto& [text, kind] : kinds) {
             std::ranges::sort(kind.edges);
             kind.edges.erase(std::unique(kind.edges.begin(), kind.edges.end()), kind.edges.end());
             kind.equivalent = kind.edges.size();
-            kind.evidence = &evidence_shown(kind);
             result.push_back(std::move(kind));
-        }
-        if (result.size() > kMostKinds) {
-            result.clear();
         }
         return result;
     }
 
-    // What does not say which of two objects is the owner does so now.
-    [[nodiscard]] const Evidence& evidence_shown(const Candidate& kind) const {
-        const std::string_view pattern = kind.evidence->pattern;
-        if (pattern != patterns::kMutual.pattern && pattern != patterns::kListOfHandles.pattern &&
-            pattern != patterns::kMember.pattern) {
-            return *kind.evidence;
-        }
-        return patterns::kBackToOwner;
-    }
-
-    // How good advice each role is: as good as the best of its kinds.
+    // The score of each role: that of the best kind.
     [[nodiscard]] std::map<std::string, int> roles_of(const std::vector<Candidate>& kinds) const {
         std::map<std::string, int> roles;
         for (const Candidate& kind : kinds) {
@@ -261,20 +209,7 @@ class Search {
         return roles;
     }
 
-    // Those of the cycle that is shown first, then those that lead to the owner itself.
-    void put_in_order(std::vector<Candidate>& kinds, std::uint32_t root) const {
-        const std::map<std::string, int> roles = roles_of(kinds);
-        std::ranges::stable_sort(kinds, std::greater{}, [&](const Candidate& kind) {
-            const std::uint32_t e = kind.edges.front();
-            const bool to_owner = component_.targets[e] == root;
-            const bool shown = std::ranges::any_of(
-                kind.edges, [this](std::uint32_t edge) { return is_shown_[edge] != 0; });
-            return std::tuple(
-                shown, to_owner, roles.at(roles_.role(e)), kind.score, kind.equivalent);
-        });
-    }
-
-    // Takes out, from the least telling on, what only ends cycles that hold no memory.
+    // Removes kinds that only end cycles without memory, from the last one on.
     void drop_needless(std::vector<Candidate>& kinds) {
         const auto mark_kind = [this](const Candidate& kind, char value) {
             for (const std::uint32_t e : kind.edges) {
@@ -285,7 +220,7 @@ class Search {
         for (const Candidate& kind : kinds) {
             mark_kind(kind, 1);
         }
-        for (std::size_t i = kinds.size(); i-- > 0 && kinds.size() > 1 && may_look(1);) {
+        for (std::size_t i = kinds.size(); i-- > 0 && kinds.size() > 1 && take_passes(1);) {
             mark_kind(kinds[i], 0);
             if (still_holds(component_, is_back_)) {
                 mark_kind(kinds[i], 1);
@@ -295,24 +230,20 @@ class Search {
         }
     }
 
-    // `to_owner`: how many references lead to the owner itself.
-    [[nodiscard]] int score_of(const std::vector<Candidate>& kinds, std::ptrdiff_t to_owner) const {
-        if (kinds.empty()) {
-            return 0;
-        }
-        const std::map<std::string, int> roles = roles_of(kinds);
+    // `to_parent`: the number of references to the parent itself.
+    static int score_of(const std::map<std::string, int>& roles, std::ptrdiff_t to_parent) {
         int sum = 0;
         for (const auto& [role, score] : roles) {
             sum += score;
         }
-        const auto count = static_cast<int>(roles.size());
-        const auto counted = std::clamp<std::size_t>(to_owner, 1, kMostThatCount);
+        const auto count = std::max(1, static_cast<int>(roles.size()));
+        const auto counted = std::clamp<std::size_t>(to_parent, 1, kMostThatCount);
         return sum / count + patterns::kFurtherRole * (count - 1) +
                patterns::kTwiceTheReferences * (std::bit_width(counted) - 1);
     }
 
-    // What a program would change to remove `e`: the attribute that keeps the list, if all that
-    // the list holds here leads back; or what keeps the callable, if that is the known mistake.
+    // The reference to change in order to remove `e`: the attribute that keeps the container, if
+    // the container only leads back; what keeps the callable, if that is better evidence.
     std::uint32_t outermost(std::uint32_t e) {
         const std::uint32_t holder = component_.holder[e];
         if (is_callable(graph_, node_of(holder)) && leads_only_back(holder, 0)) {
@@ -328,10 +259,10 @@ class Search {
             }
             keeper = holders_.of(container).front();
         }
-        return is_attribute(collapsed(keeper).label.kind) ? keeper : e;
+        return is_attribute(graph_, component_.edges[keeper]) ? keeper : e;
     }
 
-    // One reference leads to the object, and all that it refers to here are back references.
+    // True if a single reference leads to the object, and its own references are back references.
     [[nodiscard]] bool leads_only_back(std::uint32_t position, int depth) const {
         if (holders_.of(position).size() != 1 || depth > Roles::kDeepestContainer) {
             return false;
@@ -349,24 +280,31 @@ class Search {
         return true;
     }
 
-    // `item` stands for `e`: whichever is the better evidence counts.
+    // `item`, which is to be changed to remove `e`, with the better evidence of the two.
     Candidate judge(std::uint32_t e, std::uint32_t item) {
         Candidate judged = judged_alone(item);
-        if (const Candidate& inner = judged_alone(e);
-            judged.evidence != nullptr && inner.score > judged.score) {
+        judged.edges.clear();
+        if (judged.evidence == nullptr) {
+            return judged;
+        }
+        if (const Candidate& inner = judged_alone(e); inner.score > judged.score) {
             judged.score = inner.score;
             judged.evidence = inner.evidence;
         }
-        judged.edges = {item};
+        const std::string_view pattern = judged.evidence->pattern;
         if (is_container(graph_, node_of(component_.targets[item])) && item != e) {
-            judged.evidence = &patterns::kBackToOwnerInList;
+            judged.evidence = &patterns::kBackToParentInList;
+        } else if (pattern == patterns::kMutual.pattern ||
+                   pattern == patterns::kListOfHandles.pattern ||
+                   pattern == patterns::kMember.pattern) {
+            judged.evidence = &patterns::kBackToParent;  // it is known now which one is the parent
         }
         return judged;
     }
 
     const Candidate& judged_alone(std::uint32_t e) {
-        const auto [entry, fresh] = judged_.try_emplace(equivalent_.of_kind(e).front());
-        if (fresh && may_look(1)) {
+        const auto [entry, fresh] = judged_.try_emplace(kind_of(graph_, component_, e));
+        if (fresh && take_passes(1)) {
             entry->second = judge_reference(graph_, component_, e);
         }
         return entry->second;
@@ -374,22 +312,21 @@ class Search {
 
     const CollapsedGraph& graph_;
     const Component& component_;
-    const EquivalentReferences& equivalent_;
+    const Cycle& cycle_;
     Rows<> holders_;  // per node: of the references to it
     Roles roles_;
-    std::vector<char> is_back_;   // per reference, as seen from the object tried last
-    std::vector<char> is_shown_;  // per reference: on the cycle that stands for the component
+    std::vector<char> is_back_;  // per reference: seen from the object tried last
+    std::vector<char> is_on_cycle_;
     std::uint64_t work_left_ = kMostWork;
-    std::unordered_map<std::uint32_t, Candidate> judged_;  // by the first reference of the kind
+    std::map<ReferenceKind, Candidate> judged_;
 };
 
 }  // namespace
 
 BackReferences find_back_references(const CollapsedGraph& graph,
                                     const Component& component,
-                                    const Cycle& cycle,
-                                    const EquivalentReferences& equivalent) {
-    return Search(graph, component, equivalent).run(cycle);
+                                    const Cycle& cycle) {
+    return Search(graph, component, cycle).run();
 }
 
 }  // namespace cyclewatch::analysis

@@ -13,6 +13,24 @@ constexpr std::size_t kMostCandidates = 32;  // of one cycle
 
 }  // namespace
 
+ReferenceKind kind_of(const CollapsedGraph& graph, const Component& component, std::uint32_t e) {
+    const CollapsedEdge& edge = graph.edges[component.edges[e]];
+    const model::Node& holder = graph.node(edge.holder);
+    const bool container = is_container(graph, edge.holder);
+    return {container,
+            container ? edge.holder : static_cast<std::uint32_t>(index_of(holder.name)),
+            edge.label.kind,
+            edge.label.name,
+            graph.node(component.nodes[component.targets[e]]).name};
+}
+
+void note_variable(Candidate& candidate, const CollapsedGraph& graph, std::uint32_t edge) {
+    // The frames of a traceback go through one reference, too, but not through a variable.
+    const bool variable = graph.is_through_variable(edge);
+    candidate.shared_cell = variable && candidate.edges.size() > 1;
+    candidate.equivalent = variable ? candidate.edges.size() : 1;
+}
+
 std::vector<Candidate> rank_cycle(const CollapsedGraph& graph,
                                   const Component& component,
                                   const Cycle& cycle) {
@@ -23,14 +41,13 @@ std::vector<Candidate> rank_cycle(const CollapsedGraph& graph,
     const CycleView view{graph, edges};
     std::vector<Candidate> ranked;
     for (std::size_t i = 0; i < cycle.size(); ++i) {
-        Candidate candidate;
-        candidate.edges = {cycle[i]};
+        Candidate candidate{.edges = {cycle[i]}};
         if (is_container(graph, view.holder(i)) ||
             graph.is(view.holder(i), model::NodeKind::partial)) {
             candidate.keeper = edges[view.previous(i)];
         }
         candidate.evidence = &evidence_of(view, i);
-        candidate.score = score_of(view, i);
+        candidate.score = candidate.evidence->weight + adjustment_of(view, i);
         ranked.push_back(std::move(candidate));
     }
     std::ranges::stable_sort(ranked, std::greater{}, &Candidate::score);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// References of a component that one change of the code would remove, and what speaks for that.
+// References that one code change would remove, with the evidence for cutting them.
 #pragma once
 
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "analysis/component.h"
@@ -12,25 +13,37 @@
 namespace cyclewatch::analysis {
 
 struct Candidate {
-    std::vector<std::uint32_t> edges;  // collapsed references that go together, the best first
-    std::uint32_t keeper = kNone;      // leads to the list or partial that holds the first
+    std::vector<std::uint32_t> edges;  // collapsed references to remove together, the best first
+    std::uint32_t keeper = kNone;      // leads to the container or partial that holds the first
     const Evidence* evidence = nullptr;
     int score = 0;
-    std::uint64_t equivalent = 1;  // references of this kind that must all go
+    std::uint64_t equivalent = 1;  // number of references of this kind, all to be removed
     bool shared_cell = false;      // `edges` go through one variable
-    bool payload = false;          // off the cycle: keeps the cycle, drops the memory
-    double share = 1;              // of a payload: of what the component holds, what it drops
-    bool enough = true;            // no cycle through which an owner is held is left without it
+    bool payload = false;          // off the cycle: frees the memory, keeps the cycle
+    double share = 1;              // of a payload: the fraction of the retained size it frees
+    bool enough = true;            // without it, no cycle retains an owner
 };
 
-// The references of `cycle` that a program can leave out, each as a candidate, best first. Their
-// edges are positions in the component.
+// Equal for references that the same line of code creates: same label, same types at both ends, and
+// for items the same container. (Is the holder a container? The container or its type's name ...)
+using ReferenceKind =
+    std::tuple<bool, std::uint32_t, model::EdgeKind, model::StringId, model::StringId>;
+
+[[nodiscard]] ReferenceKind kind_of(const CollapsedGraph& graph,
+                                    const Component& component,
+                                    std::uint32_t e);
+
+// Sets `equivalent` and `shared_cell` if the edges of `candidate` go through one variable.
+// `edge`: the collapsed reference of the first.
+void note_variable(Candidate& candidate, const CollapsedGraph& graph, std::uint32_t edge);
+
+// One candidate per reference of `cycle`, best first. Their edges are positions in the component.
 [[nodiscard]] std::vector<Candidate> rank_cycle(const CollapsedGraph& graph,
                                                 const Component& component,
                                                 const Cycle& cycle);
 
-// Reference `e` of the component, judged on the shortest cycle that it is on; null evidence if it
-// is on none that a program could leave out.
+// Classifies reference `e` of the component on the shortest cycle through it. The evidence is null
+// if `e` is not among the candidates of that cycle.
 [[nodiscard]] Candidate judge_reference(const CollapsedGraph& graph,
                                         const Component& component,
                                         std::uint32_t e);

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "analysis/name_list.h"
 #include "analysis/names.h"
 
 namespace cyclewatch::analysis {
@@ -32,13 +31,13 @@ constexpr std::array<std::string_view, 16> kParentNames{"parent",
                                                         "previous",
                                                         "predecessor"};
 
-// Names of objects by which a caller reaches another object.
+// Last words in the names of classes of handles.
 constexpr std::array<std::string_view, 21> kHandleWords{
     "cursor", "lease",  "loan",     "view",        "iter",   "iterator",    "handle",
     "slice",  "window", "snapshot", "reservation", "permit", "transaction", "session",
     "reader", "guard",  "readonly", "borrow",      "proxy",  "result",      "results"};
 
-// Names of lists of such objects, besides the plurals: they say where the objects are.
+// Words in the names of lists of handles, besides the plurals of the above.
 constexpr std::array<std::string_view, 17> kAwayWords{"open",
                                                       "opened",
                                                       "out",
@@ -94,7 +93,7 @@ bool is_list_of_handles(std::string_view name) {
     });
 }
 
-// Of several words only those count that mean nothing else: "up_proj" is not such a name.
+// Names of several words must contain an unambiguous one: "up_proj" is not the name of a parent.
 bool is_parent_name(std::string_view name) {
     static constexpr std::array<std::string_view, 4> kFirst{"parent", "owner", "prev", "previous"};
     static constexpr std::array<std::string_view, 2> kLast{"parent", "owner"};
@@ -105,42 +104,7 @@ bool is_parent_name(std::string_view name) {
                                               contains(kLast, words.substr(words.rfind('_') + 1))));
 }
 
-// True if there are references between objects besides number `i`, with nothing but containers
-// beside them, and `test` holds for all of them.
-template <typename Test>
-bool all_others(const CycleView& cycle, std::size_t i, Test test) {
-    bool any = false;
-    for (std::size_t k = cycle.next(i); k != i && cycle.size() <= kFarthestLook;
-         k = cycle.next(k)) {
-        if (is_container(cycle.graph, cycle.holder(k)) ||
-            is_container(cycle.graph, cycle.target(k))) {
-            continue;
-        }
-        any = cycle.is_object(cycle.holder(k)) && test(k);
-        if (!any) {
-            return false;
-        }
-    }
-    return any;
-}
-
-// The number of the nearest reference in one direction whose holder is not a container.
-std::size_t nearest_of_object(const CycleView& cycle,
-                              std::size_t i,
-                              std::size_t (CycleView::*step)(std::size_t) const) {
-    std::size_t k = (cycle.*step)(i);
-    for (std::size_t steps = 0; steps < kFarthestLook && is_container(cycle.graph, cycle.holder(k));
-         ++steps) {
-        k = (cycle.*step)(k);
-    }
-    return k;
-}
-
 }  // namespace
-
-const model::AttributeSite* ConstructionHints::site(std::size_t i) const {
-    return site_of(graph_, cycle_.edges[i]);
-}
 
 bool ConstructionHints::have_one_type(std::size_t i) const {
     return full_name(graph_, cycle_.holder(i)) == full_name(graph_, cycle_.target(i));
@@ -149,7 +113,7 @@ bool ConstructionHints::have_one_type(std::size_t i) const {
 bool ConstructionHints::is_named_as_parent(std::size_t i) const {
     const std::string_view name = graph_.label_name(cycle_.edges[i]);
     if (have_one_type(i)) {
-        // The links of a chain lead both ways. But a scope needs the enclosing one for lookups.
+        // A chain of equals is linked both ways. But a scope needs the enclosing one for lookups.
         return bare(name) != "outer" &&
                (is_parent_name(name) || bare(name) == "before" || bare(name) == "above");
     }
@@ -164,21 +128,29 @@ bool ConstructionHints::is_named_as_helper(std::size_t i) const {
 }
 
 ValueOrigin ConstructionHints::origin_of_value(std::size_t i) const {
-    const model::AttributeSite* const found = site(i);
+    const model::AttributeSite* const found = site_of(graph_, cycle_.edges[i]);
     return found == nullptr ? ValueOrigin::unknown : found->value;
 }
 
-// What was read of two classes says nothing about two objects of one class. An object that stored
-// itself elsewhere is not a child that its creator keeps.
+// Code that relates two classes does not relate two objects of one class. An object that stored
+// itself in the target is not a child that the target keeps.
 bool ConstructionHints::is_created_by_target(std::size_t i) const {
-    const model::AttributeSite* const found = site(i);
+    const model::AttributeSite* const found = site_of(graph_, cycle_.edges[i]);
     return found != nullptr && found->holder_made_by_target && !have_one_type(i) &&
            !stores_itself(way_into(i));
 }
 
 bool ConstructionHints::leads_back_to_creator(std::size_t i) const {
     const auto creates = [this](std::size_t k) { return origin_of_value(k) == ValueOrigin::made; };
-    return is_created_by_target(i) || (!creates(i) && all_others(cycle_, i, creates));
+    bool any = false;
+    const auto creates_if_between_objects = [&](std::size_t k) {
+        const bool counts =
+            !is_container(graph_, cycle_.holder(k)) && !is_container(graph_, cycle_.target(k));
+        any = any || counts;
+        return !counts || (cycle_.is_object(cycle_.holder(k)) && creates(k));
+    };
+    return is_created_by_target(i) ||
+           (!creates(i) && cycle_.all_others(i, creates_if_between_objects) && any);
 }
 
 bool ConstructionHints::stores_itself(std::size_t i) const {
@@ -186,30 +158,21 @@ bool ConstructionHints::stores_itself(std::size_t i) const {
 }
 
 bool ConstructionHints::is_in_own_container(std::size_t i) const {
-    std::size_t k = cycle_.next(i);
-    for (std::size_t steps = 0; steps < kFarthestLook && k != i; ++steps, k = cycle_.next(k)) {
-        const bool is_created =
-            cycle_.is_object(cycle_.holder(k)) && origin_of_value(k) == ValueOrigin::made;
-        if (!is_created && !is_container(graph_, cycle_.target(k))) {
-            return false;
-        }
-    }
-    return k == i;
+    return cycle_.all_others(i, [this](std::size_t k) {
+        return is_container(graph_, cycle_.target(k)) ||
+               (cycle_.is_object(cycle_.holder(k)) && origin_of_value(k) == ValueOrigin::made);
+    });
 }
 
 bool ConstructionHints::is_clearly_forward(std::size_t i) const {
-    for (std::size_t k = cycle_.next(i); k != i && cycle_.size() <= kFarthestLook;
-         k = cycle_.next(k)) {
-        if (leads_back_to_creator(k) || stores_itself(k)) {
-            return true;
-        }
-    }
-    return false;
+    return cycle_.size() <= kFarthestLook && !cycle_.all_others(i, [this](std::size_t k) {
+        return !leads_back_to_creator(k) && !stores_itself(k);
+    });
 }
 
-// The reference of an object by which it leads, through containers, to the holder of `i`.
+// The reference through which an object leads, through containers, to the holder of `i`.
 std::size_t ConstructionHints::way_into(std::size_t i) const {
-    return nearest_of_object(cycle_, i, &CycleView::previous);
+    return cycle_.outside_containers(cycle_.previous(i));
 }
 
 bool ConstructionHints::is_handle(std::size_t i) const {
@@ -221,7 +184,11 @@ bool ConstructionHints::is_handle(std::size_t i) const {
 }
 
 bool ConstructionHints::keeps_handle(std::size_t i) const {
-    const std::size_t back = nearest_of_object(cycle_, i, &CycleView::next);
+    std::size_t back = cycle_.next(i);
+    for (std::size_t steps = 0; steps < kFarthestLook && is_container(graph_, cycle_.holder(back));
+         ++steps) {
+        back = cycle_.next(back);
+    }
     return cycle_.target(back) == cycle_.holder(i) && is_handle(back);
 }
 

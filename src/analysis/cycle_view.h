@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cycle as those who judge its references see it.
+// A cycle, as the code that classifies its references sees it.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,13 @@
 #include <span>
 
 #include "analysis/collapsed_graph.h"
+#include "analysis/names.h"
 
 namespace cyclewatch::analysis {
 
-// How far along a cycle evidence is sought: a cycle of a million steps must not cost their square.
+// Bounds how many references are visited to classify one: long cycles would take quadratic time.
 inline constexpr std::size_t kFarthestLook = 32;
 
-// A cycle and what speaks for or against its references.
 struct CycleView {
     const CollapsedGraph& graph;
     std::span<const std::uint32_t> edges;  // collapsed references in order
@@ -26,6 +26,26 @@ struct CycleView {
     [[nodiscard]] bool is_object(std::uint32_t node) const {
         const model::NodeKind kind = graph.node(node).kind;
         return kind == model::NodeKind::object || kind == model::NodeKind::exception;
+    }
+
+    // Reference `i` or, if its holder is a container, the reference through which the nearest
+    // holder that is not a container leads into it.
+    [[nodiscard]] std::size_t outside_containers(std::size_t i) const {
+        for (std::size_t steps = 0; steps < kFarthestLook && is_container(graph, holder(i));
+             ++steps) {
+            i = previous(i);
+        }
+        return i;
+    }
+
+    // True if `test` holds for every reference but `i`. False for cycles beyond kFarthestLook.
+    template <typename Test>
+    [[nodiscard]] bool all_others(std::size_t i, Test test) const {
+        std::size_t k = next(i);
+        while (size() <= kFarthestLook && k != i && test(k)) {
+            k = next(k);
+        }
+        return k == i;
     }
 };
 

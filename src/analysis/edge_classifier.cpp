@@ -7,7 +7,6 @@
 
 #include "analysis/construction_hints.h"
 #include "analysis/evidence_weights.h"
-#include "analysis/name_list.h"
 #include "analysis/names.h"
 #include "analysis/origin.h"
 
@@ -31,7 +30,7 @@ std::string folded(std::string_view name) {
     return text;
 }
 
-// What a container holds.
+// True for the references of a container to its content.
 bool is_item(EdgeKind kind) {
     switch (kind) {
         case EdgeKind::key_value:
@@ -47,7 +46,7 @@ bool is_item(EdgeKind kind) {
     }
 }
 
-// Judges one reference of a cycle.
+// Classifies one reference of a cycle.
 class EdgeClassifier {
   public:
     EdgeClassifier(const CycleView& cycle, std::size_t i)
@@ -93,25 +92,14 @@ class EdgeClassifier {
     }
 
     int adjustment() const {
-        int sum = 0;
+        int sum = graph_.is_child_of_module(edge_) ? kIsChildOfModule : 0;
         const NodeKind kind = graph_.node(author_of_holder()).kind;
-        const bool has_author = kind == NodeKind::object || kind == NodeKind::function ||
-                                kind == NodeKind::frame || model::is_suspended(kind) ||
-                                kind == NodeKind::type;
-        if (has_author) {
-            switch (origin_of_code()) {
-                case Origin::user:
-                    break;
-                case Origin::library:
-                    sum += kInLibrary;
-                    break;
-                case Origin::standard_library:
-                    sum += kInStandardLibrary;
-                    break;
-            }
-        }
-        if (graph_.is_child_of_module(edge_)) {
-            sum += kIsChildOfModule;
+        if (kind == NodeKind::object || kind == NodeKind::function || kind == NodeKind::frame ||
+            model::is_suspended(kind) || kind == NodeKind::type) {
+            const Origin origin = origin_of_code();
+            sum += origin == Origin::library            ? kInLibrary
+                   : origin == Origin::standard_library ? kInStandardLibrary
+                                                        : 0;
         }
         return sum;
     }
@@ -125,7 +113,10 @@ class EdgeClassifier {
             if (target_ == holder_) {
                 return kRecursiveClosure;
             }
-            return are_functions_alone() ? kRecursivePair : kClosure;
+            // Functions that call each other, and nothing else on the cycle.
+            const bool others = any_holder(
+                [this](std::uint32_t node) { return !graph_.is(node, NodeKind::function); });
+            return others ? kClosure : kRecursivePair;
         }
         if (graph_.is(target_, NodeKind::bound_method)) {
             return kWrappedMethod;
@@ -157,7 +148,10 @@ class EdgeClassifier {
                 break;
         }
         if (!passes(NodeKind::exception) && !passes(NodeKind::traceback)) {
-            return comes_back_by_items() ? kFrameInOwnContainer : kFrameLocal;
+            const bool by_items = cycle_.all_others(i_, [this](std::size_t k) {
+                return is_item(graph_.edges[cycle_.edges[k]].label.kind);
+            });
+            return by_items ? kFrameInOwnContainer : kFrameLocal;
         }
         if (is_container(graph_, target_)) {
             return kExceptionListInFrame;
@@ -172,7 +166,7 @@ class EdgeClassifier {
             return kSelfReference;
         }
         if (graph_.is(holder_, NodeKind::type) || graph_.is(holder_, NodeKind::module)) {
-            // Its own instance, or that of a subclass; what only leads to one is no instance.
+            // An instance of the class or of a subclass: its next reference is to a type.
             const bool instance = cycle_.is_object(target_) && graph_.is(holder_, NodeKind::type) &&
                                   graph_.is(cycle_.target(cycle_.next(i_)), NodeKind::type);
             return instance ? kClassKeepsInstance : kClassAttribute;
@@ -226,7 +220,7 @@ class EdgeClassifier {
             return kBackPointer;
         }
         if (origin_of(graph_, target_) != Origin::user) {
-            // What contextlib, asyncio and the like put around a generator or an exception.
+            // A wrapper of contextlib, asyncio etc. around a generator or an exception.
             const NodeKind wrapped = graph_.node(cycle_.target(cycle_.next(i_))).kind;
             if (model::is_suspended(wrapped)) {
                 return kGeneratorStored;
@@ -245,7 +239,7 @@ class EdgeClassifier {
             return kListOfHandles;
         }
         if (hints_.leads_back_to_creator(i_)) {
-            return kBackPointerToMaker;
+            return kBackPointerToCreator;
         }
         if (folded(name_) == folded(short_name(graph_, target_)) && is_stored_on_target(false) &&
             !hints_.is_clearly_forward(i_)) {
@@ -318,7 +312,7 @@ class EdgeClassifier {
             default:
                 break;
         }
-        // `append` of a list that somebody keeps does not make the list theirs.
+        // An object that stores only `list.append` does not own the list.
         const bool is_own = hints_.is_in_own_container(i_) ||
                             (is_stored_on_target() && !passes(NodeKind::builtin_function));
         if (!cycle_.is_object(target_) || !is_own) {
@@ -327,7 +321,7 @@ class EdgeClassifier {
         return graph_.is(holder_, NodeKind::tuple) ? kTupleHoldsOwner : kRegistryHoldsOwner;
     }
 
-    // True for the tuple of an exception group, which nobody can change.
+    // True if reference `i` leads to the tuple of an exception group, which is immutable.
     [[nodiscard]] bool is_group(std::size_t i) const {
         const std::uint32_t edge = cycle_.edges[i];
         return graph_.is(cycle_.holder(i), NodeKind::exception) &&
@@ -335,86 +329,53 @@ class EdgeClassifier {
                graph_.label_name(edge) == "exceptions";
     }
 
-    [[nodiscard]] bool passes(NodeKind kind) const {
+    template <typename Test>
+    [[nodiscard]] bool any_holder(Test test) const {
         for (std::size_t k = 0; k < std::min(cycle_.size(), kFarthestLook); ++k) {
-            if (graph_.is(cycle_.holder(k), kind)) {
+            if (test(cycle_.holder(k))) {
                 return true;
             }
         }
         return false;
     }
 
-    // Functions that call each other. One that another calls leads back by what it captures.
-    [[nodiscard]] bool are_functions_alone() const {
-        for (std::size_t k = 0; k < std::min(cycle_.size(), kFarthestLook); ++k) {
-            if (!graph_.is(cycle_.holder(k), NodeKind::function)) {
-                return false;
-            }
-        }
-        return true;
+    [[nodiscard]] bool passes(NodeKind kind) const {
+        return any_holder([&](std::uint32_t node) { return graph_.is(node, kind); });
     }
 
-    // True if the target keeps the holder as items of items (a list, a named tuple).
-    [[nodiscard]] bool comes_back_by_items() const {
-        std::size_t k = cycle_.next(i_);
-        for (std::size_t steps = 0; steps < kFarthestLook && k != i_; ++steps, k = cycle_.next(k)) {
-            if (!is_item(graph_.edges[cycle_.edges[k]].label.kind)) {
-                return false;
-            }
-        }
-        return k == i_;
-    }
-
-    // What reference number `i` leads to. An exception that is on the cycle by an attribute of its
-    // own, and not for the frames it came through, is an object like any other.
+    // The kind of the target of reference `i`. An exception that is on the cycle because of an
+    // attribute, not because of its traceback, counts as a plain object.
     [[nodiscard]] NodeKind kind_on_cycle(std::size_t i) const {
         const NodeKind kind = graph_.node(cycle_.target(i)).kind;
         const std::uint32_t next = cycle_.edges[cycle_.next(i)];
-        const EdgeKind label = graph_.edges[next].label.kind;
-        const bool by_attribute = label == EdgeKind::attribute || label == EdgeKind::slot ||
-                                  graph_.label_name(next) == "args";
+        const bool by_attribute = is_attribute(graph_, next) || graph_.label_name(next) == "args";
         return kind == NodeKind::exception && by_attribute ? NodeKind::object : kind;
     }
 
-    // True if the target keeps the holder with nothing but containers and, if these count,
-    // callables between.
+    // True if the target leads to the holder through nothing but containers and, if
+    // `by_callables`, callables.
     [[nodiscard]] bool is_stored_on_target(bool by_callables = true) const {
-        std::size_t k = cycle_.next(i_);
-        for (std::size_t steps = 0; steps < kFarthestLook && k != i_; ++steps, k = cycle_.next(k)) {
+        return cycle_.all_others(i_, [&](std::size_t k) {
             const std::uint32_t holder = cycle_.holder(k);
-            const bool between = holder != target_ && !is_container(graph_, holder);
-            if (between && (!by_callables || cycle_.is_object(holder))) {
-                return false;
-            }
-        }
-        return k == i_;
+            return holder == target_ || is_container(graph_, holder) ||
+                   (by_callables && !cycle_.is_object(holder));
+        });
     }
 
-    // A container has no author: who holds it has. A bound method is written where its instance's
-    // class is. Who made a partial cannot be told: it may be stored far from there.
+    // The node whose code creates the reference: for a container the object that keeps it, for a
+    // bound method its instance. The creator of a partial is not known.
     [[nodiscard]] std::uint32_t author_of_holder() const {
-        if (graph_.is(holder_, NodeKind::bound_method)) {
-            return target_;
-        }
-        return keeper_behind_containers(i_);
+        return graph_.is(holder_, NodeKind::bound_method)
+                   ? target_
+                   : cycle_.holder(cycle_.outside_containers(i_));
     }
 
-    // The holder of reference number `k`, or, where that is a container, of what leads into it.
-    [[nodiscard]] std::uint32_t keeper_behind_containers(std::size_t k) const {
-        for (std::size_t steps = 0; steps < std::min(cycle_.size(), kFarthestLook); ++steps) {
-            if (!is_container(graph_, cycle_.holder(k))) {
-                break;
-            }
-            k = cycle_.previous(k);
-        }
-        return cycle_.holder(k);
-    }
-
-    // Whose code makes the reference. What a program hangs on an object of a library is its own.
+    // The origin of the code that creates the reference. An attribute that the user's code stores
+    // on an object of a library is the user's.
     [[nodiscard]] Origin origin_of_code() const {
         const Origin origin = origin_of(graph_, author_of_holder());
         if (origin == Origin::user) {
-            return origin;  // most are: nothing is looked up for them
+            return origin;  // the usual case, without a lookup
         }
         const model::AttributeSite* site = site_of(graph_, edge_);
         const std::string_view path = site == nullptr ? "" : graph_.raw->text(site->location.path);
@@ -422,8 +383,8 @@ class EdgeClassifier {
         return own ? Origin::user : origin;
     }
 
-    // True if the holder, a callable, was handed to code that is not the user's, which calls what
-    // it is given and knows no weak references; a partial is such code.
+    // True if the holder, a callable, is called by code that is not the user's and therefore does
+    // not accept a weak reference. A partial is such code.
     [[nodiscard]] bool is_called_by_others() const {
         const std::size_t k = cycle_.previous(i_);
         const EdgeKind kind = graph_.edges[cycle_.edges[k]].label.kind;
@@ -431,9 +392,9 @@ class EdgeClassifier {
             return true;
         }
         if (kind == EdgeKind::attribute && graph_.label_name(cycle_.edges[k]) != "__wrapped__") {
-            return false;  // stored there as a method is: whoever stored it may store another thing
+            return false;  // stored like a method: the code that stores it can be changed
         }
-        const std::uint32_t caller = keeper_behind_containers(k);
+        const std::uint32_t caller = cycle_.holder(cycle_.outside_containers(k));
         return (cycle_.is_object(caller) || graph_.is(caller, NodeKind::function)) &&
                origin_of(graph_, caller) != Origin::user;
     }
@@ -454,9 +415,8 @@ const Evidence& evidence_of(const CycleView& cycle, std::size_t i) {
     return EdgeClassifier(cycle, i).evidence();
 }
 
-int score_of(const CycleView& cycle, std::size_t i) {
-    const EdgeClassifier classifier(cycle, i);
-    return classifier.evidence().weight + classifier.adjustment();
+int adjustment_of(const CycleView& cycle, std::size_t i) {
+    return EdgeClassifier(cycle, i).adjustment();
 }
 
 const Evidence& payload_evidence_of(const CollapsedGraph& graph,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kind of mistake a reference on a cycle looks like, and how sure that is. evidence_weights.h
-// holds the one table of all weights, the catalog all words.
+// Classifies references: which mistake one looks like, and how likely. The weights are in
+// evidence_weights.h, the texts in catalog/patterns.toml.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +12,19 @@
 namespace cyclewatch::analysis {
 
 struct Evidence {
-    std::string_view pattern;  // of the catalog, and Finding::pattern: "closure-captures-self"
-    std::string_view variant;  // of that pattern; "" for the pattern's own words
-    int weight;                // the higher, the better a reference to cut; below 0: hardly one
+    std::string_view pattern;  // id in the catalog, and Finding::pattern: "closure-captures-self"
+    std::string_view variant;  // of that pattern; "" for the pattern's own texts
+    int weight;                // the higher, the better a reference to cut
 };
 
-// What the cycle's reference number `i` is.
+// Classifies reference `i` of the cycle.
 [[nodiscard]] const Evidence& evidence_of(const CycleView& cycle, std::size_t i);
 
-// The weight of that evidence, less what speaks against the reference: code that is not the
-// user's, an attribute that is what the object is for.
-[[nodiscard]] int score_of(const CycleView& cycle, std::size_t i);
+// To add to the weight: negative if the code is not the user's, or if the attribute makes a module
+// a child of a module.
+[[nodiscard]] int adjustment_of(const CycleView& cycle, std::size_t i);
 
-// What a reference off the cycle is, as the reason why it leads to memory. `of_class`: a class on
-// the cycle keeps it.
+// Classifies a reference off the cycle that leads to memory. `of_class`: a class is on the cycle.
 [[nodiscard]] const Evidence& payload_evidence_of(const CollapsedGraph& graph,
                                                   std::uint32_t edge,
                                                   bool of_class);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every weight of the ranking in one place; the words to each row are in catalog/patterns.toml,
-// under its pattern and variant. Rules of thumb behind the numbers:
-// 100 and more, a known mistake; 80 to 99, a reference that leads from a part back to its whole;
-// 40 to 79, one of several that would do; below 40, how the objects are meant to hang together;
-// below 0, nothing that a program can leave out.
+// All weights of the ranking. The texts of each row are in catalog/patterns.toml, under its pattern
+// and variant. 100 and more: a known mistake. 80 to 99: a reference from a child back to its
+// parent. 40 to 79: one of several references that could be cut. 0 to 39: probably intended. Below
+// 0: a reference that a program cannot remove.
 #pragma once
 
 #include "analysis/edge_classifier.h"
@@ -26,10 +25,10 @@ inline constexpr Evidence kBoundMethodOnSelf{"bound-method-on-self", "", 90};
 inline constexpr Evidence kHookOnSelf{"bound-method-on-self", "called-by-others", 90};
 inline constexpr Evidence kPartialOfSelf{"partial-of-self", "", 90};
 inline constexpr Evidence kBackPointer{"back-pointer", "", 90};
-inline constexpr Evidence kBackToOwner{"back-pointer", "to-owner", 50};  // of several kinds
-inline constexpr Evidence kBackToOwnerInList{"back-pointer", "to-owner-in-list", 50};
+inline constexpr Evidence kBackToParent{"back-pointer", "to-parent", 50};  // as one of several
+inline constexpr Evidence kBackToParentInList{"back-pointer", "to-parent-in-list", 50};
 inline constexpr Evidence kExceptionHolderInFrame{"exception-in-frame", "holder", 90};
-inline constexpr Evidence kBackPointerToMaker{"back-pointer", "to-maker", 89};
+inline constexpr Evidence kBackPointerToCreator{"back-pointer", "to-creator", 89};
 inline constexpr Evidence kBackPointerByType{"back-pointer", "by-type", 66};
 inline constexpr Evidence kWrappedMethod{"wrapped-method", "", 96};
 inline constexpr Evidence kListOfHandles{"list-of-handles", "", 88};
@@ -73,7 +72,7 @@ inline constexpr Evidence kMachinery{"unknown", "machinery", -60};
 inline constexpr Evidence kClassAttribute{"class-in-function", "", -100};
 inline constexpr Evidence kStructural{"class-in-function", "", -1000};
 
-// Off the cycle: the cycle stays, the memory goes.
+// Off the cycle: cutting one keeps the cycle and frees the memory.
 inline constexpr Evidence kPayloadOfMethod{"class-in-function", "captured", 30};
 inline constexpr Evidence kPayloadDefault{"class-in-function", "default", 30};
 inline constexpr Evidence kPayloadMethod{"class-in-function", "method", 30};
@@ -83,32 +82,31 @@ inline constexpr Evidence kPayloadClosure{"unknown", "captured", 30};
 inline constexpr Evidence kPayloadOfCallable{"callable-captures-data", "", 30};
 inline constexpr Evidence kPayload{"unknown", "payload", 20};
 
-// Where there is nothing to cut.
+// If there is nothing to cut.
 inline constexpr Evidence kClassOnEachCall{"class-in-function", "no-reference", 0};
 inline constexpr Evidence kNoReference{"unknown", "no-reference", 0};
 
-// Against a reference: added to the weight of its pattern.
+// Added to the weight of the pattern.
 inline constexpr int kInLibrary = -20;
 inline constexpr int kInStandardLibrary = -30;
-inline constexpr int kIsChildOfModule = -15;  // modules are made of modules
+inline constexpr int kIsChildOfModule = -15;  // a module consists of modules
 
-// Two references whose scores differ by no more than this are equally good.
+// Two references are equally good if their scores differ by no more than this.
 inline constexpr int kTieMargin = 4;
-// So are a handle and the list that its creator keeps it in: callers may need the one or the other.
+// A handle and the list that its creator keeps it in are, too: callers may need either of them.
 constexpr bool only_names_tell(const Evidence& first, const Evidence& second) {
     return &first == &kListOfHandles && &second == &kNeededByHandle;
 }
-// A single reference that ends all cycles is named alone, with two exceptions: it is only how the
-// objects are meant to hang together (less than kOneOfSeveral), and the references that lead back
-// to one owner score as much; or nothing tells which of two objects is the owner (kMutual), and
-// they score kClearer more. The single one follows them then.
+// A single reference that ends all cycles is preferred to the back references of one parent, with
+// two exceptions: it is probably intended (below kOneOfSeveral) and does not score more; or it is
+// not known which object is the parent (kMutual), and the back references score kClearer more.
 inline constexpr int kOneOfSeveral = 40;
 inline constexpr int kClearer = 15;
-// Of back references: each name beyond the first is one more thing to change, and an object that
-// twice as many others refer to is more likely their owner.
+// For back references: each name beyond the first is one more change; an object with twice as many
+// references to it is more likely to be the parent.
 inline constexpr int kFurtherRole = -5;
 inline constexpr int kTwiceTheReferences = 5;
-// A reference on the cycle that scores less than this is no advice at all.
+// A reference on the cycle with a lower score is not suggested.
 inline constexpr int kWorthCutting = 0;
 
 }  // namespace cyclewatch::analysis::patterns

@@ -128,14 +128,14 @@ void FindingBuilder::list_cut(const Cut& cut) {
     finding_.pattern = std::string(evidence.pattern);
     finding_.freed_share = cut.freed_share;
     const std::size_t listed =
-        cut.owner == kNone ? cut.cut.size() : std::min(cut.cut.size(), kMostKindsListed);
+        cut.parent == kNone ? cut.cut.size() : std::min(cut.cut.size(), kMostKindsListed);
     for (std::size_t i = 0; i < listed; ++i) {
         append_references(finding_.cut, graph_, cut.cut[i], cut);
     }
     finding_.omitted_cuts = cut.cut.size() - listed;
-    const Cut no_cut;
+    const Cut none;  // reason_of(): these are alternatives
     for (const Candidate& candidate : cut.alternatives) {
-        append_references(finding_.alternatives, graph_, candidate, no_cut);
+        append_references(finding_.alternatives, graph_, candidate, none);
     }
     finding_.tie = cut.tie;
 }

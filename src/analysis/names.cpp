@@ -18,7 +18,7 @@ std::string_view name_of(const CollapsedGraph& graph, std::uint32_t node) {
     return name.empty() ? "?" : name;
 }
 
-// The function behind a bound method: what a reader knows the method by.
+// The function of a bound method, which has the name that a reader knows.
 std::uint32_t function_of(const CollapsedGraph& graph, std::uint32_t method) {
     for (std::uint32_t e = graph.first[method]; e < graph.first[method + 1]; ++e) {
         if (graph.edges[e].label.kind == EdgeKind::member && graph.label_name(e) == "__func__") {
@@ -61,17 +61,6 @@ std::string_view kind_prefix(NodeKind kind) {
     }
 }
 
-bool is_attribute(const CollapsedGraph& graph, std::uint32_t edge) {
-    const EdgeKind kind = graph.edges[edge].label.kind;
-    return kind == EdgeKind::attribute || kind == EdgeKind::slot;
-}
-
-// True for a function and what wraps one: its location is that of code, not of a class.
-bool is_callable(const CollapsedGraph& graph, std::uint32_t node) {
-    return graph.is(node, NodeKind::function) || graph.is(node, NodeKind::bound_method) ||
-           graph.is(node, NodeKind::partial);
-}
-
 }  // namespace
 
 std::string place_of(const CollapsedGraph& graph, const model::SourceLocation& location) {
@@ -80,6 +69,16 @@ std::string place_of(const CollapsedGraph& graph, const model::SourceLocation& l
     }
     std::string text(graph.raw->text(location.path));
     return location.line == 0 ? text : text + ":" + std::to_string(location.line);
+}
+
+bool is_attribute(const CollapsedGraph& graph, std::uint32_t edge) {
+    const EdgeKind kind = graph.edges[edge].label.kind;
+    return kind == EdgeKind::attribute || kind == EdgeKind::slot;
+}
+
+bool is_callable(const CollapsedGraph& graph, std::uint32_t node) {
+    return graph.is(node, NodeKind::function) || graph.is(node, NodeKind::bound_method) ||
+           graph.is(node, NodeKind::partial) || graph.is(node, NodeKind::builtin_function);
 }
 
 bool is_container(const CollapsedGraph& graph, std::uint32_t node) {
@@ -100,7 +99,7 @@ std::string full_name(const CollapsedGraph& graph, std::uint32_t node) {
     const NodeKind kind = graph.node(node).kind;
     const std::string_view name = name_of(graph, named);
     if (kind == NodeKind::bound_method && name == "method") {
-        return "bound method";  // its function is alive and not part of the graph
+        return "bound method";  // its function is alive and not in the graph
     }
     if (graph.node(node).locals_snapshot) {
         return std::string(kLocals).append(" of ").append(name);
@@ -130,30 +129,26 @@ std::string generic_label_of(const CollapsedGraph& graph, std::uint32_t edge) {
     return model::generic_label_text(label.kind, graph.raw->text(label.name), label.index);
 }
 
-std::string step_text(const CollapsedGraph& graph, std::uint32_t edge) {
-    std::string label = label_of(graph, edge);
-    const std::uint32_t holder = graph.edges[edge].holder;
-    if (is_container(graph, holder)) {
-        return label;
-    }
+std::string dotted(const CollapsedGraph& graph, std::uint32_t edge) {
+    const std::string label = label_of(graph, edge);
     const bool joined = label.front() == '.' || label.front() == '[';
-    return short_name(graph, holder) + (joined ? "" : ".") + label;
+    return short_name(graph, graph.edges[edge].holder) + (joined ? "" : ".") + label;
+}
+
+std::string step_text(const CollapsedGraph& graph, std::uint32_t edge) {
+    return is_container(graph, graph.edges[edge].holder) ? label_of(graph, edge)
+                                                         : dotted(graph, edge);
 }
 
 std::string cycle_text(const CollapsedGraph& graph, std::span<const std::uint32_t> cycle) {
-    std::string text;
     const std::size_t head = cycle.size() > kLongestTitle ? kLongestTitle / 2 + 1 : cycle.size();
     const std::size_t tail = cycle.size() > kLongestTitle ? kLongestTitle / 2 - 1 : 0;
-    for (std::size_t i = 0; i < cycle.size(); ++i) {
+    std::string text = dotted(graph, cycle.front()) + " -> ";
+    for (std::size_t i = 1; i < cycle.size(); ++i) {
         if (i >= head && i < cycle.size() - tail) {
             text += "... -> ";
             i = cycle.size() - tail - 1;
             continue;
-        }
-        if (i == 0 && is_container(graph, graph.edges[cycle[0]].holder)) {
-            text += short_name(graph, graph.edges[cycle[0]].holder);
-            const char start = label_of(graph, cycle[0]).front();
-            text += start == '[' ? "" : ".";
         }
         text += step_text(graph, cycle[i]) + " -> ";
     }
@@ -186,12 +181,12 @@ std::string location_of(const CollapsedGraph& graph, std::uint32_t edge) {
         }
     }
     if (graph.edges[edge].label.kind == EdgeKind::hook) {
-        // No line of the module's class, nor of the class that a hook is an instance of.
+        // Neither the class of the module nor the class of a callable hook is the code to change.
         const std::uint32_t hook = graph.targets[edge];
         return graph.is(hook, NodeKind::object) ? std::string() : location_of_node(graph, hook);
     }
     const std::uint32_t holder = graph.edges[edge].holder;
-    // What is put on an object from outside: where that was written.
+    // A callable that is stored on an object: the line that defines it.
     if (is_attribute(graph, edge) && !is_callable(graph, holder) &&
         is_callable(graph, graph.targets[edge])) {
         if (std::string text = location_of_node(graph, graph.targets[edge]); !text.empty()) {
@@ -199,7 +194,8 @@ std::string location_of(const CollapsedGraph& graph, std::uint32_t edge) {
         }
     }
     std::string location = location_of_node(graph, holder);
-    // A bound method whose function is alive: the class of its instance is where it was written.
+    // The function of the bound method is alive and not in the graph: use the class of its
+    // instance.
     if (location.empty() && graph.is(holder, NodeKind::bound_method)) {
         location = location_of_node(graph, graph.targets[edge]);
     }

@@ -1,16 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// What nodes and references of the collapsed graph are called in a report.
+// Names, labels and source locations of nodes and references of the collapsed graph, as a report
+// shows them. References are numbers of collapsed references.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "analysis/collapsed_graph.h"
 #include "model/finding.h"
 #include "model/observation.h"
 
 namespace cyclewatch::analysis {
+
+template <std::size_t size>
+[[nodiscard]] bool contains(const std::array<std::string_view, size>& words,
+                            std::string_view word) {
+    return std::ranges::find(words, word) != words.end();
+}
+
+// True for a list, dict, tuple, set or cell.
+[[nodiscard]] bool is_container(const CollapsedGraph& graph, std::uint32_t node);
+
+// True for functions, bound methods, partials and built-in functions.
+[[nodiscard]] bool is_callable(const CollapsedGraph& graph, std::uint32_t node);
+
+// True for an attribute or a slot.
+[[nodiscard]] bool is_attribute(const CollapsedGraph& graph, std::uint32_t edge);
 
 // "mymodel.Engine", "function mymodel.Engine.__init__.<lambda>", "frame of mymodel.step", "builtin
 // method list.remove", "locals() of mymodel.Engine.run".
@@ -21,50 +40,47 @@ namespace cyclewatch::analysis {
 
 // ".callbacks", "closure:self", "[3]".
 [[nodiscard]] std::string label_of(const CollapsedGraph& graph, std::uint32_t edge);
-// The same with [x] in place of an index.
+// The same with [x] for an index.
 [[nodiscard]] std::string label_of_many(const CollapsedGraph& graph, std::uint32_t edge);
-// What of it a signature goes by: model::generic_label_text().
+// The part of the label that signatures use: model::generic_label_text().
 [[nodiscard]] std::string generic_label_of(const CollapsedGraph& graph, std::uint32_t edge);
 
-// "Engine.callbacks", "<lambda>.closure:self", "[0]" (of containers only the label).
+// "Engine.callbacks", "<lambda>.closure:self", "list[0]".
+[[nodiscard]] std::string dotted(const CollapsedGraph& graph, std::uint32_t edge);
+// The same without the name of a container: "[0]".
 [[nodiscard]] std::string step_text(const CollapsedGraph& graph, std::uint32_t edge);
 
 // "Engine.callbacks -> [0] -> <lambda>.closure:self -> Engine"; the middle of a long cycle is
-// left out. `cycle`: edges in order, the target of the last is the holder of the first.
+// omitted. `cycle`: references in order; the target of the last is the holder of the first.
 [[nodiscard]] std::string cycle_text(const CollapsedGraph& graph,
                                      std::span<const std::uint32_t> cycle);
 
-// "path:line" of the code in which the reference is made: the line that stores the attribute, the
-// def of the function that captures or is the attribute, the callable that a hook is, the frame
-// whose local it is, else the class of the holder, else where the holder was allocated; "" if not
-// known.
+// "path:line" of the code that creates the reference, "" if not known. The first of these that is
+// known: the line that stores the attribute; the function that captures, or is stored as, the
+// attribute; the hook; the frame; the class of the holder; the line that allocated the holder.
 [[nodiscard]] std::string location_of(const CollapsedGraph& graph, std::uint32_t edge);
 
-// What is known of the code that stores the attribute; null if nothing is, and for every other kind
-// of reference.
+// The same; if it is not known, the location of `keeper`, the reference that leads to the container
+// or partial, unless that is in the standard library. `keeper` may be kNone.
+[[nodiscard]] std::string location_of(const CollapsedGraph& graph,
+                                      std::uint32_t edge,
+                                      std::uint32_t keeper);
+
+// The code that stores the attribute; null if it is not known or `edge` is not an attribute.
 [[nodiscard]] const model::AttributeSite* site_of(const CollapsedGraph& graph, std::uint32_t edge);
 
 // "path:line", "path" if the line is not known, or "".
 [[nodiscard]] std::string place_of(const CollapsedGraph& graph,
                                    const model::SourceLocation& location);
 
-// Where the code or class of `node` stands: "path:line", or "".
+// "path:line" of the code or class of `node`, or "".
 [[nodiscard]] std::string location_of_node(const CollapsedGraph& graph, std::uint32_t node);
 
-// Where the object of `owner` was allocated: "path:line", or "".
+// "path:line" of the line that allocated the object of `owner`, or "".
 [[nodiscard]] std::string allocation_of(const CollapsedGraph& graph,
                                         const model::DeviceOwner& owner);
 
-// The same of a reference out of a container that `keeper` leads to: where the container has no
-// place of its own that of `keeper`, unless that is in the standard library. `keeper` may be kNone.
-[[nodiscard]] std::string location_of(const CollapsedGraph& graph,
-                                      std::uint32_t edge,
-                                      std::uint32_t keeper);
-
-// The whole of it, without a reason.
+// Everything about the reference except its reason.
 [[nodiscard]] model::Reference reference_of(const CollapsedGraph& graph, std::uint32_t edge);
-
-// A list, dict, tuple or set: an object that people do not name.
-[[nodiscard]] bool is_container(const CollapsedGraph& graph, std::uint32_t node);
 
 }  // namespace cyclewatch::analysis

@@ -4,13 +4,12 @@
 #include <array>
 #include <string_view>
 
-#include "analysis/name_list.h"
 #include "analysis/names.h"
 
 namespace cyclewatch::analysis {
 namespace {
 
-// Only for objects whose file is not known; where it is, the file decides.
+// Used only if the file of the code is not known.
 constexpr std::array<std::string_view, 26> kLibraries{
     "accelerate", "cudf",        "cupy",         "cupyx",      "deepspeed",  "flax",  "ignite",
     "jax",        "jaxlib",      "keras",        "lightning",  "numba",      "numpy", "pandas",
@@ -34,7 +33,7 @@ Origin origin_of(const CollapsedGraph& graph, std::uint32_t node) {
         return base::origin_of_path(path);
     }
     const std::string_view module = graph.raw->text(described.module);
-    // A module of the standard library in C is called like its Python half: _asyncio.
+    // The C half of a module has the same name with an underscore: _asyncio.
     const std::string_view full = module.substr(module.starts_with('_') ? 1 : 0);
     const std::string_view top = full.substr(0, full.find('.'));
     if (contains(kLibraries, top)) {

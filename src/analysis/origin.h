@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose code it is. The reference to cut is best sought in the code that the reader can change.
+// Classifies code as user, library or standard library.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace cyclewatch::analysis {
 
 using base::Origin;
 
+// The origin of the code or class of `node`.
 [[nodiscard]] Origin origin_of(const CollapsedGraph& graph, std::uint32_t node);
 
-// True if the user's code may have made what `node` refers to. A container has no author of its
-// own: it may be anybody's.
+// True if the user's code may have created the references of `node`: always for a container.
 [[nodiscard]] bool may_be_users(const CollapsedGraph& graph, std::uint32_t node);
 
 }  // namespace cyclewatch::analysis

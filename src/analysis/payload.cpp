@@ -24,18 +24,40 @@ struct Payload {
     std::uint64_t bytes = 0;
 };
 
-// The references that each free something, from the nodes of one cycle on.
+// True for a reference to code or to a wrapper of code. Readers do not think of these as data, so
+// the reference to the data, further down, is suggested.
+bool leads_to_code(const CollapsedGraph& graph, std::uint32_t edge) {
+    const std::uint32_t target = graph.targets[edge];
+    switch (graph.node(target).kind) {
+        case model::NodeKind::type:
+        case model::NodeKind::property:
+        case model::NodeKind::frame:
+        case model::NodeKind::function:
+        case model::NodeKind::traceback:
+            return true;
+        case model::NodeKind::object:
+            // cached_property, lru_cache() and what functools.wraps() marks.
+            if (graph.raw->text(graph.node(target).name).starts_with("functools.")) {
+                return true;
+            }
+            for (std::uint32_t e = graph.first[target]; e < graph.first[target + 1]; ++e) {
+                if (graph.label_name(e) == "__wrapped__") {
+                    return true;
+                }
+            }
+            return false;
+        default:
+            return false;
+    }
+}
+
+// Finds, for one node of the cycle after the other, the references that each free something.
 class Search {
   public:
     Search(const CollapsedGraph& graph, const RetainedSize& held) : graph_(graph), held_(held) {}
 
-    // What hangs on `node`, largest first.
-    std::vector<Payload> hanging_on(std::uint32_t node) {
-        return references_of(node, kFarthestDescent);
-    }
-
-  private:
-    std::vector<Payload> references_of(std::uint32_t node, std::size_t descent) {
+    // Largest first.
+    std::vector<Payload> references_of(std::uint32_t node, std::size_t descent = kFarthestDescent) {
         std::vector<Payload> found;
         for (std::uint32_t e = graph_.first[node]; e < graph_.first[node + 1]; ++e) {
             const std::uint64_t bytes = held_.kept_through(node, graph_.targets[e]);
@@ -47,8 +69,9 @@ class Search {
         return found;
     }
 
-    // The reference itself; or what hangs on its target, if people do not think of that as data
-    // and one reference there does at least half as well.
+  private:
+    // Adds the reference, or those of its target if that is code and one of them frees at least
+    // half as much.
     void add(std::vector<Payload>& found,
              std::uint32_t edge,
              std::uint64_t bytes,
@@ -61,7 +84,7 @@ class Search {
                 return;
             }
         }
-        // Nobody drops a layer of their model.
+        // The layers of a model are not to be dropped.
         if (held_.has_one_way(target) && !graph_.edges[edge].structural &&
             !graph_.is_child_of_module(edge)) {
             found.push_back({{edge}, bytes});
@@ -70,10 +93,11 @@ class Search {
 
     const CollapsedGraph& graph_;
     const RetainedSize& held_;
-    std::unordered_set<std::uint32_t> seen_;  // nodes that were descended into
+    std::unordered_set<std::uint32_t> seen_;  // nodes descended into
 };
 
-// The references to the owners of the memory that a component keeps, or leads to if it keeps none.
+// Finds the references to the owners of the memory that a component retains; if it retains none,
+// to all owners that it leads to.
 class LastReferences {
   public:
     LastReferences(const CollapsedGraph& graph,
@@ -86,8 +110,8 @@ class LastReferences {
 
     [[nodiscard]] bool is_kept_alone() const { return held_.held_by(own_) > 0; }
 
-    // Each one reference, or all through one variable; none if there are more than kMostInSet, if a
-    // program cannot drop one of them, or if `work_left` does not suffice.
+    // Each item is one reference, or all through one variable. None if there are more than
+    // kMostInSet, if a program cannot drop one of them, or if `work_left` is too small.
     std::vector<std::vector<std::uint32_t>> run(std::uint64_t& work_left) {
         if (!follow(work_left)) {
             return {};
@@ -98,7 +122,7 @@ class LastReferences {
                 continue;
             }
             if (held_.component_of(node) == own_) {
-                return {};  // the owner is on the loop: no reference off it drops the memory
+                return {};  // the owner is on a cycle: no reference off it frees the memory
             }
             for (const std::uint32_t e : references_out_of_containers(node)) {
                 if (graph_.edges[e].structural || graph_.is_child_of_module(e)) {
@@ -122,7 +146,7 @@ class LastReferences {
     }
 
   private:
-    // Lists what is reached from the component and leads to owners.
+    // Lists the nodes that are reachable from the component and lead to owners.
     bool follow(std::uint64_t& work_left) {
         std::unordered_set<std::uint32_t> seen(reached_.begin(), reached_.end());
         for (std::size_t i = 0; i < reached_.size(); ++i) {
@@ -148,8 +172,7 @@ class LastReferences {
         return true;
     }
 
-    // All references through one variable, also those of functions that the component does not
-    // lead to.
+    // All references through one variable, including functions outside the component's reach.
     [[nodiscard]] std::vector<std::uint32_t> through_variable(std::uint32_t cell,
                                                               std::uint64_t& work_left) const {
         std::vector<std::uint32_t> edges;
@@ -162,8 +185,8 @@ class LastReferences {
         return edges;
     }
 
-    // True if a program's own reference leads into another cycle here: what that one leads to is
-    // for its own finding.
+    // True if a reference that a program can remove leads into another cycle here. The memory
+    // behind it belongs to the finding of that cycle.
     [[nodiscard]] bool enters_another_cycle(std::uint32_t node) const {
         const auto enters = [&](std::uint32_t e) {
             const std::uint32_t from = held_.component_of(graph_.edges[e].holder);
@@ -184,8 +207,8 @@ class LastReferences {
         });
     }
 
-    // The references to `node`; instead of an item those to its list, dict or tuple, if a program
-    // can drop these.
+    // The references to `node`. References to a container replace its items if a program can remove
+    // them.
     [[nodiscard]] std::vector<std::uint32_t> references_out_of_containers(std::uint32_t node) {
         std::vector<std::uint32_t> references = references_to_[node];
         for (int steps = 0; steps < Roles::kDeepestContainer; ++steps) {
@@ -228,45 +251,7 @@ Candidate to_candidate(const CollapsedGraph& graph,
     return candidate;
 }
 
-// `held`: bytes that the component keeps. `of_class`: a class is on the cycle.
-std::vector<Candidate> to_candidates(const CollapsedGraph& graph,
-                                     std::vector<Payload> payloads,
-                                     std::uint64_t held,
-                                     bool of_class) {
-    std::vector<Candidate> candidates;
-    for (Payload& payload : payloads) {
-        const double share = static_cast<double>(payload.bytes) / static_cast<double>(held);
-        candidates.push_back(to_candidate(graph, std::move(payload.edges), share, of_class));
-    }
-    return candidates;
-}
-
 }  // namespace
-
-bool leads_to_code(const CollapsedGraph& graph, std::uint32_t edge) {
-    const std::uint32_t target = graph.targets[edge];
-    switch (graph.node(target).kind) {
-        case model::NodeKind::type:
-        case model::NodeKind::property:
-        case model::NodeKind::frame:
-        case model::NodeKind::function:
-        case model::NodeKind::traceback:
-            return true;
-        case model::NodeKind::object:
-            // cached_property, lru_cache() and what functools.wraps() marks.
-            if (graph.raw->text(graph.node(target).name).starts_with("functools.")) {
-                return true;
-            }
-            for (std::uint32_t e = graph.first[target]; e < graph.first[target + 1]; ++e) {
-                if (graph.label_name(e) == "__wrapped__") {
-                    return true;
-                }
-            }
-            return false;
-        default:
-            return false;
-    }
-}
 
 Payloads find_payloads(const CollapsedGraph& graph,
                        const Component& component,
@@ -279,9 +264,9 @@ Payloads find_payloads(const CollapsedGraph& graph,
     Search search(graph, held);
     std::vector<Payload> largest;  // of each node of the cycle
     for (const std::uint32_t e : cycle) {
-        std::vector<Payload> hanging = search.hanging_on(component.nodes[component.holder[e]]);
-        if (!hanging.empty()) {
-            largest.push_back(hanging.front());
+        std::vector<Payload> found = search.references_of(component.nodes[component.holder[e]]);
+        if (!found.empty()) {
+            largest.push_back(std::move(found.front()));
         }
     }
     const std::uint32_t of_cycle = component.nodes[component.holder[cycle.front()]];
@@ -294,7 +279,11 @@ Payloads find_payloads(const CollapsedGraph& graph,
         return std::pair(~p.bytes, leads_to_code(graph, p.edges.front()));
     });
     largest.resize(std::min(largest.size(), kMostPayloads));
-    payloads.single = to_candidates(graph, std::move(largest), total, payloads.of_class);
+    for (Payload& payload : largest) {
+        const double share = static_cast<double>(payload.bytes) / static_cast<double>(total);
+        payloads.single.push_back(
+            to_candidate(graph, std::move(payload.edges), share, payloads.of_class));
+    }
     return payloads;
 }
 
@@ -311,7 +300,7 @@ std::vector<Candidate> find_last_references(const CollapsedGraph& graph,
     for (std::vector<std::uint32_t>& edges : items) {
         std::ranges::stable_sort(edges, {}, text);
     }
-    // What somebody wrote comes before what Python made of it, as a dataclass's table of fields.
+    // References from the source come before copies that Python made, such as a dataclass's fields.
     std::ranges::stable_sort(items, {}, [&](const std::vector<std::uint32_t>& edges) {
         return std::tuple(is_container(graph, graph.edges[edges.front()].holder),
                           graph.label_name(edges.front()).starts_with('_'),

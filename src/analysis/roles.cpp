@@ -7,10 +7,6 @@
 
 namespace cyclewatch::analysis {
 
-bool is_attribute(model::EdgeKind kind) {
-    return kind == model::EdgeKind::attribute || kind == model::EdgeKind::slot;
-}
-
 bool is_anonymous_item(const CollapsedGraph& graph, std::uint32_t edge) {
     return is_container(graph, graph.edges[edge].holder) &&
            graph.edges[edge].label.kind != model::EdgeKind::key_value;
@@ -33,25 +29,25 @@ std::string_view Roles::attribute_behind(std::uint32_t e) const {
         }
         e = keepers.front();
     }
-    return is_attribute(collapsed(e).label.kind) ? plain_name(e) : std::string_view{};
+    return is_attribute(graph_, component_.edges[e]) ? plain_name(e) : std::string_view{};
 }
 
 std::string Roles::kind(std::uint32_t e) const {
     std::string text = label_of_many(graph_, component_.edges[e]);
     for (int steps = 0; steps < kDeepestContainer; ++steps) {
         const auto keepers = holders_.of(component_.holder[e]);
-        if (!is_container(graph_, collapsed(e).holder) || keepers.size() != 1) {
+        if (!is_container(graph_, component_.nodes[component_.holder[e]]) || keepers.size() != 1) {
             break;
         }
         e = keepers.front();
         text += " " + label_of_many(graph_, component_.edges[e]);
     }
-    return text + " " + full_name(graph_, collapsed(e).holder);
+    return text + " " + full_name(graph_, component_.nodes[component_.holder[e]]);
 }
 
 std::string Roles::role(std::uint32_t e) const {
-    return is_attribute(collapsed(e).label.kind) ? std::string(plain_name(e))
-                                                 : label_of_many(graph_, component_.edges[e]);
+    return is_attribute(graph_, component_.edges[e]) ? std::string(plain_name(e))
+                                                     : label_of_many(graph_, component_.edges[e]);
 }
 
 }  // namespace cyclewatch::analysis

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which references of a component are one idea in the code: `_parent` in four classes, a list of
-// children whatever its items.
+// Groups references that express the same relation in a program: `_parent` in four classes, a list
+// of children whatever its items are.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,10 @@
 
 namespace cyclewatch::analysis {
 
-[[nodiscard]] bool is_attribute(model::EdgeKind kind);
-
-// True for an item that no reader would name by itself: `[3]`, an element of a set.
+// True for an item that has no name: `[3]`, an element of a set.
 [[nodiscard]] bool is_anonymous_item(const CollapsedGraph& graph, std::uint32_t edge);
 
-// References are positions in the component. What is passed to the constructor must outlive this.
+// References are positions in the component. All arguments of the constructor must outlive this.
 class Roles {
   public:
     static constexpr int kDeepestContainer = 3;  // a list of tuples in a dict
@@ -33,17 +31,14 @@ class Roles {
     // The plain name of the attribute that holds `e`, or its container; empty if there is none.
     [[nodiscard]] std::string_view attribute_behind(std::uint32_t e) const;
 
-    // References of one kind are made by one line of code, whatever they lead to.
+    // Equal for references that one line of code creates, whatever their targets are.
     [[nodiscard]] std::string kind(std::uint32_t e) const;
 
-    // References that one decision of a programmer made, whatever class has them.
+    // Equal for attributes with one plain name in any class, and for other references with one
+    // label.
     [[nodiscard]] std::string role(std::uint32_t e) const;
 
   private:
-    [[nodiscard]] const CollapsedEdge& collapsed(std::uint32_t e) const {
-        return graph_.edges[component_.edges[e]];
-    }
-
     const CollapsedGraph& graph_;
     const Component& component_;
     const Rows<>& holders_;

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "analysis/name_list.h"
+#include "analysis/names.h"
 
 namespace cyclewatch::analysis {
 namespace {

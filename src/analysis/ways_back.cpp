@@ -7,8 +7,11 @@
 namespace cyclewatch::analysis {
 namespace {
 
-// Per node its number in reverse postorder from `root`, by which all nodes are reached.
-std::vector<std::uint32_t> reverse_postorder(const Component& component, std::uint32_t root) {
+// The position of each node in reverse postorder from `root`, without the references marked in
+// `dead`. Nodes that are not reached have 0; `root` has their number.
+std::vector<std::uint32_t> reverse_postorder(const Component& component,
+                                             std::uint32_t root,
+                                             std::span<const char> dead = {}) {
     std::vector<std::uint32_t> next(component.first.begin(), component.first.end() - 1);
     std::vector<std::uint32_t> stack{root};
     std::vector<char> seen(component.size(), 0);
@@ -22,8 +25,9 @@ std::vector<std::uint32_t> reverse_postorder(const Component& component, std::ui
             stack.pop_back();
             continue;
         }
-        const std::uint32_t target = component.targets[next[node]++];
-        if (seen[target] == 0) {
+        const std::uint32_t e = next[node]++;
+        const std::uint32_t target = component.targets[e];
+        if (seen[target] == 0 && (dead.empty() || dead[e] == 0)) {
             seen[target] = 1;
             stack.push_back(target);
         }
@@ -51,6 +55,10 @@ std::vector<std::uint32_t> ways_back(const Component& component, std::uint32_t r
         }
     }
     return back;
+}
+
+bool reaches_all(const Component& component, std::uint32_t root, std::span<const char> dead) {
+    return reverse_postorder(component, root, dead)[root] == 0;
 }
 
 }  // namespace cyclewatch::analysis

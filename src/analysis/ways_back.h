@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Back references of a component, seen from one of its objects.
+// Back references of a component, relative to one of its objects.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "analysis/component.h"
 
 namespace cyclewatch::analysis {
 
-// The references u -> v such that every path from `root` to u passes v: positions in the component,
-// rising. Whatever the program reaches through `root` stays reachable without them, so all of them
-// can be weak; what is left is acyclic if the component is reducible as seen from `root`.
-// Empty if that takes more than a few passes.
+// The references u -> v such that v dominates u, seen from `root`: positions in the component,
+// ascending. Every node stays reachable from `root` without them, so all of them can be weak. The
+// rest of the component is acyclic if it is reducible from `root`. Empty if the dominator tree
+// takes more than a few passes.
 [[nodiscard]] std::vector<std::uint32_t> ways_back(const Component& component, std::uint32_t root);
+
+// True if every node is reachable from `root` without the references marked in `dead`.
+[[nodiscard]] bool reaches_all(const Component& component,
+                               std::uint32_t root,
+                               std::span<const char> dead);
 
 }  // namespace cyclewatch::analysis

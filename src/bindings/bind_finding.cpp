@@ -72,7 +72,7 @@ void bind_reference(py::module_& module) {
         .def_property_readonly(
             "reason",
             [](const Reference& self) { return text_or_none(self.reason); },
-            "Why to cut it, in words; None for a reference that is not a candidate.")
+            "Why to cut it; for an alternative, what cutting it costs. None for other references.")
         .def_readonly("raw_path",
                       &Reference::raw_path,
                       "The interpreter's own references that this one stands for, in order.")

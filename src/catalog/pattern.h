@@ -17,6 +17,7 @@ namespace cyclewatch::catalog {
 struct Words {
     std::string explanation;  // why it retains memory: a clause without a full stop
     std::string advice;       // how to change the code: one or two sentences
+    std::string cost;         // what cutting an alternative costs: a clause; built-in patterns only
 };
 
 // Globs that match one reference of a report.

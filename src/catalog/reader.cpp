@@ -140,6 +140,7 @@ Pattern read_pattern(const json& value, std::string name) {
                       "shape",
                       "explanation",
                       "advice",
+                      "cost",
                       "variants",
                       "before",
                       "after",
@@ -155,6 +156,7 @@ Pattern read_pattern(const json& value, std::string name) {
     (void)table.required("explanation");
     pattern.words.explanation = table.text_with_slots("explanation", "");
     pattern.words.advice = table.text_with_slots("advice", "");
+    pattern.words.cost = table.text_with_slots("cost", "");
     pattern.before = table.text("before");
     pattern.after = table.text("after");
     pattern.links = table.texts("links");
@@ -180,10 +182,11 @@ Pattern read_pattern(const json& value, std::string name) {
     if (const json* const variants = table.find("variants")) {
         for (const auto& [key, words] : Table(*variants, table.sub("variants")).members()) {
             const Table variant(words, table.sub("variants." + key));
-            variant.allow_only({"explanation", "advice"});
+            variant.allow_only({"explanation", "advice", "cost"});
             pattern.variants[key] = {
                 variant.text_with_slots("explanation", pattern.words.explanation),
-                variant.text_with_slots("advice", pattern.words.advice)};
+                variant.text_with_slots("advice", pattern.words.advice),
+                variant.text_with_slots("cost", pattern.words.cost)};
         }
     }
     return pattern;

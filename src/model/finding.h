@@ -21,7 +21,7 @@ struct Reference {
     std::string label;     // ".callbacks", "closure:self" ... (glossary: label grammar)
     std::string target;    // like holder
     std::string location;  // "path:line" of the code to change; "" if unknown
-    std::string reason;    // why to cut it; set in Finding::cut and Finding::alternatives only
+    std::string reason;    // of a cut: why; of an alternative: what it costs; otherwise ""
     std::vector<std::string> raw_path;  // the raw references it was collapsed from, in order
     bool payload = false;  // not on the cycle: cutting it frees the memory but not the cycle
 

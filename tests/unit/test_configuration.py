@@ -137,8 +137,8 @@ print(json.dumps([len(caught), str(caught[0].message).split()[0], text]))
 
 def test_benign_pattern(project):
     project.write("cyclewatch.toml", "[[pattern]]" + MINE + 'tags = ["benign"]')
-    assert project.said()["Engine"][1:3] == ["benign", "intentional cycle"]
-    text = project.run(START + "print(said(Engine)['Engine'].to_text())").stdout
+    assert project.findings()["Engine"][1:3] == ["benign", "intentional cycle"]
+    text = project.run(START + "print(findings_of(Engine)['Engine'].to_text())").stdout
     assert "note  intentional cycle" in text
 
 

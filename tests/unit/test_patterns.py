@@ -53,7 +53,10 @@ def test_variants_in_code_and_file_agree():
 def test_entry_is_complete(entry):
     assert entry["title"][0].isupper() or entry["title"].startswith("torch.")
     assert not entry["explanation"].endswith(".")
+    if "steps" not in entry:
+        assert entry["cost"]
     for words in (entry, *entry.get("variants", {}).values()):
+        assert not words.get("cost", "").endswith(".")
         assert words.get("advice", ".").endswith((".", "`)."))
     assert entry["before"].strip() != entry["after"].strip()
     for snippet in (entry["before"], entry["after"]):

@@ -118,17 +118,17 @@ std::string location_of(const Reference& reference) {
                : " <span class=\"where\">" + code(reference.location) + "</span>";
 }
 
-std::string reason_of(const Reference& reference) {
+std::string reason_of(const Reference& reference, const std::string& heading) {
     return reference.reason.empty() ? std::string()
-                                    : element("p", "why", prose(reference.reason)) + "\n";
+                                    : element("p", "why", heading + prose(reference.reason)) + "\n";
 }
 
 // The label and location come first: they identify the code to change.
-std::string choice(const Reference& reference) {
+std::string choice(const Reference& reference, const std::string& heading = {}) {
     return wrap_markup("div",
                        "choice",
                        "<p class=\"reference\">" + code(reference.label, "name") +
-                           location_of(reference) + "</p>\n" + reason_of(reference) +
+                           location_of(reference) + "</p>\n" + reason_of(reference, heading) +
                            "<p class=\"ends\"><span>from</span> " + code(reference.holder) +
                            "<br><span>to</span> " + code(reference.target) + "</p>\n") +
            "\n";
@@ -158,7 +158,7 @@ std::string cut_section(const Finding& finding) {
         out += choice(finding.cut[i]);
     }
     if (either) {
-        out += choice(finding.alternatives.front());
+        out += choice(finding.alternatives.front(), "Cost: ");
     }
     out += "</div>\n";
     const std::uint64_t more = finding.cut.size() - shown + finding.omitted_cuts;
@@ -174,7 +174,7 @@ std::string alternative_list(const std::vector<const Reference*>& references,
     }
     std::string out = "<section class=\"other\">" + element("h3", "", title) + "<ul>\n";
     for (const Reference* reference : references) {
-        out += wrap_markup("li", "", choice(*reference)) + "\n";
+        out += wrap_markup("li", "", choice(*reference, "Cost: ")) + "\n";
     }
     return out + "</ul></section>\n";
 }

@@ -23,18 +23,19 @@ constexpr std::size_t kLeastWidth = 40;
 constexpr std::size_t kIndent = 4;   // under the rank
 constexpr std::size_t kMargin = 10;  // indent and the column of keywords: cut, cycle, holds ...
 
-// Maximum number of lines of each part of a card.
-constexpr std::size_t kTitleLines = 2;
+// Maximum number of lines of each part; together they stay within kMaxCardLines.
+constexpr std::size_t kTitleLines = 2;  // one less on a compact card
 constexpr std::size_t kCutReferences = 3;
 constexpr std::size_t kReasonLines = 3;
 constexpr std::size_t kAdviceLines = 2;
 constexpr std::size_t kNoteLines = 2;  // instead of alternatives
 constexpr std::size_t kAlternatives = 2;
+constexpr std::size_t kCostLines = 2;  // one less on a tight card
 constexpr std::size_t kVariants = 6;
-constexpr std::size_t kVariantLines = 2;
-constexpr std::size_t kCycleLines = 6;
-constexpr std::size_t kOwnerLines = 4;
-constexpr std::size_t kLeastPath = 16;  // columns of a path beside its allocation site
+constexpr std::size_t kVariantLines = 2;  // one less on a compact card
+constexpr std::size_t kCycleLines = 6;    // one less on a compact card
+constexpr std::size_t kOwnerLines = 4;    // one less on a compact card
+constexpr std::size_t kLeastPath = 16;    // columns of a path beside its allocation site
 
 // The lines of one card. A compact card (`roomy` false) is used if a roomy one exceeds
 // kMaxCardLines: it puts both columns on one line and shortens its parts by one line.
@@ -116,7 +117,8 @@ void add_heading(Card& card, const Finding& finding, std::size_t rank) {
     }
     card.push(heading);
     const std::string title = truncate_middle(clean_text(finding.title), 2 * card.width());
-    for (const std::string& line : wrap_text(title, card.width() - kIndent, kTitleLines)) {
+    for (const std::string& line :
+         wrap_text(title, card.width() - kIndent, card.at_most(kTitleLines))) {
         card.push(std::string(kIndent, ' ') + line);
     }
 }
@@ -147,10 +149,10 @@ void add_alternatives(Card& card, const Finding& finding) {
     for (std::size_t i = 0; i < shown; ++i) {
         const Reference& other = finding.alternatives[i];
         const std::string equal = i == 0 && finding.tie ? " (equally good)" : "";
-        const std::string text = other.payload
-                                     ? described(other) + " (keeps the cycle, frees the tensor)"
-                                     : described(other) + equal;
-        card.add_columns("or", text, shown_name(other.location));
+        card.add_columns("or", described(other) + equal, shown_name(other.location));
+        if (!other.reason.empty()) {
+            card.add_wrapped("", "cost: " + clean_text(other.reason), card.at_most(kCostLines));
+        }
     }
 }
 
@@ -190,8 +192,9 @@ std::string path_and_site(const model::OwnerSummary& owner, std::size_t room) {
 
 void add_owners(Card& card, const Finding& finding) {
     const std::size_t all = finding.owners.size();
-    const bool fits = all + (finding.omitted_owners > 0 ? 1 : 0) <= kOwnerLines;
-    const std::size_t shown = fits ? all : kOwnerLines - 1;
+    const std::size_t most = card.at_most(kOwnerLines);
+    const bool fits = all + (finding.omitted_owners > 0 ? 1 : 0) <= most;
+    const std::size_t shown = fits ? all : most - 1;
     for (std::size_t i = 0; i < shown; ++i) {
         const model::OwnerSummary& owner = finding.owners[i];
         std::string text = owner.count > 1 ? format_count(owner.count) + " x " : "";

@@ -28,7 +28,7 @@ std::set<std::string> labels_of(const std::vector<model::Reference>& references)
     return labels;
 }
 
-TEST(Cut, SaysSoWhenTwoAreEquallyGood) {
+TEST(Cut, ReportsATieIfTwoReferencesAreEquallyGood) {
     const model::Finding finding =
         only("a=m.Node b=m.Node a.other->b b.other->a a.w->t:owner(8) b.w->u:owner(8)");
     EXPECT_TRUE(finding.tie);
@@ -38,7 +38,7 @@ TEST(Cut, SaysSoWhenTwoAreEquallyGood) {
     EXPECT_EQ(finding.alternatives[0].label, ".other");
 }
 
-TEST(Cut, CallsNoReferenceAsGoodThatHasToGoWithOthersElsewhere) {
+TEST(Cut, ReportsNoTieWithAReferenceThatIsNotEnough) {
     const model::Finding finding = only(
         "N.stage->E E.core->N E.next->D D.core->N D.next->H H.core->N H.next->L L.core->N "
         "E.w->t:owner(8)");
@@ -46,7 +46,7 @@ TEST(Cut, CallsNoReferenceAsGoodThatHasToGoWithOthersElsewhere) {
     EXPECT_FALSE(finding.tie);
 }
 
-TEST(Cut, TakesAllFunctionsThatShareOneVariable) {
+TEST(Cut, ListsAllFunctionsThatShareAVariable) {
     const model::Finding finding = only(
         "E.a->f:function E.b->g:function E.c->h:function f/closure:self->x:cell "
         "g/closure:self->x h/closure:self->x x/cell_contents->E E.w->t:owner(8)");
@@ -54,7 +54,7 @@ TEST(Cut, TakesAllFunctionsThatShareOneVariable) {
     EXPECT_NE(finding.cut[0].reason.find("share this one variable"), std::string::npos);
 }
 
-TEST(Cut, NamesASetWhereEveryReferenceClosesACycleOfItsOwn) {
+TEST(Cut, SuggestsASetIfEachReferenceClosesAnotherCycle) {
     const model::Finding finding = only(
         "E.a->f:function E.b->g:function f/closure:self->E g/closure:self->E "
         "E.w->t:owner(8)");
@@ -63,35 +63,35 @@ TEST(Cut, NamesASetWhereEveryReferenceClosesACycleOfItsOwn) {
     EXPECT_FALSE(finding.tie);
 }
 
-TEST(Cut, PrefersTwoWaysFromAPartBackToItsWholeToTheWayThere) {
+TEST(Cut, PrefersTwoBackReferencesOfAChildToTheForwardReference) {
     const model::Finding finding =
         only("E.cbs->l:list l[0]->c=m.Saver c.parent->E c.owner->E E.w->t:owner(8)");
     ASSERT_EQ(finding.cut.size(), 2U);
     EXPECT_EQ(finding.cut[0].holder, "m.Saver");
     EXPECT_EQ(finding.cut[1].holder, "m.Saver");
     EXPECT_EQ(finding.alternatives.at(0).label, ".cbs");
-    // But not two ways from a function: what leads to that is one place.
+    // But not two captures of one function: its attribute is a single place.
     const model::Finding method =
         only("E.cbs->l:list l[0]->f:function f/closure:self->E f/closure:owner->E E.w->t:owner(8)");
     EXPECT_EQ(method.cut.size(), 1U);
 }
 
-TEST(Cut, SaysOfEachMemberOfASetThatAllLikeItMustGo) {
+TEST(Cut, SaysThatAllEquivalentReferencesMustBeCut) {
     const model::Finding finding = only(
         "E.cbs->l:list l[0]->c=m.Saver c.parent->E c.owner->E l[1]->d=m.Saver d.parent->E "
         "d.owner->E E.w->t:owner(8)");
     EXPECT_EQ(finding.remedy, "cut Saver.owner and all like it and Saver.parent and all like it");
 }
 
-TEST(Cut, ShowsNoSelfReferenceAsTheCycleIfThereIsAnother) {
-    // The cycle that is looked at has three ways back; its way there ends all of them.
+TEST(Cut, ShowsASelfReferenceOnlyIfThereIsNoOtherCycle) {
+    // The cycle shown has three back references; its forward reference ends all cycles.
     const model::Finding finding =
         only("A.me->A A.w->t:owner(8) A.first->B B.one->A B.two->A B.three->A");
     EXPECT_EQ(finding.cycle.size(), 2U);
     EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{".me", ".first"}));
 }
 
-TEST(Cut, CountsAKindOfReferenceThatOneLineMakesAgainAndAgain) {
+TEST(Cut, CountsReferencesThatOneLineCreates) {
     const model::Finding finding = only(
         "P=m.Tree a=m.Leaf b=m.Leaf P.kids->l:list l[0]->a l[1]->b a.parent->P b.parent->P "
         "a.w->t:owner(8) b.w->u:owner(8)");
@@ -102,7 +102,7 @@ TEST(Cut, CountsAKindOfReferenceThatOneLineMakesAgainAndAgain) {
 
 constexpr std::string_view kTrainer = "T=m.Trainer T.w->t:owner(8) T.callbacks->l:list ";
 
-TEST(Cut, PrefersAFewWaysBackToTheListThatIsTheFeature) {
+TEST(Cut, PrefersAFewBackReferencesToTheListOfChildren) {
     const model::Finding finding = only(
         std::string(kTrainer) + "a=m.Saver b=m.Early l[0]->a l[1]->b a.trainer->T b.trainer->T");
     ASSERT_EQ(finding.cut.size(), 2U);
@@ -112,7 +112,7 @@ TEST(Cut, PrefersAFewWaysBackToTheListThatIsTheFeature) {
     EXPECT_EQ(finding.alternatives[0].label, ".callbacks");
 }
 
-TEST(Cut, NamesWhatLeadsBackToOneOwnerHoweverManyClassesHaveIt) {
+TEST(Cut, SuggestsTheBackReferencesToOneParentInAllClasses) {
     const model::Finding finding = only(std::string(kTrainer) +
                                         "a=m.A b=m.B c=m.C d=m.D l[0]->a l[1]->b l[2]->c l[3]->d "
                                         "a.trainer->T b.trainer->T c.trainer->T d.trainer->T");
@@ -120,7 +120,7 @@ TEST(Cut, NamesWhatLeadsBackToOneOwnerHoweverManyClassesHaveIt) {
     EXPECT_EQ(finding.cut[0].label, ".trainer");
     EXPECT_NE(finding.cut[0].reason.find("4 references of 4 kinds lead back to Trainer"),
               std::string::npos);
-    // Said once, and not of what would do instead.
+    // Reported once, and not for the alternatives.
     for (std::size_t i = 1; i < finding.cut.size(); ++i) {
         EXPECT_EQ(finding.cut[i].reason.find("lead back"), std::string::npos);
     }
@@ -130,8 +130,8 @@ TEST(Cut, NamesWhatLeadsBackToOneOwnerHoweverManyClassesHaveIt) {
     EXPECT_FALSE(finding.tie);
 }
 
-// Parts that are tied together by names of their own, and back to a whole by one.
-TEST(Cut, ListsTheMostTellingOfManyKindsAndCountsTheRest) {
+// Seven children, each under its own name, that refer to the parent by one name.
+TEST(Cut, ListsTheBestKindsAndCountsTheRest) {
     std::string text = "T=m.Trainer T.w->t:owner(8)";
     for (const char part : std::string("ABCDEFG")) {
         const std::string name(1, part);
@@ -155,7 +155,7 @@ TEST(Cut, NamesTheMethodThatCouldClearAllBackReferences) {
     EXPECT_EQ(only(text).advice.find("add code to"), std::string::npos);
 }
 
-TEST(Cut, FollowsANameToTheTopOfATree) {
+TEST(Cut, FollowsANameToTheRootOfATree) {
     const model::Finding finding = only(
         "S=m.Scene G=m.Group H=m.Group M=m.Mesh N=m.Mesh S.kids->l:list l[0]->G G.kids->k:list "
         "k[0]->H k[1]->M H.kids->j:list j[0]->N G.parent->S H.parent->G M.parent->G N.parent->H "
@@ -164,8 +164,8 @@ TEST(Cut, FollowsANameToTheTopOfATree) {
     EXPECT_EQ(finding.pattern, "back-pointer");
 }
 
-// x is shared by both operations, so neither dominates it; the sets of all tensors are one mistake.
-TEST(Cut, TakesAllReferencesOfOneNameIfPartsAreShared) {
+// Both operations share x, so neither dominates it. The sets of all tensors are one mistake.
+TEST(Cut, CutsAllReferencesWithOneNameIfChildrenAreShared) {
     const model::Finding finding = only(
         "x=m.Tensor y=m.Tensor M=m.Mul A=m.Add A.variables->a:tuple a[0]->y a[1]->x "
         "M.variables->b:tuple b[0]->x y.creator->M x._ops->s:set s/element->M s/element->A "
@@ -182,7 +182,7 @@ TEST(Cut, NeverDropsAChildOfAModule) {
     }
 }
 
-TEST(Cut, KeepsTheSingleReferenceWhereASetIsNoClearer) {
+TEST(Cut, PrefersASingleReferenceIfASetIsNotClearer) {
     const model::Finding finding = only(
         "T=m.Trainer T.w->t:owner(8) T.core->c c=m.Core a=m.A b=m.B c.a->a c.b->b "
         "a.x->T b.y->T");
@@ -190,7 +190,7 @@ TEST(Cut, KeepsTheSingleReferenceWhereASetIsNoClearer) {
     EXPECT_EQ(finding.cut[0].label, ".core");
 }
 
-TEST(Cut, NamesNoSetWhereOneReferenceThatIsNoFeatureDoes) {
+TEST(Cut, SuggestsNoSetIfASingleReferenceIsEnough) {
     const model::Finding finding = only(
         "J=m.Job J.w->t:owner(8) J.last->e:exception=ValueError e/__traceback__->b:traceback "
         "b/tb_frame->f:frame=m.outer f/local:e->e f/local:self->J b/tb_next->c:traceback "
@@ -199,7 +199,7 @@ TEST(Cut, NamesNoSetWhereOneReferenceThatIsNoFeatureDoes) {
     EXPECT_EQ(finding.cut[0].label, "__traceback__");
 }
 
-TEST(Cut, NamesNothingOfTheTupleOfAnExceptionGroup) {
+TEST(Cut, NeverCutsTheTupleOfAnExceptionGroup) {
     const model::Finding finding = only(
         "R=m.Runner R.w->t:owner(8) R.failure->x:exception=ExceptionGroup x/exceptions->p:tuple "
         "p[0]->e:exception=ValueError e/__traceback__->b:traceback b/tb_frame->f:frame=m.all "
@@ -212,7 +212,7 @@ TEST(Cut, NamesNothingOfTheTupleOfAnExceptionGroup) {
     }
 }
 
-TEST(Cut, SpeaksOfNoFramesWhereAnExceptionLeadsBackByItsArguments) {
+TEST(Cut, DoesNotMentionFramesIfAnExceptionLeadsBackThroughItsArguments) {
     const model::Finding finding = only(
         "T=m.Trainer T.w->t:owner(8) T.failed->l:list l[0]->e:exception=m.StepError "
         "e/args->a:tuple a[1]->T");
@@ -223,35 +223,36 @@ TEST(Cut, SpeaksOfNoFramesWhereAnExceptionLeadsBackByItsArguments) {
     }
 }
 
-TEST(Cut, CallsATupleNoRegistry) {
+TEST(Cut, DoesNotCallATupleARegistry) {
     const model::Finding finding = only("T=m.Step T.w->t:owner(8) T.last_args->a:tuple a[0]->T");
     EXPECT_EQ(finding.cut.at(0).label, "[0]");
-    EXPECT_NE(finding.cut.at(0).reason.find("stores a tuple, for example of arguments"), std::string::npos);
+    EXPECT_NE(finding.cut.at(0).reason.find("stores a tuple, for example of arguments"),
+              std::string::npos);
     EXPECT_EQ(finding.advice.find("WeakSet"), std::string::npos);
 }
 
-TEST(Cut, LooksABuiltInMethodUpInsteadOfKeepingItWeakly) {
+TEST(Cut, AdvisesToLookUpABuiltInMethod) {
     const model::Finding finding =
         only("F=m.Feeder F.w->t:owner(8) F.step->b=method-wrapper b/__self__->F");
     EXPECT_EQ(finding.cut.at(0).label, "__self__");
     EXPECT_EQ(finding.advice, "Look the method up on each call.");
 }
 
-TEST(Cut, GivesAPartialThePlaceOfTheAttributeThatKeepsIt) {
+TEST(Cut, LocatesAPartialAtTheAttributeThatKeepsIt) {
     const model::Finding finding =
         only("F=m.Feeder@/app/a.py:3 F.w->t:owner(8) F.collate->p:partial p/args[0]->F");
     EXPECT_EQ(finding.cut.at(0).location, "/app/a.py:3");
     EXPECT_EQ(finding.remedy, "cut Feeder.collate.args[0] (a.py:3)");
 }
 
-TEST(Cut, CallsACoroutineOne) {
+TEST(Cut, ClassifiesACoroutine) {
     const model::Finding finding =
         only("L=m.Loader L.w->t:owner(8) L.pending->c:coroutine=m.fetch c/local:owner->L");
     EXPECT_EQ(finding.pattern, "generator-on-owner");
     EXPECT_EQ(finding.cut.at(0).label, ".pending");
 }
 
-TEST(Cut, SaysOfAnItemWhichListItIsIn) {
+TEST(Cut, NamesTheListOfAnItem) {
     const model::Finding finding = only(
         "f:frame=m.compare@/app/a.py:7 f/local:errors->l:list l[0]->e:exception=ValueError "
         "e/__traceback__->b:traceback b/tb_frame->f f/local:actual->t:owner(8)");
@@ -261,7 +262,7 @@ TEST(Cut, SaysOfAnItemWhichListItIsIn) {
     EXPECT_EQ(finding.remedy, "cut compare.local:errors[0] (a.py:7)");
 }
 
-TEST(Cut, PrefersTheCaptureToTheAttributeThatIsTheFeature) {
+TEST(Cut, PrefersTheCaptureToTheAttribute) {
     const model::Finding finding =
         only("M.forward->f:function=m.patched f/closure:model->M M.w->t:owner(8)");
     EXPECT_EQ(finding.cut[0].label, "closure:model");
@@ -295,7 +296,7 @@ TEST(Cut, DoesNotOfferAPayloadThatIsReachedFurtherDownToo) {
     EXPECT_TRUE(finding.alternatives.empty());
 }
 
-TEST(Cut, OffersAVariableThatSeveralFunctionsShareAsOnePayload) {
+TEST(Cut, OffersASharedVariableAsOnePayload) {
     const model::Finding finding = only(
         "A.b->B B.a->A A.f->f:function B.g->g:function f/closure:data->x:cell "
         "g/closure:data->x x/cell_contents->t:owner(8)");
@@ -306,7 +307,16 @@ TEST(Cut, OffersAVariableThatSeveralFunctionsShareAsOnePayload) {
     EXPECT_NE(finding.alternatives[2].reason.find("share this one variable"), std::string::npos);
 }
 
-TEST(Cut, TellsHowMuchAPayloadDrops) {
+TEST(Cut, ReportsTheCostOfEachAlternative) {
+    const model::Finding finding =
+        only("A.cbs->l:list l[0]->f:function=m.f f/closure:self->A A.w->t:owner(8)");
+    ASSERT_EQ(finding.alternatives.size(), 3U);
+    EXPECT_EQ(finding.alternatives[0].reason, "the list no longer contains the callable");
+    EXPECT_EQ(finding.alternatives[1].reason, "A can no longer use `cbs`");
+    EXPECT_EQ(finding.alternatives[2].reason, "drops the data but keeps the cycle");
+}
+
+TEST(Cut, ReportsTheShareOfAPayload) {
     const model::Finding finding =
         only("A.me->A A.x->d:dict A.y->e:dict d['w']->t:owner(90) e['v']->u:owner(10)");
     ASSERT_EQ(finding.alternatives.size(), 1U);
@@ -314,7 +324,7 @@ TEST(Cut, TellsHowMuchAPayloadDrops) {
     EXPECT_DOUBLE_EQ(finding.freed_share, 1);
 }
 
-TEST(Cut, TakesNoHelperForARecursiveFunction) {
+TEST(Cut, DoesNotCallAHelperARecursiveFunction) {
     const model::Finding finding = only(
         "M.step->s:function=app.step s/closure:helper->h:function=app.helper h/closure:m->M "
         "M.w->t:owner(8)");
@@ -322,7 +332,7 @@ TEST(Cut, TakesNoHelperForARecursiveFunction) {
     EXPECT_NE(finding.pattern, "recursive-closure");
 }
 
-TEST(Cut, AdmitsWhenNoSmallSetIsEnough) {
+TEST(Cut, ReportsIfNoSmallSetIsEnough) {
     std::string text;
     const std::string names = "ABCDEFGH";
     for (const char from : names) {
@@ -338,7 +348,7 @@ TEST(Cut, AdmitsWhenNoSmallSetIsEnough) {
               std::string::npos);
 }
 
-// Every reference has a label of its own, so that a report's reference is one of the graph's.
+// Every reference has its own label, which identifies it in the report.
 struct Labelled {
     std::string text;
     test_support::RandomGraph graph;
@@ -358,7 +368,7 @@ Labelled random_case(std::mt19937& random) {
     return result;
 }
 
-// Is node 0, which holds the tensor, held by a cycle, if the references in `cut` are left out?
+// True if a cycle retains node 0, which holds the tensor, without the references in `cut`.
 bool held_without(const test_support::RandomGraph& graph, const std::set<std::string>& cut) {
     test_support::RandomGraph rest;
     for (std::uint32_t n = 0; n < graph.nodes(); ++n) {
@@ -384,8 +394,7 @@ TEST(Cut, EndsEveryCycleOfItsComponentOnRandomGraphs) {
     for (int round = 0; round < 600; ++round) {
         const Labelled random_graph = random_case(random);
         const auto findings = analyze(observe(random_graph.text));
-        // With one component the cut must free the tensor; several need one cut each. A long set
-        // is listed in part only.
+        // The cut of a single component must free the tensor. Long sets are not listed completely.
         if (findings.size() != 1 || findings[0].cut.empty() || findings[0].cut[0].payload ||
             findings[0].cut[0].reason.find("no small set") != std::string::npos ||
             findings[0].remedy.find("more kind") != std::string::npos) {
@@ -409,8 +418,8 @@ TEST(Cut, EndsEveryCycleOfItsComponentOnRandomGraphs) {
     EXPECT_GT(checked, 100);
 }
 
-// Memory that a class keeps in many ways. True if node 0, the class, leads to the last node without
-// the references in `cut`; references lead to higher numbers.
+// True if node 0, a class, leads to the last node without the references in `cut`. References lead
+// to higher numbers.
 bool leads_without(const test_support::RandomGraph& graph, const std::set<std::uint32_t>& cut) {
     std::vector<bool> reached(graph.nodes(), false);
     reached[0] = true;
@@ -424,7 +433,7 @@ bool leads_without(const test_support::RandomGraph& graph, const std::set<std::u
     return reached.back();
 }
 
-TEST(Cut, OfMemoryThatAClassKeepsFreesItOnRandomGraphs) {
+TEST(Cut, FreesTheMemoryOfAClassOnRandomGraphs) {
     std::mt19937 random(11);
     int named = 0;
     for (int round = 0; round < 300; ++round) {

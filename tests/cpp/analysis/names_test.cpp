@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What objects are called, and which line a reference is blamed on.
+// Names of objects and locations of references.
 #include "analysis/names.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ class NamesTest : public ::testing::Test {
     CollapsedGraph graph_;
 };
 
-TEST_F(NamesTest, ADictThatLocalsMadeGoesByItsFunction) {
+TEST_F(NamesTest, NamesTheResultOfLocalsByItsFunction) {
     read("A.kept->d d:locals=m.Engine.run@run.py:7 d['self']->A");
     const std::uint32_t dict = holder("['self']");
     EXPECT_EQ(full_name(graph_, dict), "locals() of m.Engine.run");
@@ -46,28 +46,28 @@ TEST_F(NamesTest, ADictThatLocalsMadeGoesByItsFunction) {
     EXPECT_EQ(location_of(graph_, edge("['self']")), "run.py:7");
 }
 
-TEST_F(NamesTest, ABuiltinMethodIsCalledSo) {
+TEST_F(NamesTest, NamesABuiltInMethod) {
     read("A.remove->b b:builtin_function=list.remove b/__self__->l l:list l[0]->A");
     EXPECT_EQ(full_name(graph_, holder("__self__")), "builtin method list.remove");
     EXPECT_EQ(step_text(graph_, edge("__self__")), "remove.__self__");
 }
 
-TEST_F(NamesTest, ACallablePutOnAnObjectIsLocatedWhereItWasWritten) {
+TEST_F(NamesTest, LocatesAStoredCallableAtItsDefinition) {
     read(
         "A@class.py:1 A.step->f f:function@helper.py:9 f/closure:model->A A.part->B B@part.py:3 "
         "B.whole->A A.later->p p:partial@helper.py:12 p/args[0]->A");
     EXPECT_EQ(location_of(graph_, edge(".step")), "helper.py:9");
     EXPECT_EQ(location_of(graph_, edge(".later")), "helper.py:12");
     EXPECT_EQ(location_of(graph_, edge("args[0]")), "helper.py:12");
-    EXPECT_EQ(location_of(graph_, edge(".part")), "class.py:1") << "the class of a part is no line";
+    EXPECT_EQ(location_of(graph_, edge(".part")), "class.py:1") << "not the class of the target";
 }
 
-TEST_F(NamesTest, AFunctionsOwnAttributeIsLocatedAtTheFunction) {
+TEST_F(NamesTest, LocatesAnAttributeOfAFunctionAtTheFunction) {
     read("f:function@wrapper.py:4 f.__wrapped__->m m:method@class.py:9 m/__self__->A A.f->f");
     EXPECT_EQ(location_of(graph_, edge(".__wrapped__")), "wrapper.py:4");
 }
 
-TEST_F(NamesTest, AnItemIsLocatedWhereItsContainerIsKeptInALibraryToo) {
+TEST_F(NamesTest, LocatesAnItemAtTheReferenceToItsContainer) {
     read("A=torch.A@/x/site-packages/torch/a.py:5 A.parts->l l:list l[0]->A");
     EXPECT_EQ(location_of(graph_, edge("[0]")), "");
     EXPECT_EQ(location_of(graph_, edge("[0]"), edge(".parts")), "/x/site-packages/torch/a.py:5");

@@ -21,7 +21,7 @@ Component component_of(const test_support::RandomGraph& graph) {
     return component;
 }
 
-// The definition: without `target`, nothing leads from node 0 to `holder`.
+// The definition: `holder` is not reachable from node 0 without `target`.
 bool leads_back(const test_support::RandomGraph& graph,
                 std::uint32_t holder,
                 std::uint32_t target) {
@@ -31,7 +31,7 @@ bool leads_back(const test_support::RandomGraph& graph,
     return !test_support::reachable(graph, 0, target)[holder];
 }
 
-TEST(WaysBack, AreThoseToWhatEveryWayFromTheRootPasses) {
+TEST(WaysBack, AreTheReferencesToDominators) {
     std::mt19937 random(7);
     int checked = 0;
     for (int round = 0; round < 2000; ++round) {
