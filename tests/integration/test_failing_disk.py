@@ -102,7 +102,7 @@ def test_run_says_that_its_report_could_not_be_written(main_interpreter, tmp_pat
         FAILING_DISK="1",
     )
     sentence = f"cyclewatch could not write {tmp_path}/out.json: No space left on device"
-    assert outcome.stderr == f"{sentence}; make room there, or name another place\n"
+    assert outcome.stderr == f"{sentence}; free some space, or use another --output\n"
     assert (outcome.returncode, outcome.stdout) == (1, "done\n")
     assert (tmp_path / "out.json").read_text() == "old"
     assert sorted(os.listdir(tmp_path)) == ["out.json", "program.py"]

@@ -196,7 +196,7 @@ def test_ignore_says_what_is_wrong(arguments, sentence):
 
 
 def test_ignore_takes_texts_and_needs_a_reason():
-    with pytest.raises(TypeError, match="signature is a text, not 3"):
+    with pytest.raises(TypeError, match="signature must be a string, not 3"):
         cyclewatch.ignore(signature=3, reason="r")
     with pytest.raises(TypeError, match="reason"):
         cyclewatch.ignore(pattern="back-pointer")
@@ -206,13 +206,13 @@ def test_ignore_takes_texts_and_needs_a_reason():
     ("text", "complaint"),
     [
         ("[[pattern]\n", "/cyclewatch.toml: Expected ']]' at the end of an array declaration"),
-        ("[[ignor]]\nreason = 'r'\n", '/cyclewatch.toml: there is no key "ignor"; the keys are'),
+        ("[[ignor]]\nreason = 'r'\n", '/cyclewatch.toml: unknown key "ignor"; valid keys: '),
         ("ignore = 3\n", "/cyclewatch.toml: the file.ignore is not a list"),
         ("[[ignore]]\npattern = 'unknown'\n", "/cyclewatch.toml: ignore[0]: a reason is missing"),
         ("[[pattern]]\nid = 1979-05-27\n", "/cyclewatch.toml: pattern[0] needs title"),
-        ("[[pattern]]\nid = nan\n", "cyclewatch uses nothing in it"),
-        ("a = " + "[" * 2000 + "]" * 2000, "cyclewatch uses nothing in it"),
-        ("\udcff", "cyclewatch uses nothing in it"),
+        ("[[pattern]]\nid = nan\n", "the file is ignored"),
+        ("a = " + "[" * 2000 + "]" * 2000, "the file is ignored"),
+        ("\udcff", "the file is ignored"),
     ],
 )
 def test_a_bad_file_costs_one_sentence_and_the_watch_goes_on(project, text, complaint):

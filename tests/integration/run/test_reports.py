@@ -115,7 +115,7 @@ def test_report_that_cannot_be_written_is_refused_before_the_program_runs(
     assert (outcome.returncode, outcome.stdout) == (3, b"")
     (line,) = outcome.stderr.splitlines()
     assert line.startswith(b"cyclewatch: cannot write ")
-    assert line.endswith(b" is no folder")
+    assert line.endswith(b" is not a folder")
 
 
 def test_an_existing_report_is_kept(python, program, tmp_path, leak):

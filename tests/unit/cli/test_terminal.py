@@ -173,29 +173,29 @@ import threading
 import rich.progress
 from cyclewatch.cli import terminal
 
-# The body waits until the bar has been drawn, so that no time has to be guessed.
-terminal._PATIENCE = 0.0
+# The body waits until the bar has been drawn.
+terminal._BAR_DELAY = 0.0
 drawn = threading.Event()
 start = rich.progress.Progress.start
 
-def start_and_tell(bar):
+def start_and_signal(bar):
     start(bar)
     drawn.set()
 
-rich.progress.Progress.start = start_and_tell
+rich.progress.Progress.start = start_and_signal
 with terminal.working("reading \x1b[2J reports", 2) as step:
     step()
     drawn.wait()
 """
 
 
-def test_a_bar_shows_on_a_terminal_while_something_takes_long(tmp_path):
+def test_progress_bar_is_shown_on_a_terminal(tmp_path):
     (tmp_path / "bar.py").write_text(BAR)
     text = in_terminal(["run", "bar.py"], tmp_path)
     assert "reading" in text
     assert "\x1b[2J" not in text
 
 
-def test_there_is_no_bar_where_there_is_no_terminal(command, report, monkeypatch):
-    monkeypatch.setattr("cyclewatch.cli.terminal._PATIENCE", 0.0)
+def test_no_progress_bar_without_a_terminal(command, report, monkeypatch):
+    monkeypatch.setattr("cyclewatch.cli.terminal._BAR_DELAY", 0.0)
     assert command("show", report).err == ""
