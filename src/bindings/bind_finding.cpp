@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pybind11/stl.h>
 
-#include <algorithm>
 #include <charconv>
 #include <memory>
+#include <sstream>
 #include <string>
-#include <string_view>
 
 #include "base/byte_size.h"
 #include "bindings/bind.h"
@@ -22,26 +21,22 @@ using FindingClass = py::class_<model::Finding, std::shared_ptr<model::Finding>>
 using ReferenceClass = py::class_<model::Reference, std::shared_ptr<model::Reference>>;
 using OwnerClass = py::class_<model::OwnerSummary, std::shared_ptr<model::OwnerSummary>>;
 
-// "[2, 3]" -> (2, 3). Symbolic dimensions stay strings.
-py::object shape_tuple(std::string_view text) {
-    if (text.size() < 2 || text.front() != '[' || text.back() != ']') {
-        return text.empty() ? py::object(py::none())
-                            : py::object(py::make_tuple(std::string(text)));
+// "[2, 3]" -> (2, 3). Symbolic dimensions, and other texts, stay strings.
+py::object shape_or_none(const model::OwnerSummary& owner) {
+    const std::string& text = owner.shape;
+    if (text.empty()) {
+        return py::none();
     }
-    text = text.substr(1, text.size() - 2);
+    if (text.front() != '[' || text.back() != ']') {
+        return py::make_tuple(text);
+    }
     py::list dimensions;
-    while (!text.empty()) {
-        const std::size_t comma = std::min(text.find(','), text.size());
-        std::string_view word = text.substr(0, comma);
-        word.remove_prefix(std::min(word.find_first_not_of(' '), word.size()));
+    std::istringstream words(text.substr(1, text.size() - 2));
+    for (std::string word; std::getline(words >> std::ws, word, ',');) {
         long long number = 0;
         const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-        if (error == std::errc{} && end == word.data() + word.size()) {
-            dimensions.append(number);
-        } else {
-            dimensions.append(std::string(word));
-        }
-        text.remove_prefix(std::min(comma + 1, text.size()));
+        const bool is_number = error == std::errc{} && end == word.data() + word.size();
+        dimensions.append(is_number ? py::object(py::int_(number)) : py::object(py::str(word)));
     }
     return py::tuple(dimensions);
 }
@@ -54,88 +49,87 @@ py::object first_cut(const std::shared_ptr<model::Finding>& finding) {
 }
 
 void bind_reference(py::module_& module) {
-    using model::Reference;
+    using Self = model::Reference;
     ReferenceClass added(module,
                          "Reference",
                          "A reference of the cycle, from `holder` to `target`.\n\n"
                          "An instance and its `__dict__` count as one object.");
     of_package(added)
         .def_readonly("holder",
-                      &Reference::holder,
+                      &Self::holder,
                       "The object that holds the reference, such as 'mymodel.Engine'.")
         .def_readonly("label",
-                      &Reference::label,
+                      &Self::label,
                       "The attribute, index, key or variable: '.callback', 'closure:self', '[3]'.")
-        .def_readonly("target", &Reference::target, "The object referred to.")
+        .def_readonly("target", &Self::target, "The object referred to.")
         .def_property_readonly("location",
-                               text_or_none(&Reference::location),
+                               text_or_none(&Self::location),
                                "'path:line' of the code to change; None if unknown.")
         .def_property_readonly("reason",
-                               text_or_none(&Reference::reason),
+                               text_or_none(&Self::reason),
                                "Why to cut this reference; None if it is not a candidate.")
         .def_readonly("raw_path",
-                      &Reference::raw_path,
+                      &Self::raw_path,
                       "The references between Python objects that this one summarizes, in order.")
         .def_readonly("payload",
-                      &Reference::payload,
+                      &Self::payload,
                       "True if the reference is not part of the cycle: cutting it frees the "
                       "memory but leaves the cycle.")
-        .def("__repr__", [](const Reference& self) {
+        .def("__repr__", [](const Self& self) {
             return "<Reference " + self.holder + " " + self.label + " -> " + self.target + ">";
         });
 }
 
 void bind_owner(py::module_& module) {
-    using model::OwnerSummary;
+    using Self = model::OwnerSummary;
     OwnerClass added(module,
                      "Owner",
                      "A tensor owner: an object that owned device memory and was freed with the "
                      "cycle.\n\nEqual owners are one entry with a `count`.");
     of_package(added)
-        .def_readonly("type", &OwnerSummary::type, "The type, such as 'torch.Tensor'.")
-        .def_readonly("device", &OwnerSummary::device, "The device: 'cuda:0', 'cpu'.")
+        .def_readonly("type", &Self::type, "The type, such as 'torch.Tensor'.")
+        .def_readonly("device", &Self::device, "The device: 'cuda:0', 'cpu'.")
         .def_readonly("nbytes",
-                      &OwnerSummary::bytes,
+                      &Self::bytes,
                       "Size of the storage in bytes; for a view, of the whole storage.")
-        .def_property_readonly(
-            "shape",
-            [](const OwnerSummary& self) { return shape_tuple(self.shape); },
-            "The dimensions, outermost first; None if the owner has no shape.")
+        .def_property_readonly("shape",
+                               &shape_or_none,
+                               "The dimensions, outermost first; None if the owner has no shape.")
         .def_property_readonly("dtype",
-                               text_or_none(&OwnerSummary::dtype),
+                               text_or_none(&Self::dtype),
                                "The data type, such as 'float32'; None if the owner has none.")
-        .def_readonly("path", &OwnerSummary::path, "How the cycle reaches the owner: 'Node.data'.")
-        .def_readonly("count", &OwnerSummary::count, "Number of equal owners.")
+        .def_readonly("path", &Self::path, "How the cycle reaches the owner: 'Node.data'.")
+        .def_readonly("count", &Self::count, "Number of equal owners.")
         .def_property_readonly(
             "allocated_at",
-            text_or_none(&OwnerSummary::allocated_at),
+            text_or_none(&Self::allocated_at),
             "'path:line' that created the owner (from tracemalloc) or allocated its memory (from "
             "torch's memory history); None if neither recorded it.")
-        .def("__repr__", [](const OwnerSummary& self) {
+        .def("__repr__", [](const Self& self) {
             return "<Owner " + self.type + " " + base::format_bytes(self.bytes) + " on " +
                    self.device + " at " + quoted(self.path) + ">";
         });
 }
 
 void bind_process_occurrences(py::module_& module) {
-    using model::ProcessOccurrences;
-    py::class_<ProcessOccurrences, std::shared_ptr<ProcessOccurrences>> added(
+    using Self = model::ProcessOccurrences;
+    py::class_<Self, std::shared_ptr<Self>> added(
         module, "ProcessOccurrences", "The occurrences of a finding in one process.");
     of_package(added)
-        .def_readonly("process", &ProcessOccurrences::process, "Index into `Report.processes`.")
-        .def_readonly("occurrences", &ProcessOccurrences::occurrences, "Number of cycles.")
+        .def_readonly("process", &Self::process, "Index into `Report.processes`.")
+        .def_readonly("occurrences", &Self::occurrences, "Number of cycles.")
         .def_readonly("retained_bytes",
-                      &ProcessOccurrences::retained_bytes,
+                      &Self::retained_bytes,
                       "Device bytes that only these cycles retained.")
         .def_readonly("first_seen",
-                      &ProcessOccurrences::first_seen,
+                      &Self::first_seen,
                       "Seconds from the start of that process's watch to the first occurrence.")
         .def_property_readonly(
             "first_step",
-            [](const ProcessOccurrences& self) { return step_or_none(self.first_step); },
+            int_or_none<-1>(&Self::first_step),
             "The step last passed to Watch.step() before the first occurrence; None if there was "
             "none.")
-        .def("__repr__", [](const ProcessOccurrences& self) {
+        .def("__repr__", [](const Self& self) {
             return "<ProcessOccurrences in process " + std::to_string(self.process) + ": " +
                    std::to_string(self.occurrences) + " times, " +
                    base::format_bytes(self.retained_bytes) + ">";
@@ -143,70 +137,69 @@ void bind_process_occurrences(py::module_& module) {
 }
 
 void bind_variant(py::module_& module) {
-    using model::Variant;
-    py::class_<Variant, std::shared_ptr<Variant>> added(
+    using Self = model::Variant;
+    py::class_<Self, std::shared_ptr<Self>> added(
         module, "Variant", "The cycles of one signature in a finding that merges several.");
     of_package(added)
-        .def_readonly("signature", &Variant::signature, "The signature, as in Finding.signature.")
+        .def_readonly("signature", &Self::signature, "The signature, as in Finding.signature.")
         .def_readonly("name",
-                      &Variant::name,
+                      &Self::name,
                       "Short name of the object that distinguishes the variant: 'F1Score'.")
-        .def_readonly("title", &Variant::title, "The cycle in short: 'Engine.hook -> Engine'.")
+        .def_readonly("title", &Self::title, "The cycle in short: 'Engine.hook -> Engine'.")
         .def_property_readonly("location",
-                               text_or_none(&Variant::location),
+                               text_or_none(&Self::location),
                                "'path:line' of the code to change; None if unknown.")
-        .def_readonly("occurrences", &Variant::occurrences, "Number of cycles.")
-        .def_readonly("bytes",
-                      &Variant::bytes,
-                      "Device bytes that the cycles retained, including shared bytes.")
-        .def("__repr__", [](const Variant& self) {
+        .def_readonly("occurrences", &Self::occurrences, "Number of cycles.")
+        .def_readonly(
+            "bytes", &Self::bytes, "Device bytes that the cycles retained, including shared bytes.")
+        .def("__repr__", [](const Self& self) {
             return "<Variant " + self.signature + ": " + quoted(self.title) + ">";
         });
 }
 
 void bind_finding_status(FindingClass& added) {
-    using model::Finding;
+    using Self = model::Finding;
     added
         .def_property_readonly(
             "status",
-            word_of(&Finding::status),
+            word_of(&Self::status),
             "'new', 'known' (listed in the baseline), 'library' (a known leak of a library), "
             "'benign' (a cycle by design) or 'ignored' (by configuration). Only new findings warn "
             "and fail checks.")
         .def_readonly("status_reason",
-                      &Finding::status_reason,
+                      &Self::status_reason,
                       "Why the finding has its status; empty for a new finding.")
         .def_property_readonly("verdict",
-                               word_of(&Finding::verdict),
+                               word_of(&Self::verdict),
                                "The reviewer's verdict: 'bug', 'accepted', 'unclear', or '' if "
                                "there is none.")
-        .def_readonly("note", &Finding::note, "The reviewer's note; may be empty.");
+        .def_readonly("note", &Self::note, "The reviewer's note; may be empty.");
 }
 
 void bind_finding_times(FindingClass& added) {
-    using model::Finding;
+    using Self = model::Finding;
     added
         .def_readonly("first_seen",
-                      &Finding::first_seen,
+                      &Self::first_seen,
                       "Seconds from the start of the watch to the first occurrence; the earliest "
                       "of all processes.")
         .def_readonly("last_seen",
-                      &Finding::last_seen,
+                      &Self::last_seen,
                       "Seconds from the start of the watch to the last occurrence.")
         .def_readonly("dead_for_at_most",
-                      &Finding::dead_for_at_most,
+                      &Self::dead_for_at_most,
                       "The longest time, in seconds, that the memory can have been unreachable "
                       "before it was freed.")
         .def_readonly("first_collection",
-                      &Finding::first_collection,
+                      &Self::first_collection,
                       "Number of the collection with the first occurrence.")
         .def_readonly("collections",
-                      &Finding::collections,
+                      &Self::collections,
                       "Number of collections with at least one occurrence.");
 }
 
 void bind_finding_lists(FindingClass& added) {
-    using Self = std::shared_ptr<model::Finding>;
+    using Shared = std::shared_ptr<model::Finding>;
     added
         .def_property_readonly("cycle",
                                list_of(&model::Finding::cycle),
@@ -216,7 +209,7 @@ void bind_finding_lists(FindingClass& added) {
             "cut", &first_cut, "The reference to cut, which is `cuts[0]`; None if there is none.")
         .def_property_readonly(
             "cuts",
-            [](const Self& self) { return py::tuple(views(self, self->cut)); },
+            [](const Shared& self) { return py::tuple(views(self, self->cut)); },
             "The smallest set of references whose removal breaks the cycle; usually one.")
         .def_property_readonly("alternatives",
                                list_of(&model::Finding::alternatives),
@@ -226,7 +219,7 @@ void bind_finding_lists(FindingClass& added) {
                                "The tensor owners that the cycle retained, largest first.")
         .def_property_readonly(
             "signatures",
-            [](const Self& self) { return model::signatures_of(*self); },
+            [](const Shared& self) { return model::signatures_of(*self); },
             "`signature` and the signatures of `variants`, without duplicates.")
         .def_property_readonly(
             "variants",
@@ -240,32 +233,32 @@ void bind_finding_lists(FindingClass& added) {
 }
 
 void bind_finding_sizes(FindingClass& added) {
-    using model::Finding;
+    using Self = model::Finding;
     added
         .def_readonly("retained_bytes",
-                      &Finding::retained_bytes,
+                      &Self::retained_bytes,
                       "Retained size: device bytes that only this cycle kept alive, summed over "
                       "all occurrences. Each storage counts once.")
         .def_readonly("shared_bytes",
-                      &Finding::shared_bytes,
+                      &Self::shared_bytes,
                       "Device bytes that this cycle and other cycles kept alive.")
         .def_readonly("shared_with",
-                      &Finding::shared_with,
+                      &Self::shared_with,
                       "Number of findings that share `shared_bytes`, which are freed once all of "
                       "them are fixed.")
         .def_readonly("attributed_bytes",
-                      &Finding::attributed_bytes,
+                      &Self::attributed_bytes,
                       "`retained_bytes` plus this finding's part of the shared bytes. Summed over "
                       "all findings, each storage counts once.")
         .def_readonly(
-            "largest_bytes", &Finding::largest_bytes, "`retained_bytes` of the largest occurrence.")
+            "largest_bytes", &Self::largest_bytes, "`retained_bytes` of the largest occurrence.")
         .def_readonly("byte_seconds",
-                      &Finding::byte_seconds,
+                      &Self::byte_seconds,
                       "Retained bytes times the seconds they were unreachable, at most, summed "
                       "over all occurrences.")
-        .def_readonly("occurrences", &Finding::occurrences, "Number of cycles found.")
+        .def_readonly("occurrences", &Self::occurrences, "Number of cycles found.")
         .def_readonly("freed_share",
-                      &Finding::freed_share,
+                      &Self::freed_share,
                       "Share of `retained_bytes` that `cuts` frees, 0 to 1, for the largest "
                       "occurrence. 0 if unknown, or if another cycle also retains the memory.");
 }
@@ -278,39 +271,38 @@ void bind_finding(py::module_& module) {
     bind_process_occurrences(module);
     bind_variant(module);
 
-    using model::Finding;
+    using Self = model::Finding;
     FindingClass added(module,
                        "Finding",
                        "A reference cycle that kept device memory alive.\n\n"
                        "Cycles with the same signature are one finding with a count. Immutable.");
     of_package(added)
         .def_readonly("signature",
-                      &Finding::signature,
+                      &Self::signature,
                       "Identifies the cycle: 'cw1-' and 16 hexadecimal digits. Equal on every "
                       "run, rank and machine.")
-        .def_readonly("pattern", &Finding::pattern, "Id of the matching Pattern, or 'unknown'.")
-        .def_readonly("title", &Finding::title, "The cycle in short: 'Engine.hook -> Engine'.")
+        .def_readonly("pattern", &Self::pattern, "Id of the matching Pattern, or 'unknown'.")
+        .def_readonly("title", &Self::title, "The cycle in short: 'Engine.hook -> Engine'.")
         .def_property_readonly("headline",
                                &render::headline,
                                "One sentence: the number of cycles, their retained size, and what "
                                "to cut.")
-        .def_readonly("remedy", &Finding::remedy, "What to cut, in a few words.")
+        .def_readonly("remedy", &Self::remedy, "What to cut, in a few words.")
         .def_readonly("advice",
-                      &Finding::advice,
+                      &Self::advice,
                       "How to change the code, in one or two sentences; empty if unknown.")
         .def_readonly("tie",
-                      &Finding::tie,
+                      &Self::tie,
                       "True if `alternatives[0]` is as good as `cut`, or if only names distinguish "
                       "the two.")
         .def_readonly("omitted_cuts",
-                      &Finding::omitted_cuts,
+                      &Self::omitted_cuts,
                       "Number of kinds of references that must also be cut but are not in `cuts`, "
                       "because there are too many.")
-        .def_readonly(
-            "omitted_owners", &Finding::omitted_owners, "Number of owners not in `owners`.")
+        .def_readonly("omitted_owners", &Self::omitted_owners, "Number of owners not in `owners`.")
         .def(
             "to_text",
-            [](const Finding& self, std::size_t rank, std::size_t width) {
+            [](const Self& self, std::size_t rank, std::size_t width) {
                 return render::render_card(self, rank, width);
             },
             py::arg("rank") = 1,
@@ -319,7 +311,7 @@ void bind_finding(py::module_& module) {
             "Args:\n"
             "    rank: Number in the card's heading.\n"
             "    width: Maximum line length in columns.")
-        .def("__repr__", [](const Finding& self) {
+        .def("__repr__", [](const Self& self) {
             return "<Finding " + self.signature + ": " + quoted(self.title) + ", " +
                    base::format_bytes(model::reached_bytes(self)) + ", seen " +
                    std::to_string(self.occurrences) + " times>";

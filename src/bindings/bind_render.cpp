@@ -98,25 +98,19 @@ std::shared_ptr<model::Report> parsed(std::string_view contents, const std::stri
     return std::make_shared<model::Report>(std::move(report).value());
 }
 
-// Longer than any report; stops reading from endless devices.
-constexpr std::size_t kLongestFile = std::size_t{256} << 20U;
-constexpr std::size_t kPiece = std::size_t{8} << 20U;
+// Larger than any report; limits what is read from an endless device.
+constexpr std::size_t kMaxFileSize = std::size_t{256} << 20U;
 
 std::shared_ptr<model::Report> load(const py::object& path) {
     const std::string name = file_system_path(path);  // rejects integers, which open() accepts
     // Python's open() raises the errors that callers expect.
     const py::object file = py::module_::import("io").attr("open")(path, "rb");
-    std::string contents;
-    for (py::bytes piece = file.attr("read")(kPiece); py::len(piece) > 0;
-         piece = file.attr("read")(kPiece)) {
-        contents += std::string_view(piece);
-        if (contents.size() > kLongestFile) {
-            file.attr("close")();
-            raise_report_format_error(name + ": not a cyclewatch report: larger than 256 MiB");
-        }
-    }
+    const py::bytes contents = file.attr("read")(kMaxFileSize + 1);
     file.attr("close")();
-    return parsed(contents, name);
+    if (py::len(contents) > kMaxFileSize) {
+        raise_report_format_error(name + ": not a cyclewatch report: larger than 256 MiB");
+    }
+    return parsed(std::string_view(contents), name);
 }
 
 }  // namespace

@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -20,36 +18,29 @@
 namespace cyclewatch::bindings {
 namespace {
 
-using model::Status;
-using model::Verdict;
-
 using CollectionClass =
     py::class_<model::CollectionRecord, std::shared_ptr<model::CollectionRecord>>;
 using ProgramClass = py::class_<model::ProgramInfo, std::shared_ptr<model::ProgramInfo>>;
 
 void bind_device_memory(py::module_& module) {
-    using model::DeviceMemory;
-    py::class_<DeviceMemory, std::shared_ptr<DeviceMemory>> added(
+    using Self = model::DeviceMemory;
+    py::class_<Self, std::shared_ptr<Self>> added(
         module, "DeviceMemory", "Memory in use on one device before and after a collection.");
     of_package(added)
-        .def_readonly("device", &DeviceMemory::device, "The device: 'cuda:0', 'cpu'.")
+        .def_readonly("device", &Self::device, "The device: 'cuda:0', 'cpu'.")
         .def_readonly("used_before",
-                      &DeviceMemory::used_before,
+                      &Self::used_before,
                       "Bytes in use before the collection freed the unreachable objects.")
-        .def_readonly(
-            "used_after", &DeviceMemory::used_after, "Bytes in use at the end of the collection.")
-        .def_property_readonly(
-            "total",
-            [](const DeviceMemory& self) {
-                return self.total == 0 ? py::object(py::none()) : py::object(py::int_(self.total));
-            },
-            "Capacity of the device in bytes; None if unknown.")
+        .def_readonly("used_after", &Self::used_after, "Bytes in use at the end of the collection.")
+        .def_property_readonly("total",
+                               int_or_none<0>(&Self::total),
+                               "Capacity of the device in bytes; None if unknown.")
         .def_property_readonly("source",
-                               word_of(&DeviceMemory::source),
+                               word_of(&Self::source),
                                "Where the numbers come from: 'torch' (allocated by torch), 'cuda' "
                                "(all used memory of the device) or 'process' (resident set size "
                                "of the process).")
-        .def("__repr__", [](const DeviceMemory& self) {
+        .def("__repr__", [](const Self& self) {
             return "<DeviceMemory of " + quoted(self.device) + ": " +
                    base::format_bytes(self.used_before) + ", then " +
                    base::format_bytes(self.used_after) + ">";
@@ -57,70 +48,64 @@ void bind_device_memory(py::module_& module) {
 }
 
 void bind_finding_part(py::module_& module) {
-    using model::FindingPart;
-    py::class_<FindingPart, std::shared_ptr<FindingPart>> added(
+    using Self = model::FindingPart;
+    py::class_<Self, std::shared_ptr<Self>> added(
         module, "FindingPart", "The occurrences of one finding in one collection.");
     of_package(added)
-        .def_readonly("signature", &FindingPart::signature, "Signature of the finding.")
-        .def_readonly(
-            "occurrences", &FindingPart::occurrences, "Number of cycles that were unreachable.")
+        .def_readonly("signature", &Self::signature, "Signature of the finding.")
+        .def_readonly("occurrences", &Self::occurrences, "Number of cycles that were unreachable.")
         .def_readonly("retained_bytes",
-                      &FindingPart::retained_bytes,
+                      &Self::retained_bytes,
                       "Device bytes attributed to these cycles. Summed over all findings, each "
                       "storage counts once.")
-        .def("__repr__", [](const FindingPart& self) {
+        .def("__repr__", [](const Self& self) {
             return "<FindingPart of " + quoted(self.signature) + ": " +
                    base::format_bytes(self.retained_bytes) + ">";
         });
 }
 
 void bind_collection(py::module_& module) {
-    using model::CollectionRecord;
+    using Self = model::CollectionRecord;
     CollectionClass added(
         module, "Collection", "A garbage collection that found unreachable tensor owners.");
     of_package(added)
-        .def_readonly("process",
-                      &CollectionRecord::process,
-                      "Index into `Report.processes` of the process it ran in.")
-        .def_readonly("number",
-                      &CollectionRecord::number,
-                      "Number among all collections since the start of the watch, from 1.")
         .def_readonly(
-            "generation", &CollectionRecord::generation, "The generation, as in `gc.callbacks`.")
+            "process", &Self::process, "Index into `Report.processes` of the process it ran in.")
+        .def_readonly("number",
+                      &Self::number,
+                      "Number among all collections since the start of the watch, from 1.")
+        .def_readonly("generation", &Self::generation, "The generation, as in `gc.callbacks`.")
         .def_readonly("started_at",
-                      &CollectionRecord::started_at,
+                      &Self::started_at,
                       "Seconds from the start of the watch to the start of the collection.")
         .def_readonly("duration",
-                      &CollectionRecord::duration,
+                      &Self::duration,
                       "Seconds the collection took, including the watch's share.")
         .def_readonly("own_seconds",
-                      &CollectionRecord::own_seconds,
+                      &Self::own_seconds,
                       "Seconds of `duration` that were spent in the watch.")
         .def_readonly("dead_for_at_most",
-                      &CollectionRecord::dead_for_at_most,
+                      &Self::dead_for_at_most,
                       "Seconds since an earlier collection could have freed the memory.")
-        .def_readonly("unreachable",
-                      &CollectionRecord::unreachable,
-                      "Number of objects the collector found unreachable.")
-        .def_readonly("owners", &CollectionRecord::owners, "Number of unreachable tensor owners.")
+        .def_readonly(
+            "unreachable", &Self::unreachable, "Number of objects the collector found unreachable.")
+        .def_readonly("owners", &Self::owners, "Number of unreachable tensor owners.")
         .def_readonly("released_bytes",
-                      &CollectionRecord::released_bytes,
+                      &Self::released_bytes,
                       "Device bytes freed by the collection, each storage once.")
-        .def_property_readonly(
-            "step",
-            [](const CollectionRecord& self) { return step_or_none(self.step); },
-            "The step last passed to Watch.step(); None if there was none.")
+        .def_property_readonly("step",
+                               int_or_none<-1>(&Self::step),
+                               "The step last passed to Watch.step(); None if there was none.")
         .def_property_readonly("device_memory",
-                               list_of(&CollectionRecord::device_memory),
+                               list_of(&Self::device_memory),
                                "Memory in use on the devices of these owners; empty if unknown or "
                                "if the watch was over its budget.")
         .def_property_readonly("findings",
-                               list_of(&CollectionRecord::findings),
+                               list_of(&Self::findings),
                                "The findings of this collection, largest first, at most 16.")
-        .def_readonly("note",
-                      &CollectionRecord::note,
-                      "Why the collection was not fully captured; empty if it was.")
-        .def("__repr__", [](const CollectionRecord& self) {
+        .def_readonly(
+            "note", &Self::note, "Why the collection was not fully captured; empty if it was.")
+        .def("__repr__", [](const Self& self) {
             return "<Collection " + std::to_string(self.number) + ": " +
                    std::to_string(self.unreachable) + " objects, " + std::to_string(self.owners) +
                    " owners, " + base::format_bytes(self.released_bytes) + ">";
@@ -128,28 +113,21 @@ void bind_collection(py::module_& module) {
 }
 
 void bind_program(py::module_& module) {
-    using model::ProgramInfo;
+    using Self = model::ProgramInfo;
     ProgramClass added(module, "Program", "A process that was watched.");
     of_package(added)
-        .def_readonly(
-            "script", &ProgramInfo::script, "Name of the script, without folder and suffix.")
-        .def_readonly("pid", &ProgramInfo::pid, "The process id.")
-        .def_property_readonly(
-            "rank",
-            [](const ProgramInfo& self) {
-                return self.rank < 0 ? py::object(py::none()) : py::object(py::int_(self.rank));
-            },
-            "Value of the environment variable RANK; None if it was not set.")
-        .def_readonly(
-            "python_version", &ProgramInfo::python_version, "Version of CPython: '3.11.9'.")
-        .def_readonly(
-            "cyclewatch_version", &ProgramInfo::cyclewatch_version, "Version of cyclewatch.")
+        .def_readonly("script", &Self::script, "Name of the script, without folder and suffix.")
+        .def_readonly("pid", &Self::pid, "The process id.")
+        .def_property_readonly("rank",
+                               int_or_none<-1>(&Self::rank),
+                               "Value of the environment variable RANK; None if it was not set.")
+        .def_readonly("python_version", &Self::python_version, "Version of CPython: '3.11.9'.")
+        .def_readonly("cyclewatch_version", &Self::cyclewatch_version, "Version of cyclewatch.")
         .def_readonly("started_at",
-                      &ProgramInfo::started_at,
+                      &Self::started_at,
                       "Start of the watch, UTC, ISO 8601: '2026-01-31T12:00:00Z'.")
-        .def_readonly(
-            "strategy", &ProgramInfo::strategy, "How unreachable objects were determined.")
-        .def("__repr__", [](const ProgramInfo& self) {
+        .def_readonly("strategy", &Self::strategy, "How unreachable objects were determined.")
+        .def("__repr__", [](const Self& self) {
             return "<Program " + quoted(self.script) + ", pid " + std::to_string(self.pid) + ">";
         });
 }
@@ -170,26 +148,26 @@ const std::vector<std::string>& stats_names() {
 }
 
 void bind_stats(py::module_& module) {
-    using model::Stats;
+    using Self = model::Stats;
     StatsClass added(
         module,
         "Stats",
         "Statistics of a watch.\n\nThe values are attributes and, as in a mapping, items: "
         "`dict(stats)`.");
     of_package(added)
-        .def_readonly("collections", &Stats::collections, "Number of collections.")
-        .def_readonly("unreachable", &Stats::unreachable, "Number of unreachable objects.")
-        .def_readonly("owners", &Stats::owners, "Number of unreachable tensor owners.")
-        .def_readonly("findings", &Stats::findings, "Number of distinct findings.")
-        .def_readonly("seconds", &Stats::seconds, "Seconds spent in the watch during collections.")
+        .def_readonly("collections", &Self::collections, "Number of collections.")
+        .def_readonly("unreachable", &Self::unreachable, "Number of unreachable objects.")
+        .def_readonly("owners", &Self::owners, "Number of unreachable tensor owners.")
+        .def_readonly("findings", &Self::findings, "Number of distinct findings.")
+        .def_readonly("seconds", &Self::seconds, "Seconds spent in the watch during collections.")
         .def_readonly("collection_seconds",
-                      &Stats::collection_seconds,
+                      &Self::collection_seconds,
                       "Seconds all collections took, including the watch's share.")
-        .def_readonly("elapsed", &Stats::elapsed, "Seconds since the start of the watch.")
-        .def_readonly("skipped", &Stats::skipped, "How often something was left out, by reason.")
-        .def("keys", [](const Stats&) { return stats_names(); })
-        .def("__iter__", [](const Stats&) { return py::iter(py::cast(stats_names())); })
-        .def("__len__", [](const Stats&) { return stats_names().size(); })
+        .def_readonly("elapsed", &Self::elapsed, "Seconds since the start of the watch.")
+        .def_readonly("skipped", &Self::skipped, "How often something was left out, by reason.")
+        .def("keys", [](const Self&) { return stats_names(); })
+        .def("__iter__", [](const Self&) { return py::iter(py::cast(stats_names())); })
+        .def("__len__", [](const Self&) { return stats_names().size(); })
         .def("__getitem__",
              [](const py::object& self, const std::string& name) -> py::object {
                  const auto& names = stats_names();
@@ -232,43 +210,6 @@ std::shared_ptr<model::Report> merged(const py::object& reports) {
     return std::make_shared<model::Report>(std::move(whole).value());
 }
 
-void assign(model::Finding& finding, Status status, const std::string& reason) {
-    finding.status = status;
-    finding.status_reason = reason;
-}
-
-void assign(model::Finding& finding, Verdict verdict, const std::string& note) {
-    finding.verdict = verdict;
-    finding.note = note;
-}
-
-template <model::Worded Enum>
-Enum from_word_or_raise(const std::string& word) {
-    const std::optional<Enum> value = model::from_word<Enum>(word);
-    if (!value) {
-        const model::Words words = words_of(Enum{});
-        throw py::value_error(quoted(word) + " is not one of " +
-                              std::string(py::repr(py::cast(
-                                  std::vector<std::string_view>(words.begin(), words.end())))));
-    }
-    return *value;
-}
-
-// Changes a copy: views that Python holds point into `report`.
-template <model::Worded Enum>
-std::shared_ptr<model::Report> reviewed(
-    const model::Report& report,
-    const std::unordered_map<std::string, std::pair<std::string, std::string>>& reviews) {
-    auto changed = std::make_shared<model::Report>(report);
-    for (model::Finding& finding : changed->findings) {
-        if (const auto review = reviews.find(finding.signature); review != reviews.end()) {
-            const auto& [word, text] = review->second;
-            assign(finding, from_word_or_raise<Enum>(word), text);
-        }
-    }
-    return changed;
-}
-
 }  // namespace
 
 void bind_report(py::module_& module) {
@@ -279,8 +220,8 @@ void bind_report(py::module_& module) {
     bind_stats(module);
     bind_finding(module);
 
-    using model::Report;
-    using Self = std::shared_ptr<Report>;
+    using Self = model::Report;
+    using Shared = std::shared_ptr<Self>;
     ReportClass added(module,
                       "Report",
                       "The findings of a watch, the collections behind them, and what was left "
@@ -288,52 +229,36 @@ void bind_report(py::module_& module) {
                       "loading and merging release the GIL.");
     of_package(added)
         .def_property_readonly("findings",
-                               list_of(&Report::findings),
+                               list_of(&Self::findings),
                                "The findings, largest `retained_bytes + shared_bytes` first.")
         .def_readonly("retained_bytes",
-                      &Report::retained_bytes,
+                      &Self::retained_bytes,
                       "Device bytes of all unreachable tensor owners, each storage once.")
         .def_property_readonly(
             "collections",
-            list_of(&Report::collections),
+            list_of(&Self::collections),
             "The collections that found tensor owners, by process, in order. For a long run, an "
             "evenly spaced sample.")
         .def_readonly("omitted_collections",
-                      &Report::omitted_collections,
+                      &Self::omitted_collections,
                       "Number of such collections not in `collections`.")
-        .def_readonly("devices", &Report::devices, "The watched devices, as passed by the user.")
+        .def_readonly("devices", &Self::devices, "The watched devices, as passed by the user.")
         .def_property_readonly(
             "notes",
-            [](const Report& self) {
+            [](const Self& self) {
                 std::vector<std::string> notes;  // cleaned: they name files
                 std::ranges::transform(self.notes, std::back_inserter(notes), render::clean_text);
                 return notes;
             },
             "Sentences about what was truncated or skipped.")
         .def_property_readonly("processes",
-                               list_of(&Report::processes),
+                               list_of(&Self::processes),
                                "The watched processes; in a merged report by rank, then pid.")
         .def_property_readonly(
             "stats",
-            [](const Self& self) { return std::shared_ptr<model::Stats>(self, &self->stats); },
+            [](const Shared& self) { return std::shared_ptr<model::Stats>(self, &self->stats); },
             "Statistics of the watch when the report was made.")
-        .def("with_statuses",
-             &reviewed<Status>,
-             py::arg("statuses"),
-             "Return a copy of the report with other statuses.\n\n"
-             "Args:\n"
-             "    statuses: {signature: (status, reason)}. Unknown signatures are ignored.\n\n"
-             "Raises:\n"
-             "    ValueError: Unknown status.")
-        .def("with_verdicts",
-             &reviewed<Verdict>,
-             py::arg("verdicts"),
-             "Return a copy of the report with a reviewer's verdicts.\n\n"
-             "Args:\n"
-             "    verdicts: {signature: (verdict, note)}. Unknown signatures are ignored.\n\n"
-             "Raises:\n"
-             "    ValueError: Unknown verdict.")
-        .def("__repr__", [](const Report& self) {
+        .def("__repr__", [](const Self& self) {
             const std::size_t processes = self.processes.size();
             return "<Report of " +
                    (processes == 1 ? quoted(self.processes.front().script)

@@ -41,12 +41,20 @@ void raise_pending() {
     }
 }
 
-base::Result<std::string> render_by_name(const model::Report& report, const std::string& format) {
-    const auto known = render::format_from_name(format);
-    if (!known.has_value()) {
-        return base::Error{"unknown report format: " + format};
+std::vector<render::Format> formats_from(const std::vector<std::string>& names) {
+    std::vector<render::Format> formats;
+    for (const std::string& name : names) {
+        const std::optional<render::Format> format = render::format_from_name(name);
+        if (!format) {
+            std::string known;
+            for (const std::string& each : render::format_names()) {
+                known += (known.empty() ? "" : ", ") + each;
+            }
+            throw py::value_error("unknown format " + quoted(name) + "; valid formats: " + known);
+        }
+        formats.push_back(*format);
     }
-    return render::render(report, *known);
+    return formats;
 }
 
 // A Python callable. Copying one does not change its refcount.
@@ -128,7 +136,7 @@ watch::Listeners listeners(py::object on_finding, py::object on_report, py::obje
 }
 
 NativeWatch start_watch(const std::vector<std::string>& devices,
-                        std::vector<std::string> formats,
+                        const std::vector<std::string>& formats,
                         const std::optional<std::string>& report_dir,
                         std::string report_name,
                         bool replace_report,
@@ -144,7 +152,7 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
     }
     watch::Settings settings;
     settings.devices = std::move(selection).value();
-    settings.formats = std::move(formats);
+    settings.formats = formats_from(formats);
     settings.report_dir = report_dir.value_or("");
     settings.report_name = std::move(report_name);
     settings.replace_report = replace_report;
@@ -154,7 +162,7 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
     settings.listeners = listeners(on_finding, on_report, on_log);
     try {
         base::Result<std::shared_ptr<Watch>> started =
-            Dispatcher::instance().start(std::move(settings), render_by_name);
+            Dispatcher::instance().start(std::move(settings));
         if (!started.ok()) {
             throw std::runtime_error(started.error());
         }

@@ -6,7 +6,6 @@
 
 #include <pybind11/pybind11.h>
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -45,8 +44,12 @@ auto word_of(Enum Class::*member) {
     return [member](const Class& self) { return model::word_of(self.*member); };
 }
 
-inline py::object step_or_none(std::int64_t step) {
-    return step < 0 ? py::object(py::none()) : py::object(py::int_(step));
+template <auto kUnknown, typename Class, typename Integer>
+auto int_or_none(Integer Class::*member) {
+    return [member](const Class& self) {
+        const Integer value = self.*member;
+        return value == kUnknown ? py::object(py::none()) : py::object(py::int_(value));
+    };
 }
 
 // Hides `_native` in `__module__`.

@@ -15,8 +15,7 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 FAULTS = {"full": errno.ENOSPC, "file size": errno.EFBIG}
 SENTENCE = re.compile(
     r"log: cyclewatch could not write /\S+/cyclewatch-failing_disk_program-\d+\.json: (.+)\. "
-    r"The findings are kept in memory, for the next report; "
-    r"watch\.report\(\)\.save\(\) puts them elsewhere\."
+    r"The findings stay in memory; to save them to another file, use watch\.report\(\)\.save\(\)\."
 )
 
 

@@ -88,14 +88,14 @@ TOOLS = {
 # to what it gives up: nothing else tells.
 SAID_TOO_EARLY = {"living_owner_visited_twice": 16, "generator_that_refuses_to_end": 16}
 
-# The one thing that a watch says of its own accord: that it was not looking.
-TAKEN_OUT = (
+# Acts that remove the hook, and the warning that they cause.
+REMOVES_HOOK = (
     "callbacks_that_clear_the_list",
     "callback_that_takes_the_watch_out_in_the_middle",
 )
-TOLD = (
-    "The program took cyclewatch out of gc.callbacks; collections until it was put back were not "
-    "seen.\n"
+WARNING = (
+    "The program removed cyclewatch from gc.callbacks. Collections were not observed until it was "
+    "added again.\n"
 )
 
 
@@ -112,8 +112,8 @@ def check(interpreter, program, act, expected):
     without, complaints = output_of(interpreter, program, act)
     (*with_watch, line), complaints_with_watch = output_of(interpreter, program, act, "--watch")
     assert with_watch == without
-    if act in TAKEN_OUT:
-        complaints += TOLD
+    if act in REMOVES_HOOK:
+        complaints += WARNING
     if act == "Raising":
         # CPython calls weakref callbacks with the error pending and blames the first that returns:
         # ours. Without one it says the same of the collection.

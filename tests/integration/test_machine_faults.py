@@ -20,7 +20,7 @@ MIB = 1 << 20
 def test_a_folder_that_vanishes_costs_the_file_only(main_interpreter, tmp_path):
     outcome = main_interpreter.run(PROGRAM, "folder_gone", tmp_path)
     assert outcome.stdout.split() == ["2", "[]"]
-    assert outcome.stderr.count("No such file or directory. The findings are kept in memory") == 1
+    assert outcome.stderr.count("No such file or directory. The findings stay in memory") == 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

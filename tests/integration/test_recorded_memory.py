@@ -117,7 +117,7 @@ def test_a_history_that_cannot_be_read_is_said_once(main_interpreter, scenario, 
     answer = answer_of(main_interpreter, scenario)
     assert places_of(answer) == [None, None]
     assert answer["skipped"] == {
-        "findings not looked up: torch's memory history could not be read": 2
+        "allocation sites not looked up: torch's memory history could not be read": 2
     }
     (message,) = answer["logged"]
     assert reason in message
@@ -127,7 +127,7 @@ def test_looking_up_keeps_to_the_budget(main_interpreter):
     answer = answer_of(main_interpreter, "dear")
     assert answer["owners"] == [["Model", 1, LEAK], ["Trainer", 1, None]]
     assert answer["calls"]["snapshot"] == 1
-    assert answer["skipped"] == {"findings not looked up in torch's memory history: over budget": 1}
+    assert answer["skipped"] == {"allocation sites not looked up: over budget": 1}
 
 
 def test_a_snapshot_makes_the_program_collect_no_earlier(interpreter):
