@@ -85,8 +85,11 @@ class ProcessWatch:
 
     def _write_empty_report(self) -> None:
         # A report named by --output always exists at the end, so that it can be compared.
-        if not self._named or os.getpid() != self._process or self._has_report():
+        native = self._watch._native_watch
+        if not self._named or os.getpid() != self._process:
             return
+        if native.report_paths() or native.report_failures():
+            return  # there were findings
         report = self._watch.report()
         try:
             for name, path in self._named.items():
@@ -94,10 +97,6 @@ class ProcessWatch:
                 _native.write_file(path, contents, replace=self._settings["force"], owner_only=True)
         except OSError as error:
             self._print_failure(f"cyclewatch could not write {path}: {error.strerror}")
-
-    def _has_report(self) -> bool:
-        native = self._watch._native_watch
-        return bool(native.report_paths() or native.report_failures())
 
     def _print_failures(self) -> None:
         if self._settings["warn"]:

@@ -294,7 +294,7 @@ def start(
     return Watch(
         _native.start_watch(
             _names(devices, "devices"),
-            _known_formats(formats or []),
+            formats or [],
             # Bytes: a file name may not be valid UTF-8.
             os.fsencode(report_dir) if report_dir is not None else None,
             os.fsencode(report_name),
@@ -332,14 +332,6 @@ def _folder(report_dir: str | os.PathLike[str] | None) -> str:
         return os.path.abspath(folder)
     except OSError:
         return folder  # the current directory has been removed
-
-
-def _known_formats(formats: list[str]) -> list[str]:
-    known = _native.format_names()
-    for name in formats:
-        if name not in known:
-            raise ValueError(f"unknown format {name!r}; valid formats: {', '.join(known)}")
-    return formats
 
 
 def warn(finding: Finding, report_path: str | None) -> None:

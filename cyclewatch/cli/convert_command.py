@@ -33,10 +33,8 @@ def main(arguments: argparse.Namespace) -> int:
         )
     for target in targets:
         outputs.refuse_to_replace(target, arguments.force)
-    with terminal.working("converting", len(loaded)) as step:
-        for each, target in zip(loaded, targets, strict=True):
-            outputs.write(target, rendered(each.report, to), arguments.force)
-            step()
+    for each, target in zip(loaded, targets, strict=True):
+        outputs.write(target, rendered(each.report, to), arguments.force)
     written = [target for target in targets if target != "-"]
     if arguments.json and written:
         terminal.raw(json.dumps({"written": written}, indent=1) + "\n")

@@ -16,31 +16,10 @@ if TYPE_CHECKING:
 
     import cyclewatch
 
-_NODE_FIELDS = (
-    "type",
-    "name",
-    "id",
-    "self_size",
-    "edge_count",
-    "trace_node_id",
-    "detachedness",
-)
+_NODE_FIELDS = ("type", "name", "id", "self_size", "edge_count", "trace_node_id", "detachedness")
 _NODE_TYPES = (
-    "hidden",
-    "array",
-    "string",
-    "object",
-    "code",
-    "closure",
-    "regexp",
-    "number",
-    "native",
-    "synthetic",
-    "concatenated string",
-    "sliced string",
-    "symbol",
-    "bigint",
-    "object shape",
+    *("hidden", "array", "string", "object", "code", "closure", "regexp", "number", "native"),
+    *("synthetic", "concatenated string", "sliced string", "symbol", "bigint", "object shape"),
 )
 _EDGE_FIELDS = ("type", "name_or_index", "to_node")
 _EDGE_TYPES = ("context", "element", "property", "internal", "hidden", "shortcut", "weak")
@@ -138,14 +117,9 @@ _META = {
     "node_types": [_NODE_TYPES, "string", *["number"] * 5],
     "edge_fields": _EDGE_FIELDS,
     "edge_types": [_EDGE_TYPES, "string_or_number", "node"],
-    "trace_function_info_fields": [
-        "function_id",
-        "name",
-        "script_name",
-        "script_id",
-        "line",
-        "column",
-    ],
+    "trace_function_info_fields": (
+        *("function_id", "name", "script_name", "script_id", "line", "column"),
+    ),
     "trace_node_fields": ["id", "function_info_index", "count", "size", "children"],
     "sample_fields": ["timestamp_us", "last_assigned_id"],
     "location_fields": ["object_index", "script_id", "line", "column"],

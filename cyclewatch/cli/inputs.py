@@ -26,22 +26,14 @@ class Input(NamedTuple):
 
 def load(words: list[str]) -> list[Input]:
     """Load all reports named by `words`. Raises Failure if there is none."""
-    named = _expand(words)
     loaded = []
-    with terminal.working("reading reports", len(named)) as step:
-        for path, certain in named:
-            report = _read(path, certain)
-            if report is not None:
-                loaded.append(Input(path, report))
-            step()
+    for path, certain in _expand(words):
+        report = _read(path, certain)
+        if report is not None:
+            loaded.append(Input(path, report))
     if not loaded:
         raise Failure(f"no report in {', '.join(words)}")
     return loaded
-
-
-def load_one(word: str) -> cyclewatch.Report:
-    """Load the reports named by `word` as one report."""
-    return merged(load([word]))
 
 
 def load_pair(before: str, after: str) -> tuple[cyclewatch.Report, cyclewatch.Report]:
@@ -51,15 +43,14 @@ def load_pair(before: str, after: str) -> tuple[cyclewatch.Report, cyclewatch.Re
             "BEFORE and AFTER cannot both be standard input",
             Status.USAGE,
         )
-    return load_one(before), load_one(after)
+    return merged(load([before])), merged(load([after]))
 
 
 def merged(inputs: list[Input]) -> cyclewatch.Report:
     """Merge `inputs` into one report."""
     if len(inputs) == 1:
         return inputs[0].report
-    with terminal.working("merging reports"):
-        return cyclewatch.Report.merge([each.report for each in inputs])
+    return cyclewatch.Report.merge([each.report for each in inputs])
 
 
 def _expand(words: list[str]) -> list[tuple[str, bool]]:

@@ -23,10 +23,10 @@ ENVIRONMENT = (
 )
 EXIT_STATUS = (
     "0: success. 1: a negative answer (verify: the fix is not verified; diff --fail: a finding is "
-    "new or has grown; show and explain: no finding has the signature, or its pattern is unknown). 2: usage error. 3: a file "
-    "cannot be read or written, is not a report, or exists already. run exits with the status of "
-    "the program, or is terminated by the same signal; with --fail, it exits with 1 instead of 0 "
-    "if there are findings."
+    "new or has grown; show and explain: no finding has the signature, or its pattern is unknown). "
+    "2: usage error. 3: a file cannot be read or written, is not a report, or exists already. run "
+    "exits with the status of the program, or is terminated by the same signal; with --fail, it "
+    "exits with 1 instead of 0 if there are findings."
 )
 
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints to the terminal. Text from reports is cleaned of control characters.
 
-Color and the progress bar need a terminal and rich (``pip install cyclewatch[cli]``); otherwise the
-same text is printed plain.
+Color needs a terminal and rich (``pip install cyclewatch[cli]``).
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ _MARGIN_WORDS = frozenset(
 _MARGIN = 10
 _CUT_MARK = "  <- cut"
 _USUAL_WIDTH = 100  # the default of Report.to_text()
-_BAR_DELAY = 1.0  # seconds before a progress bar is shown
 
 
 def width(asked: int | None) -> int:
@@ -91,31 +89,6 @@ def complain(sentence: str) -> None:
 
 
 @contextlib.contextmanager
-def working(label: str, total: int | None = None) -> Iterator[Any]:
-    """Show a progress bar on standard error if the body takes longer than a second.
-
-    Yields a function to call after each of the `total` steps. No bar is shown if standard error is
-    not a terminal or rich is not installed.
-    """
-    bar = _progress_bar()
-    if bar is None:
-        yield lambda: None
-        return
-    import threading
-
-    task = bar.add_task(clean(label), total=total)
-    timer = threading.Timer(_BAR_DELAY, bar.start)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield lambda: bar.advance(task)
-    finally:
-        timer.cancel()
-        timer.join()  # it may be starting the bar right now
-        bar.stop()
-
-
-@contextlib.contextmanager
 def _output() -> Iterator[None]:
     """Handle write errors of standard output; ignore a closed pipe, such as a pager that quit."""
     try:
@@ -140,17 +113,6 @@ def _plain(stream: TextIO | None, line: str) -> None:
 def _encodable(stream: TextIO, text: str) -> str:
     encoding = stream.encoding or "utf-8"
     return text.encode(encoding, "replace").decode(encoding)
-
-
-def _progress_bar() -> Any | None:
-    if not _is_terminal(sys.stderr):
-        return None
-    try:
-        from rich.console import Console
-        from rich.progress import Progress
-    except ImportError:
-        return None
-    return Progress(console=Console(file=sys.stderr), transient=True)
 
 
 def _console(stream: TextIO | None, color: str) -> Any | None:

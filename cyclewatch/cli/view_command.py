@@ -31,10 +31,7 @@ def main(arguments: argparse.Namespace) -> int:
     if len(loaded) > 1 or arguments.output or not page.endswith(_PAGES):
         page = arguments.output or _page_beside([each.name for each in loaded])
         outputs.refuse_to_replace(page, arguments.force)
-        report = inputs.merged(loaded)
-        with terminal.working("rendering the page"):
-            contents = report.to_html()
-        outputs.write(page, contents, arguments.force)
+        outputs.write(page, inputs.merged(loaded).to_html(), arguments.force)
     if page == "-":
         return Status.OK
     opened = not arguments.no_open and _open(page)

@@ -111,22 +111,6 @@ def test_merging_needs_reports():
         cyclewatch.Report.merge([None])
 
 
-def test_statuses_and_verdicts_are_given_to_a_copy(tmp_path):
-    report = report_of(100)
-    signature = report.findings[0].signature
-    known = report.with_statuses({signature: ("known", "in the baseline"), "cw1-0": ("new", "")})
-    judged = known.with_verdicts({signature: ("bug", "ask Ada")})
-    judged.save(tmp_path / "judged.json")
-    finding = cyclewatch.Report.load(tmp_path / "judged.json").findings[0]
-    assert (finding.status, finding.status_reason) == ("known", "in the baseline")
-    assert (finding.verdict, finding.note) == ("bug", "ask Ada")
-    assert report.findings[0].status == "new"
-    with pytest.raises(ValueError, match="'worse' is not one of .*'library'"):
-        report.with_statuses({signature: ("worse", "")})
-    with pytest.raises(ValueError, match="'worse' is not one of .*'accepted'"):
-        report.with_verdicts({signature: ("worse", "")})
-
-
 def test_an_endless_device_is_no_report():
     with pytest.raises(cyclewatch.ReportFormatError, match="/dev/zero: .* larger than 256 MiB"):
         cyclewatch.Report.load("/dev/zero")

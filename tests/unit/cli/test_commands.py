@@ -82,8 +82,16 @@ def test_inputs_are_files_folders_globs_and_standard_input(command, report, tmp_
         (["shwo"], 2, "shwo"),
         ([], 2, "no command given"),
         (["show", "--width", "3", "x"], 2, "columns"),
-        (["convert", "report.json"], 2, "unknown output format; use --to, or end the name of --output in"),
-        (["merge", "report.json", "-o", "x.doc"], 2, "unknown output format; end the name of --output in"),
+        (
+            ["convert", "report.json"],
+            2,
+            "unknown output format; use --to, or end the name of --output in",
+        ),
+        (
+            ["merge", "report.json", "-o", "x.doc"],
+            2,
+            "unknown output format; end the name of --output in",
+        ),
         (["convert", "report.json", "-o", "x.doc"], 2, ".heapsnapshot"),
         (["convert", "report.json", "-o", "text.json/x/", "-t", "dot"], 3, "text.json/x/"),
         (["verify", "report.json", "report.json"], 2, "--expect"),

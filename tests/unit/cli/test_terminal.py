@@ -166,36 +166,3 @@ def test_streams_that_are_closed_or_full_are_told_of_or_done_without(report, tmp
     full = "cyclewatch: cannot write to standard output: No space left on device\n"
     for words in (["show", report], ["show", report, "--json"], ["merge", report], ["--help"]):
         assert in_shell('"$@" >/dev/full', tmp_path, *words) == (3, full)
-
-
-BAR = """
-import threading
-import rich.progress
-from cyclewatch.cli import terminal
-
-# The body waits until the bar has been drawn.
-terminal._BAR_DELAY = 0.0
-drawn = threading.Event()
-start = rich.progress.Progress.start
-
-def start_and_signal(bar):
-    start(bar)
-    drawn.set()
-
-rich.progress.Progress.start = start_and_signal
-with terminal.working("reading \x1b[2J reports", 2) as step:
-    step()
-    drawn.wait()
-"""
-
-
-def test_progress_bar_is_shown_on_a_terminal(tmp_path):
-    (tmp_path / "bar.py").write_text(BAR)
-    text = in_terminal(["run", "bar.py"], tmp_path)
-    assert "reading" in text
-    assert "\x1b[2J" not in text
-
-
-def test_no_progress_bar_without_a_terminal(command, report, monkeypatch):
-    monkeypatch.setattr("cyclewatch.cli.terminal._BAR_DELAY", 0.0)
-    assert command("show", report).err == ""
