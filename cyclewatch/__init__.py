@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names the reference that keeps device memory alive in garbage cycles.
+"""Find reference cycles that keep device memory alive, and the reference to cut.
 
-Call :func:`warn_tensor_cycles` once, when the model is made. From then on every garbage
-collection that frees tensors tells which reference cycle had kept them, how many bytes that were,
-and which one reference to cut so that they are freed at once.
+Call :func:`warn_tensor_cycles` once, at the start of the program. For every garbage collection
+that frees tensors, it reports the reference cycles that kept them alive, their retained size, and
+the one reference to cut so that the tensors are freed immediately.
+
+:func:`watch` collects findings silently, :func:`observe_tensor_cycles` passes them to a callback,
+and :class:`assert_no_tensor_cycles` checks a block of code in a test.
 """
 
 TYPE_CHECKING = False
@@ -12,7 +15,7 @@ if TYPE_CHECKING:
     from cyclewatch.api import __all__ as __all__
     from cyclewatch.api import __version__ as __version__
 else:
-    # Importing the package must cost nothing: pytest does in every run, for the plugin.
+    # Loads `api` on first use: pytest imports this package in every run, for the plugin.
     def __getattr__(name: str) -> object:
         import importlib
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m cyclewatch``, which is the command ``cyclewatch``."""
+"""``python -m cyclewatch``: the command ``cyclewatch``."""
 
 import sys
 

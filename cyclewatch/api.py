@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that ``import cyclewatch`` offers; loaded when the first of it is used."""
+"""The public names of the package; loaded when one of them is first used."""
 
 from cyclewatch._native import (
     Collection,

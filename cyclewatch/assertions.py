@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The assertion that a block of code makes no tensor cycles, for any test framework."""
+"""An assertion for any test framework: the block creates no tensor cycles."""
 
 from __future__ import annotations
 
@@ -16,31 +16,34 @@ if TYPE_CHECKING:
     from cyclewatch._native import Finding
     from cyclewatch.watches import Watch
 
-# Called with the findings of each error, in the thread that is about to raise it, so that a test
-# runner which checks tests itself does not report the same findings twice.
+# Called with the findings of each error, on the thread that raises it, so that the pytest plugin
+# does not report them again.
 listeners: list[Callable[[Sequence[Finding]], None]] = []
 
 
-class assert_no_tensor_cycles:  # noqa: N801 - used as a function is, like contextlib's own
-    """Raise :class:`TensorCycleError` if the block leaves cycles that keep tensors alive.
+class assert_no_tensor_cycles:  # noqa: N801 - used like a function, as in contextlib
+    """Context manager that raises :class:`TensorCycleError` if its block leaves tensor cycles.
 
     ``with cyclewatch.assert_no_tensor_cycles(): step()`` collects garbage before the block, so
-    that older garbage is not blamed on it, and after it. What a variable outside of ``step()``
-    still refers to at the end is alive and not checked. If the block raises, its exception goes
-    on and nothing is checked: the traceback keeps the block's variables alive.
+    that older garbage is not attributed to it, and after the block. Objects that variables outside
+    of the block still refer to are alive and not checked. If the block raises, nothing is checked,
+    because the traceback keeps the block's variables alive.
 
-    Under the pytest plugin a test that catches the error is not failed again for the same cycles.
-
-    The ``with`` gives the :class:`Watch`, whose report holds what was found. Findings that are
-    known and accepted (see ``Finding.status``) do not raise.
+    ``with ... as watch`` binds the :class:`Watch`, whose report has all findings. Only findings
+    with status "new" raise. Under the pytest plugin, a test that catches the error does not fail
+    again for the same cycles.
 
     Args:
         devices: As in :func:`warn_tensor_cycles`.
-        min_bytes: Findings that held fewer bytes do not count.
+        min_bytes: Ignore findings that retain fewer bytes.
+
+    Raises:
+        TensorCycleError: On exit, if there are new findings.
+        ValueError: On entry, for an invalid argument.
     """
 
     def __init__(self, *, devices: str | Iterable[str] = "auto", min_bytes: int = 0) -> None:
-        """Remember what to look for; the block begins with the ``with``."""
+        """Store the arguments; checking begins with the ``with`` block."""
         self._devices = devices
         self._min_bytes = min_bytes
 
@@ -55,16 +58,15 @@ class assert_no_tensor_cycles:  # noqa: N801 - used as a function is, like conte
         exception: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        # Where pytest shows a traceback it then ends at the `with`; to others it is a name.
-        __tracebackhide__ = True
+        __tracebackhide__ = True  # pytest's tracebacks end at the `with`
         if exception is None:
-            # Puts our entry in gc.callbacks back if the block took it out.
+            # Restores our entry in gc.callbacks if the block removed it.
             _ = self._watch.stats
             collect()
         self._watch.stop()
         if exception is not None:
             return
-        findings = [one for one in self._watch.report().findings if one.status == "new"]
+        findings = [each for each in self._watch.report().findings if each.status == "new"]
         if findings:
             for listener in listeners:
                 listener(findings)

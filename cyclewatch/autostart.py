@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts the process-wide watch while the interpreter starts.
+"""Starts the process watch during interpreter startup.
 
 ``cyclewatch-autostart.pth`` calls :func:`start` if CYCLEWATCH=1 is set, or if ``cyclewatch run``
-has replaced its process by this one. Under CYCLEWATCH=1 the program starts whatever goes wrong
-here; ``run`` refuses to start it unwatched.
+replaced its process with this one. Under CYCLEWATCH=1 an error here does not prevent the program
+from starting; under ``run`` it does.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ def start_if_requested() -> None:
 
 
 def start() -> None:
-    """Watch this process; one line on stderr if that fails."""
+    """Watch this process. Prints one line to stderr on failure."""
     global _tried
-    # The settings of `run` are for this process alone: its children do not inherit them.
+    # Children must not inherit the settings of `run`.
     run = os.environ.pop(RUN_VARIABLE, None)
     if _tried:
-        return  # in a virtual environment the interpreter reads every .pth file twice
+        return  # in a virtual environment, .pth files are processed twice
     _tried = True
     try:
         _start_watch(run)
@@ -40,9 +40,9 @@ def start() -> None:
         if isinstance(error, ImportError) and "subinterpreters" in str(error):
             return  # the watch of the main interpreter covers the process
         if run is None:
-            _complain(f"cyclewatch: the watch is off: {error}")
+            _print_error(f"cyclewatch: not watching: {error}")
             return
-        _complain(f"cyclewatch: {error}")
+        _print_error(f"cyclewatch: {error}")
         os._exit(2)
 
 
@@ -52,8 +52,8 @@ def _start_watch(run: str | None) -> None:
         import json
 
         settings = json.loads(run)
-    elif script == "cyclewatch" or not _truth("CYCLEWATCH", os.environ["CYCLEWATCH"]):
-        return  # our own command has nothing to watch
+    elif script == "cyclewatch" or not _boolean("CYCLEWATCH", os.environ["CYCLEWATCH"]):
+        return  # do not watch our own command
     else:
         settings = _settings()
 
@@ -66,13 +66,13 @@ def _start_watch(run: str | None) -> None:
 
 
 def _variables() -> str:
-    """The variables that configure the watch, for a message."""
+    """The environment variables of cyclewatch, for error messages."""
     names = sorted(name for name in os.environ if name.startswith("CYCLEWATCH_"))
     return ", ".join(f"{name}={os.environ[name]!r}" for name in names)
 
 
-def _complain(sentence: str) -> None:
-    # Without stderr print() would write to stdout. A stderr that fails must not stop the program.
+def _print_error(sentence: str) -> None:
+    # print(file=None) would write to stdout. An error of stderr must not stop the program.
     if sys.stderr is not None:
         try:
             print(sentence, file=sys.stderr, flush=True)
@@ -87,7 +87,7 @@ def _settings() -> dict[str, object]:
     for name, (convert, default) in WATCH_SETTINGS.items():
         word = os.environ.get(variable(name), "")
         if convert is None:
-            settings[name] = _truth(variable(name), word)
+            settings[name] = _boolean(variable(name), word)
             continue
         try:
             settings[name] = convert(word) if word else default
@@ -96,18 +96,18 @@ def _settings() -> dict[str, object]:
     return settings
 
 
-def _truth(name: str, word: str) -> bool:
+def _boolean(name: str, word: str) -> bool:
     if word.lower() not in _YES + _NO:
-        raise ValueError(f"{name} is 1 or 0, not {word!r}")
+        raise ValueError(f"{name} must be 1 or 0, not {word!r}")
     return word.lower() in _YES
 
 
 def script_name(first: str, words: list[str]) -> str:
-    """What to call a program in the name of its report.
+    """The name of the program in the file name of its report.
 
     Args:
-        first: ``sys.argv[0]`` before the program begins: a path, "-m", "-c", "-" or "".
-        words: The command line, which names the module of -m.
+        first: ``sys.argv[0]`` at startup: a path, "-m", "-c", "-" or "".
+        words: The command line, with the module of -m.
     """
     if first == "-m":
         at, option = next((at, word[2:]) for at, word in enumerate(words) if word.startswith("-m"))

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collections that we ask for ourselves, whatever the program did to the collector."""
+"""Full collections that do not depend on the program's collector settings."""
 
 from __future__ import annotations
 
 import gc
 
-# Bound when this module is imported: a program may replace gc's functions, and tests do.
+# Bound at import, because programs (and tests) replace the functions of gc.
 GC_COLLECT = gc.collect
 _get_debug = gc.get_debug
 _set_debug = gc.set_debug
 
 
 def collect() -> None:
-    """Run a full collection, also where automatic ones are switched off.
+    """Run a full collection, even if automatic collection is disabled.
 
-    The program's debug flags are set aside meanwhile and come back afterwards: with DEBUG_SAVEALL
-    nothing would be freed, and what the others print is not the program's doing.
+    Debug flags are disabled meanwhile: DEBUG_SAVEALL would prevent objects from being freed, and
+    the others would print output that the program did not cause.
     """
     flags = _get_debug()
     if flags == 0:

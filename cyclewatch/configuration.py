@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the user adds to the patterns and does not want to be told: from a file, or by a call."""
+"""The configuration: additional patterns and ignored findings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 
 from cyclewatch import _native
 
-# As typing.TYPE_CHECKING, whose module alone would cost more than the whole package.
+# Importing typing would take longer than importing this package.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,54 +15,61 @@ if TYPE_CHECKING:
 
     from cyclewatch._native import Pattern
 
-# Lists of the configuration, as they are called in the file.
+# The keys of the configuration.
 _LISTS = ("ignore", "pattern")
 
-# The configuration in force: path and contents of its file; None while there is none.
-_in_force: tuple[str, bytes] | None = None
+# Path and contents of the active configuration file; None if there is none.
+_active: tuple[str, bytes] | None = None
 
 
 def patterns() -> list[Pattern]:
-    """The kinds of cycles that are known: those of the configuration, then the built-in ones.
+    """Return the known classes of cycles: the configured patterns, then the built-in ones.
 
-    ``Finding.pattern`` is the ``id`` of one of them.
+    ``Finding.pattern`` is the ``id`` of one of them, or "unknown".
     """
     read_configuration()
     return _native.patterns()
 
 
 def ignore(*, signature: str | None = None, pattern: str | None = None, reason: str) -> None:
-    """Do not warn of a finding again: the one of that signature, or all of that pattern.
+    """Ignore a finding, or all findings of a pattern.
 
-    With both, a finding has to have both. It stays in every report, in a section of its own and
-    with the reason. This holds until the program ends, for running watches too; to keep it
-    beyond that, write it into the configuration file (docs/configuration.md).
+    An ignored finding does not warn and does not fail checks. Reports list it, with the reason, in
+    a separate section. Applies to running watches, including past findings, until the program
+    ends. To ignore a finding permanently, use the configuration file (docs/configuration.md).
+
+    Args:
+        signature: ``Finding.signature`` of the finding.
+        pattern: ``Pattern.id``. With both, a finding must match both.
+        reason: Shown in reports.
 
     Raises:
-        ValueError: No reason, nothing to ignore, or no such pattern; the message lists them.
+        ValueError: `reason` is empty, neither `signature` nor `pattern` is given, or the pattern
+            is unknown; the message lists the known ones.
+        TypeError: An argument is not a string.
     """
     for name, value in (("signature", signature), ("pattern", pattern), ("reason", reason)):
         if value is not None and not isinstance(value, str):
-            raise TypeError(f"{name} is a text, not {value!r}")
+            raise TypeError(f"{name} must be a string, not {value!r}")
     read_configuration()
     _native.ignore(signature or "", pattern or "", reason or "")
 
 
 def read_configuration() -> None:
-    """Put the nearest configuration in force if it is not yet; what is wrong in it is logged.
+    """Apply the nearest configuration file, unless it is active already; log its errors.
 
     That is the first ``cyclewatch.toml``, or ``pyproject.toml`` with a table
-    ``[tool.cyclewatch]``, in the current directory or above it.
+    ``[tool.cyclewatch]``, in the current directory or a parent.
     """
-    global _in_force
+    global _active
     try:
         found = next(_files(), None)
     except OSError as error:
-        _log(f"{error.filename}: {error.strerror}; cyclewatch does not use it")
+        _log(f"{error.filename}: {error.strerror}; the file is ignored")
         return
-    if found == _in_force:
+    if found == _active:
         return
-    _in_force = found
+    _active = found
     if found is None:
         _native.configure("{}")
         return
@@ -70,21 +77,21 @@ def read_configuration() -> None:
     try:
         table = _table(path, contents)
         lists = {name: value for name, value in table.items() if name in _LISTS}
-        problems = _put_in_force(lists)
+        problems = _configure(lists)
     except (ValueError, RecursionError) as error:
         _native.configure("{}")
-        _log(f"{path}: {error}; cyclewatch uses nothing in it")
+        _log(f"{path}: {error}; the file is ignored")
         return
     for name in table.keys() - lists:
-        problems.append(f'there is no key "{name}"; the keys are {", ".join(_LISTS)}')
+        problems.append(f'unknown key "{name}"; valid keys: {", ".join(_LISTS)}')
     for problem in problems:
         _log(f"{path}: {problem}")
 
 
-def _put_in_force(lists: dict[str, Any]) -> list[str]:
+def _configure(lists: dict[str, Any]) -> list[str]:
     import json
 
-    # A date is the one value of TOML that JSON has not; as text it is told as wrong, as it is.
+    # TOML dates, which JSON lacks, become strings; no key accepts either.
     return _native.configure(json.dumps(lists, default=str, allow_nan=False))
 
 
@@ -101,10 +108,10 @@ def _table(path: str, contents: bytes) -> dict[str, Any]:
 
 
 def _files() -> Iterator[tuple[str, bytes]]:
-    """Path and contents of each file that may hold a configuration, the nearest first."""
+    """Path and contents of each possible configuration file, nearest first."""
     try:
         folder = os.getcwd()
-    except OSError:  # it was removed
+    except OSError:  # the current directory was removed
         return
     while True:
         for name, mark in (("cyclewatch.toml", b""), ("pyproject.toml", b"tool.cyclewatch")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What cyclewatch raises and warns, with the help that belongs to each."""
+"""The exceptions and the warning of the public API."""
 
 from __future__ import annotations
 
@@ -11,39 +11,38 @@ if TYPE_CHECKING:
 
 
 class TensorCycleWarning(UserWarning):
-    """Device memory waited for the cycle collector, because a reference cycle kept it.
+    """A reference cycle kept device memory alive until the cycle collector freed it.
 
-    The message names the reference to cut; the warning stands at its file and line where that
-    is known. One warning is issued per finding, however often the cycle is made.
+    The message names the reference to cut; the warning is attributed to its file and line if they
+    are known. Each finding warns once, no matter how often the cycle occurs.
 
-    To silence one cycle, fix it or filter by message; to silence all of them, use
-    ``warnings.simplefilter("ignore", cyclewatch.TensorCycleWarning)``. To make a test fail,
-    use ``"error"`` in place of ``"ignore"``: the watch then logs the error, because an exception
-    cannot be raised out of a collection.
+    To silence one finding, use :func:`cyclewatch.ignore`; to silence all of them,
+    ``warnings.simplefilter("ignore", cyclewatch.TensorCycleWarning)``. With the filter "error"
+    the exception is logged, because it cannot propagate from a collection.
     """
 
 
 class ReportFormatError(ValueError):
     """A file is not a report that this version can read.
 
-    The message says which file, what is wrong and where: not JSON (with the byte offset), JSON
-    of another tool, a field that is missing or of the wrong type, or a schema newer than this
-    version knows. In the last case install a newer cyclewatch; older schemas stay readable.
+    The message contains the file name, the problem and its position: invalid JSON (with the byte
+    offset), a document of another tool, a missing field or one of the wrong type, or a schema
+    newer than this version. Reports with older schemas stay readable.
     """
 
 
 class TensorCycleError(AssertionError):
-    """A block or a test that was to make no tensor cycles made some.
+    """A test or a block of code created reference cycles that keep tensors alive.
 
-    The message holds the cards of the cycles: for each the reference to cut, its file and line,
-    and the bytes it kept. Cut that reference; or, if the cycle is meant to be, accept it:
-    ``@pytest.mark.allow_tensor_cycles(reason=...)`` and the baseline file under pytest.
+    The message contains the card of each cycle: the reference to cut, its file and line, and the
+    retained bytes. To accept a cycle under pytest, use
+    ``@pytest.mark.allow_tensor_cycles(reason=...)`` or the baseline file.
 
     Attributes:
         findings: The :class:`Finding` of each cycle, largest first.
     """
 
     def __init__(self, message: str, findings: Sequence[Finding] = ()) -> None:
-        """Keep `findings` beside the `message` that shows them."""
+        """Create the error; `message` describes `findings`."""
         super().__init__(message)
         self.findings = list(findings)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Turning a watch on and off, and what each kind of watch does with what it finds."""
+"""Starts and stops watches; warns and logs on their behalf."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cyclewatch import _native
 from cyclewatch.configuration import read_configuration
 from cyclewatch.errors import TensorCycleWarning
 
-# As typing.TYPE_CHECKING, whose module alone would cost more than the whole package.
+# Importing typing would take longer than importing this package.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -23,71 +23,79 @@ if TYPE_CHECKING:
 
 _LARGEST_STEP = 2**63 - 1
 _WARNING, _ERROR = 30, 40  # levels of logging, which is imported late
-# Where a warning stands if no line of code is known for the reference to cut.
+# The file name of warnings whose reference to cut has no known location.
 _NO_FILE = "<garbage collection>"
 
-# Types with a reader of the user's; _native keeps the readers.
+# Types passed to register_owner(); _native holds the readers.
 _registered_types: set[type] = set()
 
-# Process id in which multiprocessing was asked to finish the report, 0 for none.
+# The process whose multiprocessing finalizer is registered; 0 for none.
 _finisher_pid = 0
 
-# Before the interpreter goes down: what was found is told, the report file finished.
+# Delivers queued notifications and completes the report files.
 atexit.register(_native.shutdown)
 
 
 class Watch:
-    """A watch that is on until :meth:`stop`, which calling it or leaving its ``with`` does too.
+    """A watch for reference cycles that keep tensors alive; active until :meth:`stop`.
 
-    Dropping the object does not end the watch. What it found stays at hand afterwards.
+    Returned by :func:`watch`, :func:`warn_tensor_cycles` and :func:`observe_tensor_cycles`. A
+    context manager that stops the watch on exit. Dropping the last reference does not stop it.
+    The report and the statistics stay available after :meth:`stop`. All methods are thread-safe.
     """
 
     __slots__ = ("_native_watch",)
 
     def __init__(self, native_watch: NativeWatch) -> None:
-        """Wrap a running watch; use :func:`watch` and its siblings to get one."""
+        """Internal; use :func:`watch`."""
         self._native_watch = native_watch
 
     def stop(self) -> None:
-        """End the watch, deliver what is due and finish its report file. Again: does nothing."""
+        """Stop the watch, deliver pending notifications and complete the report file.
+
+        Waits at most 10 seconds for the file, with the GIL released. Idempotent.
+        """
         self._native_watch.stop()
 
     def __call__(self) -> None:
-        """End the watch, as what torch's function of the same name returns is used."""
+        """Stop the watch, as the function returned by torch's warn_tensor_cycles() does."""
         self.stop()
 
     def report(self) -> Report:
-        """Everything found up to the last collection. Warnings still queued are issued first."""
+        """Return a snapshot of all findings so far. Delivers pending notifications first."""
         return self._native_watch.report()
 
     def step(self, number: int) -> None:
-        """Tell which step of the training, or of whatever it counts, the program is at.
+        """Set the current training step, which is recorded with each collection and finding.
 
-        What is found from now on says at which step it was first seen. Costs nothing to speak of.
-        Raises ValueError for a number below 0 or above 2**63 - 1, TypeError for what is no whole
-        number.
+        Args:
+            number: 0 to 2**63 - 1.
+
+        Raises:
+            TypeError: `number` is not an integer.
+            ValueError: `number` is out of range.
         """
         try:
-            whole = operator.index(number)
+            step = operator.index(number)
         except TypeError:
-            raise TypeError(f"a step is a whole number, not {number!r}") from None
-        if not 0 <= whole <= _LARGEST_STEP:
-            raise ValueError(f"a step counts from 0 upwards to 2**63 - 1, not {whole}")
-        self._native_watch.step(whole)
+            raise TypeError(f"step() expects an integer, not {number!r}") from None
+        if not 0 <= step <= _LARGEST_STEP:
+            raise ValueError(f"the step must be from 0 to 2**63 - 1, not {step}")
+        self._native_watch.step(step)
 
     @property
     def stats(self) -> Stats:
-        """What was seen (collections, objects, owners, findings), spent and skipped."""
+        """Counts of collections, objects, owners and findings; time spent; what was skipped."""
         return self._native_watch.stats()
 
     @property
     def report_paths(self) -> list[str]:
-        """The files of the report; none until something was found, none that failed."""
+        """Paths of the report files that could be written; empty before the first finding."""
         return self._native_watch.report_paths()
 
     @property
     def active(self) -> bool:
-        """False once the watch has been stopped."""
+        """False after :meth:`stop`."""
         return self._native_watch.active
 
     def __enter__(self) -> Watch:
@@ -114,36 +122,38 @@ def warn_tensor_cycles(
     budget: float = 0.01,
     capture_values: bool = False,
 ) -> Watch:
-    """Warn about every reference cycle that kept tensors alive, and write a report file.
+    """Warn about reference cycles that keep tensors alive, and write a report file.
 
-    After a collection freed tensors, one :class:`TensorCycleWarning` is issued per finding, at
-    the file and line of the reference to cut where that is known, and its card is logged by the
-    logger ``cyclewatch``. The report, ``cyclewatch-<script>-<pid>.html``, is rewritten in the
-    background as findings come.
+    For each new finding, a :class:`TensorCycleWarning` is issued at the location of the reference
+    to cut, if it is known, and the card is logged by the logger ``cyclewatch``. Both happen on
+    the main thread, after the collection. A background thread, which does not need the GIL, keeps
+    the report ``cyclewatch-<script>-<pid>.html`` up to date.
 
     Args:
-        devices: "auto" (accelerators if one is usable, else the CPU), "all", or names such as
-            ``("cuda", "cpu")`` and ``"cuda:1"``.
-        report_dir: Folder of the report files; default: the current directory. It counts from
-            where the program is now, wherever it goes later. If it cannot be written, the
-            temporary directory is used and the log says so.
+        devices: "auto" (accelerators if one is usable, else the CPU), "all", or device names such
+            as ``("cuda", "cpu")`` or ``"cuda:1"``.
+        report_dir: Folder of the report files; by default the current directory. A relative path
+            is resolved now. If the folder cannot be written, the report goes to the temporary
+            directory, and a warning is logged.
         formats: Any of "text", "json", "dot", "svg" and "html"; one file each.
-        min_bytes: Findings that held fewer bytes are kept out.
-        budget: Share of wall time, 0 to 1, that the watch may use; beyond it equal findings are
-            only counted, and the report says what was skipped. Owners and their bytes are counted
-            all the same, which takes some 2 microseconds for each that dies.
-        capture_values: Also record values from the program, such as dict keys that are no
-            identifiers. By default a report holds types, names and code locations only.
+        min_bytes: Ignore findings that retain fewer bytes.
+        budget: Share of wall time that the watch may use, above 0 and at most 1. Over budget,
+            cycles of a known shape are only counted, and the report states what was skipped.
+            Owners and their bytes are always counted, which takes about 2 microseconds per owner.
+        capture_values: Also record values of the program, such as dict keys that are not
+            identifiers. By default a report contains only types, names and code locations.
 
     Returns:
-        The watch; call it, or its ``stop()``, to end it.
+        The active watch.
 
     Raises:
-        ValueError: An unknown device or format; the message lists the valid ones.
+        ValueError: An invalid argument; for a device or format, the message lists the valid ones.
+        TypeError: `devices`, `formats` or `report_dir` has the wrong type.
+        RuntimeError: The watch cannot observe this interpreter's garbage collector.
     """
     return start(
         devices,
-        formats=_words(formats, "formats"),
+        formats=_names(formats, "formats"),
         report_dir=_folder(report_dir),
         min_bytes=min_bytes,
         budget=budget,
@@ -163,10 +173,23 @@ def observe_tensor_cycles(
 ) -> Watch:
     """Call ``callback(report)`` after each collection that freed tensors.
 
-    The callback runs on the main thread, outside the collection. If it raises an Exception,
-    ``sys.unraisablehook`` is called with it and the watch goes on; other exceptions, such as
-    KeyboardInterrupt, propagate to the program. No file is written; see
-    :func:`warn_tensor_cycles` for the other arguments and errors.
+    The callback runs on the main thread, soon after the collection, and may run any Python code.
+    An Exception that it raises is passed to ``sys.unraisablehook``; other exceptions, such as
+    KeyboardInterrupt, propagate to the program. No file is written.
+
+    Args:
+        callback: Receives a :class:`Report` of that collection only.
+        devices: As in :func:`warn_tensor_cycles`.
+        min_bytes: Ignore findings that retain fewer bytes.
+        budget: Share of wall time that the watch may use.
+        capture_values: Also record values of the program.
+
+    Returns:
+        The active watch.
+
+    Raises:
+        TypeError: `callback` is not callable.
+        ValueError: As in :func:`warn_tensor_cycles`.
     """
     if not callable(callback):
         raise TypeError(f"callback must be callable, not {type(callback).__name__}")
@@ -188,9 +211,10 @@ def watch(
     budget: float = 0.01,
     capture_values: bool = False,
 ) -> Watch:
-    """Watch silently: ``with cyclewatch.watch() as w: ...; print(w.report().to_text())``.
+    """Watch without warnings and files; the findings are in :meth:`Watch.report`.
 
-    No warning, no file. See :func:`warn_tensor_cycles` for arguments and errors.
+    ``with cyclewatch.watch() as watch: ...``. For arguments and errors, see
+    :func:`warn_tensor_cycles`.
     """
     return start(
         devices, min_bytes=min_bytes, budget=budget, capture_values=capture_values, on_log=log
@@ -198,23 +222,28 @@ def watch(
 
 
 def register_owner(owner_type: type, reader: Callable[[Any], Mapping[str, object] | None]) -> None:
-    """Teach every watch that objects of `owner_type`, or of a subclass, own device memory.
+    """Register a type whose instances own device memory, for all watches.
 
-    ``reader(obj)`` returns ``{"device": "cuda:0", "nbytes": int, "data_ptr": int}`` with, if it
-    likes, ``"shape"`` and ``"dtype"``; or None if `obj` owns nothing. Equal ``device`` and
-    ``data_ptr`` mean the same memory, which is counted once. The reader runs inside a collection
-    on an object about to die: it must be quick, keep no reference to it and make no container
-    that holds it. If it raises an Exception, the object is skipped and counted, and
-    ``sys.unraisablehook`` is called for the reader's first one; other exceptions, such as
-    KeyboardInterrupt, are raised on the main thread after the collection. An unusable answer, or
-    more than 2**48 bytes, is logged once. Only 64 dimensions of a shape and 1,000 characters of
-    other texts are read.
+    Args:
+        owner_type: The type; subclasses are included.
+        reader: ``reader(obj)`` returns ``{"device": "cuda:0", "nbytes": int, "data_ptr": int}``,
+            optionally with ``"shape"`` and ``"dtype"``, or None if `obj` owns no memory. Owners
+            with equal ``device`` and ``data_ptr`` share their memory, which is counted once.
 
-    Registering a type again replaces its reader. Raises TypeError if `owner_type` is not a type
-    or `reader` is not callable.
+    The reader is called during a collection, on the collecting thread, with an object that is
+    about to be freed. It must be fast and must not keep a reference to the object. If it raises
+    an Exception, the object is skipped and counted, and the reader's first exception is passed to
+    ``sys.unraisablehook``. Other exceptions, such as KeyboardInterrupt, are raised on the main
+    thread after the collection. An invalid result, such as more than 2**48 bytes, is logged once.
+    At most 64 dimensions and 1,000 characters of each string are read.
+
+    Registering a type again replaces its reader.
+
+    Raises:
+        TypeError: `owner_type` is not a type, or `reader` is not callable.
     """
     if not isinstance(owner_type, type):
-        raise TypeError(f"register_owner needs a type, not {owner_type!r}")
+        raise TypeError(f"register_owner() expects a type, not {owner_type!r}")
     if not callable(reader):
         raise TypeError(f"the reader must be callable, not {type(reader).__name__}")
     _native.register_owner(owner_type, reader)
@@ -222,19 +251,21 @@ def register_owner(owner_type: type, reader: Callable[[Any], Mapping[str, object
 
 
 def unregister_owner(owner_type: type) -> None:
-    """Forget what :func:`register_owner` was told of `owner_type`.
+    """Undo :func:`register_owner`.
 
-    Raises TypeError if it is not a type, KeyError if register_owner() was told nothing of it.
+    Raises:
+        TypeError: `owner_type` is not a type.
+        KeyError: `owner_type` is not registered.
     """
     if not isinstance(owner_type, type):
-        raise TypeError(f"unregister_owner needs a type, not {owner_type!r}")
+        raise TypeError(f"unregister_owner() expects a type, not {owner_type!r}")
     if not _native.unregister_owner(owner_type):
-        raise KeyError(f"register_owner() was told nothing of {owner_type.__name__}")
+        raise KeyError(f"{owner_type.__name__} is not registered")
     _registered_types.discard(owner_type)
 
 
 def registered_types() -> frozenset[type]:
-    """The types that :func:`register_owner` was told of and that were not taken back."""
+    """The types that are currently registered with :func:`register_owner`."""
     return frozenset(_registered_types)
 
 
@@ -252,23 +283,19 @@ def start(
     on_report: Callable[[Report], object] | None = None,
     on_log: Callable[[int, str], None] | None,
 ) -> Watch:
-    """Check what the public functions have in common, and start the watch."""
-    if not isinstance(min_bytes, int) or min_bytes >= 1 << 64:
-        raise ValueError(f"min_bytes is a whole number of bytes below 2**64, not {min_bytes!r}")
-    if not isinstance(budget, (int, float)):
-        raise ValueError(f"budget is a share of wall time such as 0.01, not {budget!r}")
-    if min_bytes < 0:
-        raise ValueError(f"min_bytes must not be negative, but is {min_bytes}")
-    if not 0 < budget <= 1:
-        raise ValueError(f"budget is a share of wall time above 0 and up to 1, but is {budget}")
+    """Validate the arguments, read the configuration and start a watch."""
+    if not isinstance(min_bytes, int) or not 0 <= min_bytes < 1 << 64:
+        raise ValueError(f"min_bytes must be an integer from 0 to 2**64 - 1, not {min_bytes!r}")
+    if not isinstance(budget, (int, float)) or not 0 < budget <= 1:
+        raise ValueError(f"budget must be a number above 0 and at most 1, not {budget!r}")
     if not isinstance(capture_values, bool):
-        raise ValueError(f"capture_values is True or False, not {capture_values!r}")
+        raise ValueError(f"capture_values must be True or False, not {capture_values!r}")
     read_configuration()
     return Watch(
         _native.start_watch(
-            _words(devices, "devices"),
-            _known_formats(formats or []),
-            # As bytes: the name of a file need not be valid text.
+            _names(devices, "devices"),
+            formats or [],
+            # Bytes: a file name may not be valid UTF-8.
             os.fsencode(report_dir) if report_dir is not None else None,
             os.fsencode(report_name),
             replace_report,
@@ -282,42 +309,33 @@ def start(
     )
 
 
-def _words(value: str | Iterable[str], argument: str) -> list[str]:
-    if isinstance(value, (bytes, bytearray)) or not hasattr(value, "__iter__"):
-        raise TypeError(f"{argument} takes a name or several, not {value!r}")
-    words = [value] if isinstance(value, str) else list(value)
-    for word in words:
-        if not isinstance(word, str):
-            raise TypeError(f"{argument} takes names, not {word!r}")
-    return words
+def _names(value: str | Iterable[str], argument: str) -> list[str]:
+    names = [value] if isinstance(value, str) else value
+    if isinstance(names, (bytes, bytearray)) or not hasattr(names, "__iter__"):
+        raise TypeError(f"{argument} expects a name or a list of names, not {value!r}")
+    names = list(names)
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"{argument} expects names, not {name!r}")
+    return names
 
 
 def _folder(report_dir: str | os.PathLike[str] | None) -> str:
-    """`report_dir` in full: the program may change the current directory."""
+    """The absolute path: the program may change the current directory."""
     try:
         folder = os.fsdecode(report_dir) if report_dir is not None else os.curdir
     except TypeError:
-        raise TypeError(f"report_dir takes a path, not {report_dir!r}") from None
+        raise TypeError(f"report_dir expects a path, not {report_dir!r}") from None
     if "\0" in folder:
-        raise ValueError(f"report_dir must not contain a null character, but is {folder!r}")
+        raise ValueError(f"report_dir must not contain a null character: {folder!r}")
     try:
         return os.path.abspath(folder)
     except OSError:
         return folder  # the current directory has been removed
 
 
-def _known_formats(formats: list[str]) -> list[str]:
-    known = _native.format_names()
-    for name in formats:
-        if name not in known:
-            raise ValueError(f"unknown format {name!r}; the formats are {', '.join(known)}")
-    return formats
-
-
 def warn(finding: Finding, report_path: str | None) -> None:
-    """Log the card and issue the warning of a new finding."""
-    # Called from between two instructions of the main thread: nothing may be raised there, not
-    # even where warnings are errors.
+    """Log the card of a new finding and issue its warning."""
     finish_with_multiprocessing(finding, report_path)
     try:
         if "ipykernel" in sys.modules:
@@ -328,13 +346,14 @@ def warn(finding: Finding, report_path: str | None) -> None:
         log(_WARNING, f"{finding.to_text()}{_report_line(report_path)}")
         issue_warning(finding, report_path)
     except Exception as error:
+        # Runs between two bytecodes of the main thread, so nothing may propagate, not even a
+        # warning that is turned into an error.
         log(_ERROR, f"{type(error).__name__}: {error}")
 
 
 def finish_with_multiprocessing(_finding: Finding, _report_path: str | None) -> None:
-    """Have the report finished where this is a worker of multiprocessing."""
-    # A forked worker of multiprocessing, or of a DataLoader, leaves through os._exit(): atexit
-    # never runs there, and the report file would not be finished.
+    """Complete the report at the end of a multiprocessing worker."""
+    # Forked workers, including those of DataLoader, end with os._exit(), which skips atexit.
     global _finisher_pid
     process = sys.modules.get("multiprocessing.process")
     util = sys.modules.get("multiprocessing.util")
@@ -346,30 +365,33 @@ def finish_with_multiprocessing(_finding: Finding, _report_path: str | None) -> 
 
 
 def issue_warning(finding: Finding, report_path: str | None) -> None:
-    """Issue the :class:`TensorCycleWarning` of `finding`. Raises it where warnings are errors."""
+    """Issue the :class:`TensorCycleWarning` of `finding`; raises it if warnings are errors."""
     import warnings
 
     location = finding.cut.location if finding.cut is not None else None
     path, _, line = (location or "").rpartition(":")
     known = bool(path) and line.isdigit()
     warnings.warn_explicit(
-        # A class can have any name, and the message goes to a terminal.
+        # Class names are arbitrary, and the message may be printed on a terminal.
         _native.clean_text(finding.headline) + _report_line(report_path),
         TensorCycleWarning,
         filename=path if known else _NO_FILE,
         lineno=int(line) if known else 1,
-        # Without a registry every finding is told, even two at one line.
+        # No registry: each finding warns, even if two have the same location.
         registry=None,
     )
 
 
 def log(level: int, message: str) -> None:
-    """Pass on what a watch has to say; to standard error, if at all, where logging fails."""
+    """Log a message of a watch; print it to stderr if logging fails."""
+    # Imported late: `import cyclewatch` must be fast.
     try:
-        _logger().log(level, "%s", message)
+        import logging
+
+        logging.getLogger("cyclewatch").log(level, "%s", message)
     except Exception:
-        # Out of file descriptors to import logging, or a log handler that fails: the program did
-        # not ask for this message, and is not to be told of what becomes of it.
+        # Such as no file descriptor left to import logging, or a failing handler. The program must
+        # not see these errors.
         try:
             print(f"cyclewatch: {message}", file=sys.stderr)
         except Exception:
@@ -378,10 +400,3 @@ def log(level: int, message: str) -> None:
 
 def _report_line(report_path: str | None) -> str:
     return f"\nreport: {_native.clean_text(report_path)}" if report_path else ""
-
-
-def _logger() -> Any:
-    # Imported when there is something to say: `import cyclewatch` is to cost nothing.
-    import logging
-
-    return logging.getLogger("cyclewatch")

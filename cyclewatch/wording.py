@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings in words, where a card alone is not enough: one line, or the text of a failure."""
+"""Texts about findings: a short title, one line, a failure message."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ if TYPE_CHECKING:
 
     from cyclewatch._native import Finding
 
-# A failure is read in a terminal: the largest few, and how many more there are.
-_CARDS_SHOWN = 5
+_MAX_CARDS = 5  # in a failure message
 
 
 def short_title(title: str) -> str:
-    """The beginning of a cycle, short enough for one line: ``Engine._handlers[0] -> ...``."""
+    """The first reference of a cycle: ``Engine._handlers[0] -> ...``."""
     steps: list[str] = []
     for step in title.split(" -> "):
         if steps and step.startswith("["):
@@ -27,18 +26,18 @@ def short_title(title: str) -> str:
 
 
 def one_line(finding: Finding) -> str:
-    """What a list of failures shows of `finding`: ``Engine._handlers[0] -> ... keeps 4.0 MiB``."""
+    """Summary for a list of failures: ``Engine._handlers[0] -> ... keeps 4.0 MiB``."""
     title = short_title(clean_text(finding.title))
     return f"{title} keeps {format_bytes(reached_bytes(finding))}"
 
 
 def reached_bytes(finding: Finding) -> int:
-    """Bytes that become free once `finding` and all findings that share its memory are fixed."""
+    """Bytes freed once `finding` and all findings that share its memory are fixed."""
     return finding.retained_bytes + finding.shared_bytes
 
 
 def failure_text(findings: Sequence[Finding], report_path: str | None = None) -> str:
-    """Why a test failed: one line that stands alone, then the cards, largest first."""
+    """A failure message: a self-contained first line, then the cards, largest first."""
     largest = sorted(
         findings,
         key=lambda finding: (reached_bytes(finding), finding.retained_bytes),
@@ -49,11 +48,10 @@ def failure_text(findings: Sequence[Finding], report_path: str | None = None) ->
         first += f" (and {len(largest) - 1} more)"
     parts = [first]
     parts += [
-        finding.to_text(rank).rstrip()
-        for rank, finding in enumerate(largest[:_CARDS_SHOWN], start=1)
+        finding.to_text(rank).rstrip() for rank, finding in enumerate(largest[:_MAX_CARDS], start=1)
     ]
-    if len(largest) > _CARDS_SHOWN:
-        parts.append(f"... and {len(largest) - _CARDS_SHOWN} lighter cycles")
+    if len(largest) > _MAX_CARDS:
+        parts.append(f"... and {len(largest) - _MAX_CARDS} smaller findings")
     if report_path is not None:
         parts.append(f"report: {report_path}")
     return "\n\n".join(parts)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command ``cyclewatch``: one module per command; parser.py describes them all.
+"""The command ``cyclewatch``: parser.py and one module per command.
 
-The module of a command has ``main(arguments) -> int``, which returns the exit status, and is
-imported when the command is given.
+The module of a command is imported when the command is used. Its ``main(arguments) -> int``
+returns the exit status.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import sys
 
 
 def main(words: list[str] | None = None) -> int:
-    """Do what the command line says and return the exit status."""
-    # autostart.py imports this package in any program, for the settings in options.py alone.
+    """Run a command line and return the exit status."""
+    # Imported late: autostart.py imports this package for options.py.
     from cyclewatch.cli import terminal
     from cyclewatch.cli.failures import Failure
     from cyclewatch.cli.parser import parse

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two reports beside each other, by signature: what ``diff`` prints and ``verify`` decides on."""
+"""Compares two reports by signature, for ``diff`` and ``verify``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cyclewatch.wording import reached_bytes
 
 
 class Change(NamedTuple):
-    """What became of one finding; bytes are 0 where it was not found."""
+    """One finding before and after; bytes and counts are 0 if it was not found."""
 
     signature: str
     title: str
@@ -41,7 +41,7 @@ def compare(before: cyclewatch.Report, after: cyclewatch.Report) -> list[Change]
 
 
 def kinds_by_signature(before: cyclewatch.Report, after: cyclewatch.Report) -> dict[str, str]:
-    """What became of each signature; of several in one finding, some may be gone."""
+    """The kind of change for each signature."""
     kinds = {}
     for old, new in _pairs(before, after):
         kind = _change(old, new).kind
@@ -56,7 +56,7 @@ Pair = tuple["cyclewatch.Finding | None", "cyclewatch.Finding | None"]
 
 
 def _pairs(before: cyclewatch.Report, after: cyclewatch.Report) -> list[Pair]:
-    """Each finding before and after: the same one if the two have a signature in common."""
+    """Pairs of findings, before and after, with a signature in common."""
     left = list(before.findings)
     pairs: list[Pair] = []
     for new in after.findings:
@@ -83,6 +83,6 @@ def _change(old: cyclewatch.Finding | None, new: cyclewatch.Finding | None) -> C
     )
 
 
-def held_in_cycles(report: cyclewatch.Report) -> int:
-    """Bytes of all findings together, each storage once."""
+def retained_by_cycles(report: cyclewatch.Report) -> int:
+    """Bytes of all findings, each storage once."""
     return sum(finding.attributed_bytes for finding in report.findings)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``cyclewatch completion``: what shtab makes of the parser."""
+"""``cyclewatch completion``: prints shtab's completion script for the parser."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ def main(arguments: argparse.Namespace) -> int:
         raise Failure("completion needs shtab: pip install shtab") from None
     if arguments.shell not in shtab.SUPPORTED_SHELLS:
         known = ", ".join(shtab.SUPPORTED_SHELLS)
-        raise Failure(f"no completion for {arguments.shell}; there is {known}", Status.USAGE)
+        raise Failure(
+            f"no completion for {arguments.shell}; supported shells: {known}", Status.USAGE
+        )
     root = parser.make_parser()
     for command in parser.commands(root).values():
         for action in command._actions:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``cyclewatch convert``: reports in another format."""
+"""``cyclewatch convert``: converts reports to another format."""
 
 from __future__ import annotations
 
@@ -21,22 +21,20 @@ _OTHER_SUFFIXES = {"gv": "dot", "htm": "html"}
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Write each report and print where."""
-    to = arguments.to or _format_of(arguments.output, "say --to, or end")
+    """Write each report and print the paths."""
+    to = arguments.to or _format_of(arguments.output, "use --to, or end")
     loaded = inputs.load(arguments.files)
     targets = [_target(each.name, arguments.output, to) for each in loaded]
     if len(set(targets)) < len(targets):
         raise Failure(
-            f"{len(targets)} reports do not fit into {targets[0]}: name a folder with --output, "
-            "or merge them first",
+            f"cannot write {len(targets)} reports to {targets[0]}: use a folder as --output, or "
+            "merge the reports first",
             Status.USAGE,
         )
     for target in targets:
         outputs.refuse_to_replace(target, arguments.force)
-    with terminal.working("converting", len(loaded)) as step:
-        for each, target in zip(loaded, targets, strict=True):
-            outputs.write(target, rendered(each.report, to), arguments.force)
-            step()
+    for each, target in zip(loaded, targets, strict=True):
+        outputs.write(target, rendered(each.report, to), arguments.force)
     written = [target for target in targets if target != "-"]
     if arguments.json and written:
         terminal.raw(json.dumps({"written": written}, indent=1) + "\n")
@@ -60,7 +58,7 @@ def rendered(report: cyclewatch.Report, to: str) -> str | bytes:
 
 
 def format_or_json(output: str | None) -> str:
-    """The format that the name of `output` says; JSON for standard output."""
+    """The format given by the suffix of `output`; JSON for standard output."""
     return "json" if output in (None, "-") else _format_of(output, "end")
 
 
@@ -70,7 +68,7 @@ def _format_of(output: str | None, remedy: str) -> str:
         if suffix in (known, *(other for other, to in _OTHER_SUFFIXES.items() if to == name)):
             return name
     raise Failure(
-        f"the format is not known; {remedy} the name of --output in one of "
+        f"unknown output format; {remedy} the name of --output in one of "
         f"{', '.join('.' + suffix for suffix in _SUFFIXES.values())}",
         Status.USAGE,
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``cyclewatch diff``: what is new, gone, grown and shrunk between two runs."""
+"""``cyclewatch diff``: compares two runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Print the changes; with --fail, NO if something is new or has grown."""
+    """Print the changes. With --fail, return NO if a finding is new or has grown."""
     changes = comparison.compare(*inputs.load_pair(arguments.before, arguments.after))
     by_kind = {kind: [each for each in changes if each.kind == kind] for kind in comparison.KINDS}
     if arguments.json:
@@ -44,7 +44,7 @@ def _table(by_kind: dict[str, list[Change]]) -> str:
     return "\n".join(lines)
 
 
-def _amount(held: int, count: int) -> str:
+def _amount(size: int, count: int) -> str:
     if count == 0:
         return "nothing"
-    return f"{_native.format_bytes(held)} in {count} cycle{'s' if count > 1 else ''}"
+    return f"{_native.format_bytes(size)} in {count} cycle{'s' if count > 1 else ''}"

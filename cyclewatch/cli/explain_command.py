@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``cyclewatch explain``: what kind of cycle it is, and what to write instead."""
+"""``cyclewatch explain``: explains a pattern, or the pattern of a finding."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     import argparse
 
 _SIGNATURE = "cw1-"
-_PLACEHOLDER = re.compile(r"\{(\w+)\}")  # in the text of a pattern: what a finding fills in
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")  # in the texts of a pattern
 _FIELDS = ("id", "title", "shape", "explanation", "advice", "before", "after", "links", "tags")
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Print the pattern; NO if a signature has none."""
+    """Print the pattern. Return NO if the signature is unknown or has no pattern."""
     subject = arguments.subject
     if not subject.startswith(_SIGNATURE):
         return _explain(_pattern(subject), None, arguments)
@@ -36,7 +36,7 @@ def main(arguments: argparse.Namespace) -> int:
     ]
     if not found:
         raise Failure(
-            f"{subject} is in none of the {len(loaded)} reports read; name the one that has it",
+            f"no finding has the signature {subject} in the {len(loaded)} reports read",
             Status.NO,
         )
     known = {pattern.id: pattern for pattern in cyclewatch.patterns()}
@@ -47,8 +47,10 @@ def _pattern(name: str) -> cyclewatch.Pattern:
     known = {pattern.id: pattern for pattern in cyclewatch.patterns()}
     if name not in known:
         near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
-        raise Failure(f"no pattern is named {name or repr(name)}; {hint}", Status.USAGE)
+        hint = (
+            f"did you mean {' or '.join(near)}?" if near else f"the patterns are {', '.join(known)}"
+        )
+        raise Failure(f"unknown pattern {name or repr(name)}; {hint}", Status.USAGE)
     return known[name]
 
 
@@ -68,19 +70,17 @@ def _explain(
             parts.append(_as_text(pattern, min(columns, 100)))
         terminal.show("\n\n".join(parts), arguments.color)
     if pattern is None:
-        terminal.complain("no pattern is known for this cycle; its card says what to cut")
+        terminal.complain(
+            "this cycle matches no known pattern; see its card for the reference to cut"
+        )
         return Status.NO
     return Status.OK
-
-
-def _in_words(placeholder: re.Match[str]) -> str:
-    return placeholder[1].upper()
 
 
 def _as_text(pattern: cyclewatch.Pattern, columns: int) -> str:
     parts = [f"{pattern.id}: {pattern.title}"]
     why = f"{pattern.explanation[:1].upper()}{pattern.explanation[1:]}. {pattern.advice}"
-    for text in (f"Shape: {pattern.shape}.", _PLACEHOLDER.sub(_in_words, why)):
+    for text in (f"Shape: {pattern.shape}.", _PLACEHOLDER.sub(lambda match: match[1].upper(), why)):
         parts.append(textwrap.fill(text, columns))
     for heading, code in (("before", pattern.before), ("after", pattern.after)):
         if code:

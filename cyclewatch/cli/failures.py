@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a command ends: the exit statuses, and the error that carries one of them."""
+"""Exit statuses, and the exception that ends a command with one of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class Status(IntEnum):
-    """Exit statuses of every command but ``run``, which ends as the program it ran ended."""
+    """Exit statuses of all commands except ``run``, which has the status of its program."""
 
     OK = 0
     NO = 1
@@ -15,10 +15,10 @@ class Status(IntEnum):
     FILE = 3
 
 
-class Failure(Exception):  # noqa: N818 -- not every failure is an error of anybody's
-    """Ends the command with one sentence for the user."""
+class Failure(Exception):  # noqa: N818
+    """Ends the command with a message for the user."""
 
     def __init__(self, sentence: str, status: Status = Status.FILE) -> None:
-        """The sentence names the thing and the remedy."""
+        """`sentence` names the problem and the remedy."""
         super().__init__(sentence)
         self.status = status

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A report in the format of V8's heap snapshots, which the memory panel of DevTools loads.
+"""Renders a report as a V8 heap snapshot, which the memory panel of Chrome DevTools loads.
 
-Each finding hangs off the root; below it the objects and references of its picture, the tensors
-with the bytes of their storage, any other object with one. Everything is in flat arrays of numbers:
-a node is seven of them, an edge three, and names are positions in the list of strings.
+Each finding is a child of the root. Below it are the objects and references of its diagram; tensors
+have the size of their storage. In the format, a node is seven numbers, an edge three, and names are
+indices into a list of strings, all in flat arrays.
 """
 
 from __future__ import annotations
@@ -16,38 +16,16 @@ if TYPE_CHECKING:
 
     import cyclewatch
 
-_NODE_FIELDS = (
-    "type",
-    "name",
-    "id",
-    "self_size",
-    "edge_count",
-    "trace_node_id",
-    "detachedness",
-)
+_NODE_FIELDS = ("type", "name", "id", "self_size", "edge_count", "trace_node_id", "detachedness")
 _NODE_TYPES = (
-    "hidden",
-    "array",
-    "string",
-    "object",
-    "code",
-    "closure",
-    "regexp",
-    "number",
-    "native",
-    "synthetic",
-    "concatenated string",
-    "sliced string",
-    "symbol",
-    "bigint",
-    "object shape",
+    *("hidden", "array", "string", "object", "code", "closure", "regexp", "number", "native"),
+    *("synthetic", "concatenated string", "sliced string", "symbol", "bigint", "object shape"),
 )
 _EDGE_FIELDS = ("type", "name_or_index", "to_node")
 _EDGE_TYPES = ("context", "element", "property", "internal", "hidden", "shortcut", "weak")
-_LARGEST = (1 << 32) - 1  # DevTools keeps sizes in 32 bits
-# A report knows the sizes of storages only, and DevTools lists no object of size 0: neither it nor
-# what it retains.
-_UNKNOWN = 1
+_MAX_SIZE = (1 << 32) - 1  # DevTools stores sizes in 32 bits
+# Reports contain only the sizes of storages. DevTools hides objects of size 0 and what they retain.
+_UNKNOWN_SIZE = 1
 
 
 def render(report: cyclewatch.Report) -> str:
@@ -64,15 +42,15 @@ def render(report: cyclewatch.Report) -> str:
 def _add_picture(graph: _Graph, top: int, picture: dict[str, Any]) -> None:
     nodes = []
     for item in picture["items"]:
-        size = item["bytes"] if item["owner"] else _UNKNOWN
+        size = item["bytes"] if item["owner"] else _UNKNOWN_SIZE
         kind = "native" if item["owner"] else "object"
         node = graph.add_node(kind, _name_of(item), size)
         nodes.append(node)
         if item["on_cycle"]:
             graph.add_edge("property", item["text"], top, node)
-        # A tensor beyond what DevTools can hold in one node has the rest below it.
-        for part in range(1, -(-size // _LARGEST)):
-            rest = graph.add_node("native", "rest of the storage", size - part * _LARGEST)
+        # A larger storage is split into several nodes.
+        for part in range(1, -(-size // _MAX_SIZE)):
+            rest = graph.add_node("native", "rest of the storage", size - part * _MAX_SIZE)
             graph.add_edge("element", part, node, rest)
     for arrow in picture["arrows"]:
         label = f"{arrow['label']} (cut)" if arrow["cut"] else arrow["label"]
@@ -80,7 +58,7 @@ def _add_picture(graph: _Graph, top: int, picture: dict[str, Any]) -> None:
 
 
 def _name_of(item: dict[str, Any]) -> str:
-    # DevTools has a row for each name: objects of one kind stand together.
+    # DevTools groups objects by name.
     text, detail = item["text"], item["detail"]
     return f"{text} ({detail})" if detail not in ("", text) else text
 
@@ -91,7 +69,7 @@ class _Graph:
         self.edges: list[list[tuple[str, str | int, int]]] = []
 
     def add_node(self, kind: str, name: str, size: int = 0) -> int:
-        self.nodes.append((kind, name, min(size, _LARGEST)))
+        self.nodes.append((kind, name, min(size, _MAX_SIZE)))
         self.edges.append([])
         return len(self.nodes) - 1
 
@@ -107,7 +85,7 @@ class _Graph:
         nodes: list[int] = []
         edges: list[int] = []
         for number, (kind, name, size) in enumerate(self.nodes):
-            # Odd ids are V8's mark for objects of the heap; 0 is none.
+            # V8 uses odd ids for heap objects.
             nodes += [_NODE_TYPES.index(kind), position(name), 2 * number + 1, size]
             nodes += [len(self.edges[number]), 0, 0]
             for edge_kind, label, target in self.edges[number]:
@@ -139,14 +117,9 @@ _META = {
     "node_types": [_NODE_TYPES, "string", *["number"] * 5],
     "edge_fields": _EDGE_FIELDS,
     "edge_types": [_EDGE_TYPES, "string_or_number", "node"],
-    "trace_function_info_fields": [
-        "function_id",
-        "name",
-        "script_name",
-        "script_id",
-        "line",
-        "column",
-    ],
+    "trace_function_info_fields": (
+        *("function_id", "name", "script_name", "script_id", "line", "column"),
+    ),
     "trace_node_fields": ["id", "function_info_index", "count", "size", "children"],
     "sample_fields": ["timestamp_us", "last_assigned_id"],
     "location_fields": ["object_index", "script_id", "line", "column"],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the words on the command line to reports: files, folders, globs and standard input."""
+"""Loads reports from the FILE arguments: files, folders, globs and standard input."""
 
 from __future__ import annotations
 
@@ -13,61 +13,52 @@ from cyclewatch import _native
 from cyclewatch.cli import terminal
 from cyclewatch.cli.failures import Failure, Status
 
-# Files of a folder that may be reports; where one process left both, the first is read.
+# Suffixes of reports in a folder. Of two files that differ in suffix only, the first is read.
 _SUFFIXES = (".json", ".html", ".htm")
 
 
 class Input(NamedTuple):
-    """A report and what to call it."""
+    """A report and its file name."""
 
     name: str
     report: cyclewatch.Report
 
 
 def load(words: list[str]) -> list[Input]:
-    """Read every report that `words` name; there is at least one."""
-    named = _expand(words)
+    """Load all reports named by `words`. Raises Failure if there is none."""
     loaded = []
-    with terminal.working("reading reports", len(named)) as step:
-        for path, certain in named:
-            report = _read(path, certain)
-            if report is not None:
-                loaded.append(Input(path, report))
-            step()
+    for path, certain in _expand(words):
+        report = _read(path, certain)
+        if report is not None:
+            loaded.append(Input(path, report))
     if not loaded:
         raise Failure(f"no report in {', '.join(words)}")
     return loaded
 
 
-def load_one(word: str) -> cyclewatch.Report:
-    """Read the report that `word` names; several become one."""
-    return merged(load([word]))
-
-
 def load_pair(before: str, after: str) -> tuple[cyclewatch.Report, cyclewatch.Report]:
-    """Read the two reports that are to be compared."""
+    """Load the two reports to compare."""
     if before == after == "-":
         raise Failure(
-            "BEFORE and AFTER cannot both be standard input; give one of them as a file",
+            "BEFORE and AFTER cannot both be standard input",
             Status.USAGE,
         )
-    return load_one(before), load_one(after)
+    return merged(load([before])), merged(load([after]))
 
 
 def merged(inputs: list[Input]) -> cyclewatch.Report:
-    """All of them as one report."""
+    """Merge `inputs` into one report."""
     if len(inputs) == 1:
         return inputs[0].report
-    with terminal.working("merging reports"):
-        return cyclewatch.Report.merge([each.report for each in inputs])
+    return cyclewatch.Report.merge([each.report for each in inputs])
 
 
 def _expand(words: list[str]) -> list[tuple[str, bool]]:
-    """Paths, each with whether it has to be a report."""
+    # Each path, and whether it must be a report because it was named explicitly.
     paths: list[tuple[str, bool]] = []
     for word in words:
         if not word:
-            raise Failure("a FILE is empty text; give a name, or . for this folder", Status.USAGE)
+            raise Failure("FILE is empty; use . for the current directory", Status.USAGE)
         if word == "-" or not os.path.lexists(word):
             matches = sorted(glob.glob(word, recursive=True)) if glob.has_magic(word) else []
             paths += [(match, False) for match in matches if _may_be_read(match)] or [(word, True)]
@@ -79,10 +70,10 @@ def _expand(words: list[str]) -> list[tuple[str, bool]]:
 
 
 def _may_be_read(path: str) -> bool:
-    """False, and said so, for a pipe or a device that happens to stand there: it may never end."""
+    # Reading a pipe or a device found in a folder might block forever.
     if os.path.isfile(path) or os.path.isdir(path) or not os.path.exists(path):
         return True
-    terminal.note(f"skipped: {path} is no regular file")
+    terminal.note(f"skipped: {path} is not a regular file")
     return False
 
 
@@ -112,9 +103,9 @@ def _read(path: str, certain: bool) -> cyclewatch.Report | None:
         terminal.note(f"skipped: {error}")
         return None
     except UnicodeError:
-        raise Failure(f"cannot read {path}: no file can have that name") from None
+        raise Failure(f"cannot read {path}: invalid file name") from None
     except OSError as error:
-        # In a folder stands what stands there: a link that leads nowhere, another's file.
+        # A folder or glob may contain broken links and unreadable files.
         if certain:
             raise Failure(f"cannot read {path}: {error.strerror}") from None
         terminal.note(f"skipped: cannot read {path}: {error.strerror}")

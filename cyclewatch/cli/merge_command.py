@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``cyclewatch merge``: one report of many."""
+"""``cyclewatch merge``: merges reports."""
 
 from __future__ import annotations
 

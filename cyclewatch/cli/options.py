@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of options: how words become numbers and lists, and the settings of the process watch."""
+"""Converts option values; the settings of the process watch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CONVERSIONS = ("text", "json", "dot", "svg", "png", "html", "heapsnapshot")
 
 
 def byte_count(word: str) -> int:
-    """ "64", "64K", "1.5MiB", "2GB": powers of 1024 whatever the spelling."""
+    """Convert "64", "64K", "1.5MiB" or "2GB" to bytes; all units are powers of 1024."""
     text = word.strip().lower().removesuffix("b").removesuffix("i")
     factor = 1
     if text[-1:] in "kmgt" and text[:-1]:
@@ -27,18 +27,18 @@ def byte_count(word: str) -> int:
 
 
 def share(word: str) -> float:
-    """A share of wall time: "0.01" or "1%"."""
+    """Convert a share of wall time: "0.01" or "1%"."""
     try:
         value = float(word.removesuffix("%")) / (100 if word.endswith("%") else 1)
     except ValueError:
         value = 0.0
     if not 0 < value <= 1:
-        raise ValueError(f"a share above 0 and up to 1, such as 0.01 or 1%, not {word!r}")
+        raise ValueError(f"a share above 0 and at most 1, such as 0.01 or 1%, not {word!r}")
     return value
 
 
 def seconds(word: str) -> float:
-    """A time span in seconds."""
+    """Convert a number of seconds."""
     try:
         value = float(word)
     except ValueError:
@@ -49,27 +49,27 @@ def seconds(word: str) -> float:
 
 
 def columns(word: str) -> int:
-    """A width that a card can be laid out in."""
+    """Convert a number of columns."""
     if not word.isdecimal() or not 40 <= int(word) <= 10_000:
         raise ValueError(f"a number of columns from 40 to 10000, not {word!r}")
     return int(word)
 
 
 def count(word: str) -> int:
-    """How many."""
+    """Convert a positive integer."""
     if not word.isdecimal() or int(word) == 0:
-        raise ValueError(f"a whole number above 0, not {word!r}")
+        raise ValueError(f"a positive integer, not {word!r}")
     return int(word)
 
 
 def names(word: str) -> list[str]:
-    """Names with commas between them."""
+    """Convert a comma-separated list."""
     return [name for name in word.split(",") if name]
 
 
-# The settings of the process watch: how a word becomes the value (ValueError says what is wrong
-# with the word; None: a switch), and the default. "min_bytes" is --min-bytes of ``cyclewatch run``
-# and CYCLEWATCH_MIN_BYTES of the environment.
+# The settings of the process watch: converter (None for a boolean) and default. A converter raises
+# ValueError with the expected value. "min_bytes" is --min-bytes of ``cyclewatch run`` and the
+# environment variable CYCLEWATCH_MIN_BYTES.
 WATCH_SETTINGS: dict[str, tuple[Callable[[str], object] | None, object]] = {
     "devices": (names, ["auto"]),
     "output": (str, None),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where what a command makes goes: standard output, or a file that was not there before."""
+"""Writes the output of commands: to standard output or to a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cyclewatch.writing import why_not
 
 
 def write(path: str, contents: str | bytes, force: bool) -> None:
-    """Write to `path`, "-" for standard output; replace a file only if `force` says so."""
+    """Write to `path` ("-": standard output). Replace an existing file only if `force`."""
     if path == "-":
         terminal.raw(contents)
         return
@@ -21,34 +21,34 @@ def write(path: str, contents: str | bytes, force: bool) -> None:
     try:
         _native.write_file(path, data, replace=force or _is_device(path))
     except FileExistsError:
-        raise Failure(f"{path} exists; --force replaces it") from None
+        raise Failure(f"{path} exists; use --force to replace it") from None
     except OSError as error:
         raise Failure(f"cannot write {path}: {error.strerror}") from None
 
 
 def make_folder(path: str) -> None:
-    """Make the folder that several files go into, where there is none yet."""
+    """Create a folder for several files, unless it exists."""
     try:
         os.makedirs(path, exist_ok=True)
     except OSError as error:
-        raise Failure(f"cannot make the folder {path}: {error.strerror}") from None
+        raise Failure(f"cannot create the folder {path}: {error.strerror}") from None
 
 
 def refuse_to_replace(path: str, force: bool) -> None:
-    """Fail early, before the work, where write() is going to."""
+    """Fail before any work if `path` exists and must not be replaced."""
     if path != "-" and not force and os.path.lexists(path) and not _is_device(path):
-        raise Failure(f"{path} exists; --force replaces it")
+        raise Failure(f"{path} exists; use --force to replace it")
 
 
 def refuse_unwritable(path: str) -> None:
-    """Fail early, before the work, where it can be seen that write() is going to."""
+    """Fail before any work if `path` cannot be written."""
     why = None if _is_device(path) else why_not(path)
     if why is not None:
         raise Failure(f"cannot write {path}: {why}")
 
 
 def _is_device(path: str) -> bool:
-    # /dev/null, a terminal, a pipe: nothing is lost by writing to it.
+    # /dev/null, a terminal or a pipe: writing replaces nothing.
     try:
         mode = os.stat(path).st_mode
     except OSError:

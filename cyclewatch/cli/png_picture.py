@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SVG of a report as PNG, by whichever converter the machine has."""
+"""Converts the SVG of a report to PNG with an installed converter."""
 
 from __future__ import annotations
 
@@ -23,19 +23,17 @@ _CONVERTERS = (
 
 
 def render(report: cyclewatch.Report) -> bytes:
-    """The picture, at twice its nominal size so that it stays sharp on a dense screen."""
+    """The image, at twice its nominal size for high-density screens."""
     converter = next((each for each in _CONVERTERS if shutil.which(each[0])), None)
     if converter is None:
         names = ", ".join(each[0] for each in _CONVERTERS)
-        raise Failure(
-            f"png needs one of {names}; on Debian: apt install librsvg2-bin. svg needs none of them"
-        )
+        raise Failure(f"png needs one of {names} (on Debian: apt install librsvg2-bin)")
     with tempfile.TemporaryDirectory(prefix="cyclewatch-") as folder:
         files = {"svg": f"{folder}/report.svg", "png": f"{folder}/report.png"}
         Path(files["svg"]).write_text(report.to_svg(), encoding="utf-8")
         command = [word.format(**files) for word in converter]
         outcome = subprocess.run(command, capture_output=True, check=False)
         if outcome.returncode != 0:
-            complaint = outcome.stderr.decode("utf-8", "replace").strip()
-            raise Failure(f"{converter[0]} could not make the png: {complaint}")
+            message = outcome.stderr.decode("utf-8", "replace").strip()
+            raise Failure(f"{converter[0]} failed: {message}")
         return Path(files["png"]).read_bytes()

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``cyclewatch run``: replaces this process by python with the program, under the watch.
-
-autostart.py starts the watch in it, as it does for CYCLEWATCH=1.
-"""
+"""``cyclewatch run``: replaces this process with python, in which autostart.py starts the watch."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: argparse.Namespace) -> NoReturn:
-    """Become the program. Does not return."""
+    """Replace this process. Does not return."""
     settings = {name: getattr(arguments, name) for name in WATCH_SETTINGS}
     words: list[str] = arguments.program
     first = words[0][:2] if words[0].startswith(("-m", "-c")) else words[0]
@@ -37,17 +34,17 @@ def main(arguments: argparse.Namespace) -> NoReturn:
         raise Failure(str(error), Status.USAGE) from None
     if not hasattr(sys, "_cyclewatch_autostart"):
         raise Failure(
-            "python did not process cyclewatch-autostart.pth, which starts the watch: install "
-            "cyclewatch with pip, and run python without -S",
+            "python did not load cyclewatch-autostart.pth, which starts the watch; install "
+            "cyclewatch with pip and run python without -S",
         )
     os.environ[RUN_VARIABLE] = json.dumps(settings)
     os.execv(sys.executable, [sys.executable, *_interpreter_options(), *words])
 
 
 def _interpreter_options() -> list[str]:
-    """The options of python itself: everything before our script, or before -m or -c."""
+    """The options of python: all arguments before the script, -m or -c."""
     options = sys.orig_argv[1 : len(sys.orig_argv) - len(sys.argv)]
-    # "-m" may be joined to other letters: python -Im cyclewatch.
+    # "-m" may be combined with other letters: python -Im cyclewatch.
     if options and options[-1][0] == "-" and options[-1][1] not in "WX" and options[-1][-1] in "mc":
         options[-1] = options[-1][:-1]
     return [option for option in options if option != "-"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``cyclewatch show``: the cards of reports, in the terminal."""
+"""``cyclewatch show``: prints cards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HEADING = re.compile(r"#(\d+)\s")
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Print the cards that were asked for; NO if a signature is in none of the reports."""
+    """Print the selected cards. Return NO if a signature is in none of the reports."""
     loaded = inputs.load(arguments.files)
     if arguments.json:
         terminal.raw(json.dumps([_as_data(each, arguments) for each in loaded], indent=1) + "\n")
@@ -54,7 +54,7 @@ def _as_text(report: cyclewatch.Report, arguments: argparse.Namespace, columns: 
         heading = _HEADING.match(part)
         if heading is None or int(heading[1]) in ranks:
             parts.append(part)
-    # The heading of a section none of whose cards is wanted.
+    # Drop headings of sections without cards.
     parts = [
         part
         for part, following in zip(parts, [*parts[1:], ""], strict=True)

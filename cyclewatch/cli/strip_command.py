@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``cyclewatch strip``: a report that can be shown to others."""
+"""``cyclewatch strip``: removes paths and names from a report."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
-# Nothing but a place: a path, whose folders may be called anything, and a line.
-_PLACES = frozenset({"location", "allocated_at", "script"})
-_FOLDERS_OF_PLACE = re.compile(r"^.*[/\\]", re.DOTALL)
-# In a sentence, a path is whatever ends in "/name"; the name, and the line after it, stay.
+# Fields that contain only a path and a line.
+_LOCATIONS = frozenset({"location", "allocated_at", "script"})
+_FOLDERS_OF_LOCATION = re.compile(r"^.*[/\\]", re.DOTALL)
+# The folders of a path in a sentence: everything up to the last "/".
 _FOLDERS = re.compile(
     r"(?<![\w/.~-])(?:[A-Za-z]:)?[~.\w@+-]*(?:[/\\][^\s/\\:,;()]+)*[/\\](?=[^\s/\\])"
 )
-# In a sentence: what is in backquotes, after a dot, or spelled as only programs spell.
+# A name in a sentence: in backquotes, after a dot, or in snake_case or camelCase.
 _QUOTED = re.compile(r"`[^`]*`|\b[\w.]*\.\w+|\b\w*[^\W_]_\w*|\b_\w+|\b\w*[a-z][A-Z]\w*")
 _NAME = re.compile(r"[^\W\d]\w*")
-# Whose names tell nothing about the program.
+# Packages whose names are not private.
 _PUBLIC_PACKAGES = (
     *("torch.", "numpy.", "cupy.", "jax."),
     *("builtins.", "weakref.", "gc.", "traceback."),
@@ -41,15 +41,15 @@ _PUBLIC_NAMES = frozenset(
         *("generator", "coroutine", "lambda", "locals", "tb_frame", "tb_next", "f_back", "at"),
         *("f_locals", "cell_contents"),
         *("instance", "code", "globals", "x", "py", "weakref", "ref", "gc"),
-        # Of the sentences of a report: its units, and what its advice tells to call.
+        # Units, and functions that the advice mentions.
         *("KiB", "MiB", "GiB", "TiB", "PiB", "EiB"),
         *("namespace", "pop", "error", "with_traceback", "clear_frames"),
         *("close", "aclose", "cancel"),
     }
 )
-# Where names of the program stand; everything else is sentences of ours that quote them.
+# Fields that contain names of the program; other fields are sentences that may quote names.
 _NAMED = frozenset({"holder", "label", "target", "raw_path", "path", "detail", "text", "type"})
-# What is never text of the program.
+# Fields without text of the program.
 _KEPT = frozenset(
     {"signature", "pattern", "status", "device", "dtype", "schema", "strategy", "verdict"}
     | {"python_version", "cyclewatch_version", "started_at", "devices", "source"}
@@ -57,13 +57,13 @@ _KEPT = frozenset(
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Write the report without what was asked to be removed."""
+    """Write the report without paths or names."""
     if not arguments.paths and not arguments.names:
-        raise Failure("say what to remove: --paths, --names or both", Status.USAGE)
+        raise Failure("nothing to remove: use --paths, --names or both", Status.USAGE)
     to = convert_command.format_or_json(arguments.output)
     outputs.refuse_to_replace(arguments.output or "-", arguments.force)
     data = json.loads(inputs.merged(inputs.load(arguments.files)).to_json())
-    # Names too are not left in the names of files: --names alone keeps no path either.
+    # --names removes folders, too: their names are private.
     data = _without_folders(data)
     if arguments.names:
         pseudonyms = _pseudonyms(data)
@@ -74,7 +74,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def _each_text(value: Any, change: Any, key: str = "") -> Any:
-    """`value` with every text in it changed, at any depth."""
+    """Apply `change` to every string in `value`, at any depth."""
     if isinstance(value, dict):
         return {name: _each_text(each, change, name) for name, each in value.items()}
     if isinstance(value, list):
@@ -83,11 +83,11 @@ def _each_text(value: Any, change: Any, key: str = "") -> Any:
 
 
 def _without_folders(data: Any) -> Any:
-    """`data` with the names of files alone; a folder that a place names goes wherever it stands."""
+    """Remove the folders of all paths; those found in a location, in sentences, too."""
     folders: set[str] = set()
 
     def remember(text: str, key: str) -> str:
-        if key in _PLACES and (found := _FOLDERS_OF_PLACE.match(text)):
+        if key in _LOCATIONS and (found := _FOLDERS_OF_LOCATION.match(text)):
             folders.add(found[0])
         return text
 
@@ -96,15 +96,15 @@ def _without_folders(data: Any) -> Any:
     known = re.compile(rf"(?<![\w.~-])(?:{longest_first})")
 
     def remove(text: str, key: str) -> str:
-        if key in _PLACES:
-            return _FOLDERS_OF_PLACE.sub("", text)
+        if key in _LOCATIONS:
+            return _FOLDERS_OF_LOCATION.sub("", text)
         return _FOLDERS.sub("", known.sub("", text))
 
     return _each_text(data, remove)
 
 
 def _pseudonyms(data: dict[str, Any]) -> dict[str, str]:
-    """Name -> what to call it, numbered in the order of the report, which names no folders."""
+    """Map each private name to a pseudonym, numbered in the order of the report."""
     found: dict[str, None] = {}
 
     def collect(value: Any, key: str = "") -> None:
@@ -116,7 +116,7 @@ def _pseudonyms(data: dict[str, Any]) -> dict[str, str]:
                 collect(each, key)
         elif isinstance(value, str) and key in _NAMED:
             found.update(dict.fromkeys(_private_names(value)))
-        elif isinstance(value, str) and key in _PLACES:
+        elif isinstance(value, str) and key in _LOCATIONS:
             found.update(dict.fromkeys(_private_names(value.split(".py")[0])))
         elif isinstance(value, str) and key not in _KEPT:
             quoted = " ".join(match[0] for match in _QUOTED.finditer(value))

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The only place that prints. Nothing that comes from a report can command the terminal.
+"""Prints to the terminal. Text from reports is cleaned of control characters.
 
-Every line goes through the cleaning that the text format uses. Colour and the progress bar need
-rich, which ``pip install cyclewatch[cli]`` brings, and a terminal; without either the same text
-comes out plain.
+Color needs a terminal and rich (``pip install cyclewatch[cli]``).
 """
 
 from __future__ import annotations
@@ -22,19 +20,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, TextIO
 
-# Words in the margin of a card, as src/render/text_renderer.cpp writes them.
+# The labels in the margin of a card (src/render/text_renderer.cpp).
 _MARGIN_WORDS = frozenset(
     {"cut", "and", "or", "cycle", "holds", "seen", "id", "fix", "note", "why:"}
 )
 _MARGIN = 10
 _CUT_MARK = "  <- cut"
-# Where it is not known how wide the reader's window is: what the text format takes.
-_USUAL_WIDTH = 100
-_PATIENCE = 1.0  # seconds without a progress bar
+_USUAL_WIDTH = 100  # the default of Report.to_text()
 
 
 def width(asked: int | None) -> int:
-    """Columns to fill: what was asked for, COLUMNS, the terminal's, or 100 where there is none."""
+    """The output width: `asked`, COLUMNS, the width of the terminal, or 100."""
     if asked is not None:
         return asked
     if "COLUMNS" in os.environ or _is_terminal(sys.stdout):
@@ -43,12 +39,12 @@ def width(asked: int | None) -> int:
 
 
 def clean(text: str) -> str:
-    """`text` on its lines, without anything that a terminal would obey."""
+    """`text` without control characters other than newlines."""
     return "\n".join(_native.clean_text(line) for line in text.split("\n"))
 
 
 def show(text: str, color: str = "auto") -> None:
-    """Print cards, or anything else, on standard output."""
+    """Print text to standard output; color cards."""
     console = _console(sys.stdout, color)
     if console is not None:
         for line in text.split("\n"):
@@ -62,7 +58,7 @@ def show(text: str, color: str = "auto") -> None:
 
 
 def raw(contents: str | bytes) -> None:
-    """Print a document whose format takes care of itself: JSON, HTML and so on."""
+    """Print a document (JSON, HTML ...) without cleaning it."""
     if sys.stdout is None:
         raise Failure("cannot write to standard output: it is closed")
     data = contents.encode("utf-8") if isinstance(contents, str) else contents
@@ -73,65 +69,39 @@ def raw(contents: str | bytes) -> None:
 
 
 def finish() -> None:
-    """Hand over what was printed so far, while a failure can still be told."""
+    """Flush standard output while an error can still be reported."""
     if sys.stdout is not None:
         with _output():
             sys.stdout.flush()
 
 
 def note(text: str) -> None:
-    """Say something beside the output, on standard error."""
-    # Where that cannot be written to, there is nobody left to tell.
+    """Print to standard error."""
+    # An error of standard error cannot be reported.
     with contextlib.suppress(OSError):
         for line in text.split("\n"):
             _plain(sys.stderr, line)
 
 
 def complain(sentence: str) -> None:
-    """Say what went wrong."""
+    """Print an error message."""
     note(f"cyclewatch: {sentence}")
 
 
 @contextlib.contextmanager
-def working(label: str, total: int | None = None) -> Iterator[Any]:
-    """Show a progress bar on standard error while the body takes longer than a second.
-
-    Yields a function to call after each of the `total` steps. There is no bar where standard
-    error is no terminal or rich is not installed.
-    """
-    bar = _progress_bar()
-    if bar is None:
-        yield lambda: None
-        return
-    import threading
-
-    task = bar.add_task(clean(label), total=total)
-    timer = threading.Timer(_PATIENCE, bar.start)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield lambda: bar.advance(task)
-    finally:
-        timer.cancel()
-        timer.join()  # it may be starting the bar at this very moment
-        bar.stop()
-
-
-@contextlib.contextmanager
 def _output() -> Iterator[None]:
-    """Print within this. A pager may leave early: the command goes on, and its status counts."""
+    """Handle write errors of standard output; ignore a closed pipe, such as a pager that quit."""
     try:
         yield
     except OSError as error:
-        # What is still in the buffer goes the same way, and Python has nothing to complain of when
-        # it flushes at exit.
+        # Discards the buffered rest, so that the flush at exit does not fail, too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             raise Failure(f"cannot write to standard output: {error.strerror}") from None
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
-    return stream is not None and stream.isatty()  # None: the stream was closed before we came
+    return stream is not None and stream.isatty()  # None: closed at startup
 
 
 def _plain(stream: TextIO | None, line: str) -> None:
@@ -145,17 +115,6 @@ def _encodable(stream: TextIO, text: str) -> str:
     return text.encode(encoding, "replace").decode(encoding)
 
 
-def _progress_bar() -> Any | None:
-    if not _is_terminal(sys.stderr):
-        return None
-    try:
-        from rich.console import Console
-        from rich.progress import Progress
-    except ImportError:
-        return None
-    return Progress(console=Console(file=sys.stderr), transient=True)
-
-
 def _console(stream: TextIO | None, color: str) -> Any | None:
     wanted = color == "always" or (
         color == "auto" and _is_terminal(stream) and not os.environ.get("NO_COLOR")
@@ -166,7 +125,7 @@ def _console(stream: TextIO | None, color: str) -> Any | None:
         from rich.console import Console
     except ImportError:
         return None
-    # Into a text and not to the stream: rich ends the process where the reader has gone.
+    # Not directly to the stream: rich exits on a broken pipe.
     return Console(
         file=io.StringIO(),
         force_terminal=True,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``cyclewatch verify``: did the fix work?"""
+"""``cyclewatch verify``: checks that a fix worked."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ if TYPE_CHECKING:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """OK only if every expected signature is gone and fewer bytes are held in cycles."""
+    """Return OK if every expected signature is gone and cycles retain fewer bytes."""
     if not arguments.expect:
-        raise Failure("--expect SIGNATURE says what has to be gone", Status.USAGE)
+        raise Failure("--expect SIGNATURE is required", Status.USAGE)
     before, after = inputs.load_pair(arguments.before, arguments.after)
     kinds = comparison.kinds_by_signature(before, after)
     gone = {signature: kinds.get(signature, "absent") for signature in arguments.expect}
-    held = (comparison.held_in_cycles(before), comparison.held_in_cycles(after))
-    verified = set(gone.values()) == {"gone"} and held[1] < held[0]
+    retained = (comparison.retained_by_cycles(before), comparison.retained_by_cycles(after))
+    verified = set(gone.values()) == {"gone"} and retained[1] < retained[0]
     if arguments.json:
         data = {
             "verified": verified,
             "signatures": gone,
-            "bytes_before": held[0],
-            "bytes_after": held[1],
+            "bytes_before": retained[0],
+            "bytes_after": retained[1],
         }
         terminal.raw(json.dumps(data, indent=1) + "\n")
     else:
-        terminal.show(_sentences(gone, held, verified))
+        terminal.show(_sentences(gone, retained, verified))
     return Status.OK if verified else Status.NO
 
 
-def _sentences(gone: dict[str, str], held: tuple[int, int], verified: bool) -> str:
+def _sentences(gone: dict[str, str], retained: tuple[int, int], verified: bool) -> str:
     lines = []
     for signature, kind in gone.items():
         if kind == "gone":
             lines.append(f"{signature}: gone")
         elif kind in ("absent", "new"):
-            lines.append(f"{signature}: was not found before, so nothing shows that it was fixed")
+            lines.append(f"{signature}: not found before, so the fix cannot be verified")
         else:
-            lines.append(f"{signature}: still there ({kind})")
-    fell = "fell" if held[1] < held[0] else "did not fall"
-    before, after = (_native.format_bytes(each) for each in held)
-    lines.append(f"bytes retained by cycles {fell}: {before} before, {after} after")
+            lines.append(f"{signature}: still present ({kind})")
+    change = "decreased" if retained[1] < retained[0] else "did not decrease"
+    before, after = (_native.format_bytes(each) for each in retained)
+    lines.append(f"bytes retained by cycles {change}: {before} before, {after} after")
     lines.append("verified" if verified else "not verified")
     return "\n".join(lines)

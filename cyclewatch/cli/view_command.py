@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``cyclewatch view``: reports as one page, in the browser."""
+"""``cyclewatch view``: opens reports in a browser."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ _PAGES = (".html", ".htm")
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Make the page, print its path and open it."""
+    """Write the page, print its path and open it."""
     output = arguments.output
     if output and output != "-" and not output.lower().endswith(_PAGES):
         raise Failure(
-            f"{output} would be a page by another name: end it in .html, or use "
-            "`cyclewatch convert` for other formats",
+            f"{output} does not end in .html; use cyclewatch convert for other formats",
             Status.USAGE,
         )
     loaded = inputs.load(arguments.files)
@@ -32,10 +31,7 @@ def main(arguments: argparse.Namespace) -> int:
     if len(loaded) > 1 or arguments.output or not page.endswith(_PAGES):
         page = arguments.output or _page_beside([each.name for each in loaded])
         outputs.refuse_to_replace(page, arguments.force)
-        report = inputs.merged(loaded)
-        with terminal.working("making the page"):
-            contents = report.to_html()
-        outputs.write(page, contents, arguments.force)
+        outputs.write(page, inputs.merged(loaded).to_html(), arguments.force)
     if page == "-":
         return Status.OK
     opened = not arguments.no_open and _open(page)
@@ -53,9 +49,9 @@ def _page_beside(names: list[str]) -> str:
 
 
 def _open(page: str) -> bool:
-    # Where there is no screen, webbrowser would start one that takes over the terminal.
+    # Without a display, webbrowser may start a text browser in this terminal.
     has_screen = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
     if not has_screen or not webbrowser.open(Path(page).resolve().as_uri()):
-        terminal.note("no browser to open it with; the file can be opened in any")
+        terminal.note("no browser found; open the file manually")
         return False
     return True

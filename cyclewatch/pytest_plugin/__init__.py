@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pytest plugin: fails tests that create a reference cycle with tensors in it.
+"""The pytest plugin: fails tests that create reference cycles that keep tensors alive.
 
 Every pytest run loads this file if cyclewatch is installed. It imports the rest of the plugin only
 when ``--cyclewatch``, its ini key or a mark asks for a check.
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
     from cyclewatch import Watch
 
-# The attribute of a test report that carries the records of its phase, also between processes.
+# The attribute of a test report that contains the records of its phase; serialized by xdist.
 REPORT_ATTRIBUTE = "cyclewatch_records"
 
 MARKS = (
     "no_tensor_cycles: fail this test if it creates reference cycles that keep tensors alive, even "
     "with --cyclewatch=off.",
-    "allow_tensor_cycles(reason, max_bytes=None, pattern=None): let such cycles of this test pass, "
+    "allow_tensor_cycles(reason, max_bytes=None, pattern=None): accept such cycles of this test, "
     "optionally only those of a pattern ('closure-*') and up to max_bytes ('1 MB') per phase.",
 )
 
@@ -35,12 +35,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marks; set the plugin up if the run asks for it."""
+    """Declare the marks; set the plugin up if it is enabled."""
     for mark in MARKS:
         config.addinivalue_line("markers", mark)
     settings = read_settings(config)
-    # With --cyclewatch=off, only the workers of xdist know whether a test is marked. A wrong option
-    # must still end the run before they start.
+    # With --cyclewatch=off, only xdist's workers know whether a test is marked, but invalid options
+    # must be reported before the workers start.
     if settings.mode != "off" or (is_controller(config) and settings.can_be_wrong):
         _set_up(config, settings)
 
@@ -66,7 +66,7 @@ def tensor_cycles(pytestconfig: pytest.Config) -> Iterator[Watch]:
     from cyclewatch.collecting import collect
 
     settings = read_settings(pytestconfig)
-    collect()  # older garbage is not this test's
+    collect()  # older garbage does not belong to this test
     with cyclewatch.watch(
         devices=settings.devices, min_bytes=settings.min_bytes, budget=1.0
     ) as watch:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds out which test created a cycle that becomes garbage later.
+"""Determines which test created a cycle that becomes garbage later.
 
-That may happen long after the test: a module's fixture is torn down, a later test empties a cache,
-a thread ends. So the tensor owners that survive a test are recorded with the test. If a collection
-frees some of them, the cycle in which they were belongs to the test that created them.
+A cycle may outlive its test, for example in a fixture of the module, a cache or a thread. So the
+tensor owners that survive a test are recorded with the test. If a later collection frees some of
+them, the cycle that kept them alive is attributed to that test.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from cyclewatch import Finding
 
-# The whole heap is checked after so many more survivors, or surviving objects of any kind.
+# The whole heap is checked after this many new survivors, or new objects of any kind.
 _MAX_SURVIVORS = 64
 _MAX_OBJECTS = 200_000
 
@@ -39,20 +39,20 @@ class Survivor:
 
 
 class Survivors:
-    """The survivors of all tests so far."""
+    """The survivors of all tests."""
 
     def __init__(self) -> None:
-        """No test has run yet."""
+        """Create an empty collection."""
         self._survivors: dict[int, Survivor] = {}
         self._limit = _MAX_SURVIVORS
         self._new_objects = 0
 
     def record(self, item: pytest.Item, when: str) -> None:
-        """Add the owners among the objects that the test has created and that are not frozen."""
+        """Add the owners among the objects that are not frozen, which the test has created."""
         objects = gc.get_objects()
         self._new_objects += len(objects) if when == "teardown" else 0
         types = set(registered_types())
-        # Tensors can exist only if torch is imported; a half imported one has no Tensor yet.
+        # A partially imported torch has no Tensor.
         tensor = getattr(sys.modules.get("torch"), "Tensor", None)
         if isinstance(tensor, type):
             types.add(tensor)
@@ -77,16 +77,16 @@ class Survivors:
         self._survivors[id(owner)] = Survivor(item, when, name, reference)
 
     def alive(self) -> list[Survivor]:
-        """Those that the next collection may free. Forgets those that are gone already."""
+        """Return the survivors that are still alive; remove the others."""
         self._survivors = {
             key: each for key, each in self._survivors.items() if each.owner() is not None
         }
         return list(self._survivors.values())
 
     def reassign_fixtures(self, ended: set[object], item: pytest.Item) -> bool:
-        """Attribute what was set up for the classes and modules `ended` to `item`, which ends them.
+        """Attribute survivors from the setup of the classes and modules `ended` to `item`.
 
-        Returns True if any of that is still alive.
+        Their teardown is part of the teardown of `item`. Returns True if any are alive.
         """
         found = False
         for each in self.alive() if ended else []:
@@ -98,18 +98,18 @@ class Survivors:
 
     @property
     def should_check_everything(self) -> bool:
-        """Whether much has survived since :meth:`reset`, some of which may be garbage now."""
+        """Whether many objects have survived since :meth:`reset`; some may be garbage now."""
         crowded = len(self._survivors) > self._limit and len(self.alive()) > self._limit
         return crowded or self._new_objects > _MAX_OBJECTS
 
     def reset(self) -> None:
-        """Count from here: the whole heap has been checked."""
+        """Restart counting, after a check of the whole heap."""
         self._limit = len(self.alive()) + _MAX_SURVIVORS
         self._new_objects = 0
 
 
 def creators(finding: Finding, freed: Iterable[Survivor]) -> dict[pytest.Item, str]:
-    """The tests, with the phase, that created `freed` survivors which `finding` may have kept."""
+    """The tests that created `freed` survivors of the types in `finding`, each with the phase."""
     names = {owner.type for owner in finding.owners}
     tests: dict[pytest.Item, str] = {}
     for survivor in freed:

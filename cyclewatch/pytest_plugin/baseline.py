@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file of known cycles: reading, writing, and removing what has vanished.
+"""The baseline file of known cycles: reads, writes and shrinks it.
 
 Each entry is one line, sorted by signature, and the last line of the object is the version. So
 every entry ends with a comma, and branches that change different entries merge line by line. A file
-that keeps both sides' lines of a conflict is valid.
+with the lines of both sides of a conflict is valid.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ FIRST_REASON = "present when the baseline was created"
 
 
 class BaselineError(ValueError):
-    """The file is not a baseline; the message says where, and what to do."""
+    """The file is not a valid baseline."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One known cycle: how often the first run created it, a test that did, why it is accepted."""
+    """A known cycle: its count in the first run, a test that created it, why it is accepted."""
 
     count: int
     test: str
@@ -51,12 +51,12 @@ class Baseline:
     """The entries by signature."""
 
     def __init__(self, entries: dict[str, Entry]) -> None:
-        """Take `entries` as they are."""
+        """Create a baseline of `entries`."""
         self.entries = entries
 
     @classmethod
     def read(cls, path: Path) -> Baseline:
-        """The contents of `path`; empty if there is no such file. Raises BaselineError."""
+        """Read `path`; return an empty baseline if it does not exist. Raises BaselineError."""
         entries: dict[str, Entry] = {}
 
         def add(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def _add_entry(entries: dict[str, Entry], signature: str, fields: dict[str, Any]
         raise ValueError(f"{signature!r} needs a reason")
     count = fields.get("count", 1)
     if type(count) is not int or count < 1:
-        raise ValueError(f"the count of {signature!r} is an integer from 1, not {count!r}")
+        raise ValueError(f"the count of {signature!r} must be a positive integer, not {count!r}")
     test, title = str(fields.get("test", "")), str(fields.get("title", ""))
     entry = Entry(count, test, title, reason)
     earlier = entries.get(signature, entry)
@@ -110,14 +110,14 @@ def _add_entry(entries: dict[str, Entry], signature: str, fields: dict[str, Any]
 
 
 def first_baseline(records: Iterable[CycleRecord]) -> Baseline:
-    """The baseline of a project that has none: all that is new in this run."""
+    """A baseline of all new cycles of this run."""
     entries: dict[str, Entry] = {}
     for record in records:
         for signature, count in record["signatures"].items():
             entry = Entry(count, record["nodeid"], record["title"], FIRST_REASON)
             earlier = entries.get(signature)
             if earlier is not None:
-                # Under xdist tests run in any order: the first by name is the same in every run.
+                # Under xdist the order of tests varies; the first by name is deterministic.
                 entry = replace(
                     entry, count=entry.count + earlier.count, test=min(entry.test, earlier.test)
                 )
@@ -126,7 +126,7 @@ def first_baseline(records: Iterable[CycleRecord]) -> Baseline:
 
 
 class BaselineUpdate:
-    """Compares a run with the baseline, and creates or shrinks the file if asked."""
+    """Compares a run with the baseline; creates or shrinks the file if requested."""
 
     def __init__(self, settings: Settings, baseline: Baseline) -> None:
         """`baseline` is the contents of the file when the run began."""
@@ -136,7 +136,7 @@ class BaselineUpdate:
         self._update = settings.update_baseline
         self._strict = settings.strict_baseline
         self._is_first = not self._path.exists()
-        # Set by a vanished cycle under --cyclewatch-strict-baseline.
+        # Set if an entry has vanished under --cyclewatch-strict-baseline.
         self.fails = False
 
     def apply(

@@ -29,7 +29,7 @@ class Freezer:
     """
 
     def __init__(self, *, enabled: bool) -> None:
-        """Nothing is touched before :meth:`begin`."""
+        """Create a freezer; it does nothing before :meth:`begin`."""
         self.frozen_by_program = enabled and gc.get_freeze_count() > 0
         self._enabled = enabled and not self.frozen_by_program
         self._canary: _Canary | None = None

@@ -41,7 +41,7 @@ class TestHooks:
         results: ProcessResults,
         baseline_tests: Collection[str],
     ) -> None:
-        """Touches nothing before the first test that is to be checked."""
+        """Create the hooks; nothing is frozen or watched before the first checked test."""
         self._settings = settings
         self._results = results
         self._baseline_tests = baseline_tests
@@ -51,12 +51,12 @@ class TestHooks:
         self._whole_run: Watch | None = None
         if self._freezer.frozen_by_program:
             results.notes.append(
-                "the program had frozen objects before (gc.freeze), so nothing more was frozen; "
-                "each check collected the rest of the heap"
+                "the program has frozen objects (gc.freeze), so cyclewatch froze none; each check "
+                "collected the rest of the heap"
             )
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
-        """Note which tests of the baseline exist, before any is deselected."""
+        """Record which tests of the baseline exist, before tests are deselected."""
         if item.nodeid in self._baseline_tests:
             self._results.collected.append(item.nodeid)
 
@@ -78,7 +78,7 @@ class TestHooks:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, nextitem: pytest.Item | None) -> Phase:
-        """Check again when pytest has released the test, and before a test that is not checked."""
+        """Check again after pytest has released the test, and before an unchecked test."""
         result = yield
         run, self._run = self._run, None
         if run is not None:
@@ -93,18 +93,18 @@ class TestHooks:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Phase:
-        """Begin a run of the test, and check its setup. A plugin may run a test several times."""
+        """Begin a run of the test, and check its setup. Other plugins may rerun a test."""
         self._run = self._begin(item)
-        complaint = ""
+        error_message = ""
         if self._run is not None:
             try:
                 self._run.allowances = allowances(item)
             except ValueError as error:
-                complaint = str(error)
+                error_message = str(error)
         result = yield from self._checked("setup")
-        if complaint:
-            # Only now: the setup of other plugins must have run before their teardown does.
-            pytest.fail(complaint, pytrace=False)
+        if error_message:
+            # Not earlier: other plugins expect their setup to run before their teardown.
+            pytest.fail(error_message, pytrace=False)
         return result
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -116,14 +116,14 @@ class TestHooks:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self, nextitem: pytest.Item | None) -> Phase:
-        """Check the teardown, and that of the class and the module if they end here."""
+        """Check the teardown, including that of the class and the module if they end here."""
         return (yield from self._checked("teardown", nextitem))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Put the records into the report, for this process or another."""
+        """Add the records to the report, which xdist may send to another process."""
         run = self._run if self._run is not None and self._run.item is item else None
         text = ""
         if call.excinfo is not None and isinstance(call.excinfo.value, LateTensorCycle):
@@ -181,7 +181,7 @@ class TestHooks:
 def point_at_cycle(
     report: pytest.TestReport, records: Sequence[CycleRecord], text: str, config: pytest.Config
 ) -> None:
-    """Make the one line that describes a failure name the cycle, not this plugin."""
+    """Make the one-line description of the failure name the cycle, not this plugin."""
     crash = getattr(report.longrepr, "reprcrash", None)
     new = [record for record in records if record["status"] == NEW]
     if crash is None or not new:
@@ -189,13 +189,13 @@ def point_at_cycle(
     largest = max(new, key=lambda record: record["retained_bytes"])
     # In CI, and with -vv, pytest's list of failures shows the whole message.
     crash.message = text.partition("\n")[0]
-    # Absolute, as pytest itself has it.
+    # pytest expects an absolute path.
     crash.path = os.path.normpath(config.rootpath / largest["path"])
     crash.lineno = largest["line"]
 
 
 def forget_last_exception() -> None:
-    """Drop the last failed test's exception, which pytest keeps for a post-mortem."""
+    """Delete the exception of the last failed test, which pytest keeps for post-mortems."""
     for name in ("last_exc", "last_type", "last_value", "last_traceback"):
         if hasattr(sys, name):
             delattr(sys, name)

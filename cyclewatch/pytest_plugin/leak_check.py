@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collects garbage after a phase, after a test and after the last one, and fails tests for it."""
+"""Collects garbage after each phase, each test and the last test; fails tests that created it."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ REPORT_NAME = "cyclewatch.html"  # in the folder of --cyclewatch-report
 
 
 class TensorCycle(pytest.fail.Exception):  # type: ignore[misc, name-defined]
-    """Fails a phase; its text is the cards. Internal: users never catch it."""
+    """Fails a phase; the message contains the cards. Not caught by users."""
 
     def __init__(self, text: str) -> None:
-        """`text` is all that is shown: a traceback would only lead into the plugin."""
+        """Create the exception, without a traceback, which would only show the plugin."""
         super().__init__(text, pytrace=False)
 
 
 class LateTensorCycle(TensorCycle):
-    """Fails a test that has been reported already."""
+    """Fails a test after it has been reported."""
 
     def __init__(self, text: str, records: list[CycleRecord]) -> None:
-        """`records` go into the report."""
+        """Create the exception; `records` are added to the report."""
         super().__init__(text)
         self.records = records
 
@@ -58,24 +58,24 @@ class TestRun:
     # Whether a new cycle fails the test; otherwise it is only a warning.
     fails: bool
     allowances: list[Allowance] = field(default_factory=list)
-    # Something else than a cycle failed the test, or skipped it.
+    # Whether the test was skipped, or failed for another reason.
     raised: bool = False
-    # Those whose frames are to be cleared.
+    # Exceptions whose frames will be cleared.
     exceptions: list[BaseException] = field(default_factory=list)
-    # Of the current phase.
+    # In the current phase.
     assertions: ReportedAssertions = field(default_factory=ReportedAssertions)
-    # What was found, until the report of the phase takes it; `text` describes the new cycles.
+    # The findings of the current phase, until its report is made; `text` describes the new ones.
     records: list[CycleRecord] = field(default_factory=list)
     text: str = ""
 
 
 class LeakCheck:
-    """Collects, attributes the findings to tests and reports them."""
+    """Collects garbage, attributes findings to tests and reports them."""
 
     def __init__(
         self, settings: Settings, classifier: Classifier, results: ProcessResults, freezer: Freezer
     ) -> None:
-        """`freezer` is begun and closed by the caller."""
+        """Create the check; the caller begins and closes `freezer`."""
         self._settings = settings
         self._classifier = classifier
         self._results = results
@@ -83,15 +83,15 @@ class LeakCheck:
         self._survivors = Survivors()
 
     def start_watch(self) -> Watch:
-        """A silent watch with the run's options."""
-        # The budget is unlimited: nothing may be left out.
+        """Start a silent watch with the options of the run."""
+        # An unlimited budget: nothing may be omitted.
         return cyclewatch.watch(
             devices=self._settings.devices, min_bytes=self._settings.min_bytes, budget=1.0
         )
 
     @contextmanager
     def repeated(self, item: pytest.Item, when: str) -> Iterator[Callable[[Finding], bool]]:
-        """Make ``item.runtest()`` run the body as often as --cyclewatch-repeat says.
+        """Make ``item.runtest()`` run the body --cyclewatch-repeat times.
 
         Yields a function that returns whether at least two of the runs created a cycle. A doctest
         runs once, because its names are gone after the first run.
@@ -128,10 +128,10 @@ class LeakCheck:
     ) -> None:
         """Find the cycles that the phase left. Raises TensorCycle if they fail the test.
 
-        If the phase itself raised `error`, nothing is raised, and the text goes beside that error.
+        If the phase itself raised `error`, nothing is raised, and the text is added to its report.
         """
         if when == "teardown" and isinstance(run.item, pytest.Function):
-            # The values of fixtures that were torn down; pytest drops them next.
+            # The values of torn-down fixtures, which pytest is about to drop.
             run.item.funcargs.clear()
         ended = ended_nodes(run.item, nextitem) if when == "teardown" else set()
         findings, freed = self._collect(watch, run.item, ended)
@@ -160,13 +160,13 @@ class LeakCheck:
             self._warn(unreported, run.text)
 
     def check_released(self, run: TestRun, watch: Watch) -> None:
-        """Find what became garbage only when pytest released the test."""
+        """Find cycles that became garbage when pytest released the test."""
         findings, _ = self._collect(watch, run.item, set())
         self._survivors.record(run.item, "teardown")
         if self._settings.scope == "call":
             return
         if run.raised:
-            # The test has failed, or was skipped; its exception kept these alive.
+            # The exception of the failed or skipped test kept these alive.
             _, records = self._classifier.classify(findings, run.item, run.allowances)
             self._results.records += records
             return
@@ -174,7 +174,7 @@ class LeakCheck:
             self._report_late(run.item, "teardown", findings)
 
     def check_everything(self, *, only_if_due: bool = False) -> None:
-        """Find the garbage that is older than the last test, in the whole heap."""
+        """Find older garbage, in the whole heap."""
         if only_if_due and not self._survivors.should_check_everything:
             return
         survivors = self._survivors.alive()
@@ -216,7 +216,7 @@ class LeakCheck:
     def _fail_creators(
         self, tests: dict[pytest.Item, str], finding: Finding, *, counted: bool = False
     ) -> None:
-        # Equal cycles of several tests are one finding: each test fails, the first is counted.
+        # If several tests created the finding, each fails, but only the first is counted.
         for item, when in tests.items():
             self._report_late(item, when, [finding], counted=counted)
             counted = True
@@ -228,13 +228,13 @@ class LeakCheck:
         if counted:
             records = [uncounted(record) for record in records]
         if new and mode_for(item, self._settings.mode) == "fail":
-            ended = f"Found after the test: created in its {when}, garbage later."
+            ended = f"Found after the test: created in its {when}, became garbage later."
             self._fail_late(item, f"{self._text(new)}\n\n{ended}", records)
         else:
             self._results.records += records
 
     def _fail_late(self, item: pytest.Item, text: str, records: list[CycleRecord]) -> None:
-        # Fails a test that has been reported already by one more report, of its teardown.
+        # Fails a test that has been reported with an additional report of its teardown.
         def fail() -> NoReturn:
             raise LateTensorCycle(text, records)
 
@@ -253,7 +253,7 @@ class LeakCheck:
 
 
 def is_failed_assertion(error: BaseException | None, item: pytest.Item) -> bool:
-    """Whether ``assert_no_tensor_cycles()`` is what failed the phase.
+    """Whether ``assert_no_tensor_cycles()`` failed the phase.
 
     `error` is what the phase raised. A ``unittest.TestCase`` raises nothing: pytest stores its
     errors on the item until the report is made.

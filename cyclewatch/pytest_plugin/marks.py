@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The marks, and which findings an ``allow_tensor_cycles`` mark lets pass."""
+"""The marks, and the findings that an ``allow_tensor_cycles`` mark accepts."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Allowance:
     pattern: str | None = None
 
     def covers(self, finding: Finding) -> bool:
-        """Whether the mark applies to the finding's pattern, whatever its size."""
+        """Whether the mark applies to the pattern of the finding, regardless of its size."""
         return self.pattern is None or fnmatchcase(finding.pattern, self.pattern)
 
     def allowed(self, findings: list[Finding]) -> list[Finding]:
-        """Those of `findings` that may pass: all that it covers, or none if they are too large."""
+        """The accepted ones of `findings`: all that the mark covers, or none if too large."""
         covered = [finding for finding in findings if self.covers(finding)]
         total = sum(finding.attributed_bytes for finding in covered)
         return covered if self.max_bytes is None or total <= self.max_bytes else []
@@ -52,20 +52,20 @@ def _allowance(mark: pytest.Mark) -> Allowance:
     reason = given.pop("reason", None)
     max_bytes = given.pop("max_bytes", None)
     pattern = given.pop("pattern", None)
-    complaint = None
+    problem = None
     if mark.args or given:
         unknown = ", ".join([*map(repr, mark.args), *given])
-        complaint = f"does not take {unknown}; it takes reason=, max_bytes= and pattern="
+        problem = f"has unknown arguments: {unknown}; valid are reason=, max_bytes= and pattern="
     elif not isinstance(reason, str) or not reason.strip():
-        complaint = "needs a reason, such as reason='the cache is cleared at exit'"
+        problem = "needs a reason, such as reason='the cache is cleared at exit'"
     elif not (pattern is None or isinstance(pattern, str)):
-        complaint = f"takes the id of a pattern such as 'closure-captures-self', not {pattern!r}"
+        problem = f"expects the id of a pattern such as 'closure-captures-self', not {pattern!r}"
     elif max_bytes is not None:
         try:
             max_bytes = parse_bytes(max_bytes)
         except ValueError as error:
-            complaint = str(error)
-    if complaint is not None:
-        raise ValueError(f"allow_tensor_cycles {complaint}")
+            problem = str(error)
+    if problem is not None:
+        raise ValueError(f"allow_tensor_cycles {problem}")
     assert isinstance(reason, str)
     return Allowance(reason, max_bytes, pattern)

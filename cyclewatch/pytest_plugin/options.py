@@ -39,7 +39,7 @@ def _one_of(*words: str) -> Callable[[str], str]:
 
 def _boolean(text: str) -> bool:
     if text.lower() not in ("true", "false"):
-        raise ValueError(f"{text!r} is neither true nor false")
+        raise ValueError(f"{text!r} is not true or false")
     return text.lower() == "true"
 
 
@@ -49,7 +49,7 @@ def _devices(text: str) -> tuple[str, ...]:
 
 def _at_least_one(text: str) -> int:
     if not text.strip().isdigit() or int(text) < 1:
-        raise ValueError(f"{text!r} is not a number of runs; 1 runs each test once")
+        raise ValueError(f"{text!r} is not a positive integer")
     return int(text)
 
 
@@ -60,7 +60,7 @@ def _path(text: str) -> Path:
 
 
 class _StoreWord(argparse.Action):
-    """Stores the word behind the '=' of a spelling of the flag, or `const` if it has none.
+    """Stores the value after '=' in a spelling of the flag, or `const` if there is none.
 
     ``nargs="?"`` would swallow a path that follows the flag.
     """
@@ -81,7 +81,7 @@ class _StoreWord(argparse.Action):
 
 @dataclass(frozen=True)
 class Option:
-    """One row. `default` and the user's text both go through `convert`."""
+    """One row. `convert` is applied to `default` and to the user's value."""
 
     flag: str
     help: str
@@ -103,7 +103,7 @@ class Option:
 OPTIONS = (
     Option(
         "--cyclewatch",
-        "Fail tests that create reference cycles with tensors in them, or only warn. Without a "
+        "Fail tests that create reference cycles that keep tensors alive, or only warn. Without a "
         "value: fail.",
         "off",
         _one_of(*MODES),
@@ -118,7 +118,7 @@ OPTIONS = (
     ),
     Option(
         "--cyclewatch-min-bytes",
-        "Let cycles pass that retain less, such as '64 KiB'.",
+        "Ignore cycles that retain fewer bytes than SIZE, such as '64 KiB'.",
         "0",
         parse_bytes,
         "SIZE",
@@ -145,7 +145,7 @@ OPTIONS = (
         "DIR",
     ),
     Option("--cyclewatch-sarif", "Write the new cycles as SARIF 2.1.0.", None, _path, "FILE"),
-    Option("--cyclewatch-baseline", "Let the cycles listed in FILE pass.", None, _path, "FILE"),
+    Option("--cyclewatch-baseline", "Accept the cycles listed in FILE.", None, _path, "FILE"),
     Option(
         "--cyclewatch-update-baseline",
         "Remove vanished cycles from the baseline; create it if it does not exist.",
@@ -166,7 +166,7 @@ OPTIONS = (
     ),
     Option(
         "--cyclewatch-github",
-        "Print GitHub annotations. auto: if GITHUB_ACTIONS is set.",
+        "Print GitHub annotations. auto: if GITHUB_ACTIONS is 'true'.",
         "auto",
         _one_of("auto", "on", "off"),
         "auto|on|off",
@@ -201,16 +201,16 @@ class Settings:
 
     @property
     def can_be_wrong(self) -> bool:
-        """Whether an option is set whose value is only checked when the plugin is set up."""
+        """Whether an option is set that is validated only in set_up()."""
         return self.devices != ("auto",) or bool(self.report or self.sarif or self.baseline)
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """Declare every row, on the command line and in the ini file."""
+    """Declare all options, on the command line and in the ini file."""
     group = parser.getgroup("cyclewatch", "cyclewatch: reference cycles that keep tensors alive")
     for option in OPTIONS:
         spellings = [option.flag]
-        # The default must be None: any other would hide the ini file's value.
+        # Another default than None would override the ini file.
         arguments: dict[str, Any] = {"dest": option.key, "default": None}
         if option.field == "mode":
             spellings += [f"{option.flag}={mode}" for mode in MODES]
@@ -220,7 +220,7 @@ def add_options(parser: pytest.Parser) -> None:
         else:
             arguments |= {"metavar": option.metavar}
         group.addoption(*spellings, help=option.help, **arguments)
-        parser.addini(option.key, f"as {option.flag}", default=None)
+        parser.addini(option.key, f"default of {option.flag}", default=None)
 
 
 def read_settings(config: pytest.Config) -> Settings:

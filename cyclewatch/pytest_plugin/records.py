@@ -52,13 +52,13 @@ class CycleRecord(TypedDict):
     reason: str
     # The test; empty if it is unknown.
     nodeid: str
-    # Where to look: the reference to cut if that is the user's code, else the test.
+    # The location of the reference to cut if it is the user's code, else of the test.
     path: str
     line: int
 
 
 def uncounted(record: CycleRecord) -> CycleRecord:
-    """`record` for one more test that has to answer for it: another record has the numbers."""
+    """A copy of `record` without numbers, for a further test that created the cycle."""
     copy = record.copy()
     copy["retained_bytes"] = copy["attributed_bytes"] = copy["occurrences"] = 0
     copy["signatures"] = {}
@@ -103,10 +103,10 @@ def grouped(records: Iterable[CycleRecord]) -> list[RecordGroup]:
 
 @dataclass
 class ProcessResults:
-    """What a process has found that none of its test reports carries; workers send it."""
+    """The findings of a process that are not in its test reports; sent by workers."""
 
     records: list[CycleRecord] = field(default_factory=list)
-    # Reports of tests that were reported before, as pytest serializes them.
+    # Serialized reports of tests that had been reported already.
     late_reports: list[dict[str, Any]] = field(default_factory=list)
     # Lines for the summary.
     notes: list[str] = field(default_factory=list)
@@ -124,10 +124,10 @@ class ProcessResults:
 
 
 class ReportedAssertions:
-    """The cycles for which ``assert_no_tensor_cycles()`` raised in one phase."""
+    """The cycles that ``assert_no_tensor_cycles()`` reported in one phase."""
 
     def __init__(self) -> None:
-        """Nothing yet."""
+        """Create an empty record."""
         self._occurrences: Counter[str] = Counter()
 
     @contextmanager
@@ -150,10 +150,10 @@ class ReportedAssertions:
 
 
 class Classifier:
-    """Gives each finding its status, by the baseline, the assertions and the marks."""
+    """Determines the status of findings from the baseline, the assertions and the marks."""
 
     def __init__(self, baseline: Baseline | None, root: Path) -> None:
-        """`root` is the folder that paths are relative to."""
+        """Create a classifier; paths in records are relative to `root`."""
         self._entries = baseline.entries if baseline is not None else {}
         self._root = root
 
@@ -164,7 +164,7 @@ class Classifier:
         allowances: Sequence[Allowance] = (),
         is_expected: Callable[[Finding], bool] = lambda _: False,
     ) -> tuple[list[Finding], list[CycleRecord]]:
-        """The new ones among `findings`, and a record of each finding."""
+        """Return the new ones of `findings`, and a record of each finding."""
         statuses: dict[str, tuple[str, str]] = {}
         unsettled: list[Finding] = []
         for finding in findings:
@@ -193,7 +193,7 @@ class Classifier:
         path, line = self._location(finding, item)
         return CycleRecord(
             signature=finding.signature,
-            # A class can have any name, and names are printed on terminals and in annotations.
+            # Class names are arbitrary; they are printed on terminals and in annotations.
             title=clean_text(finding.title),
             pattern=finding.pattern,
             headline=clean_text(finding.headline),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gathers the records of all tests and processes; prints the summary and writes the files."""
+"""Merges the records of all processes, prints the summary and writes the files."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _MAX_LINES = 20
 
 
 class Summary:
-    """Exists once per run, also under xdist."""
+    """The summary of a run; exists once, also under xdist."""
 
     def __init__(
         self, settings: Settings, results: ProcessResults, baseline_update: BaselineUpdate | None
     ) -> None:
-        """Nothing has run."""
+        """Create the summary of a run that has not started."""
         self._settings = settings
         self._results = results
         self._baseline_update = baseline_update
@@ -54,7 +54,7 @@ class Summary:
         self._failures: list[str] = []  # files that could not be written
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take the records of a phase."""
+        """Add the records of a phase."""
         if not hasattr(report, REPORT_ATTRIBUTE):
             return
         self._has_checked = True
@@ -64,7 +64,7 @@ class Summary:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take over the results of an xdist worker that has finished."""
+        """Add the results of an xdist worker that has finished."""
         data = getattr(node, "workeroutput", {}).get("cyclewatch")
         if data is None:
             if self._settings.report is not None:
@@ -81,7 +81,7 @@ class Summary:
             hook.pytest_runtest_logreport(report=report)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the files, and set the exit status that no test's failure has set."""
+        """Write the files; set the exit status if no test has failed."""
         self._records += self._results.records
         self._write_files(session)
         if session.exitstatus != pytest.ExitCode.OK:
@@ -91,7 +91,7 @@ class Summary:
         if vanished or (unattributed and self._settings.mode == "fail"):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         elif self._failures:
-            # Not a test's failure; but whoever asked for the file must notice.
+            # Not a test failure, but a missing file must not go unnoticed.
             session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
 
     def _new(self) -> list[CycleRecord]:
@@ -124,31 +124,31 @@ class Summary:
         whole.save(path.with_suffix(".json"))
 
     def _write(self, what: str, path: Path, write: Callable[[Path], None]) -> bool:
-        # Every file is tried, even if another fails.
+        # An error of one file does not prevent the others.
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             write(path)
         except OSError as error:
-            # The system says "File exists" of a file that should be a folder.
+            # The system's message for a file in place of a folder is only "File exists".
             why = why_not(path) or error.strerror or error
             self._failures.append(f"{what} {path} cannot be written: {why}")
             return False
         return True
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Show the findings, the largest first, and the line that counts them."""
+        """Print the findings, largest first, and the totals."""
         groups = grouped(self._records)
         remarks = [*self._remarks, *dict.fromkeys(self._results.notes)]
         has_lines = bool(groups or remarks or self._failures)
         if not (self._has_checked or has_lines):
-            return  # nothing ran, as with --collect-only
+            return  # no test ran, as with --collect-only
         write_line = terminalreporter.write_line
         if has_lines:
             terminalreporter.write_sep("=", "cyclewatch")
         for group in groups[:_MAX_LINES]:
             write_line(_line(group))
         if len(groups) > _MAX_LINES:
-            write_line(f"... and {len(groups) - _MAX_LINES} smaller ones")
+            write_line(f"... and {len(groups) - _MAX_LINES} smaller findings")
         for record in self._new():
             if not record["nodeid"]:
                 write_line(f"\nfound after the last test:\n{record['card']}")
@@ -189,7 +189,7 @@ def _line(group: RecordGroup) -> str:
 
 
 def _annotations(groups: list[RecordGroup]) -> Iterator[str]:
-    # GitHub shows each beside the line of the pull request.
+    # GitHub shows an annotation at its line in the pull request.
     for group in groups:
         record = group.largest
         size = format_bytes(record["retained_bytes"])

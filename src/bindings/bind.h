@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The topics of the extension module, one bind_<topic>.cpp each.
+// The extension module by topic: one bind_<topic>.cpp each.
 //
 // REQUIRES (everything here): GIL held.
 #pragma once
@@ -13,28 +13,27 @@
 
 namespace cyclewatch::bindings {
 
-// Functions that touch the state of the module are bound with Locked(), properties by a
-// cpp_function that is. The conversion of arguments and results, which may run Python, is outside.
+// Call guard of functions that access module state. Arguments and results, whose conversion may run
+// Python, are converted outside the lock. Properties need an explicit cpp_function to take it.
 using Locked = pybind11::call_guard<python::StateLock>;
 
 using ReportClass = pybind11::class_<model::Report, std::shared_ptr<model::Report>>;
 
-// The patterns, and the configuration.
+// Pattern, patterns(), configure(), ignore().
 void bind_catalog(pybind11::module_& module);
 
-// A finding and what it is made of: references, owners, occurrences by process.
+// Finding and its parts: Reference, Owner, Variant, ProcessOccurrences.
 void bind_finding(pybind11::module_& module);
 
-// The report and what it is made of: read-only views that keep their report alive. Nothing may
-// change a model::Report once Python has seen it: the views point into it. Calls bind_finding() and
-// bind_render().
+// Report and its parts. Calls bind_finding() and bind_render(). Parts are views into the report and
+// keep it alive, so a model::Report must not change once Python holds it.
 void bind_report(pybind11::module_& module);
 
-// Reports in and out of Python: adds to_text() and its siblings, save() and load() to
-// `report_class`, and load_report() and format_names() to `module`.
+// Adds to_text() and its siblings, save() and load() to `report_class`; load_report(),
+// write_file(), format_names() and text helpers to `module`.
 void bind_render(pybind11::module_& module, ReportClass& report_class);
 
-// Watches and owners: start_watch(), NativeWatch, register_owner().
+// NativeWatch, start_watch(), register_owner(), and the functions of the process watch.
 void bind_watch(pybind11::module_& module);
 
 }  // namespace cyclewatch::bindings

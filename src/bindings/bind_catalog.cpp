@@ -28,33 +28,38 @@ catalog::Rules& rules() {
 }  // namespace
 
 void bind_catalog(py::module_& module) {
-    py::class_<Pattern> added(module, "Pattern", "One kind of cycle, and what is said about it.");
+    py::class_<Pattern> added(
+        module, "Pattern", "A class of reference cycles, with an explanation and advice.");
     of_package(added)
-        .def_readonly("id", &Pattern::id, "What Finding.pattern says.")
-        .def_readonly("title", &Pattern::title, "A few words.")
-        .def_readonly("shape", &Pattern::shape, "What such a cycle looks like, in words.")
+        .def_readonly("id", &Pattern::id, "The value of Finding.pattern.")
+        .def_readonly("title", &Pattern::title, "Short title.")
+        .def_readonly("shape", &Pattern::shape, "Description of the references in the cycle.")
         .def_property_readonly(
             "explanation",
             [](const Pattern& self) { return self.words.explanation; },
-            "Why it keeps memory; {holder}, {target}, {label} and {variable} stand for parts of "
-            "the reference to cut.")
+            "Why the cycle keeps memory alive. {holder}, {target}, {label} and {variable} are "
+            "placeholders for the parts of the reference to cut.")
         .def_property_readonly(
             "advice",
             [](const Pattern& self) { return self.words.advice; },
-            "What to write instead; with the same slots.")
-        .def_readonly("before", &Pattern::before, "A few lines of code that leak.")
-        .def_readonly("after", &Pattern::after, "The same, mended.")
-        .def_readonly("links", &Pattern::links, "Public cases of this kind.")
+            "How to change the code; same placeholders.")
+        .def_readonly("before", &Pattern::before, "Example code that creates such a cycle.")
+        .def_readonly("after", &Pattern::after, "The example, fixed.")
+        .def_readonly("links", &Pattern::links, "Links to public examples.")
         .def_property_readonly(
-            "tags", &Pattern::tags, "'benign' for cycles by design, 'library' for known leaks.")
+            "tags",
+            &Pattern::tags,
+            "'benign' for cycles by design, 'library' for known leaks of libraries.")
         .def_property_readonly(
-            "library", &library_of, "The package and its versions, such as 'torch >=2.1'; or None.")
+            "library",
+            &library_of,
+            "The package and its affected versions, such as 'torch >=2.1'; or None.")
         .def("__repr__", [](const Pattern& self) { return "<Pattern " + self.id + ">"; });
     module.def(
         "patterns",
         [] { return rules().patterns(); },
         Locked(),
-        "The patterns of the configuration, then the built-in ones.");
+        "The configured patterns, then the built-in ones.");
     module.def(
         "configure",
         [](const std::string& json) {
@@ -63,7 +68,7 @@ void bind_catalog(py::module_& module) {
             return problems;
         },
         Locked(),
-        "Takes a configuration in place of the one before; returns a sentence for each problem.");
+        "Replaces the configuration; returns a sentence for each problem in it.");
     module.def(
         "ignore",
         [](std::string signature, std::string pattern, std::string reason) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pybind11/stl.h>
 
-#include <algorithm>
 #include <charconv>
 #include <memory>
+#include <sstream>
 #include <string>
-#include <string_view>
 
 #include "base/byte_size.h"
 #include "bindings/bind.h"
@@ -22,26 +21,22 @@ using FindingClass = py::class_<model::Finding, std::shared_ptr<model::Finding>>
 using ReferenceClass = py::class_<model::Reference, std::shared_ptr<model::Reference>>;
 using OwnerClass = py::class_<model::OwnerSummary, std::shared_ptr<model::OwnerSummary>>;
 
-// "[2, 3]" as (2, 3). What is not a number stays text: a symbolic dimension.
-py::object shape_tuple(std::string_view text) {
-    if (text.size() < 2 || text.front() != '[' || text.back() != ']') {
-        return text.empty() ? py::object(py::none())
-                            : py::object(py::make_tuple(std::string(text)));
+// "[2, 3]" -> (2, 3). Symbolic dimensions, and other texts, stay strings.
+py::object shape_or_none(const model::OwnerSummary& owner) {
+    const std::string& text = owner.shape;
+    if (text.empty()) {
+        return py::none();
     }
-    text = text.substr(1, text.size() - 2);
+    if (text.front() != '[' || text.back() != ']') {
+        return py::make_tuple(text);
+    }
     py::list dimensions;
-    while (!text.empty()) {
-        const std::size_t comma = std::min(text.find(','), text.size());
-        std::string_view word = text.substr(0, comma);
-        word.remove_prefix(std::min(word.find_first_not_of(' '), word.size()));
+    std::istringstream words(text.substr(1, text.size() - 2));
+    for (std::string word; std::getline(words >> std::ws, word, ',');) {
         long long number = 0;
         const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-        if (error == std::errc{} && end == word.data() + word.size()) {
-            dimensions.append(number);
-        } else {
-            dimensions.append(std::string(word));
-        }
-        text.remove_prefix(std::min(comma + 1, text.size()));
+        const bool is_number = error == std::errc{} && end == word.data() + word.size();
+        dimensions.append(is_number ? py::object(py::int_(number)) : py::object(py::str(word)));
     }
     return py::tuple(dimensions);
 }
@@ -54,88 +49,89 @@ py::object first_cut(const std::shared_ptr<model::Finding>& finding) {
 }
 
 void bind_reference(py::module_& module) {
-    using model::Reference;
+    using Self = model::Reference;
     ReferenceClass added(module,
                          "Reference",
-                         "One reference of a cycle, from a holder to a target, as a person thinks "
-                         "of it: an instance and its dict are one.");
+                         "A reference of the cycle, from `holder` to `target`.\n\n"
+                         "An instance and its `__dict__` count as one object.");
     of_package(added)
-        .def_readonly(
-            "holder", &Reference::holder, "What holds the reference, such as 'mymodel.Engine'.")
-        .def_readonly(
-            "label", &Reference::label, "How it goes by: '.callback', 'closure:self', '[3]' ...")
-        .def_readonly("target", &Reference::target, "What it refers to.")
-        .def_property_readonly(
-            "location",
-            [](const Reference& self) { return text_or_none(self.location); },
-            "'path:line' of the code to change; None if not known.")
+        .def_readonly("holder",
+                      &Self::holder,
+                      "The object that holds the reference, such as 'mymodel.Engine'.")
+        .def_readonly("label",
+                      &Self::label,
+                      "The attribute, index, key or variable: '.callback', 'closure:self', '[3]'.")
+        .def_readonly("target", &Self::target, "The object referred to.")
+        .def_property_readonly("location",
+                               text_or_none(&Self::location),
+                               "'path:line' of the code to change; None if unknown.")
         .def_property_readonly(
             "reason",
-            [](const Reference& self) { return text_or_none(self.reason); },
-            "Why to cut it; for an alternative, what cutting it costs. None for other references.")
+            text_or_none(&Self::reason),
+            "Why to cut this reference; of an alternative, what cutting it costs. None "
+            "for other references.")
         .def_readonly("raw_path",
-                      &Reference::raw_path,
-                      "The interpreter's own references that this one stands for, in order.")
-        .def_readonly(
-            "payload",
-            &Reference::payload,
-            "True if it is off the cycle: cutting it keeps the cycle and drops the memory.")
-        .def("__repr__", [](const Reference& self) {
+                      &Self::raw_path,
+                      "The references between Python objects that this one summarizes, in order.")
+        .def_readonly("payload",
+                      &Self::payload,
+                      "True if the reference is not part of the cycle: cutting it frees the "
+                      "memory but leaves the cycle.")
+        .def("__repr__", [](const Self& self) {
             return "<Reference " + self.holder + " " + self.label + " -> " + self.target + ">";
         });
 }
 
 void bind_owner(py::module_& module) {
-    using model::OwnerSummary;
+    using Self = model::OwnerSummary;
     OwnerClass added(module,
                      "Owner",
-                     "An object that owned device memory and died with the cycle; equal ones are "
-                     "counted together.");
+                     "A tensor owner: an object that owned device memory and was freed with the "
+                     "cycle.\n\nEqual owners are one entry with a `count`.");
     of_package(added)
-        .def_readonly("type", &OwnerSummary::type, "Its type, such as 'torch.Tensor'.")
-        .def_readonly("device", &OwnerSummary::device, "'cuda:0', 'cpu' ...")
-        .def_readonly(
-            "nbytes", &OwnerSummary::bytes, "Bytes of its storage, the whole one if it is a view.")
-        .def_property_readonly(
-            "shape",
-            [](const OwnerSummary& self) { return shape_tuple(self.shape); },
-            "Its dimensions, outermost first; None if it has none.")
-        .def_property_readonly(
-            "dtype",
-            [](const OwnerSummary& self) { return text_or_none(self.dtype); },
-            "'float32' ...; None if it has none.")
-        .def_readonly("path", &OwnerSummary::path, "How the cycle reaches it: 'Node.data'.")
-        .def_readonly("count", &OwnerSummary::count, "How many owners were equal to this one.")
+        .def_readonly("type", &Self::type, "The type, such as 'torch.Tensor'.")
+        .def_readonly("device", &Self::device, "The device: 'cuda:0', 'cpu'.")
+        .def_readonly("nbytes",
+                      &Self::bytes,
+                      "Size of the storage in bytes; for a view, of the whole storage.")
+        .def_property_readonly("shape",
+                               &shape_or_none,
+                               "The dimensions, outermost first; None if the owner has no shape.")
+        .def_property_readonly("dtype",
+                               text_or_none(&Self::dtype),
+                               "The data type, such as 'float32'; None if the owner has none.")
+        .def_readonly("path", &Self::path, "How the cycle reaches the owner: 'Node.data'.")
+        .def_readonly("count", &Self::count, "Number of equal owners.")
         .def_property_readonly(
             "allocated_at",
-            [](const OwnerSummary& self) { return text_or_none(self.allocated_at); },
-            "'path:line' that created it, as tracemalloc recorded, or that allocated its memory, "
-            "as torch's memory history did; None if neither says.")
-        .def("__repr__", [](const OwnerSummary& self) {
+            text_or_none(&Self::allocated_at),
+            "'path:line' that created the owner (from tracemalloc) or allocated its memory (from "
+            "torch's memory history); None if neither recorded it.")
+        .def("__repr__", [](const Self& self) {
             return "<Owner " + self.type + " " + base::format_bytes(self.bytes) + " on " +
                    self.device + " at " + quoted(self.path) + ">";
         });
 }
 
 void bind_process_occurrences(py::module_& module) {
-    using model::ProcessOccurrences;
-    py::class_<ProcessOccurrences, std::shared_ptr<ProcessOccurrences>> added(
-        module, "ProcessOccurrences", "What one process saw of a finding.");
+    using Self = model::ProcessOccurrences;
+    py::class_<Self, std::shared_ptr<Self>> added(
+        module, "ProcessOccurrences", "The occurrences of a finding in one process.");
     of_package(added)
-        .def_readonly(
-            "process", &ProcessOccurrences::process, "Which of the report's `processes`, from 0.")
-        .def_readonly("occurrences", &ProcessOccurrences::occurrences, "Cycles it saw.")
+        .def_readonly("process", &Self::process, "Index into `Report.processes`.")
+        .def_readonly("occurrences", &Self::occurrences, "Number of cycles.")
         .def_readonly("retained_bytes",
-                      &ProcessOccurrences::retained_bytes,
-                      "Device bytes that only these kept.")
+                      &Self::retained_bytes,
+                      "Device bytes that only these cycles retained.")
         .def_readonly("first_seen",
-                      &ProcessOccurrences::first_seen,
-                      "Seconds since that process's watch began.")
+                      &Self::first_seen,
+                      "Seconds from the start of that process's watch to the first occurrence.")
         .def_property_readonly(
             "first_step",
-            [](const ProcessOccurrences& self) { return step_or_none(self.first_step); },
-            "The program's own step then, as it told Watch.step(); None if it told none.")
-        .def("__repr__", [](const ProcessOccurrences& self) {
+            int_or_none<-1>(&Self::first_step),
+            "The step last passed to Watch.step() before the first occurrence; None if there was "
+            "none.")
+        .def("__repr__", [](const Self& self) {
             return "<ProcessOccurrences in process " + std::to_string(self.process) + ": " +
                    std::to_string(self.occurrences) + " times, " +
                    base::format_bytes(self.retained_bytes) + ">";
@@ -143,98 +139,130 @@ void bind_process_occurrences(py::module_& module) {
 }
 
 void bind_variant(py::module_& module) {
-    using model::Variant;
-    py::class_<Variant, std::shared_ptr<Variant>> added(
-        module, "Variant", "The cycles of one signature in a finding merged from several.");
+    using Self = model::Variant;
+    py::class_<Self, std::shared_ptr<Self>> added(
+        module, "Variant", "The cycles of one signature in a finding that merges several.");
     of_package(added)
-        .def_readonly("signature", &Variant::signature, "Like a finding's.")
+        .def_readonly("signature", &Self::signature, "The signature, as in Finding.signature.")
+        .def_readonly("name",
+                      &Self::name,
+                      "Short name of the object that distinguishes the variant: 'F1Score'.")
+        .def_readonly("title", &Self::title, "The cycle in short: 'Engine.hook -> Engine'.")
+        .def_property_readonly("location",
+                               text_or_none(&Self::location),
+                               "'path:line' of the code to change; None if unknown.")
+        .def_readonly("occurrences", &Self::occurrences, "Number of cycles.")
         .def_readonly(
-            "name", &Variant::name, "Short name of the object that tells it apart: 'F1Score'.")
-        .def_readonly("title", &Variant::title, "The cycle in short.")
-        .def_property_readonly(
-            "location",
-            [](const Variant& self) { return text_or_none(self.location); },
-            "'path:line' of the change that ends it; None if not known.")
-        .def_readonly("occurrences", &Variant::occurrences, "Cycles of that signature.")
-        .def_readonly("bytes", &Variant::bytes, "Device bytes they held, and bytes they shared.")
-        .def("__repr__", [](const Variant& self) {
+            "bytes", &Self::bytes, "Device bytes that the cycles retained, including shared bytes.")
+        .def("__repr__", [](const Self& self) {
             return "<Variant " + self.signature + ": " + quoted(self.title) + ">";
         });
 }
 
-void bind_finding_opinions(FindingClass& added) {
-    using model::Finding;
+void bind_finding_status(FindingClass& added) {
+    using Self = model::Finding;
     added
-        .def_readonly("advice",
-                      &Finding::advice,
-                      "What to write instead, in a sentence or two; empty if nothing is known.")
         .def_property_readonly(
             "status",
-            [](const Finding& self) { return model::word_of(self.status); },
-            "'new', 'known' (in the baseline), 'library' (a known leak of a library), 'benign' "
-            "or 'ignored' (you said so). Only a new one warns, and fails what is to fail.")
+            word_of(&Self::status),
+            "'new', 'known' (listed in the baseline), 'library' (a known leak of a library), "
+            "'benign' (a cycle by design) or 'ignored' (by configuration). Only new findings warn "
+            "and fail checks.")
         .def_readonly("status_reason",
-                      &Finding::status_reason,
-                      "Why it has that status, in words; empty for a new one.")
-        .def_property_readonly(
-            "verdict",
-            [](const Finding& self) { return model::word_of(self.verdict); },
-            "The reader's own: 'bug', 'accepted', 'unclear', or '' if none was given.")
-        .def_readonly("note", &Finding::note, "The reader's own words; empty if there are none.");
+                      &Self::status_reason,
+                      "Why the finding has its status; empty for a new finding.")
+        .def_property_readonly("verdict",
+                               word_of(&Self::verdict),
+                               "The reviewer's verdict: 'bug', 'accepted', 'unclear', or '' if "
+                               "there is none.")
+        .def_readonly("note", &Self::note, "The reviewer's note; may be empty.");
 }
 
 void bind_finding_times(FindingClass& added) {
-    using model::Finding;
+    using Self = model::Finding;
     added
         .def_readonly("first_seen",
-                      &Finding::first_seen,
-                      "Seconds since the watch began, of whichever process saw it soonest.")
-        .def_readonly("last_seen", &Finding::last_seen, "Seconds, likewise.")
+                      &Self::first_seen,
+                      "Seconds from the start of the watch to the first occurrence; the earliest "
+                      "of all processes.")
+        .def_readonly("last_seen",
+                      &Self::last_seen,
+                      "Seconds from the start of the watch to the last occurrence.")
         .def_readonly("dead_for_at_most",
-                      &Finding::dead_for_at_most,
-                      "Seconds: the longest the memory can have waited for a collection.")
+                      &Self::dead_for_at_most,
+                      "The longest time, in seconds, that the memory can have been unreachable "
+                      "before it was freed.")
         .def_readonly("first_collection",
-                      &Finding::first_collection,
-                      "Number of the collection that first found it unreachable.")
+                      &Self::first_collection,
+                      "Number of the collection with the first occurrence.")
         .def_readonly("collections",
-                      &Finding::collections,
-                      "Collections that found at least one unreachable.");
+                      &Self::collections,
+                      "Number of collections with at least one occurrence.");
 }
 
 void bind_finding_lists(FindingClass& added) {
-    using Self = std::shared_ptr<model::Finding>;
+    using Shared = std::shared_ptr<model::Finding>;
     added
+        .def_property_readonly("cycle",
+                               list_of(&model::Finding::cycle),
+                               "The references of the cycle, in order; the last one refers to the "
+                               "first holder.")
         .def_property_readonly(
-            "cycle",
-            [](const Self& self) { return views(self, self->cycle); },
-            "The references of the cycle in order; the last one leads back to the first holder.")
-        .def_property_readonly(
-            "cut", &first_cut, "The reference to cut; the first of `cuts`, None if there is none.")
+            "cut", &first_cut, "The reference to cut, which is `cuts[0]`; None if there is none.")
         .def_property_readonly(
             "cuts",
-            [](const Self& self) { return py::tuple(views(self, self->cut)); },
-            "The smallest set of references whose removal ends the cycle; mostly one.")
-        .def_property_readonly(
-            "alternatives",
-            [](const Self& self) { return views(self, self->alternatives); },
-            "Other references that would do, next best first.")
-        .def_property_readonly(
-            "owners",
-            [](const Self& self) { return views(self, self->owners); },
-            "What held the memory, largest first.")
+            [](const Shared& self) { return py::tuple(views(self, self->cut)); },
+            "The smallest set of references whose removal breaks the cycle; usually one.")
+        .def_property_readonly("alternatives",
+                               list_of(&model::Finding::alternatives),
+                               "References to cut instead of `cut`, best first.")
+        .def_property_readonly("owners",
+                               list_of(&model::Finding::owners),
+                               "The tensor owners that the cycle retained, largest first.")
         .def_property_readonly(
             "signatures",
-            [](const Self& self) { return model::signatures_of(*self); },
-            "`signature` and those of `variants`, each once: what the finding may be known by.")
+            [](const Shared& self) { return model::signatures_of(*self); },
+            "`signature` and the signatures of `variants`, without duplicates.")
         .def_property_readonly(
             "variants",
-            [](const Self& self) { return views(self, self->variants); },
-            "Cycles of several signatures that one change in the code ends, largest first, the "
-            "one that is shown included; empty if all have the same signature.")
-        .def_property_readonly(
-            "by_process",
-            [](const Self& self) { return views(self, self->by_process); },
-            "What each process saw of it, in the order of the report's `processes`.");
+            list_of(&model::Finding::variants),
+            "If one change fixes cycles of several signatures: an entry for each signature, "
+            "largest first, including the one shown. Otherwise empty.")
+        .def_property_readonly("by_process",
+                               list_of(&model::Finding::by_process),
+                               "The occurrences in each process, in the order of "
+                               "`Report.processes`.");
+}
+
+void bind_finding_sizes(FindingClass& added) {
+    using Self = model::Finding;
+    added
+        .def_readonly("retained_bytes",
+                      &Self::retained_bytes,
+                      "Retained size: device bytes that only this cycle kept alive, summed over "
+                      "all occurrences. Each storage counts once.")
+        .def_readonly("shared_bytes",
+                      &Self::shared_bytes,
+                      "Device bytes that this cycle and other cycles kept alive.")
+        .def_readonly("shared_with",
+                      &Self::shared_with,
+                      "Number of findings that share `shared_bytes`, which are freed once all of "
+                      "them are fixed.")
+        .def_readonly("attributed_bytes",
+                      &Self::attributed_bytes,
+                      "`retained_bytes` plus this finding's part of the shared bytes. Summed over "
+                      "all findings, each storage counts once.")
+        .def_readonly(
+            "largest_bytes", &Self::largest_bytes, "`retained_bytes` of the largest occurrence.")
+        .def_readonly("byte_seconds",
+                      &Self::byte_seconds,
+                      "Retained bytes times the seconds they were unreachable, at most, summed "
+                      "over all occurrences.")
+        .def_readonly("occurrences", &Self::occurrences, "Number of cycles found.")
+        .def_readonly("freed_share",
+                      &Self::freed_share,
+                      "Share of `retained_bytes` that `cuts` frees, 0 to 1, for the largest "
+                      "occurrence. 0 if unknown, or if another cycle also retains the memory.");
 }
 
 }  // namespace
@@ -245,76 +273,55 @@ void bind_finding(py::module_& module) {
     bind_process_occurrences(module);
     bind_variant(module);
 
-    using model::Finding;
+    using Self = model::Finding;
     FindingClass added(module,
                        "Finding",
-                       "One reference cycle that kept device memory alive. Equal cycles are one "
-                       "finding with a count.");
+                       "A reference cycle that kept device memory alive.\n\n"
+                       "Cycles with the same signature are one finding with a count. Immutable.");
     of_package(added)
         .def_readonly("signature",
-                      &Finding::signature,
-                      "The same on every run, rank and machine: 'cw1-' and 16 digits.")
-        .def_readonly("pattern", &Finding::pattern, "What kind of cycle it is, or 'unknown'.")
-        .def_readonly("title", &Finding::title, "The cycle in short: 'Engine.hook -> Engine'.")
+                      &Self::signature,
+                      "Identifies the cycle: 'cw1-' and 16 hexadecimal digits. Equal on every "
+                      "run, rank and machine.")
+        .def_readonly("pattern", &Self::pattern, "Id of the matching Pattern, or 'unknown'.")
+        .def_readonly("title", &Self::title, "The cycle in short: 'Engine.hook -> Engine'.")
         .def_property_readonly("headline",
                                &render::headline,
-                               "One sentence: how many cycles keep how much alive, all occurrences "
-                               "together, and what to cut.")
-        .def_readonly(
-            "remedy", &Finding::remedy, "What to cut, in a few words: the sentence's end.")
-        .def_readonly("retained_bytes",
-                      &Finding::retained_bytes,
-                      "Device bytes that only this cycle kept, each storage once, over all "
-                      "occurrences.")
-        .def_readonly(
-            "shared_bytes", &Finding::shared_bytes, "Device bytes that other cycles kept as well.")
-        .def_readonly("shared_with",
-                      &Finding::shared_with,
-                      "How many other findings share `shared_bytes`: freed once all are fixed.")
-        .def_readonly("attributed_bytes",
-                      &Finding::attributed_bytes,
-                      "retained_bytes, and the part of shared_bytes that no other finding is "
-                      "attributed: summed over findings, each storage counts once.")
-        .def_readonly(
-            "largest_bytes", &Finding::largest_bytes, "retained_bytes of the largest occurrence.")
-        .def_readonly("byte_seconds",
-                      &Finding::byte_seconds,
-                      "retained_bytes times the seconds they waited at most, over all occurrences.")
-        .def_readonly("occurrences", &Finding::occurrences, "Cycles with this signature.")
-        .def_readonly(
-            "tie",
-            &Finding::tie,
-            "True if the first alternative is as good as the reference to cut, or only names "
-            "tell the two apart.")
-        .def_readonly(
-            "freed_share",
-            &Finding::freed_share,
-            "What `cuts` frees of retained_bytes: 1 is all; 0 means that it is not known, or "
-            "nothing by itself, as where another cycle leads to this one. Of the largest "
-            "occurrence.")
+                               "One sentence: the number of cycles, their retained size, and what "
+                               "to cut.")
+        .def_readonly("remedy", &Self::remedy, "What to cut, in a few words.")
+        .def_readonly("advice",
+                      &Self::advice,
+                      "How to change the code, in one or two sentences; empty if unknown.")
+        .def_readonly("tie",
+                      &Self::tie,
+                      "True if `alternatives[0]` is as good as `cut`, or if only names distinguish "
+                      "the two.")
         .def_readonly("omitted_cuts",
-                      &Finding::omitted_cuts,
-                      "Kinds of references that must go as well and are not in `cuts`: many lead "
-                      "back to one owner.")
-        .def_readonly("omitted_owners",
-                      &Finding::omitted_owners,
-                      "Owners left out of `owners` to keep it short.")
+                      &Self::omitted_cuts,
+                      "Number of kinds of references that must also be cut but are not in `cuts`, "
+                      "because there are too many.")
+        .def_readonly("omitted_owners", &Self::omitted_owners, "Number of owners not in `owners`.")
         .def(
             "to_text",
-            [](const Finding& self, std::size_t rank, std::size_t width) {
+            [](const Self& self, std::size_t rank, std::size_t width) {
                 return render::render_card(self, rank, width);
             },
             py::arg("rank") = 1,
             py::arg("width") = render::kUsualWidth,
-            "The card of this finding: at most 25 lines of `width` columns.")
-        .def("__repr__", [](const Finding& self) {
+            "Render the card of this finding, at most 25 lines.\n\n"
+            "Args:\n"
+            "    rank: Number in the card's heading.\n"
+            "    width: Maximum line length in columns.")
+        .def("__repr__", [](const Self& self) {
             return "<Finding " + self.signature + ": " + quoted(self.title) + ", " +
                    base::format_bytes(model::reached_bytes(self)) + ", seen " +
                    std::to_string(self.occurrences) + " times>";
         });
+    bind_finding_sizes(added);
     bind_finding_times(added);
     bind_finding_lists(added);
-    bind_finding_opinions(added);
+    bind_finding_status(added);
 }
 
 }  // namespace cyclewatch::bindings

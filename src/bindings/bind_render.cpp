@@ -22,14 +22,13 @@ namespace py = pybind11;
 namespace cyclewatch::bindings {
 namespace {
 
-// A long report takes its time: other threads run meanwhile. A report never changes once Python
-// has seen it, so nothing is locked.
+// Releases the GIL: rendering may take long, and reports visible to Python never change.
 std::string rendered(const model::Report& report, render::Format format) {
     const py::gil_scoped_release unlocked;
     return render::render(report, format);
 }
 
-// The path of a str, bytes or os.PathLike, as the file system spells it.
+// Converts a str, bytes or os.PathLike with the file system encoding.
 std::string file_system_path(const py::handle& path) {
     PyObject* encoded = nullptr;
     if (PyUnicode_FSConverter(path.ptr(), &encoded) == 0) {
@@ -54,9 +53,9 @@ void write_or_raise(const py::object& path,
     }
 }
 
-// As UTF-8; what is none (a lone surrogate) is passed on for clean_text() to replace.
+// Lone surrogates are passed through; clean_text() replaces them.
 std::string utf8(const py::str& text) {
-    // Not text.attr("encode"): each call of that leaves a new name in the cache of methods.
+    // Not text.attr("encode"), which adds a string to the type's method cache on each call.
     PyObject* const encoded = PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogatepass");
     if (encoded == nullptr) {
         throw py::error_already_set();
@@ -68,18 +67,18 @@ void save(const model::Report& report, const py::object& path) {
     const std::string file = file_system_path(path);
     const std::optional<render::Format> format = render::format_from_path(file);
     if (!format) {
-        throw py::value_error("cannot tell the report's format from '" + file +
-                              "'; name it .txt, .json, .dot, .gv, .svg, .html or .htm");
+        throw py::value_error("unknown report format of '" + file +
+                              "'; use the suffix .txt, .json, .dot, .gv, .svg, .html or .htm");
     }
     const std::string contents = rendered(report, *format);
-    // Somebody said so: the umask alone says who may read it.
+    // The user asked for this file, so its mode follows the umask.
     write_or_raise(path, contents, watch::Existing::replace_or_write_into, watch::Readers::umask);
 }
 
 [[noreturn]] void raise_report_format_error(const std::string& message) {
     const py::object error_class =
         py::module_::import("cyclewatch.errors").attr("ReportFormatError");
-    // The name of the file need not be valid text.
+    // The file name may not be valid UTF-8.
     const auto text = py::reinterpret_steal<py::object>(
         PyUnicode_DecodeUTF8(message.data(), static_cast<Py_ssize_t>(message.size()), "replace"));
     if (text) {
@@ -99,32 +98,25 @@ std::shared_ptr<model::Report> parsed(std::string_view contents, const std::stri
     return std::make_shared<model::Report>(std::move(report).value());
 }
 
-// No report is as long; an endless device is.
-constexpr std::size_t kLongestFile = std::size_t{256} << 20U;
-constexpr std::size_t kPiece = std::size_t{8} << 20U;
+// Larger than any report; limits what is read from an endless device.
+constexpr std::size_t kMaxFileSize = std::size_t{256} << 20U;
 
 std::shared_ptr<model::Report> load(const py::object& path) {
-    const std::string name = file_system_path(path);  // no number: open() would take a descriptor
-    // Python's own open(): the errors a caller expects, each with the path.
+    const std::string name = file_system_path(path);  // rejects integers, which open() accepts
+    // Python's open() raises the errors that callers expect.
     const py::object file = py::module_::import("io").attr("open")(path, "rb");
-    std::string contents;
-    for (py::bytes piece = file.attr("read")(kPiece); py::len(piece) > 0;
-         piece = file.attr("read")(kPiece)) {
-        contents += std::string_view(piece);
-        if (contents.size() > kLongestFile) {
-            file.attr("close")();
-            raise_report_format_error(name +
-                                      ": not a cyclewatch report: it is longer than 256 MiB");
-        }
-    }
+    const py::bytes contents = file.attr("read")(kMaxFileSize + 1);
     file.attr("close")();
-    return parsed(contents, name);
+    if (py::len(contents) > kMaxFileSize) {
+        raise_report_format_error(name + ": not a cyclewatch report: larger than 256 MiB");
+    }
+    return parsed(std::string_view(contents), name);
 }
 
 }  // namespace
 
 void bind_render(py::module_& module, ReportClass& report_class) {
-    static_assert(render::kUsualWidth == 100, "the docstrings say so, here and of findings");
+    static_assert(render::kUsualWidth == 100, "update the docstrings of to_text()");
     using render::Format;
     const auto add = [&](const char* name, Format format, const char* doc) {
         report_class.def(
@@ -136,24 +128,31 @@ void bind_render(py::module_& module, ReportClass& report_class) {
             return render::render_text(self, width);
         },
         py::arg("width") = render::kUsualWidth,
-        "The cards of all findings, for a terminal of `width` columns.");
-    add("to_json", Format::json, "The machine format; docs/formats/report_json.md describes it.");
-    add("to_dot", Format::dot, "The cycles in Graphviz's language.");
-    add("to_svg", Format::svg, "The cycles as a picture.");
-    add("to_html", Format::html, "One self-contained page.");
+        "Render the cards of all findings as plain text.\n\n"
+        "Args:\n"
+        "    width: Maximum line length in columns.");
+    add("to_json", Format::json, "Render the report as JSON (docs/formats/report_json.md).");
+    add("to_dot", Format::dot, "Render the cycles in the DOT language of Graphviz.");
+    add("to_svg", Format::svg, "Render the cycles as an SVG image.");
+    add("to_html", Format::html, "Render the report as one self-contained HTML page.");
     report_class.def("save",
                      &save,
                      py::arg("path"),
-                     "Writes the report in the format that the suffix of `path` says: .txt, "
-                     ".json, .dot, .svg or .html. An existing file is replaced in one step. "
-                     "ValueError for another suffix, OSError if it cannot be written.");
+                     "Write the report to a file, in the format given by its suffix.\n\n"
+                     "An existing file is replaced atomically.\n\n"
+                     "Args:\n"
+                     "    path: A path ending in .txt, .json, .dot, .gv, .svg, .html or .htm.\n\n"
+                     "Raises:\n"
+                     "    ValueError: Another suffix.\n"
+                     "    OSError: The file cannot be written.");
     report_class.def_static(
         "load",
         &load,
         py::arg("path"),
-        "Reads a report from a .json file, or the JSON inside an .html report. "
-        "ReportFormatError says what is wrong with the file and where; OSError if it "
-        "cannot be read.");
+        "Read a report from a .json file, or from the JSON embedded in an .html report.\n\n"
+        "Raises:\n"
+        "    ReportFormatError: The file is not a valid report; the message says where.\n"
+        "    OSError: The file cannot be read.");
     module.def(
         "load_report",
         [](const py::bytes& contents, const std::string& name) {
@@ -161,7 +160,7 @@ void bind_render(py::module_& module, ReportClass& report_class) {
         },
         py::arg("contents"),
         py::arg("name"),
-        "Like Report.load() for bytes at hand; `name` stands in the message.");
+        "As Report.load(), from bytes. Error messages begin with `name`.");
     module.def(
         "write_file",
         [](const py::object& path, const py::bytes& contents, bool replace, bool owner_only) {
@@ -175,17 +174,19 @@ void bind_render(py::module_& module, ReportClass& report_class) {
         py::kw_only(),
         py::arg("replace"),
         py::arg("owner_only") = false,
-        "Writes the file in one step: a reader sees the old one or the new one, never half. "
-        "FileExistsError if something stands there and `replace` is false; any other OSError if "
-        "it cannot be written. A symbolic link is replaced, not followed. Who may read it is for "
-        "the umask to say, or nobody but its owner where `owner_only` is true.");
+        "Write a file atomically: readers see the old or the new contents.\n\n"
+        "A symbolic link is replaced, not followed. The mode follows the umask; with `owner_only` "
+        "only the owner can read the file.\n\n"
+        "Raises:\n"
+        "    FileExistsError: The path exists and `replace` is false.\n"
+        "    OSError: The file cannot be written.");
     module.def(
         "clean_text",
         [](const py::str& text) { return render::clean_text(utf8(text)); },
         py::arg("text"),
-        "One line that no terminal takes for an instruction.");
-    module.def("format_bytes", &base::format_bytes, py::arg("count"));
-    module.def("format_names", &render::format_names, "The formats of reports.");
+        "Return `text` as one line without control characters.");
+    module.def("format_bytes", &base::format_bytes, py::arg("count"), "1536 -> '1.5 KiB'.");
+    module.def("format_names", &render::format_names, "The report formats.");
 }
 
 }  // namespace cyclewatch::bindings

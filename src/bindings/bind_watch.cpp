@@ -29,44 +29,52 @@ namespace {
 using watch::Dispatcher;
 using watch::Watch;
 
-// What Python holds. Dropping it does not end the watch.
+// The Python handle of a watch. Destroying it does not stop the watch.
 struct NativeWatch {
     std::shared_ptr<Watch> watch;
 };
 
-// Raises what a delivery left pending.
-void pass_on_interrupt() {
+// Raises the exception that a notification left pending.
+void raise_pending() {
     if (PyErr_Occurred() != nullptr) {
         throw py::error_already_set();
     }
 }
 
-base::Result<std::string> render_by_name(const model::Report& report, const std::string& format) {
-    const auto known = render::format_from_name(format);
-    if (!known.has_value()) {
-        return base::Error{"cyclewatch knows no report format named " + format + "."};
+std::vector<render::Format> formats_from(const std::vector<std::string>& names) {
+    std::vector<render::Format> formats;
+    for (const std::string& name : names) {
+        const std::optional<render::Format> format = render::format_from_name(name);
+        if (!format) {
+            std::string known;
+            for (const std::string& each : render::format_names()) {
+                known += (known.empty() ? "" : ", ") + each;
+            }
+            throw py::value_error("unknown format " + quoted(name) + "; valid formats: " + known);
+        }
+        formats.push_back(*format);
     }
-    return render::render(report, *known);
+    return formats;
 }
 
-// A function of the user's. Shared, so that copying one takes no Python reference.
+// A Python callable. Copying one does not change its refcount.
 class Callback {
   public:
     explicit Callback(py::object function)
         : function_(std::make_shared<const py::object>(std::move(function))) {}
 
-    // An Exception goes to sys.unraisablehook, because the call comes between two instructions of a
-    // program that did not ask for it. KeyboardInterrupt, SystemExit and the like stay pending.
+    // Runs as a pending call of the interpreter, so an Exception is passed to sys.unraisablehook.
+    // KeyboardInterrupt, SystemExit and other BaseExceptions stay pending.
     template <typename... Arguments>
     void call(Arguments&&... arguments) const {
         try {
-            const py::tuple words = py::make_tuple(std::forward<Arguments>(arguments)...);
-            PyObject* const answer = python::let_others_run(
-                [&] { return PyObject_CallObject(function_->ptr(), words.ptr()); });
-            if (answer == nullptr) {
+            const py::tuple call_arguments = py::make_tuple(std::forward<Arguments>(arguments)...);
+            PyObject* const result = python::let_others_run(
+                [&] { return PyObject_CallObject(function_->ptr(), call_arguments.ptr()); });
+            if (result == nullptr) {
                 throw py::error_already_set();
             }
-            py::reinterpret_steal<py::object>(answer);
+            py::reinterpret_steal<py::object>(result);
         } catch (py::error_already_set& error) {
             error.restore();
             if (PyErr_ExceptionMatches(PyExc_Exception) != 0) {
@@ -74,7 +82,7 @@ class Callback {
                 PyErr_WriteUnraisable(function_->ptr());
             }
         } catch (const std::exception&) {
-            PyErr_Clear();  // a conversion failed for want of memory: nothing can be said
+            PyErr_Clear();  // out of memory while converting arguments
         }
     }
 
@@ -82,7 +90,7 @@ class Callback {
     std::shared_ptr<const py::object> function_;
 };
 
-// As os.fsdecode() does: the name of a file need not be valid text.
+// As os.fsdecode(): a file name may not be valid UTF-8.
 py::str path_text(const std::string& path) {
     PyObject* const text =
         PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size()));
@@ -128,7 +136,7 @@ watch::Listeners listeners(py::object on_finding, py::object on_report, py::obje
 }
 
 NativeWatch start_watch(const std::vector<std::string>& devices,
-                        std::vector<std::string> formats,
+                        const std::vector<std::string>& formats,
                         const std::optional<std::string>& report_dir,
                         std::string report_name,
                         bool replace_report,
@@ -144,7 +152,7 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
     }
     watch::Settings settings;
     settings.devices = std::move(selection).value();
-    settings.formats = std::move(formats);
+    settings.formats = formats_from(formats);
     settings.report_dir = report_dir.value_or("");
     settings.report_name = std::move(report_name);
     settings.replace_report = replace_report;
@@ -154,7 +162,7 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
     settings.listeners = listeners(on_finding, on_report, on_log);
     try {
         base::Result<std::shared_ptr<Watch>> started =
-            Dispatcher::instance().start(std::move(settings), render_by_name);
+            Dispatcher::instance().start(std::move(settings));
         if (!started.ok()) {
             throw std::runtime_error(started.error());
         }
@@ -165,7 +173,7 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
 }
 
 void bind_native_watch(py::module_& module) {
-    py::class_<NativeWatch>(module, "NativeWatch", "One watch; stays readable after stop().")
+    py::class_<NativeWatch>(module, "NativeWatch", "A watch; readable after stop().")
         .def_property_readonly("active",
                                py::cpp_function(
                                    [](const NativeWatch& self) {
@@ -176,25 +184,25 @@ void bind_native_watch(py::module_& module) {
             "stop",
             [](const NativeWatch& self) {
                 Dispatcher::instance().stop(self.watch);
-                pass_on_interrupt();
+                raise_pending();
             },
             Locked(),
-            "Ends the watch, delivers what is queued and waits for the report file (at most "
-            "10 s, other threads running).")
+            "Stops the watch, delivers queued notifications and waits up to 10 s for the report "
+            "file, with the GIL released.")
         .def(
             "report",
             [](const NativeWatch& self) {
                 Dispatcher::instance().refresh(self.watch);
-                pass_on_interrupt();
+                raise_pending();
                 return std::make_shared<model::Report>(self.watch->report());
             },
             Locked(),
-            "Everything found up to the last collection.")
+            "Returns a snapshot of all findings so far.")
         .def(
             "stats",
             [](const NativeWatch& self) {
                 Dispatcher::instance().refresh(self.watch);
-                pass_on_interrupt();
+                raise_pending();
                 return self.watch->stats();
             },
             Locked())
@@ -213,21 +221,21 @@ void bind_native_watch(py::module_& module) {
             "report_paths",
             [](const NativeWatch& self) { return path_texts(self.watch->report_paths()); },
             Locked(),
-            "The report files, empty until something was found.")
+            "Paths of the report files; empty before the first finding.")
         .def(
             "report_failures",
             [](const NativeWatch& self) { return path_texts(self.watch->report_failures()); },
             Locked(),
-            "For each report file that could not be written a sentence, without its end.");
+            "One sentence, without its full stop, for each report file that could not be written.");
 }
 
-std::atomic<int> least_status{0};
+std::atomic<int> failure_status{0};
 
-// Runs after every other exit handler, as it was registered before the program began.
-void raise_status(int status, void* /*unused*/) {
-    if (status == 0 && least_status != 0) {
+// Registered before the program starts, so it runs after all other exit handlers.
+void replace_exit_status(int status, void* /*unused*/) {
+    if (status == 0 && failure_status != 0) {
         std::fflush(nullptr);
-        ::_exit(least_status);
+        ::_exit(failure_status);
     }
 }
 
@@ -243,13 +251,13 @@ void bind_process_watch(py::module_& module) {
     module.def("stop_collecting", &watch::stop_collecting, Locked());
     module.def(
         "offer_failure",
-        [] { ::on_exit(&raise_status, nullptr); },
-        "Makes fail() possible; to be called before the program begins.");
+        [] { ::on_exit(&replace_exit_status, nullptr); },
+        "Registers the exit handler of fail(); call before the program starts.");
     module.def(
         "fail",
-        [](int status) { least_status = status; },
+        [](int status) { failure_status = status; },
         py::arg("status"),
-        "The process will end with this status instead of 0. REQUIRES: offer_failure().");
+        "Replaces exit status 0 of the process. Requires offer_failure().");
 }
 
 }  // namespace
@@ -263,10 +271,10 @@ void bind_watch(py::module_& module) {
         [] {
             watch::stop_collecting();
             Dispatcher::instance().end();
-            pass_on_interrupt();
+            raise_pending();
         },
         Locked(),
-        "Ends every watch and the timer of collect_every(); the package has it run at exit.");
+        "Stops all watches and the timer of collect_every(). Registered with atexit.");
     module.def(
         "register_owner",
         [](const py::type& type, const py::object& reader) {

@@ -1,48 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-// The extension module's surface; each bind_* adds one topic.
+// The entry point of the extension module.
+#include <pthread.h>
 #include <pybind11/pybind11.h>
 
+#include <cstddef>
+#include <new>
 #include <string>
 
 #include "bindings/bind.h"
-#include "bindings/forks.h"
 #include "compat/features.h"
 
 namespace {
 
-// From CPython 3.12 on the interpreter itself keeps modules such as this one out of
-// subinterpreters. On 3.11 pybind11 would wait for the GIL on behalf of the main one, for ever: the
-// importing thread holds it.
+using Internals = pybind11::detail::internals;
+
+// CPython 3.12 and later reject this module in subinterpreters. On 3.11, pybind11 would deadlock
+// waiting for the GIL of the main interpreter, which the importing thread holds.
 bool in_subinterpreter() {
     return PyInterpreterState_Get() != PyInterpreterState_Main();
 }
 
-// Null if this interpreter may have the module. Where threads run without a GIL and the collector
-// was never looked at, better no watch than a wrong or crashing one.
-const char* reason_to_refuse() {
+// The ImportError message if this interpreter is not supported, else null.
+const char* unsupported_reason() {
     if (in_subinterpreter()) {
         return "module cyclewatch._native does not support loading in subinterpreters";
     }
     if (!CYCLEWATCH_CAN_WATCH) {
-        return "cyclewatch does not support this free-threaded version of CPython yet; run the "
-               "program with 3.13t, or with the build of the same version that has a GIL";
+        return "cyclewatch does not support this free-threaded version of CPython yet; use 3.13t "
+               "or a build with the GIL";
     }
     return nullptr;
 }
 
-PyObject* refuse(const char* reason) {
-    PyErr_SetString(PyExc_ImportError, reason);
-    return nullptr;
-}
-
-// What pickle and copy ask for. `object` would answer for old protocols by making an instance of a
-// base class that has no C++ object, which ends the process.
-void refuse_to_pickle(pybind11::module_& module) {
+// Makes pickle and copy raise TypeError. The default for old protocols creates an instance of a
+// base class without its C++ object, which crashes.
+void disable_pickling(pybind11::module_& module) {
     const auto raise = [](const pybind11::object& self, const pybind11::args&) {
-        throw pybind11::type_error(
-            "cannot pickle or copy a " +
-            pybind11::type::of(self).attr("__name__").cast<std::string>() +
-            ": Report.save() writes a report to a file, and Report.load() reads it back");
+        throw pybind11::type_error("cannot pickle or copy " +
+                                   pybind11::type::of(self).attr("__name__").cast<std::string>() +
+                                   " objects; use Report.save() and Report.load()");
     };
     PyTypeObject* const metaclass = pybind11::detail::get_internals().default_metaclass;
     for (const auto& [name, value] : pybind11::dict(module.attr("__dict__"))) {
@@ -55,22 +51,45 @@ void refuse_to_pickle(pybind11::module_& module) {
     }
 }
 
+Internals* pybind11_internals = nullptr;
+
+// pybind11's own locks exist on free-threaded builds only.
+template <typename State>
+void reset_locks(State& internals) {
+    if constexpr (requires { internals.instance_shards; }) {
+        const auto reset = []<typename Lock>(Lock& lock) { new (&lock) Lock; };
+        reset(internals.mutex);
+        reset(internals.exception_translator_mutex);
+        for (std::size_t i = 0; i <= internals.instance_shards_mask; ++i) {
+            reset(internals.instance_shards[i].mutex);
+        }
+    }
+}
+
+// In a forked child, threads that no longer exist may have held pybind11's locks.
+void reset_locks_after_fork() {
+    pybind11_internals = &pybind11::detail::get_internals();
+    pthread_atfork(nullptr, nullptr, [] { reset_locks(*pybind11_internals); });
+}
+
 }  // namespace
 
-// Of another name than what the interpreter imports: PyInit__native() asks first. Python takes the
+// Not PyInit__native(), which first checks that the interpreter is supported. Python takes the
 // module's name from its spec.
 PYBIND11_MODULE(_native_if_supported, module, pybind11::mod_gil_not_used()) {
-    module.doc() = "The native part of cyclewatch. Use the package cyclewatch instead.";
+    module.doc() = "Implementation of the package cyclewatch; not public.";
     module.attr("__version__") = CYCLEWATCH_VERSION;
-    cyclewatch::bindings::free_locks_in_children();
+    reset_locks_after_fork();
     cyclewatch::bindings::bind_catalog(module);
     cyclewatch::bindings::bind_report(module);
     cyclewatch::bindings::bind_watch(module);
-    refuse_to_pickle(module);
+    disable_pickling(module);
 }
 
-// The interpreter looks for this name.
 extern "C" PYBIND11_EXPORT PyObject* PyInit__native() {  // NOLINT(readability-identifier-naming)
-    const char* const reason = reason_to_refuse();
-    return reason == nullptr ? PyInit__native_if_supported() : refuse(reason);
+    if (const char* const reason = unsupported_reason()) {
+        PyErr_SetString(PyExc_ImportError, reason);
+        return nullptr;
+    }
+    return PyInit__native_if_supported();
 }

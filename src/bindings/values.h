@@ -1,36 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
-// How plain data of the model looks from Python. What is not known is None.
+// Getters that convert members of the model's structs for Python. An unknown value is None.
 //
 // REQUIRES (everything here): GIL held.
 #pragma once
 
 #include <pybind11/pybind11.h>
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "model/enum_words.h"
 
 namespace cyclewatch::bindings {
 
 namespace py = pybind11;
 
-// A list of views into `items`, each of which keeps `whole` alive.
-template <typename Whole, typename Item>
-py::list views(const std::shared_ptr<Whole>& whole, std::vector<Item>& items) {
+// A list of views into `items`; each view keeps `parent` alive.
+template <typename Parent, typename Item>
+py::list views(const std::shared_ptr<Parent>& parent, std::vector<Item>& items) {
     py::list list;
     for (Item& item : items) {
-        list.append(std::shared_ptr<Item>(whole, &item));
+        list.append(std::shared_ptr<Item>(parent, &item));
     }
     return list;
 }
 
-inline py::object text_or_none(const std::string& text) {
-    return text.empty() ? py::object(py::none()) : py::object(py::str(text));
+template <typename Parent, typename Item>
+auto list_of(std::vector<Item> Parent::*member) {
+    return [member](const std::shared_ptr<Parent>& self) { return views(self, (*self).*member); };
 }
 
-inline py::object step_or_none(std::int64_t step) {
-    return step < 0 ? py::object(py::none()) : py::object(py::int_(step));
+template <typename Class>
+auto text_or_none(std::string Class::*member) {
+    return [member](const Class& self) {
+        const std::string& text = self.*member;
+        return text.empty() ? py::object(py::none()) : py::object(py::str(text));
+    };
+}
+
+template <typename Class, model::Worded Enum>
+auto word_of(Enum Class::*member) {
+    return [member](const Class& self) { return model::word_of(self.*member); };
+}
+
+template <auto kUnknown, typename Class, typename Integer>
+auto int_or_none(Integer Class::*member) {
+    return [member](const Class& self) {
+        const Integer value = self.*member;
+        return value == kUnknown ? py::object(py::none()) : py::object(py::int_(value));
+    };
 }
 
 // Hides `_native` in `__module__`.

@@ -21,21 +21,6 @@ std::error_code last_error() {
     return {errno, std::generic_category()};
 }
 
-// As open(2), but not as one of the three standard files, which a program may have closed: what it
-// prints all the same would get into ours.
-int open_file(const std::string& path, int flags, mode_t mode = 0) {
-    const int file = ::open(path.c_str(), flags | O_CLOEXEC, mode);
-    if (file < 0 || file > STDERR_FILENO) {
-        return file;
-    }
-    const int higher = ::fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    if (higher < 0) {
-        return file;  // no other is to be had
-    }
-    ::close(file);
-    return higher;
-}
-
 std::error_code write_all(int file, std::string_view bytes) {
     base::WriteSignalsBlocked signals;
     while (!bytes.empty()) {
@@ -53,9 +38,8 @@ std::error_code write_all(int file, std::string_view bytes) {
     return {};
 }
 
-// A name in the folder of `path` that nobody can have laid a trap under, and that is not too long
-// where that of `path` is not.
-std::error_code beside(const std::string& path, std::string& name) {
+// An unpredictable name in the folder of `path`, of fixed length.
+std::error_code temporary_name(const std::string& path, std::string& name) {
     std::uint64_t number = 0;
     if (::getrandom(&number, sizeof number, 0) != sizeof number) {
         return last_error();
@@ -67,17 +51,17 @@ std::error_code beside(const std::string& path, std::string& name) {
     return {};
 }
 
-// Writes a fresh file and says its name; nothing is left behind on failure.
-std::error_code write_beside(const std::string& path,
-                             std::string_view bytes,
-                             Readers readers,
-                             std::string& name) {
-    if (const std::error_code error = beside(path, name)) {
+// Writes a new file and returns its name. Removes it on failure.
+std::error_code write_temporary(const std::string& path,
+                                std::string_view bytes,
+                                Readers readers,
+                                std::string& name) {
+    if (const std::error_code error = temporary_name(path, name)) {
         return error;
     }
-    // O_EXCL: neither follows a link nor opens what is there. The umask applies to both modes.
+    // O_EXCL: fails if the name exists, even as a link.
     const mode_t mode = readers == Readers::owner ? 0600 : 0666;
-    const int file = open_file(name, O_WRONLY | O_CREAT | O_EXCL, mode);
+    const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (file < 0) {
         return last_error();
     }
@@ -98,8 +82,8 @@ std::error_code move_over(const std::string& from, const std::string& path) {
     return std::rename(from.c_str(), path.c_str()) == 0 ? std::error_code() : last_error();
 }
 
-// Never takes the place of what another process wrote. Not every file system has hard links (FAT),
-// nor every one the other (NFS).
+// Fails if `path` exists. Tries two ways, because FAT has no hard links and NFS no
+// RENAME_NOREPLACE.
 std::error_code move_to_free(const std::string& from, const std::string& path) {
     if (::link(from.c_str(), path.c_str()) == 0) {
         ::unlink(from.c_str());
@@ -112,20 +96,20 @@ std::error_code move_to_free(const std::string& from, const std::string& path) {
     return errno == EEXIST ? last_error() : error;
 }
 
-bool is_no_file(const std::string& path) {
+bool is_special_file(const std::string& path) {
     struct stat status {};
     return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) &&
            !S_ISDIR(status.st_mode);
 }
 
 std::error_code write_into(const std::string& path, std::string_view bytes) {
-    const int file = open_file(path, O_WRONLY | O_NOCTTY);
+    const int file = ::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
     if (file < 0) {
         return last_error();
     }
     struct stat status {};
     std::error_code error;
-    // Between the look at it and now it may have become a file: that one is not ours to change.
+    // It may have been replaced by a regular file, which must not be changed.
     if (::fstat(file, &status) != 0 || S_ISREG(status.st_mode)) {
         error = std::make_error_code(std::errc::file_exists);
     } else {
@@ -141,11 +125,11 @@ std::error_code write_file(const std::string& path,
                            std::string_view bytes,
                            Existing existing,
                            Readers readers) {
-    if (existing == Existing::replace_or_write_into && is_no_file(path)) {
+    if (existing == Existing::replace_or_write_into && is_special_file(path)) {
         return write_into(path, bytes);
     }
     std::string temporary;
-    if (const std::error_code error = write_beside(path, bytes, readers, temporary)) {
+    if (const std::error_code error = write_temporary(path, bytes, readers, temporary)) {
         return error;
     }
     const std::error_code error =

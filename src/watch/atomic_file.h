@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are either the old or the new one, never half: the one way in which anything here
-// gets into a file. No Python; any thread.
+// Writes files atomically: readers see the old or the new contents. No Python; thread-safe.
 #pragma once
 
 #include <string>
@@ -9,23 +8,23 @@
 
 namespace cyclewatch::watch {
 
-// What stands at the path already.
+// What to do if the path exists.
 enum class Existing {
-    keep,     // and fail with std::errc::file_exists
-    replace,  // in one step; a link, a pipe or a device is replaced itself, nothing is followed
-    // As above, but what is no file (a terminal, a pipe, /dev/null) is opened and written into, by
-    // way of links too. Only for a path that somebody named: others could have put it there.
+    keep,     // fail with std::errc::file_exists
+    replace,  // replace it atomically; a link, a pipe or a device is replaced, not followed
+    // As `replace`, but follow links, and write into a terminal, a pipe or a device. Only for paths
+    // named by the user: in other places, somebody else could have created it.
     replace_or_write_into
 };
 
-// Who may read the new file.
+// The mode of a new file.
 enum class Readers {
-    owner,  // nobody else: it was written without being asked for
-    umask   // whoever the process's umask lets
+    owner,  // 0600: the user did not ask for this file
+    umask   // 0666, restricted by the umask
 };
 
-// Writes `bytes` to a new file of an unpredictable name beside `path`, then moves it there.
-// Falsy on success; on failure whatever stood at `path` is as it was.
+// Writes `bytes` to a new file with a random name in the same folder and moves it to `path`.
+// On failure, `path` is unchanged.
 [[nodiscard]] std::error_code write_file(const std::string& path,
                                          std::string_view bytes,
                                          Existing existing,

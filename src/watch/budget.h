@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// How deep to look, given what looking has cost so far. Pure arithmetic.
+// Chooses how much of a collection to analyze, given the time spent so far.
 #pragma once
 
 #include <cstdint>
 
-#include "watch/pipeline.h"
-
 namespace cyclewatch::watch {
+
+enum class Depth : std::uint8_t {
+    full,
+    lean,         // over budget: few objects are named, equal clusters are only counted
+    owners_only,  // far over budget: owners and bytes are counted, no graph is captured
+};
 
 class Budget {
   public:
-    // Seconds that may be spent before any share counts: the first findings are worth it.
+    // Seconds that are always allowed.
     static constexpr double kGraceSeconds = 0.25;
-    // Over this many budgets, most collections are not looked into at all ...
+    // Above this multiple of the budget, one of kSampleEvery collections is analyzed.
     static constexpr double kFarOver = 3;
-    // ... except one in this many.
     static constexpr std::uint64_t kSampleEvery = 16;
 
-    // `share`: 0.01 for one per cent of wall time; 0 means the least depth from the start.
+    // `share` of wall time: 0.01 is one per cent.
     explicit Budget(double share) : share_(share) {}
 
-    // `spent` and `elapsed` in seconds since the watch began; `collection` counts up.
+    // `spent` and `elapsed` are seconds since the watch began; `collection` counts up.
     [[nodiscard]] Depth depth(double spent, double elapsed, std::uint64_t collection) const {
         if (share_ >= 1 || spent <= kGraceSeconds + share_ * elapsed) {
             return Depth::full;

@@ -17,13 +17,13 @@
 namespace cyclewatch::watch {
 namespace {
 
-// True while a collection is asked for and has not begun.
+// True while a call is pending.
 std::atomic<bool> due{false};
 
-// Main thread, GIL held. Not PyGC_Collect(), which does nothing where automatic collection is off.
+// Not PyGC_Collect(), which is a no-op if automatic collection is disabled.
 int collect(void* function) {
     due = false;
-    // What a finalizer cannot hold back, such as KeyboardInterrupt, is the program's.
+    // An exception, such as KeyboardInterrupt, propagates to the program.
     return python::steal(PyObject_CallNoArgs(static_cast<PyObject*>(function))) ? 0 : -1;
 }
 
@@ -32,7 +32,7 @@ class Timer {
     Timer(std::chrono::duration<double> period, PyObject* function)
         : period_(period), function_(function), thread_([this] { run(); }) {}
 
-    // REQUIRES: GIL not held (the thread may be waiting for it), same process.
+    // REQUIRES: GIL not held, because the thread may be waiting for it.
     void stop() {
         {
             const std::lock_guard lock(mutex_);
@@ -49,11 +49,11 @@ class Timer {
             if (due.exchange(true)) {
                 continue;
             }
-            // With the GIL: a busy main thread of CPython 3.11 only looks for pending calls of
-            // other threads when it has to take the GIL again.
+            // Takes the GIL: on CPython 3.11, a busy main thread checks for pending calls of other
+            // threads only after it has reacquired the GIL.
             const PyGILState_STATE state = PyGILState_Ensure();
             if (Py_AddPendingCall(&collect, function_) != 0) {
-                due = false;  // the queue is full: next time
+                due = false;  // the table of pending calls is full
             }
             PyGILState_Release(state);
         }
@@ -64,10 +64,10 @@ class Timer {
     std::mutex mutex_;
     std::condition_variable wake_;
     bool stopped_ = false;
-    std::thread thread_;  // last: it uses the others
+    std::thread thread_;  // last: uses the other members
 };
 
-// Never destroyed: after a fork there is no thread to wait for.
+// Never destroyed: a forked child has no thread to join.
 struct Running {
     Timer* timer = nullptr;
     pid_t process = 0;
@@ -93,8 +93,7 @@ void stop_collecting() {
         before.timer->stop();
         delete before.timer;
     }
-    // In a forked child the timer's thread does not exist and its lock may be held for ever: what
-    // is left of it stays where it is.
+    // A forked child leaks the timer: its thread does not exist, and its lock may be held.
     due = false;
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects garbage every so many seconds, for programs that switched automatic collection off.
+// Collects garbage periodically, for programs that disabled automatic collection.
+//
+// REQUIRES (everything here): GIL held.
 #pragma once
 
 #include <Python.h>
@@ -8,15 +10,12 @@
 
 namespace cyclewatch::watch {
 
-// From now on `collect`, which is gc.collect as it was before the program could replace it, is
-// called on the main thread, between two bytecodes, once per `period`, until stop_collecting(). It
-// is kept for ever, as a call may be pending then. While that thread runs no Python, nothing is
-// collected; missed turns are not made up for. Again: changes the period. In a forked child it has
-// to be called anew.
-// REQUIRES: GIL held.
+// Calls `collect`, the original gc.collect, on the main thread once per `period`, as a pending
+// call. Periods in which that thread runs no Python code are skipped. Replaces an earlier timer.
+// `collect` is never released. A forked child has no timer.
 void collect_every(std::chrono::duration<double> period, PyObject* collect);
 
-// REQUIRES: GIL held.
+// Idempotent.
 void stop_collecting();
 
 }  // namespace cyclewatch::watch

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one listener behind the one hook: runs the pipeline once per collection and hands every
-// active watch its share.
+// The lifecycle of all watches: starts and stops them, installs the one hook they share, handles
+// forks, and passes each collection to the pipeline.
 //
 // REQUIRES (everything here): GIL held.
 #pragma once
 
-#include <array>
 #include <memory>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "base/result.h"
 #include "catalog/rules.h"
 #include "collector/collection_listener.h"
 #include "watch/pipeline.h"
-#include "watch/site_lookup.h"
 #include "watch/watch.h"
 
 namespace cyclewatch::watch {
@@ -25,21 +21,22 @@ class Dispatcher final : public collector::CollectionListener {
     static Dispatcher& instance();
 
     // Installs the hook with the first watch. The error is a sentence for the user.
-    base::Result<std::shared_ptr<Watch>> start(Settings settings, ReportWriter::Render render);
-    // Removes the hook with the last watch; delivers what is queued; waits for the report file.
+    base::Result<std::shared_ptr<Watch>> start(Settings settings);
+    // Removes the hook with the last watch; delivers queued notifications; waits for the report
+    // file. Idempotent. May leave a Python exception pending.
     void stop(const std::shared_ptr<Watch>& watch);
-    // For the end of the program: stops the watches that there are. One that another thread starts
-    // from now on sees nothing: nobody would wait for its report, and a thread that CPython takes
-    // away while it stops the others keeps the interpreter from ending.
+    // At exit: stops all watches. A watch that another thread starts from now on does nothing,
+    // because nobody would wait for its report.
     void end();
     [[nodiscard]] bool is_active(const std::shared_ptr<Watch>& watch) const;
 
-    // Before anyone reads a watch: looks after a fork, puts a removed hook back, delivers.
+    // Call before reading a watch: handles a fork, restores a removed hook and delivers queued
+    // notifications. May leave a Python exception pending.
     void refresh(const std::shared_ptr<Watch>& watch);
 
     device::OwnerRegistry& registry() { return pipeline_.registry(); }
-    catalog::Rules& rules() { return rules_; }
-    // After the rules have changed: what active watches have found so far is judged again.
+    catalog::Rules& rules() { return pipeline_.rules(); }
+    // Call after the rules have changed: updates the findings of the active watches.
     void reclassify();
 
     void on_start(int generation) noexcept override;
@@ -47,45 +44,18 @@ class Dispatcher final : public collector::CollectionListener {
     void on_stop(collector::Miss miss) noexcept override;
 
   private:
-    // The collection under way.
-    struct Current {
-        bool inherited = false;  // it was under way at the fork: the parent's
-        int generation = 0;
-        Clock::time_point started;
-        Clock::duration own{};
-        std::uint64_t unreachable = 0;
-        Depth depth = Depth::full;
-        std::unique_ptr<CapturedCollection> collection;
-        const char* dropped = "";    // why the observation was given up, "" if it was not
-        CollectedStorages storages;  // that torch's history may tell of; null: none
-    };
-
     Dispatcher() = default;
     void handle_fork();
-    [[nodiscard]] bool is_over() const;
-    // Whether the collection under way began before a fork that made this process. What it finds
-    // is left to the parent: the writer's locks may be held here for ever, by no thread.
+    [[nodiscard]] bool is_ending() const;
+    // Whether the current collection began before the fork that created this process. The parent
+    // reports it; here, the report writer's locks may be held by threads that do not exist.
     [[nodiscard]] bool is_inherited() noexcept;
-    [[nodiscard]] Depth shallowest_allowed(Clock::time_point now) const;
-    void inspect(const collector::UnreachableSet& unreachable);
-    void conclude(collector::Miss miss);
-    void distribute(CapturedCollection& collection, const model::CollectionRecord& record);
-    void deliver_to(Watch& watch, CapturedCollection& collection, model::CollectionRecord record);
-    [[nodiscard]] Clock::time_point replace_last_reaching(Clock::time_point now);
-    [[nodiscard]] model::CollectionRecord make_record(Clock::time_point now) const;
-    void count_for_all(Clock::time_point now);
-    void log_failed_readers();
 
-    std::vector<std::shared_ptr<Watch>> watches_;
+    Watches watches_;
     Pipeline pipeline_;
-    catalog::Rules rules_;
-    SiteLookup site_lookup_;
-    Current current_;
-    bool accelerator_usable_ = false;
-    std::uint64_t collections_ = 0;
-    unsigned handled_forks_ = 0;  // handle_fork() is done with
-    std::thread::id ended_by_;    // the thread that called end(), none before
-    std::array<Clock::time_point, 3> last_of_generation_{};
+    bool inherited_ = false;
+    unsigned handled_forks_ = 0;
+    std::thread::id ending_thread_;  // the thread that called end()
 };
 
 }  // namespace cyclewatch::watch

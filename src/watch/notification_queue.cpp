@@ -19,72 +19,72 @@
 namespace cyclewatch::watch {
 namespace {
 
-constexpr std::size_t kMaxWaiting = 1000;
+constexpr std::size_t kMaxQueued = 1000;
 
 struct Queue {
-    std::list<std::function<void()>> notices;  // empty, it has allocated nothing
-    pid_t process = 0;                         // whose notices these are
+    std::list<std::function<void()>> notifications;
+    pid_t process = 0;  // the process that queued them
     bool scheduled = false;
     bool delivering = false;
 };
 
-// Never destroyed, as delivery may outlive statics. Made where it lies: noexcept code asks for it.
+// Never destroyed: delivery may outlive statics. Constructed without allocating.
 Queue& queue() noexcept {
     alignas(Queue) static std::array<std::byte, sizeof(Queue)> memory;
-    static Queue& the_queue = *new (memory.data()) Queue;
-    return the_queue;
+    static Queue& instance = *new (memory.data()) Queue;
+    return instance;
 }
 
-void ask_for_delivery(Queue& q) noexcept;
+void schedule(Queue& q) noexcept;
 
 int on_pending_call(void* /*unused*/) {
     const python::StateLock lock;
     queue().scheduled = false;
     if (queue().process != ::getpid()) {
-        drop_notices();  // the parent's, which tells them itself
+        drop_notifications();  // of the parent, which delivers them itself
         return 0;
     }
     if (collector::is_under_way_here() || python::is_in_logging()) {
-        return 0;  // until remind() asks again
+        return 0;  // reschedule_delivery() schedules it again
     }
-    return deliver_notices() ? 0 : -1;
+    return deliver_notifications() ? 0 : -1;
 }
 
-void ask_for_delivery(Queue& q) noexcept {
-    // The interpreter's table of pending calls may be full: the next post() tries again.
+void schedule(Queue& q) noexcept {
+    // Fails if the table of pending calls is full; the next post() tries again.
     q.scheduled = q.scheduled || Py_AddPendingCall(on_pending_call, nullptr) == 0;
 }
 
 void deliver_one(Queue& q) noexcept {
     try {
-        const std::function<void()> notice = std::move(q.notices.front());
-        q.notices.pop_front();
-        notice();
+        const std::function<void()> notification = std::move(q.notifications.front());
+        q.notifications.pop_front();
+        notification();
     } catch (...) {
-        // Out of memory: this one is lost.
+        // Out of memory: this notification is lost.
     }
 }
 
 }  // namespace
 
-bool post(std::function<void()> notice) {
+bool post(std::function<void()> notification) {
     Queue& q = queue();
     q.process = ::getpid();
-    const bool room = q.notices.size() < kMaxWaiting;
+    const bool room = q.notifications.size() < kMaxQueued;
     if (room) {
-        q.notices.push_back(std::move(notice));
+        q.notifications.push_back(std::move(notification));
     }
-    ask_for_delivery(q);
+    schedule(q);
     return room;
 }
 
-void remind() noexcept {
-    if (!queue().notices.empty()) {
-        ask_for_delivery(queue());
+void reschedule_delivery() noexcept {
+    if (!queue().notifications.empty()) {
+        schedule(queue());
     }
 }
 
-bool deliver_notices() noexcept {
+bool deliver_notifications() noexcept {
     Queue& q = queue();
     if (q.delivering) {
         return true;
@@ -93,7 +93,8 @@ bool deliver_notices() noexcept {
     const device::CompilerPause pause;
     python::ErrorStash stash;
     bool interrupted = false;
-    for (std::size_t left = q.notices.size(); left > 0 && !q.notices.empty() && !interrupted;
+    for (std::size_t left = q.notifications.size();
+         left > 0 && !q.notifications.empty() && !interrupted;
          --left) {
         deliver_one(q);
         interrupted = PyErr_Occurred() != nullptr;
@@ -102,14 +103,14 @@ bool deliver_notices() noexcept {
         stash.drop();
     }
     q.delivering = false;
-    if (!q.notices.empty()) {
-        ask_for_delivery(q);
+    if (!q.notifications.empty()) {
+        schedule(q);
     }
     return !interrupted;
 }
 
-void drop_notices() noexcept {
-    queue().notices.clear();
+void drop_notifications() noexcept {
+    queue().notifications.clear();
     queue().scheduled = false;
     queue().delivering = false;
 }

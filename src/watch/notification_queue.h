@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said to the user waits here until Python may run: never inside a collection, always on
-// the main thread (Py_AddPendingCall), a few bytecodes after the collection. Where that thread is
-// in the midst of the next collection it waits for the end of that; where it is logging something,
-// for a later collection (python/logging_frames.h).
+// Defers notifications until Python code may run: on the main thread (Py_AddPendingCall), outside
+// collections, and not while that thread is logging (python/logging_frames.h).
 //
 // REQUIRES (everything here): GIL held.
 #pragma once
@@ -11,20 +9,19 @@
 
 namespace cyclewatch::watch {
 
-// Queues `notice` and asks the interpreter to deliver soon. Notices must not throw. False if too
-// many wait already: the main thread has not run Python for long; this one is dropped.
-bool post(std::function<void()> notice);
+// Queues `notification` and schedules its delivery. Notifications must not throw. Returns false if
+// the queue is full; the notification is dropped then.
+bool post(std::function<void()> notification);
 
-// To be called after each collection: asks once more for what waits.
-void remind() noexcept;
+// Call after each collection: schedules the delivery again if the queue is not empty.
+void reschedule_delivery() noexcept;
 
-// Delivers what is queued at the moment of the call, on this thread; what a notice queues in turn
-// waits for the next time. Does nothing while a delivery is under way. RUNS PYTHON: yes.
-// False if a notice left KeyboardInterrupt or SystemExit pending: delivery stopped there, and the
-// caller must pass the error on.
-[[nodiscard]] bool deliver_notices() noexcept;
+// Delivers the queued notifications on this thread, but not those that they queue in turn. No-op
+// during a delivery. RUNS PYTHON: yes. Returns false if a notification left an exception pending,
+// such as KeyboardInterrupt; the rest stays queued, and the caller must propagate the exception.
+[[nodiscard]] bool deliver_notifications() noexcept;
 
-// Forgets what is queued (after fork()).
-void drop_notices() noexcept;
+// After fork(): empties the queue.
+void drop_notifications() noexcept;
 
 }  // namespace cyclewatch::watch

@@ -2,243 +2,258 @@
 #include "watch/pipeline.h"
 
 #include <algorithm>
-#include <iterator>
-#include <unordered_map>
+#include <array>
+#include <cstddef>
+#include <string>
 #include <utility>
 
-#include "capture/object_summary.h"
-#include "compat/gc_list.h"
-#include "compat/weak_reference.h"
-#include "device/memory_sampler.h"
+#include "analysis/analyze.h"
+#include "capture/graph_capture.h"
+#include "collector/gc_hook.h"
+#include "compat/features.h"
+#include "device/device_memory.h"
 #include "python/stop_the_world.h"
+#include "watch/program_info.h"
 
 namespace cyclewatch::watch {
 namespace {
 
 constexpr std::uint64_t kLeanObjects = 2'000;
 
-// A plain weakref without callback: dead after the collection means the owner really went.
-python::OwnedRef weakref_to(PyObject* object) noexcept {
-    if (PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)) == 0) {
-        return {};
-    }
-    python::OwnedRef weakref = python::steal(PyWeakref_NewRef(object, nullptr));
-    if (!weakref) {
-        PyErr_Clear();
-    }
-    return weakref;
-}
+// A literal, because the reason is recorded when no memory can be allocated.
+constexpr const char* kOutOfMemory = "out of memory in the watch";
 
-bool is_dead(const python::OwnedRef& weakref) noexcept {
-    return !weakref ||
-           (cyclewatch_weakref_is_dead(weakref.get()) != 0 && cw_keeps_what_it_gave_up() == 0);
-}
+// By collector::Miss.
+constexpr std::array kMissReasons{"",
+                                  "the canary could not be created",
+                                  "the canary was still referenced",
+                                  "the collector's list was not found",
+                                  "the collector's list had an unknown layout",
+                                  kOutOfMemory};
 
-// Gives equal storages one index: views of one block are one storage.
-class StorageTable {
+// Adds the time until the end of the scope to `total`.
+class ScopedTimer {
   public:
-    explicit StorageTable(std::vector<model::Storage>& storages) : storages_(storages) {}
-
-    std::size_t index_of(const device::OwnerReading& reading) {
-        // An identity is one storage on each device, and devices are few.
-        const auto [begin, end] = known_.equal_range(reading.storage);
-        for (auto known = begin; known != end; ++known) {
-            if (storages_[known->second].device == reading.device) {
-                return known->second;
-            }
-        }
-        storages_.push_back({reading.device, reading.bytes, true});
-        return known_.emplace(reading.storage, storages_.size() - 1)->second;
-    }
+    explicit ScopedTimer(Clock::duration& total, Clock::time_point began = Clock::now())
+        : total_(total), began_(began) {}
+    ScopedTimer(const ScopedTimer&) = delete;
+    ScopedTimer& operator=(const ScopedTimer&) = delete;
+    ~ScopedTimer() { total_ += Clock::now() - began_; }
 
   private:
-    std::vector<model::Storage>& storages_;
-    std::unordered_multimap<std::uint64_t, std::size_t> known_;  // by identity
+    Clock::duration& total_;
+    const Clock::time_point began_;
 };
 
-// Reads owners one after the other into a CapturedCollection.
-class OwnerReadings {
-  public:
-    OwnerReadings(CapturedCollection& collection, const Pipeline::Wanted& wanted)
-        : collection_(collection), wanted_(wanted), storages_(collection.storages) {}
-
-    // Reads the object that stands at `position` among those of the catch. False if neither it nor
-    // a part of it owns anything that is wanted.
-    bool add(PyObject* object, device::OwnerReader& reader, std::size_t position) {
-        device::OwnerReading reading;
-        const device::ReadOutcome outcome = reader.read(object, reading);
-        collection_.failed_readings += outcome == device::ReadOutcome::failed ? 1 : 0;
-        std::vector<device::OwnerReading> parts = std::move(reading.parts);
-        const bool owns = outcome == device::ReadOutcome::owns && wanted_(reading.device);
-        collection_.objects_made += reading.left_objects;
-        if (!owns) {
-            return false;
-        }
-        const std::size_t whole = collection_.owners.size();
-        const std::string type = capture::type_name(Py_TYPE(object));
-        PendingOwner& owner = push(type, std::move(reading), position);
-        if (!owner.reading.goes_with_storage) {
-            owner.weakref = weakref_to(object);
-        }
-        for (device::OwnerReading& part : parts) {
-            collection_.objects_made += part.left_objects;
-            const std::string part_type = type + " (" + part.part + ")";
-            PendingOwner& pending = push(part_type, std::move(part), position);
-            pending.is_part = true;
-            pending.whole = whole;
-        }
-        return true;
+Depth lowest_depth(const Watches& watches, Clock::time_point now) {
+    Depth depth = Depth::full;
+    for (const auto& watch : watches) {
+        depth = std::max(depth, watch->depth(now));
     }
-
-  private:
-    PendingOwner& push(const std::string& type,
-                       device::OwnerReading reading,
-                       std::size_t position) {
-        PendingOwner pending;
-        pending.type = type;
-        pending.object = position;
-        pending.storage = storages_.index_of(reading);
-        collection_.objects_left += reading.left_objects;
-        pending.reading = std::move(reading);
-        return collection_.owners.emplace_back(std::move(pending));
-    }
-
-    CapturedCollection& collection_;
-    const Pipeline::Wanted& wanted_;
-    StorageTable storages_;
-};
-
-// An owner whose reader is the user's own code. Held, because such a reader may drop references
-// of dying objects, or let another thread do it.
-struct UserReadOwner {
-    python::OwnedRef object;
-    device::OwnerReader* reader = nullptr;
-};
+    return depth;
+}
 
 }  // namespace
 
-std::unique_ptr<CapturedCollection> Pipeline::inspect(const collector::UnreachableSet& unreachable,
-                                                      const Wanted& wanted,
-                                                      Depth depth,
-                                                      bool values) {
+void Pipeline::before_sweep(const collector::UnreachableSet& unreachable, const Watches& watches) {
+    const ScopedTimer timer(current_.own, unreachable.began());
+    current_.unreachable = unreachable.objects().size();
+    if (registry_.empty()) {
+        return;  // no library that can own device memory is imported
+    }
+    current_.depth = lowest_depth(watches, current_.started);
+    accelerator_usable_ = device::accelerator_usable();
+    const DeviceFilter watched = [&](std::string_view device) {
+        return std::ranges::any_of(
+            watches, [&](const auto& watch) { return watch->wants(device, accelerator_usable_); });
+    };
+
+    // 1. Find owners among the unreachable objects and the objects that only they keep alive.
     device::Detection detection;
-    // Threads that still run count references, and change types and code, that we look at too.
     python::with_world_stopped([&] { detector_.detect(unreachable, registry_, detection); });
-    PyErr_Clear();  // of a type whose tp_traverse raises: readers must not meet it
+    PyErr_Clear();  // a type whose tp_traverse raises
     if (detection.owners.empty()) {
-        return nullptr;
+        return;
     }
-    auto collection = std::make_unique<CapturedCollection>();
-    OwnerReadings readings(*collection, wanted);
-    std::vector<PyObject*> objects;
-    std::vector<UserReadOwner> user_read;
-    for (const device::DetectedOwner& owner : detection.owners) {
-        if (owner.reader->runs_user_code()) {
-            user_read.push_back({python::borrow(owner.object), owner.reader});
-        } else if (readings.add(owner.object, *owner.reader, objects.size())) {
-            objects.push_back(owner.object);
-        }
-    }
-    for (const UserReadOwner& owner : user_read) {
-        objects.push_back(owner.object.get());
-    }
-    if (depth != Depth::owners_only && !objects.empty()) {
-        capture::CaptureLimits limits;
-        limits.values = values;
-        if (depth == Depth::lean) {
-            limits.max_objects = kLeanObjects;
-        }
-        python::with_world_stopped([&] {
-            collection->captured = capture::capture_graph(
-                unreachable.objects(), detection.dependents, objects, limits);
-        });
-        PyErr_Clear();
-    }
-    // The user's code last: from here on nothing borrowed is looked at.
+
+    // 2. Read the device, the size and the storage of each owner.
+    current_.captured = std::make_unique<CapturedCollection>();
+    OwnerReadings readings(*current_.captured, watched);
+    readings.read(detection.owners);
+
+    // 3. Capture the references that lead to the owners.
+    capture_graph(unreachable, detection, readings, watches);
+
+    // 4. Run the user's readers. Last, because they may free objects that were only borrowed.
     detection.held.clear();
-    std::size_t position = objects.size() - user_read.size();
-    for (const UserReadOwner& owner : user_read) {
-        readings.add(owner.object.get(), *owner.reader, position++);
+    readings.read_with_user_code();
+
+    // 5. Sample the memory in use.
+    if (current_.depth == Depth::full) {
+        current_.captured->memory = sampler_.before(current_.captured->observation.storages);
     }
-    if (const auto& places = collection->captured.owners; !places.empty()) {
-        for (PendingOwner& owner : collection->owners) {
-            owner.place = places[owner.object];
-        }
-    }
-    if (depth == Depth::full) {
-        collection->memory = sampler_.before(collection->storages);
-    }
-    collection->unreachable_at = device::WallTime::now();
-    return collection;
+    current_.captured->unreachable_at = device::WallTime::now();
+    collector::change_young_count(current_.captured->objects_made);
 }
 
-void Pipeline::read_after_sweep(CapturedCollection& collection) noexcept {
-    for (model::Storage& storage : collection.storages) {
-        storage.released = true;
+void Pipeline::after_sweep(collector::Miss miss, const Watches& watches) {
+    const ScopedTimer timer(current_.own);
+    if (miss != collector::Miss::none) {
+        current_.skipped = kMissReasons.at(static_cast<std::size_t>(miss));
     }
-    for (PendingOwner& owner : collection.owners) {
-        owner.storage_went = !owner.reading.weak_storage || owner.reading.weak_storage->released();
-        owner.reading.weak_storage.reset();
-    }
-    python::with_world_stopped([&collection] {
-        for (PendingOwner& owner : collection.owners) {
-            if (owner.is_part) {
-                owner.died = collection.owners[owner.whole].died;  // which stands before it
-            } else {
-                owner.died =
-                    owner.reading.goes_with_storage ? owner.storage_went : is_dead(owner.weakref);
-            }
-        }
-    });
-    for (PendingOwner& owner : collection.owners) {
-        owner.weakref.reset();
-        if (!owner.died || !owner.storage_went) {
-            collection.storages[owner.storage].released = false;
-        } else {
-            collection.objects_left -= owner.reading.left_objects;
+    if (miss == collector::Miss::broken_list) {
+        for (const auto& watch : watches) {
+            watch->log(kWarning,
+                       "The garbage collector's list has an unknown layout; cyclewatch now finds "
+                       "unreachable objects by trial deletion, which is slower.");
         }
     }
-    sampler_.after(collection.memory);
-    collection.swept_at = device::WallTime::now();
-}
+    const model::CollectionRecord record = make_record(Clock::now());
+    const std::unique_ptr<CapturedCollection> captured = std::move(current_.captured);
+    if (captured == nullptr) {
+        return;
+    }
 
-model::Observation observation_of(CapturedCollection& collection, const Pipeline::Wanted& wanted) {
-    model::Observation observation;
-    observation.storages = collection.storages;
-    observation.repeats = collection.captured.repeats;
-    std::ranges::copy_if(collection.memory,
-                         std::back_inserter(observation.record.device_memory),
-                         [&wanted](const auto& sample) { return wanted(sample.device); });
-    observation.omitted_nodes = collection.captured.omitted_objects;
-    observation.omitted_references = collection.captured.omitted_references;
-    std::vector<bool> counted(collection.storages.size(), false);
-    for (const PendingOwner& owner : collection.owners) {
-        const model::Storage& storage = collection.storages[owner.storage];
-        if (!owner.died || !wanted(storage.device)) {
+    // 6. Check which owners and storages were freed; sample the memory in use again.
+    check_freed(*captured);
+    sampler_.after(captured->memory);
+    captured->swept_at = device::WallTime::now();
+    collector::change_young_count(-captured->objects_left);
+
+    const CollectedStorages storages = collected_storages(*captured);
+    for (const std::shared_ptr<Watch>& watch : watches) {
+        // 7. Select the owners on the devices of this watch.
+        const model::Observation& observation =
+            select_owners(*captured, devices_of(*watch), *watch, record, current_.started);
+        count_omissions(*watch, *captured);
+        if (observation.record.owners == 0) {
             continue;
         }
-        ++observation.record.owners;
-        const std::uint64_t bytes = storage.released && !counted[owner.storage] ? storage.bytes : 0;
-        counted[owner.storage] = true;
-        observation.record.released_bytes += bytes;
-        if (owner.place.kind == capture::OwnerPlace::Kind::node) {
-            observation.owners.push_back({owner.place.node,
-                                          static_cast<model::StorageId>(owner.storage),
-                                          owner.type,
-                                          owner.reading.shape,
-                                          owner.reading.dtype,
-                                          owner.is_part});
-        } else if (owner.place.kind == capture::OwnerPlace::Kind::repeated) {
-            model::RepeatedShape& repeat = observation.repeats[owner.place.repeat];
-            repeat.bytes += bytes;
-            ++repeat.owners;
+
+        // 8. Find the cycles, and the references to cut.
+        std::vector<model::Finding> findings = analysis::analyze(observation);
+
+        // 9. Assign patterns and statuses.
+        for (model::Finding& finding : findings) {
+            rules_.judge(finding, loaded_version);
+        }
+
+        // 10. Store the findings; update the report file.
+        std::vector<SiteRequest> requests = take_site_requests(findings, storages);
+        const std::shared_ptr<CollectionResult> result =
+            watch->add(observation.record, std::move(findings));
+
+        // 11. Queue the lookup of allocation sites, then the notifications.
+        site_lookup_.enqueue(watch, result, std::move(requests));
+        watch->notify(observation.record, result);
+    }
+    log_failed_readers(watches);
+}
+
+void Pipeline::reset() {
+    site_lookup_ = {};
+    current_ = {};
+    collections_ = 0;
+}
+
+void Pipeline::begin(int generation) {
+    const Clock::time_point started = Clock::now();
+    current_ = {};
+    const ScopedTimer timer(current_.own, started);
+    current_.generation = generation;
+    current_.started = started;
+    ++collections_;
+    registry_.refresh();
+}
+
+void Pipeline::capture_graph(const collector::UnreachableSet& unreachable,
+                             const device::Detection& detection,
+                             const OwnerReadings& readings,
+                             const Watches& watches) {
+    if (current_.depth == Depth::owners_only || readings.objects().empty()) {
+        return;
+    }
+    capture::CaptureLimits limits;
+    // All watches share the graph, so keys are captured only if all of them allow it.
+    limits.values = std::ranges::all_of(
+        watches, [](const auto& watch) { return watch->settings().capture_values; });
+    if (current_.depth == Depth::lean) {
+        limits.max_objects = kLeanObjects;
+    }
+    python::with_world_stopped([&] {
+        current_.captured->take(capture::capture_graph(
+            unreachable.objects(), detection.dependents, readings.objects(), limits));
+    });
+    PyErr_Clear();
+}
+
+DeviceFilter Pipeline::devices_of(const Watch& watch) const {
+    return [&watch, usable = accelerator_usable_](std::string_view device) {
+        return watch.wants(device, usable);
+    };
+}
+
+// Returns when the last collection of this or an older generation ended, and replaces it by `now`.
+// Objects that are unreachable now were alive then, or did not exist.
+Clock::time_point Pipeline::replace_last_reaching(Clock::time_point now) {
+    const int reached = CYCLEWATCH_COLLECTIONS_ARE_FULL ? 2 : current_.generation;
+    const auto generation = static_cast<std::size_t>(std::clamp(reached, 0, 2));
+    const Clock::time_point last =
+        *std::max_element(last_of_generation_.begin() + generation, last_of_generation_.end());
+    last_of_generation_[generation] = now;
+    return last;
+}
+
+model::CollectionRecord Pipeline::make_record(Clock::time_point now) {
+    model::CollectionRecord record;
+    record.number = collections_;
+    record.generation = current_.generation;
+    record.duration = seconds(now - current_.started);
+    record.own_seconds = seconds(current_.own);
+    record.dead_for_at_most = seconds(current_.started - replace_last_reaching(now));
+    record.unreachable = current_.unreachable;
+    record.note = current_.depth == Depth::owners_only
+                      ? "over budget: owners were counted, but no graph was captured"
+                      : current_.skipped;
+    return record;
+}
+
+void Pipeline::count_omissions(Watch& watch, const CapturedCollection& captured) const {
+    watch.skip("owners whose reader failed", captured.failed_readings);
+    watch.skip("objects not captured: over the limit for one collection",
+               captured.observation.omitted_nodes);
+    watch.skip("references not captured: over the limit for one collection",
+               captured.observation.omitted_references);
+    watch.skip("collections without a graph: over budget",
+               current_.depth == Depth::owners_only ? 1 : 0);
+}
+
+void Pipeline::log_failed_readers(const Watches& watches) {
+    for (const std::string& failure : registry_.take_failures()) {
+        for (const auto& watch : watches) {
+            watch->log(kWarning, failure);
         }
     }
-    for (model::RepeatedShape& repeat : observation.repeats) {
-        repeat.count = repeat.owners > 0 ? repeat.count : 0;
+}
+
+void Pipeline::drop_capture() noexcept {
+    current_.captured.reset();
+    current_.skipped = kOutOfMemory;
+}
+
+void Pipeline::count(const Watches& watches) noexcept {
+    const CollectionCost cost{
+        current_.unreachable, seconds(current_.own), seconds(Clock::now() - current_.started)};
+    try {
+        for (const auto& watch : watches) {
+            watch->count(cost);
+            if (*current_.skipped != '\0') {
+                watch->skip(current_.skipped);
+            }
+        }
+    } catch (...) {
+        // Out of memory: only statistics are lost.
     }
-    observation.graph = std::move(collection.captured.graph);
-    return observation;
 }
 
 }  // namespace cyclewatch::watch

@@ -1,91 +1,85 @@
 // SPDX-License-Identifier: Apache-2.0
-// One collection, stage by stage: unreachable set -> owners -> what they own -> reference graph,
-// and after the sweep: what really went. Calls the rooms in order; decides nothing itself.
+// The stages of one collection: find owners -> read owners -> capture the graph, and after the
+// sweep: check what was freed -> analyze -> apply rules -> store -> notify.
 //
-// REQUIRES (everything here): GIL held. RUNS PYTHON: only readers the user registered.
+// REQUIRES (everything here): GIL held. RUNS PYTHON: only readers passed to register_owner().
 #pragma once
 
-#include <functional>
+#include <array>
+#include <cstdint>
 #include <memory>
-#include <string>
 #include <string_view>
 #include <vector>
 
-#include "capture/graph_capture.h"
+#include "catalog/rules.h"
+#include "collector/collection_listener.h"
 #include "collector/unreachable_set.h"
 #include "device/memory_events.h"
 #include "device/memory_sampler.h"
 #include "device/owner_detector.h"
-#include "device/owner_reader.h"
 #include "device/owner_registry.h"
-#include "model/observation.h"
-#include "python/references.h"
+#include "watch/captured_collection.h"
+#include "watch/site_lookup.h"
+#include "watch/watch.h"
 
 namespace cyclewatch::watch {
 
-// How much of a collection is looked at.
-enum class Depth : std::uint8_t {
-    full,
-    lean,         // over budget: few objects are named, equal shapes only counted
-    owners_only,  // far over budget: owners and bytes are counted, no graph is made
-};
-
-// One owner between the callback and "stop".
-struct PendingOwner {
-    std::string type;
-    device::OwnerReading reading;
-    python::OwnedRef weakref;  // dead at "stop": the owner really went; null: cannot be asked
-    capture::OwnerPlace place;
-    std::size_t object = 0;  // position among the objects of the catch; parts share their whole's
-    std::size_t whole = 0;   // of a part: index of the owner it dies with
-    bool is_part = false;
-    std::size_t storage = 0;  // index into the storages of the collection
-    bool died = true;
-    bool storage_went = true;
-};
-
-// Everything known of one collection that found an owner unreachable.
-struct CapturedCollection {
-    std::vector<PendingOwner> owners;
-    std::vector<model::Storage> storages;
-    std::vector<model::DeviceMemory>
-        memory;                       // in use before the sweep; after read_after_sweep(), after it
-    device::WallTime unreachable_at;  // before the sweep
-    device::WallTime swept_at;        // after it
-    capture::CapturedGraph captured;
-    std::uint64_t failed_readings = 0;
-    int objects_made = 0;  // by readers; each goes with its storage
-    int objects_left = 0;  // of them, those whose storage is watched and still there
-};
+using Watches = std::vector<std::shared_ptr<Watch>>;
 
 class Pipeline {
   public:
-    // Tells whether any watch looks at memory of this device ("cuda:0").
-    using Wanted = std::function<bool(std::string_view device)>;
-
     device::OwnerRegistry& registry() noexcept { return registry_; }
+    catalog::Rules& rules() noexcept { return rules_; }
 
-    // Inside CollectionListener::on_unreachable(): all stages up to the graph. Null where nothing
-    // that is wanted was unreachable. May throw std::bad_alloc.
-    [[nodiscard]] std::unique_ptr<CapturedCollection> inspect(
-        const collector::UnreachableSet& unreachable,
-        const Wanted& wanted,
-        Depth depth,
-        bool values);
+    // In a forked child: forgets the parent's collections.
+    void reset();
+    // When the hook is installed: everything that is alive counts as alive now.
+    void restart_clock() { last_of_generation_.fill(Clock::now()); }
+    void drop_collection() { current_ = {}; }
 
-    // At "stop": asks the weak storages which owners and storages really went, and what memory is
-    // in use now. Lowers `collection.objects_left` to what is still there.
-    void read_after_sweep(CapturedCollection& collection) noexcept;
+    // At gc "start".
+    void begin(int generation);
+    // In CollectionListener::on_unreachable(): all stages up to the graph. May throw
+    // std::bad_alloc; then call drop_capture().
+    void before_sweep(const collector::UnreachableSet& unreachable, const Watches& watches);
+    // At gc "stop": all stages after the sweep. May throw std::bad_alloc; then call drop_capture().
+    void after_sweep(collector::Miss miss, const Watches& watches);
+    // Frees the captured objects; the collection counts as skipped.
+    void drop_capture() noexcept;
+    // After after_sweep(): adds the collection to the statistics of each watch.
+    void count(const Watches& watches) noexcept;
 
   private:
+    // The current collection.
+    struct Current {
+        int generation = 0;
+        Clock::time_point started;
+        Clock::duration own{};  // time spent in the watch
+        std::uint64_t unreachable = 0;
+        Depth depth = Depth::full;
+        std::unique_ptr<CapturedCollection> captured;  // null: no owner was found
+        const char* skipped = "";                      // why nothing was captured; "" if it was
+    };
+
+    void capture_graph(const collector::UnreachableSet& unreachable,
+                       const device::Detection& detection,
+                       const OwnerReadings& readings,
+                       const Watches& watches);
+    [[nodiscard]] DeviceFilter devices_of(const Watch& watch) const;
+    [[nodiscard]] Clock::time_point replace_last_reaching(Clock::time_point now);
+    [[nodiscard]] model::CollectionRecord make_record(Clock::time_point now);
+    void count_omissions(Watch& watch, const CapturedCollection& captured) const;
+    void log_failed_readers(const Watches& watches);
+
     device::OwnerRegistry registry_;
     device::OwnerDetector detector_;
     device::MemorySampler sampler_;
+    catalog::Rules rules_;
+    SiteLookup site_lookup_;
+    Current current_;
+    bool accelerator_usable_ = false;
+    std::uint64_t collections_ = 0;
+    std::array<Clock::time_point, 3> last_of_generation_{};
 };
-
-// What one watch sees of `collection`: its owners and storages, the totals in the record. Moves the
-// graph into the observation; give it back with `collection.captured.graph = std::move(...)`.
-[[nodiscard]] model::Observation observation_of(CapturedCollection& collection,
-                                                const Pipeline::Wanted& wanted);
 
 }  // namespace cyclewatch::watch

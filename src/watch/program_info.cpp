@@ -4,6 +4,7 @@
 #include <Python.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
@@ -15,7 +16,7 @@
 namespace cyclewatch::watch {
 namespace {
 
-// sys.argv[0] without directory and .py; "python" for an interactive session or -c.
+// sys.argv[0] without directory and ".py"; "python" for an interactive session or -c.
 std::string script_name() {
     PyObject* const argv = PySys_GetObject("argv");
     if (argv == nullptr || !PyList_Check(argv) || PyList_GET_SIZE(argv) == 0 ||
@@ -35,7 +36,7 @@ std::string script_name() {
     for (char& c : name) {
         const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
                            (c >= 'A' && c <= 'Z') || c == '_' || c == '-' || c == '.';
-        c = plain ? c : '_';  // it becomes part of a file name
+        c = plain ? c : '_';  // for use in a file name
     }
     return name.empty() || name == "-c" ? "python" : name.substr(0, 64);
 }
@@ -81,6 +82,22 @@ model::ProgramInfo describe_program() {
 std::string report_stem(const model::ProgramInfo& program) {
     const std::string rank = program.rank < 0 ? "" : "-rank" + std::to_string(program.rank);
     return "cyclewatch-" + program.script + rank + "-" + std::to_string(program.pid);
+}
+
+std::string loaded_version(const std::string& package) {
+    std::string name = package;
+    std::ranges::replace(name, '-', '_');
+    PyObject* const module = PyDict_GetItemString(PyImport_GetModuleDict(), name.c_str());
+    if (module == nullptr || !PyModule_Check(module)) {
+        return {};
+    }
+    PyObject* const version = PyDict_GetItemString(PyModule_GetDict(module), "__version__");
+    // ASCII only: for other strings, CPython would allocate and cache the UTF-8 encoding.
+    if (version == nullptr || !PyUnicode_Check(version) || !PyUnicode_IS_ASCII(version)) {
+        return {};
+    }
+    return {static_cast<const char*>(PyUnicode_DATA(version)),
+            static_cast<std::size_t>(PyUnicode_GET_LENGTH(version))};
 }
 
 }  // namespace cyclewatch::watch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is being watched: script, process id, rank, versions. REQUIRES: GIL held.
+// Facts about this process and its modules. REQUIRES: GIL held. RUNS PYTHON: never.
 #pragma once
 
 #include <string>
@@ -10,7 +10,10 @@ namespace cyclewatch::watch {
 
 [[nodiscard]] model::ProgramInfo describe_program();
 
-// "cyclewatch-train-1234", with "-rank3" before the process id where RANK is set.
+// "cyclewatch-train-1234", or "cyclewatch-train-rank3-1234" if RANK is set.
 [[nodiscard]] std::string report_stem(const model::ProgramInfo& program);
+
+// `__version__` of the module `package`; "" if it is not imported or has no version.
+[[nodiscard]] std::string loaded_version(const std::string& package);
 
 }  // namespace cyclewatch::watch

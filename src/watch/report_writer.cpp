@@ -18,7 +18,7 @@
 namespace cyclewatch::watch {
 namespace {
 
-// After the plain name come -2, -3 ... up to this.
+// The highest number added to a name.
 constexpr int kMostNames = 999;
 
 std::string temporary_directory() {
@@ -27,40 +27,24 @@ std::string temporary_directory() {
 }
 
 bool writable(const std::string& directory) {
-    return ::access(directory.empty() ? "." : directory.c_str(), W_OK | X_OK) == 0;
-}
-
-std::string suffix_of(const std::string& format) {
-    return format == "text" ? ".txt" : "." + format;
-}
-
-// Absolute, so that a program that changes its directory later still writes to the same file.
-std::string absolute(std::string directory) {
-    if (directory == "." || directory.starts_with("./")) {
-        directory.erase(0, 2);
-    }
-    if (!directory.empty() && directory.front() == '/') {
-        return directory;
-    }
-    char* const here = ::getcwd(nullptr, 0);
-    std::string path = here != nullptr ? here : ".";
-    std::free(here);
-    return directory.empty() ? path : path + "/" + directory;
+    return ::access(directory.c_str(), W_OK | X_OK) == 0;
 }
 
 }  // namespace
 
-template <typename Sentence>
-void ReportWriter::problem(const Sentence& sentence) noexcept {
+template <typename MakeMessage>
+void ReportWriter::add_problem(const MakeMessage& make_message) noexcept {
     try {
-        const std::string words = sentence();
+        const std::string message = make_message();
         const std::lock_guard lock(mutex_);
-        if (std::ranges::find(told_, words) == told_.end() && told_.size() < 16) {
-            told_.push_back(words);
-            problems_.push_back(words);
+        const bool is_new =
+            std::ranges::find(reported_problems_, message) == reported_problems_.end();
+        if (is_new && reported_problems_.size() < 16) {
+            reported_problems_.push_back(message);
+            problems_.push_back(message);
         }
     } catch (const std::bad_alloc&) {
-        // No memory to say so either.
+        // The message is lost.
     }
 }
 
@@ -73,40 +57,39 @@ ReportWriter::ReportWriter(Plan plan)
 }
 
 void ReportWriter::choose_directory() {
-    if (!plan_.directory.empty() && plan_.may_make_directory) {
-        std::error_code ignored;  // writable() tells
+    if (plan_.may_make_directory) {
+        std::error_code ignored;  // writable() checks the result
         std::filesystem::create_directories(plan_.directory, ignored);
     }
     if (!writable(plan_.directory)) {
-        const std::string wanted = absolute(plan_.directory);
-        plan_.directory = temporary_directory();
-        problem([&] {
-            return "cyclewatch cannot write to " + wanted + " and writes its report to " +
+        const std::string wanted = std::exchange(plan_.directory, temporary_directory());
+        add_problem([&] {
+            return "cyclewatch cannot write to " + wanted + "; the report is written to " +
                    plan_.directory + " instead.";
         });
     }
-    plan_.directory = absolute(plan_.directory);
 }
 
-std::string ReportWriter::numbered(int number, const std::string& format) const {
+std::string ReportWriter::numbered(int number, render::Format format) const {
     const std::string mark = number == 1 ? "" : "-" + std::to_string(number);
-    return plan_.directory + "/" + plan_.stem + mark + suffix_of(format);
+    return plan_.directory + "/" + plan_.stem + mark + std::string(render::format_suffix(format));
 }
 
 void ReportWriter::choose_names() {
-    // An older process of the same id may have left its report here: that stays.
+    // Keep reports of earlier processes with the same id.
     const auto taken = [&](int number) {
-        return !plan_.replace && std::ranges::any_of(plan_.formats, [&](const std::string& format) {
+        return !plan_.replace && std::ranges::any_of(plan_.formats, [&](render::Format format) {
             const std::string path = numbered(number, format);
             struct stat status {};
-            return (plan_.reserved && plan_.reserved(path)) || ::lstat(path.c_str(), &status) == 0;
+            return (plan_.is_reserved && plan_.is_reserved(path)) ||
+                   ::lstat(path.c_str(), &status) == 0;
         });
     };
     int number = 1;
     while (number < kMostNames && taken(number)) {
         ++number;
     }
-    for (const std::string& format : plan_.formats) {
+    for (const render::Format format : plan_.formats) {
         paths_.push_back(numbered(number, format));
     }
 }
@@ -150,7 +133,7 @@ void ReportWriter::changed(bool soon) noexcept {
         std::thread([self = shared_from_this()] { self->run(); }).detach();
         running_ = true;
     } catch (...) {
-        // No thread to be had: flush() writes what is left.
+        // No thread could be started; flush() writes the report.
     }
 }
 
@@ -172,7 +155,7 @@ bool ReportWriter::flush(double seconds) noexcept {
     const bool idle =
         idle_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return !running_; });
     --flushing_;
-    // Without a thread, or with a disk that was full and may have room again, it falls to us.
+    // No thread could be started, or a write failed and may succeed now.
     if (idle && (dirty_ || failed_)) {
         write_unlocked(lock);
     }
@@ -197,46 +180,41 @@ bool ReportWriter::write_all() noexcept {
         }
         return written;
     } catch (const std::exception& error) {
-        problem([&] {
-            return std::string("cyclewatch could not make its report: ") + error.what() + ".";
+        add_problem([&] {
+            return std::string("cyclewatch could not create its report: ") + error.what() + ".";
         });
         return false;
     }
 }
 
 bool ReportWriter::write_one(const model::Report& report, std::size_t format) {
-    const base::Result<std::string> text = plan_.render(report, plan_.formats[format]);
-    if (!text.ok()) {
-        problem([&] { return text.error(); });
-        return false;
-    }
-    const std::error_code error = put(text.value(), format);
+    const std::error_code error = put(render::render(report, plan_.formats[format]), format);
     if (error) {
         const std::string failure =
             "cyclewatch could not write " + paths_[format] + ": " + error.message();
-        problem([&] {
+        add_problem([&] {
             return failure +
-                   ". The findings are kept in memory, for the next report; watch.report().save() "
-                   "puts them elsewhere.";
+                   ". The findings stay in memory; to save them to another file, use "
+                   "watch.report().save().";
         });
-        note(format, failure);
+        set_failure(format, failure);
         return false;
     }
     written_[format] = true;
-    note(format, "");
+    set_failure(format, "");
     return true;
 }
 
-void ReportWriter::note(std::size_t format, std::string failure) {
+void ReportWriter::set_failure(std::size_t format, std::string failure) {
     const std::lock_guard lock(mutex_);
     failures_[format] = std::move(failure);
 }
 
-// Only whoever writes changes a path, so it reads it without the lock.
+// Reads paths_ without the lock: only the writing thread changes it.
 std::error_code ReportWriter::put(const std::string& text, std::size_t format) {
     const Existing existing = written_[format] ? Existing::replace : Existing::keep;
     std::error_code error = write_file(paths_[format], text, existing, Readers::owner);
-    // A process of the same id, in another container, came first since the name was chosen.
+    // Another process of the same id, in another container, may have created the file since.
     for (int number = 2; error == std::errc::file_exists && number <= kMostNames; ++number) {
         std::string next = numbered(number, plan_.formats[format]);
         error = write_file(next, text, Existing::keep, Readers::owner);

@@ -17,34 +17,30 @@
 namespace cyclewatch::watch {
 namespace {
 
-constexpr int kWarning = 30;  // logging.WARNING
-
-// Without an address: on a device whose allocations torch does not record.
+// The address is 0 if torch does not record the allocations of the device.
 const device::CollectedStorage& storage_of(const CollectedStorages& storages,
                                            const model::StorageShare& share) {
     return (*storages)[model::index_of(share.storage)];
 }
 
-// The storages that its owners are over, one after the other.
-void append_storages(const SiteQuestion& question,
-                     std::vector<device::CollectedStorage>& storages) {
-    for (const model::OwnerSummary& owner : question.owners) {
+void append_storages(const SiteRequest& request, std::vector<device::CollectedStorage>& storages) {
+    for (const model::OwnerSummary& owner : request.owners) {
         for (const model::StorageShare& share : owner.storages) {
-            storages.push_back(storage_of(question.storages, share));
+            storages.push_back(storage_of(request.storages, share));
         }
     }
 }
 
-// What `answers` say of each of its owners. They are in the order of append_storages(); those that
-// are used are taken off the front.
-std::vector<report::PlacedOwners> placed(SiteQuestion& question,
-                                         std::span<const base::CallSite>& answers) {
+// The allocation sites of the owners. Consumes `sites`, which are in the order of
+// append_storages().
+std::vector<report::PlacedOwners> placed(SiteRequest& request,
+                                         std::span<const base::CallSite>& sites) {
     std::vector<report::PlacedOwners> result;
-    for (model::OwnerSummary& owner : question.owners) {
+    for (model::OwnerSummary& owner : request.owners) {
         report::PlacedOwners& group = result.emplace_back();
         for (const model::StorageShare& share : std::exchange(owner.storages, {})) {
-            const base::CallSite& site = answers.front();
-            answers = answers.subspan(1);
+            const base::CallSite& site = sites.front();
+            sites = sites.subspan(1);
             if (!site.path.empty()) {
                 group.sites[base::text_of(site)] += share.owners;
             }
@@ -65,11 +61,11 @@ std::uint64_t count_not_found(const std::vector<report::PlacedOwners>& groups) {
     return not_found;
 }
 
-// Tells everybody who has a copy of the finding.
-void spread(Watch& watch,
-            CollectionResult& result,
-            const std::string& signature,
-            const std::vector<report::PlacedOwners>& groups) {
+// Updates all copies of the finding.
+void update_copies(Watch& watch,
+                   CollectionResult& result,
+                   const std::string& signature,
+                   const std::vector<report::PlacedOwners>& groups) {
     const auto place = [&](model::Finding& finding) {
         if (model::has_signature(finding, signature)) {
             for (const report::PlacedOwners& group : groups) {
@@ -87,14 +83,14 @@ void spread(Watch& watch,
 CollectedStorages collected_storages(const CapturedCollection& collection) {
     std::shared_ptr<std::vector<device::CollectedStorage>> storages;
     for (const PendingOwner& owner : collection.owners) {
-        const model::Storage& storage = collection.storages[owner.storage];
+        const model::Storage& storage = collection.observation.storages[owner.storage];
         const std::optional<int> device = device::cuda_number(storage.device);
         if (!device) {
             continue;
         }
         if (storages == nullptr) {
             storages = std::make_shared<std::vector<device::CollectedStorage>>();
-            storages->resize(collection.storages.size());
+            storages->resize(collection.observation.storages.size());
         }
         (*storages)[owner.storage] = {.device = *device,
                                       .address = owner.reading.storage,
@@ -106,11 +102,11 @@ CollectedStorages collected_storages(const CapturedCollection& collection) {
     return storages;
 }
 
-std::vector<SiteQuestion> take_questions(std::vector<model::Finding>& findings,
-                                         const CollectedStorages& storages) {
-    std::vector<SiteQuestion> questions;
+std::vector<SiteRequest> take_site_requests(std::vector<model::Finding>& findings,
+                                            const CollectedStorages& storages) {
+    std::vector<SiteRequest> requests;
     for (model::Finding& finding : findings) {
-        SiteQuestion question{finding.signature, {}, storages};
+        SiteRequest request{finding.signature, {}, storages};
         for (model::OwnerSummary& owner : finding.owners) {
             std::vector<model::StorageShare> shares = std::exchange(owner.storages, {});
             if (storages == nullptr || !owner.allocated_at.empty()) {
@@ -120,72 +116,72 @@ std::vector<SiteQuestion> take_questions(std::vector<model::Finding>& findings,
                 return storage_of(storages, share).address == 0;
             });
             if (!shares.empty()) {
-                question.owners.push_back(owner);
-                question.owners.back().storages = std::move(shares);
+                request.owners.push_back(owner);
+                request.owners.back().storages = std::move(shares);
             }
         }
-        if (!question.owners.empty()) {
-            questions.push_back(std::move(question));
+        if (!request.owners.empty()) {
+            requests.push_back(std::move(request));
         }
     }
-    return questions;
+    return requests;
 }
 
-void SiteLookup::ask(const std::shared_ptr<Watch>& watch,
-                     const std::shared_ptr<CollectionResult>& result,
-                     std::vector<SiteQuestion> questions) {
-    std::erase_if(questions, [&result](const SiteQuestion& question) {
-        return std::ranges::none_of(result->fresh, [&question](const model::Finding& finding) {
-            return finding.signature == question.signature;
+void SiteLookup::enqueue(const std::shared_ptr<Watch>& watch,
+                         const std::shared_ptr<CollectionResult>& result,
+                         std::vector<SiteRequest> requests) {
+    std::erase_if(requests, [&result](const SiteRequest& request) {
+        return std::ranges::none_of(result->fresh, [&request](const model::Finding& finding) {
+            return finding.signature == request.signature;
         });
     });
-    if (questions.empty()) {
+    if (requests.empty()) {
         return;
     }
-    if (waiting_.empty() && !post([this] { answer(); })) {
+    if (waiting_.empty() && !post([this] { look_up_pending(); })) {
         return;
     }
-    for (SiteQuestion& question : questions) {
-        waiting_.push_back({watch, result, std::move(question)});
+    for (SiteRequest& request : requests) {
+        waiting_.push_back({watch, result, std::move(request)});
     }
 }
 
-bool SiteLookup::affordable(const Asked& asked) const {
-    // Counted apart from what is spent in collections: the first look-up may take seconds, and
-    // must not cost the graphs of later ones.
-    const Watch& watch = *asked.watch;
+bool SiteLookup::affordable(const Pending& pending) const {
+    // Not counted as time spent in collections: the first lookup may take seconds, which must not
+    // use up the budget of later collections.
+    const Watch& watch = *pending.watch;
     const Budget budget(watch.settings().budget);
     return seconds_ == 0 ||
            budget.depth(seconds_, watch.seconds_since_start(Clock::now()), 1) == Depth::full;
 }
 
-void SiteLookup::answer() {
-    std::vector<Asked> asked = std::exchange(waiting_, {});
-    const auto device_of = [](const Asked& one) {
-        const model::OwnerSummary& owner = one.question.owners.front();
-        return storage_of(one.question.storages, owner.storages.front()).device;
+void SiteLookup::look_up_pending() {
+    std::vector<Pending> pending = std::exchange(waiting_, {});
+    const auto device_of = [](const Pending& one) {
+        const model::OwnerSummary& owner = one.request.owners.front();
+        return storage_of(one.request.storages, owner.storages.front()).device;
     };
-    if (asked.empty() || !device::torch_records_history(device_of(asked.front()))) {
+    if (pending.empty() || !device::torch_records_history(device_of(pending.front()))) {
         return;
     }
-    std::erase_if(asked, [this](const Asked& one) {
+    std::erase_if(pending, [this](const Pending& one) {
         if (affordable(one)) {
             return false;
         }
-        one.watch->skip("findings not looked up in torch's memory history: over budget");
+        one.watch->skip("allocation sites not looked up: over budget");
         return true;
     });
-    if (!asked.empty()) {
+    if (!pending.empty()) {
         const Clock::time_point began = Clock::now();
-        read(asked);
-        seconds_ += std::chrono::duration<double>(Clock::now() - began).count();
+        read(pending);
+        seconds_ += seconds(Clock::now() - began);
     }
 }
 
-void SiteLookup::read(std::vector<Asked>& asked) {
+void SiteLookup::read(std::vector<Pending>& pending) {
     std::vector<device::CollectedStorage> storages;
-    for (const Asked& one : asked) {
-        append_storages(one.question, storages);
+    for (const Pending& one : pending) {
+        append_storages(one.request, storages);
     }
     device::HistoryReading reading;
     {
@@ -197,25 +193,25 @@ void SiteLookup::read(std::vector<Asked>& asked) {
         return;
     }
     if (!reading.failure.empty()) {
-        tell_failure(asked, reading.failure);
+        report_failure(pending, reading.failure);
         return;
     }
-    std::span<const base::CallSite> answers = reading.sites;
-    for (Asked& one : asked) {
-        const std::vector<report::PlacedOwners> groups = placed(one.question, answers);
+    std::span<const base::CallSite> sites = reading.sites;
+    for (Pending& one : pending) {
+        const std::vector<report::PlacedOwners> groups = placed(one.request, sites);
         one.watch->skip("owners not found in torch's memory history", count_not_found(groups));
-        spread(*one.watch, *one.result, one.question.signature, groups);
+        update_copies(*one.watch, *one.result, one.request.signature, groups);
     }
 }
 
-void SiteLookup::tell_failure(const std::vector<Asked>& asked, const std::string& failure) {
-    for (const Asked& one : asked) {
-        one.watch->skip("findings not looked up: torch's memory history could not be read");
+void SiteLookup::report_failure(const std::vector<Pending>& pending, const std::string& failure) {
+    for (const Pending& one : pending) {
+        one.watch->skip("allocation sites not looked up: torch's memory history could not be read");
     }
-    if (!std::exchange(told_failure_, true)) {
-        asked.front().watch->log(kWarning,
-                                 "torch's memory history could not be read (" + failure +
-                                     "); findings do not say where their memory was allocated.");
+    if (!std::exchange(failure_logged_, true)) {
+        pending.front().watch->log(kWarning,
+                                   "torch's memory history could not be read (" + failure +
+                                       "); findings lack the location of their allocations.");
     }
 }
 

@@ -17,15 +17,9 @@
 namespace cyclewatch::watch {
 namespace {
 
-constexpr int kWarning = 30;  // logging.WARNING
-
-double seconds(Clock::duration duration) {
-    return std::chrono::duration<double>(duration).count();
-}
-
-// The files of all watches of this process, written or not yet. Under the GIL. Never destroyed:
+// Report files of all watches of this process, including files not written yet. Never destroyed:
 // watches can outlive statics.
-std::set<std::string>& files_of_watches() {
+std::set<std::string>& claimed_files() {
     static auto& files = *new std::set<std::string>;
     return files;
 }
@@ -58,19 +52,17 @@ model::Stats StatsCounter::stats() const {
     return stats;
 }
 
-Watch::Watch(Settings settings, ReportWriter::Render render)
-    : settings_(std::move(settings)), render_(std::move(render)) {
-    // One that is there now and gone later was removed by the program, which may not expect it
-    // back.
-    std::error_code unknown;  // then it cannot be made either
-    settings_.may_make_dir = !std::filesystem::exists(settings_.report_dir, unknown);
+Watch::Watch(Settings settings) : settings_(std::move(settings)) {
+    // A folder that exists now and is missing later was removed by the program.
+    std::error_code ignored;
+    settings_.may_make_dir = !std::filesystem::exists(settings_.report_dir, ignored);
     open_store();
 }
 
 Watch::~Watch() {
     const python::StateLock lock;
     for (const std::string& path : claimed_) {
-        files_of_watches().erase(path);
+        claimed_files().erase(path);
     }
 }
 
@@ -82,8 +74,7 @@ void Watch::open_store() {
     writer_ = nullptr;
 }
 
-// The name of the file is settled when there is something to write: the program may set its name
-// and rank after the watch began.
+// Called at the first finding: the program may set sys.argv and RANK after the watch began.
 void Watch::open_writer() {
     if (writer_ != nullptr || settings_.formats.empty()) {
         return;
@@ -95,14 +86,13 @@ void Watch::open_writer() {
         settings_.report_name.empty() ? report_stem(describe_program()) : settings_.report_name;
     plan.replace = settings_.replace_report;
     plan.formats = settings_.formats;
-    plan.render = render_;
     plan.snapshot = [store = store_, counter = counter_] {
         return store->snapshot(counter->stats());
     };
-    plan.reserved = [](const std::string& path) { return files_of_watches().contains(path); };
+    plan.is_reserved = [](const std::string& path) { return claimed_files().contains(path); };
     writer_ = std::make_shared<ReportWriter>(std::move(plan));
     for (const std::string& path : writer_->paths()) {
-        if (files_of_watches().insert(path).second) {
+        if (claimed_files().insert(path).second) {
             claimed_.push_back(path);
         }
     }
@@ -165,9 +155,9 @@ void Watch::notify(const model::CollectionRecord& record,
     }
 }
 
-void Watch::enqueue(std::function<void()> notice) {
-    if (!post(std::move(notice))) {
-        skip("messages dropped: the main thread ran no Python for too long");
+void Watch::enqueue(std::function<void()> notification) {
+    if (!post(std::move(notification))) {
+        skip("notifications dropped: the main thread did not run Python code for too long");
     }
 }
 
@@ -242,11 +232,11 @@ void Watch::flush(double seconds) {
 }
 
 void Watch::start_over(unsigned fork) {
-    // The parent's writer thread does not exist here, and its locks may be held for ever: store,
-    // writer and counter are left behind, never touched again.
+    // Store, writer and counter are leaked: the parent's writer thread, which does not exist here,
+    // may hold their locks.
     static auto& abandoned = *new std::vector<std::shared_ptr<void>>;
     if (fork == fork_) {
-        return;  // another watch ran out of memory, and all of them are asked again
+        return;  // handle_fork() tries again after an allocation failure
     }
     std::string name = settings_.report_name;
     if (!name.empty()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One watch: what its user asked for, what it has found, and how it tells.
+// One watch: its settings, its findings, its report file and its notifications.
 //
 // REQUIRES (every method of Watch): GIL held.
 #pragma once
@@ -10,28 +10,60 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "device/device_selection.h"
 #include "model/observation.h"
 #include "model/report.h"
 #include "report/report_store.h"
 #include "watch/budget.h"
 #include "watch/report_writer.h"
-#include "watch/settings.h"
 
 namespace cyclewatch::watch {
 
-using Clock = std::chrono::steady_clock;  // never goes backwards
+using Clock = std::chrono::steady_clock;
 
-// What one collection cost and touched, for the statistics of every watch.
+inline double seconds(Clock::duration duration) {
+    return std::chrono::duration<double>(duration).count();
+}
+
+inline constexpr int kWarning = 30;  // logging.WARNING
+
+// Callbacks to the user. Called on the main thread, outside collections, with the GIL held. They
+// may run any Python code and must not throw.
+struct Listeners {
+    // For each new finding. `report_path` is "" if no report file is written.
+    std::function<void(const model::Finding&, const std::string& report_path)> on_finding;
+    // For each collection that found unreachable owners, with a report of that collection.
+    std::function<void(std::shared_ptr<const model::Report>)> on_report;
+    // `level` as in Python's logging.
+    std::function<void(int level, const std::string& message)> on_log;
+};
+
+// Validated settings of a watch.
+struct Settings {
+    device::DeviceSelection devices;
+    std::vector<render::Format> formats;  // of the report; empty: no file is written
+    std::string report_dir;               // absolute
+    bool may_make_dir = false;            // create `report_dir` when it is needed
+    std::string report_name;              // without suffix; "": cyclewatch-<script>-<pid>
+    bool replace_report = false;          // an existing file of that name may be replaced
+    std::uint64_t min_bytes = 0;          // smaller findings are counted but not stored
+    double budget = 0.01;                 // share of wall time
+    bool capture_values = false;
+    Listeners listeners;
+};
+
+// One collection, for the statistics.
 struct CollectionCost {
     std::uint64_t unreachable = 0;  // objects
     double own_seconds = 0;
     double collection_seconds = 0;
 };
 
-// The figures of one watch. Shared with the report writer's thread, which must never hold a
-// Watch: the last reference to one frees Python objects and so needs the GIL.
+// Statistics of one watch. Thread-safe: shared with the report writer's thread, which must not hold
+// a Watch, because destroying a Watch needs the GIL.
 class StatsCounter {
   public:
     void count(const CollectionCost& cost);
@@ -46,20 +78,19 @@ class StatsCounter {
     model::Stats stats_;
 };
 
-// What a collection has brought, on its way to the user: what is learnt of it until it is told
-// may still be added.
+// The findings of one collection until its notifications are delivered. Allocation sites may still
+// be added.
 struct CollectionResult {
     std::vector<model::Finding> fresh;  // signatures seen for the first time
-    std::vector<model::Finding> found;  // all of that collection, if somebody wants to hear of it
+    std::vector<model::Finding> found;  // all findings; empty without on_report
 };
 
 class Watch : public std::enable_shared_from_this<Watch> {
   public:
-    // `render` turns a report into text of a format (see ReportWriter).
-    Watch(Settings settings, ReportWriter::Render render);
+    explicit Watch(Settings settings);
     Watch(const Watch&) = delete;
     Watch& operator=(const Watch&) = delete;
-    ~Watch();  // REQUIRES: the GIL
+    ~Watch();
 
     [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
     [[nodiscard]] bool wants(std::string_view device, bool accelerator_usable) const;
@@ -69,19 +100,18 @@ class Watch : public std::enable_shared_from_this<Watch> {
     void count(const CollectionCost& cost) { counter_->count(cost); }
     void skip(const std::string& reason, std::uint64_t times = 1);
 
-    // The program's own count of what it is at; -1: it never told. Collections are stamped with it.
+    // The step of the program, recorded with each collection; -1: not set.
     void set_step(std::int64_t step) noexcept { step_ = step; }
     [[nodiscard]] std::int64_t step() const noexcept { return step_; }
 
-    // Takes in what one collection found. `findings` are those of `record`'s collection, analysed
-    // and judged.
+    // Stores the classified findings of one collection, and schedules the report file.
     [[nodiscard]] std::shared_ptr<CollectionResult> add(const model::CollectionRecord& record,
                                                         std::vector<model::Finding> findings);
-    // Tells whoever listens, soon; of findings that are no news on_finding is not told.
+    // Queues the calls of on_finding and on_report.
     void notify(const model::CollectionRecord& record,
                 const std::shared_ptr<CollectionResult>& result);
 
-    // Lets `change` have every finding so far (ReportStore::revise).
+    // Applies `change` to all stored findings (ReportStore::revise).
     void revise(const std::function<void(model::Finding&)>& change);
 
     [[nodiscard]] model::Report report() const;
@@ -89,35 +119,34 @@ class Watch : public std::enable_shared_from_this<Watch> {
     [[nodiscard]] std::vector<std::string> report_paths() const;
     [[nodiscard]] std::vector<std::string> report_failures() const;
 
-    // Says `sentence` through the log and keeps it in the report's notes.
+    // Queues a log message, and adds it to the notes of the report.
     void log(int level, const std::string& sentence);
-    // Passes on what the report writer could not do.
+    // Logs the new errors of the report writer.
     void log_write_failures();
-    // Waits for the report file, at most `seconds`; lets other threads run meanwhile.
+    // Waits for the report file, at most `seconds`, with the GIL released.
     void flush(double seconds);
 
-    // In a forked child: empty, with the child's own process id and report file. `fork` tells this
-    // fork from others: a second call for the same one does nothing.
+    // In a forked child: discards the findings and chooses another report file. `fork` numbers the
+    // forks; idempotent for each.
     void start_over(unsigned fork);
 
   private:
     void open_store();
     void open_writer();
     [[nodiscard]] std::vector<model::Finding> large_enough(std::vector<model::Finding> findings);
-    void enqueue(std::function<void()> notice);
+    void enqueue(std::function<void()> notification);
     void notify_findings(const std::shared_ptr<CollectionResult>& result);
     void notify_report(const model::CollectionRecord& record,
                        const std::shared_ptr<CollectionResult>& result);
 
     Settings settings_;
-    ReportWriter::Render render_;
     model::ProgramInfo program_;
     std::int64_t step_ = -1;
-    unsigned fork_ = 0;  // the last that start_over() was called for
+    unsigned fork_ = 0;  // the last argument of start_over()
     std::shared_ptr<StatsCounter> counter_;
     std::shared_ptr<report::ReportStore> store_;
-    std::vector<std::string> claimed_;      // files that no other watch of this process may choose
-    std::shared_ptr<ReportWriter> writer_;  // null: nothing to write, or no file was asked for
+    std::vector<std::string> claimed_;      // entries in claimed_files()
+    std::shared_ptr<ReportWriter> writer_;  // null: nothing to write yet, or no formats
 };
 
 }  // namespace cyclewatch::watch

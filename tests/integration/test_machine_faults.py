@@ -24,7 +24,7 @@ MIB = 1 << 20
 def test_removed_folder_loses_only_the_file(main_interpreter, tmp_path):
     outcome = main_interpreter.run(PROGRAM, "folder_gone", tmp_path)
     assert outcome.stdout.split() == ["2", "[]"]
-    assert outcome.stderr.count("No such file or directory. The findings are kept in memory") == 1
+    assert outcome.stderr.count("No such file or directory. The findings stay in memory") == 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

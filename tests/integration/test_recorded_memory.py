@@ -91,7 +91,7 @@ def test_unreadable_history_is_logged_once(main_interpreter):
     answer = answer_of(main_interpreter, "raising")
     assert locations_of(answer) == [None, None]
     assert answer["skipped"] == {
-        "findings not looked up: torch's memory history could not be read": 2
+        "allocation sites not looked up: torch's memory history could not be read": 2
     }
     (message,) = answer["logged"]
     assert "ZeroDivisionError" in message
@@ -101,7 +101,7 @@ def test_lookups_respect_the_budget(main_interpreter):
     answer = answer_of(main_interpreter, "over_budget")
     assert answer["owners"] == [["Model", 1, LEAK], ["Trainer", 1, None]]
     assert answer["calls"]["snapshot"] == 1
-    assert answer["skipped"] == {"findings not looked up in torch's memory history: over budget": 1}
+    assert answer["skipped"] == {"allocation sites not looked up: over budget": 1}
 
 
 def test_snapshot_triggers_no_collection(interpreter):

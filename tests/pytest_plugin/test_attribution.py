@@ -39,7 +39,7 @@ def test_cycle_that_another_test_releases_is_an_error_of_its_creator(check, opti
     result.stdout.fnmatch_lines(
         [
             "*ERROR at teardown of test_fills*",
-            "Found after the test: created in its call, garbage later.",
+            "Found after the test: created in its call, became garbage later.",
             "ERROR test_it.py::test_fills - Engine._handlers*",
         ]
     )

@@ -108,35 +108,19 @@ def test_merged_report_has_occurrences_by_process(tmp_path):
     assert "ranks 0 to 1" in whole.to_html()
 
 
-def test_statuses_and_verdicts_are_set_on_a_copy(tmp_path):
-    report = report_of(100)
-    signature = report.findings[0].signature
-    known = report.with_statuses({signature: ("known", "in the baseline"), "cw1-0": ("new", "")})
-    judged = known.with_verdicts({signature: ("bug", "ask Ada")})
-    judged.save(tmp_path / "judged.json")
-    finding = cyclewatch.Report.load(tmp_path / "judged.json").findings[0]
-    assert (finding.status, finding.status_reason) == ("known", "in the baseline")
-    assert (finding.verdict, finding.note) == ("bug", "ask Ada")
-    assert report.findings[0].status == "new"
-    with pytest.raises(ValueError, match="'worse' is none of .*'library'"):
-        report.with_statuses({signature: ("worse", "")})
-    with pytest.raises(ValueError, match="'worse' is none of .*'accepted'"):
-        report.with_verdicts({signature: ("worse", "")})
-
-
 def test_endless_device_is_not_a_report():
-    with pytest.raises(cyclewatch.ReportFormatError, match="/dev/zero: .* longer than 256 MiB"):
+    with pytest.raises(cyclewatch.ReportFormatError, match="/dev/zero: .* larger than 256 MiB"):
         cyclewatch.Report.load("/dev/zero")
 
 
 @pytest.mark.parametrize(
-    ("step", "error", "words"),
+    ("step", "error", "message"),
     [
-        ("7", TypeError, "a step is a whole number, not '7'"),
-        (1.5, TypeError, "a step is a whole number, not 1.5"),
-        (-1, ValueError, "a step counts from 0 .*, not -1"),
-        (-(2**70), ValueError, "a step counts from 0"),
-        (2**63, ValueError, "a step counts from 0"),
+        ("7", TypeError, "expects an integer, not '7'"),
+        (1.5, TypeError, "expects an integer, not 1.5"),
+        (-1, ValueError, "must be from 0 to .*, not -1"),
+        (-(2**70), ValueError, "must be from 0 to"),
+        (2**63, ValueError, "must be from 0 to"),
     ],
 )
 def test_invalid_steps(step, error, words):
@@ -148,7 +132,7 @@ def test_invalid_steps(step, error, words):
 def test_native_objects_cannot_be_pickled_or_copied(protocol):
     report = report_of(8)
     for value in (report, report.findings[0], report.findings[0].cuts[0], report.processes[0]):
-        with pytest.raises(TypeError, match=r"save\(\) writes a report to a file"):
+        with pytest.raises(TypeError, match=r"use Report.save\(\)"):
             pickle.dumps(value, protocol)
         for reduced in (value.__reduce__, lambda value=value: value.__reduce_ex__(protocol)):
             with pytest.raises(TypeError, match=type(value).__name__):

@@ -55,9 +55,9 @@ def test_inputs_are_files_folders_globs_and_standard_input(command, report, tmp_
     mixed = command("show", tmp_path)
     assert (mixed.status, mixed.out) == (0, folder.out)
     assert "skipped: cannot read" in mixed.err
-    os.mkfifo(tmp_path / "pipe.json")  # has no writer
-    assert "pipe.json is no regular file" in command("show", tmp_path).err
-    assert "pipe.json is no regular file" in command("show", "*.json").err
+    os.mkfifo(tmp_path / "pipe.json")  # reading would block
+    assert "pipe.json is not a regular file" in command("show", tmp_path).err
+    assert "pipe.json is not a regular file" in command("show", "*.json").err
     assert command("show", "dangling.json").status == 3  # named explicitly
     assert command("show", "*port.json").out.startswith("165 reference cycles")
     assert command("show", "o*.html", "report.json").out.count("== ") == 2
@@ -73,24 +73,32 @@ def test_inputs_are_files_folders_globs_and_standard_input(command, report, tmp_
         (["show", "text.json"], 3, "text.json"),
         (["show", "empty"], 3, "no report in empty"),
         (["show"], 2, "FILE"),
-        (["show", ""], 2, "a FILE is empty text"),
+        (["show", ""], 2, "FILE is empty"),
         (["diff", "-", "-"], 2, "cannot both be standard input"),
         (["verify", "-", "-", "-e", "cw1-0"], 2, "cannot both be standard input"),
-        (["explain", ""], 2, "no pattern is named ''"),
-        (["explain", "zzz"], 2, "there are frame-in-own-local, "),
+        (["explain", ""], 2, "unknown pattern ''"),
+        (["explain", "zzz"], 2, "the patterns are frame-in-own-local, "),
         (["view", "--no-open", "report.json", "-o", "x.json"], 2, "cyclewatch convert"),
         (["shwo"], 2, "shwo"),
         ([], 2, "no command given"),
         (["show", "--width", "3", "x"], 2, "columns"),
-        (["convert", "report.json"], 2, "not known; say --to, or end the name of --output in"),
-        (["merge", "report.json", "-o", "x.doc"], 2, "not known; end the name of --output in"),
+        (
+            ["convert", "report.json"],
+            2,
+            "unknown output format; use --to, or end the name of --output in",
+        ),
+        (
+            ["merge", "report.json", "-o", "x.doc"],
+            2,
+            "unknown output format; end the name of --output in",
+        ),
         (["convert", "report.json", "-o", "x.doc"], 2, ".heapsnapshot"),
         (["convert", "report.json", "-o", "text.json/x/", "-t", "dot"], 3, "text.json/x/"),
         (["verify", "report.json", "report.json"], 2, "--expect"),
         (["strip", "report.json"], 2, "--paths"),
         (["explain", "closure-captures-slef"], 2, "closure-captures-self"),
         (["explain"], 2, "required: SIGNATURE|PATTERN; see cyclewatch explain --help"),
-        (["run"], 2, "nothing to run: name a script, -m MODULE or -c COMMAND"),
+        (["run"], 2, "nothing to run: expected a script, -m MODULE or -c COMMAND"),
         (["run", "-q", "--"], 2, "nothing to run"),
         (["run", "--format"], 2, "--format: expected one argument"),
         (["run", "--frob", "x.py"], 2, "unrecognized arguments: --frob"),

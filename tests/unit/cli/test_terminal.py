@@ -154,31 +154,3 @@ def test_closed_or_full_standard_streams(report, tmp_path):
     full = "cyclewatch: cannot write to standard output: No space left on device\n"
     for words in (["show", report], ["show", report, "--json"], ["merge", report], ["--help"]):
         assert in_shell('"$@" >/dev/full', tmp_path, *words) == (3, full)
-
-
-BAR = """
-import threading
-import rich.progress
-from cyclewatch.cli import terminal
-
-# The body waits until the bar has been drawn.
-terminal._PATIENCE = 0.0
-drawn = threading.Event()
-start = rich.progress.Progress.start
-
-def start_and_signal(bar):
-    start(bar)
-    drawn.set()
-
-rich.progress.Progress.start = start_and_signal
-with terminal.working("reading \x1b[2J reports", 2) as step:
-    step()
-    drawn.wait()
-"""
-
-
-def test_progress_bar(tmp_path):
-    (tmp_path / "bar.py").write_text(BAR)
-    text = in_terminal(["run", "bar.py"], tmp_path)
-    assert "reading" in text
-    assert "\x1b[2J" not in text

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch/captured_collection.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "capture/object_summary.h"
+#include "compat/gc_list.h"
+#include "compat/weak_reference.h"
+#include "python/stop_the_world.h"
+
+namespace cyclewatch::watch {
+namespace {
+
+python::OwnedRef weakref_to(PyObject* object) noexcept {
+    if (PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)) == 0) {
+        return {};
+    }
+    python::OwnedRef weakref = python::steal(PyWeakref_NewRef(object, nullptr));
+    if (!weakref) {
+        PyErr_Clear();
+    }
+    return weakref;
+}
+
+bool is_dead(const python::OwnedRef& weakref) noexcept {
+    return !weakref ||
+           (cyclewatch_weakref_is_dead(weakref.get()) != 0 && cw_keeps_what_it_gave_up() == 0);
+}
+
+}  // namespace
+
+void CapturedCollection::take(capture::CapturedGraph captured) {
+    observation.graph = std::move(captured.graph);
+    observation.omitted_nodes = captured.omitted_objects;
+    observation.omitted_references = captured.omitted_references;
+    places = std::move(captured.owners);
+    repeats = std::move(captured.repeats);
+}
+
+OwnerReadings::OwnerReadings(CapturedCollection& collection, const DeviceFilter& watched)
+    : collection_(collection), watched_(watched) {}
+
+void OwnerReadings::read(const std::vector<device::DetectedOwner>& owners) {
+    for (const device::DetectedOwner& owner : owners) {
+        if (owner.reader->runs_user_code()) {
+            user_owners_.push_back({python::borrow(owner.object), owner.reader});
+        } else if (add(owner.object, *owner.reader, objects_.size())) {
+            objects_.push_back(owner.object);
+        }
+    }
+    for (const UserOwner& owner : user_owners_) {
+        objects_.push_back(owner.object.get());
+    }
+}
+
+void OwnerReadings::read_with_user_code() {
+    std::size_t position = objects_.size() - user_owners_.size();
+    for (const UserOwner& owner : user_owners_) {
+        add(owner.object.get(), *owner.reader, position++);
+    }
+}
+
+// Returns false if the object owns no watched memory.
+bool OwnerReadings::add(PyObject* object, device::OwnerReader& reader, std::size_t position) {
+    device::OwnerReading reading;
+    const device::ReadOutcome outcome = reader.read(object, reading);
+    collection_.failed_readings += outcome == device::ReadOutcome::failed ? 1 : 0;
+    collection_.objects_made += reading.left_objects;
+    if (outcome != device::ReadOutcome::owns || !watched_(reading.device)) {
+        return false;
+    }
+    std::vector<device::OwnerReading> parts = std::move(reading.parts);
+    const std::size_t parent = collection_.owners.size();
+    const std::string type = capture::type_name(Py_TYPE(object));
+    PendingOwner& owner = push(type, std::move(reading), position);
+    if (!owner.reading.goes_with_storage) {
+        owner.weakref = weakref_to(object);
+    }
+    for (device::OwnerReading& part : parts) {
+        collection_.objects_made += part.left_objects;
+        const std::string part_type = type + " (" + part.part + ")";
+        PendingOwner& pending = push(part_type, std::move(part), position);
+        pending.is_part = true;
+        pending.parent = parent;
+    }
+    return true;
+}
+
+PendingOwner& OwnerReadings::push(const std::string& type,
+                                  device::OwnerReading reading,
+                                  std::size_t position) {
+    PendingOwner pending;
+    pending.type = type;
+    pending.object = position;
+    pending.storage = storage_index(reading);
+    collection_.objects_left += reading.left_objects;
+    pending.reading = std::move(reading);
+    return collection_.owners.emplace_back(std::move(pending));
+}
+
+// Views of one block of memory share one storage. An identity is unique per device only.
+std::size_t OwnerReadings::storage_index(const device::OwnerReading& reading) {
+    std::vector<model::Storage>& storages = collection_.observation.storages;
+    const auto [begin, end] = storages_.equal_range(reading.storage);
+    for (auto known = begin; known != end; ++known) {
+        if (storages[known->second].device == reading.device) {
+            return known->second;
+        }
+    }
+    storages.push_back({reading.device, reading.bytes, true});
+    return storages_.emplace(reading.storage, storages.size() - 1)->second;
+}
+
+void check_freed(CapturedCollection& collection) noexcept {
+    for (PendingOwner& owner : collection.owners) {
+        owner.storage_freed = !owner.reading.weak_storage || owner.reading.weak_storage->released();
+        owner.reading.weak_storage.reset();
+    }
+    python::with_world_stopped([&collection] {
+        for (PendingOwner& owner : collection.owners) {
+            if (owner.is_part) {
+                owner.freed = collection.owners[owner.parent].freed;
+            } else {
+                owner.freed =
+                    owner.reading.goes_with_storage ? owner.storage_freed : is_dead(owner.weakref);
+            }
+        }
+    });
+    for (PendingOwner& owner : collection.owners) {
+        owner.weakref.reset();
+        if (owner.freed && owner.storage_freed) {
+            collection.objects_left -= owner.reading.left_objects;
+        } else {
+            collection.observation.storages[owner.storage].released = false;
+        }
+    }
+}
+
+const model::Observation& select_owners(CapturedCollection& collection,
+                                        const DeviceFilter& watched,
+                                        const Watch& watch,
+                                        const model::CollectionRecord& record,
+                                        Clock::time_point started) {
+    model::Observation& observation = collection.observation;
+    observation.record = record;
+    observation.record.started_at = watch.seconds_since_start(started);
+    observation.record.step = watch.step();
+    std::ranges::copy_if(collection.memory,
+                         std::back_inserter(observation.record.device_memory),
+                         [&watched](const auto& sample) { return watched(sample.device); });
+    observation.owners.clear();
+    observation.repeats = collection.repeats;
+    std::vector<bool> counted(observation.storages.size(), false);
+    for (const PendingOwner& owner : collection.owners) {
+        const model::Storage& storage = observation.storages[owner.storage];
+        if (!owner.freed || !watched(storage.device)) {
+            continue;
+        }
+        ++observation.record.owners;
+        const std::uint64_t bytes = storage.released && !counted[owner.storage] ? storage.bytes : 0;
+        counted[owner.storage] = true;
+        observation.record.released_bytes += bytes;
+        if (collection.places.empty()) {
+            continue;
+        }
+        const capture::OwnerPlace& place = collection.places[owner.object];
+        if (place.kind == capture::OwnerPlace::Kind::node) {
+            observation.owners.push_back({place.node,
+                                          static_cast<model::StorageId>(owner.storage),
+                                          owner.type,
+                                          owner.reading.shape,
+                                          owner.reading.dtype,
+                                          owner.is_part});
+        } else if (place.kind == capture::OwnerPlace::Kind::repeated) {
+            model::RepeatedShape& repeat = observation.repeats[place.repeat];
+            repeat.bytes += bytes;
+            ++repeat.owners;
+        }
+    }
+    for (model::RepeatedShape& repeat : observation.repeats) {
+        repeat.count = repeat.owners > 0 ? repeat.count : 0;
+    }
+    return observation;
+}
+
+}  // namespace cyclewatch::watch

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// The owners, storages and references of one collection, from before the sweep to after it.
+//
+// REQUIRES (everything here): GIL held. May throw std::bad_alloc.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "capture/graph_capture.h"
+#include "device/owner_detector.h"
+#include "device/owner_reader.h"
+#include "device/wall_time.h"
+#include "model/observation.h"
+#include "python/references.h"
+#include "watch/watch.h"
+
+namespace cyclewatch::watch {
+
+// Whether the memory of a device ("cuda:0") is watched.
+using DeviceFilter = std::function<bool(std::string_view device)>;
+
+// An owner that was unreachable before the sweep.
+struct PendingOwner {
+    std::string type;
+    device::OwnerReading reading;
+    python::OwnedRef weakref;  // dead after the sweep if the owner was freed; null: unsupported
+    std::size_t object = 0;    // index into OwnerReadings::objects(); parts share their parent's
+    std::size_t parent = 0;    // of a part: index of its parent, which precedes it
+    bool is_part = false;      // a further storage that dies with its parent, such as ".grad"
+    std::size_t storage = 0;   // index into observation.storages
+    bool freed = true;
+    bool storage_freed = true;
+};
+
+struct CapturedCollection {
+    std::vector<PendingOwner> owners;
+    std::vector<capture::OwnerPlace> places;    // by PendingOwner::object; empty without a graph
+    std::vector<model::RepeatedShape> repeats;  // without bytes and owners
+    std::vector<model::DeviceMemory> memory;
+    device::WallTime unreachable_at;  // before the sweep
+    device::WallTime swept_at;        // after the sweep
+    std::uint64_t failed_readings = 0;
+    int objects_made = 0;  // objects created by readers; each is freed with its storage
+    int objects_left = 0;  // those of them whose storage is watched and was not freed
+    // Graph, storages and omissions are common to all watches; select_owners() sets the rest.
+    model::Observation observation;
+
+    void take(capture::CapturedGraph captured);
+};
+
+// Reads the owners of one collection into a CapturedCollection.
+class OwnerReadings {
+  public:
+    // Only owners on devices that `watched` accepts are added.
+    OwnerReadings(CapturedCollection& collection, const DeviceFilter& watched);
+
+    // Reads all owners except those whose reader is user code; these are kept alive until
+    // read_with_user_code(). RUNS PYTHON: never.
+    void read(const std::vector<device::DetectedOwner>& owners);
+    // RUNS PYTHON: user code, so other borrowed references must not be used afterwards.
+    void read_with_user_code();
+
+    // The objects that own watched memory, then those with a reader of the user.
+    [[nodiscard]] std::span<PyObject* const> objects() const noexcept { return objects_; }
+
+  private:
+    // A strong reference, because user code may drop the last other one.
+    struct UserOwner {
+        python::OwnedRef object;
+        device::OwnerReader* reader = nullptr;
+    };
+
+    bool add(PyObject* object, device::OwnerReader& reader, std::size_t position);
+    PendingOwner& push(const std::string& type, device::OwnerReading reading, std::size_t position);
+    std::size_t storage_index(const device::OwnerReading& reading);
+
+    CapturedCollection& collection_;
+    const DeviceFilter& watched_;
+    std::vector<PyObject*> objects_;
+    std::vector<UserOwner> user_owners_;
+    std::unordered_multimap<std::uint64_t, std::size_t> storages_;  // index by identity
+};
+
+// After the sweep: determines which owners and storages were freed, and sets `objects_left`.
+void check_freed(CapturedCollection& collection) noexcept;
+
+// Restricts the observation to the owners that were freed on the devices of `watch`. The result is
+// valid until the next call. `record` has the values that are common to all watches.
+const model::Observation& select_owners(CapturedCollection& collection,
+                                        const DeviceFilter& watched,
+                                        const Watch& watch,
+                                        const model::CollectionRecord& record,
+                                        Clock::time_point started);
+
+}  // namespace cyclewatch::watch
