@@ -17,6 +17,7 @@ struct FormatEntry {
     std::string_view other_suffix;
 };
 
+// In the order of the enumerators.
 constexpr std::array kFormats{
     FormatEntry{Format::text, "text", ".txt", {}},
     FormatEntry{Format::json, "json", ".json", {}},
@@ -56,6 +57,10 @@ std::optional<Format> format_from_path(std::string_view path) {
         }
     }
     return std::nullopt;
+}
+
+std::string_view format_suffix(Format format) {
+    return kFormats[static_cast<std::size_t>(format)].suffix;
 }
 
 std::string render(const model::Report& report, Format format) {

@@ -21,6 +21,8 @@ enum class Format { text, json, dot, svg, html };
 [[nodiscard]] std::optional<Format> format_from_name(std::string_view name);
 // By suffix: .txt, .json, .dot or .gv, .svg, .html or .htm.
 [[nodiscard]] std::optional<Format> format_from_path(std::string_view path);
+// ".html" and so on.
+[[nodiscard]] std::string_view format_suffix(Format format);
 
 // Throws only std::bad_alloc.
 [[nodiscard]] std::string render(const model::Report& report, Format format);

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "capture/graph_capture.h"
+#include "device/memory_events.h"
 #include "device/owner_detector.h"
 #include "device/owner_reader.h"
-#include "device/wall_time.h"
 #include "model/observation.h"
 #include "python/references.h"
 #include "watch/watch.h"

@@ -24,7 +24,7 @@ def verdict(answers, accepted, alarming):
     """Return 'first', 'next' (an alternative), 'wrong' or 'alarming' (breaks the program)."""
     if any(part in alarming for part in answers[0].split(" + ")):
         return "alarming"
-    for rank, answer in enumerate(answers[: 1 + MOST_ALTERNATIVES]):
+    for rank, answer in enumerate(answers[: 1 + MAX_ALTERNATIVES]):
         if answer in accepted:
             return "next" if rank else "first"
     return "wrong"

@@ -3,6 +3,7 @@
 
 import functools
 import gc
+import json
 
 import pytest
 
