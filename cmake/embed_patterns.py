@@ -7,13 +7,13 @@ import tomllib
 
 FORM = """\
 // Made from {source} by cmake/embed_patterns.py.
-#include "catalog/catalog.h"
+#include "advice/catalog.h"
 
-namespace cyclewatch::catalog {{
+namespace cyclewatch::advice {{
 
 const std::string_view kBuiltInJson = R"json({text})json";
 
-}}  // namespace cyclewatch::catalog
+}}  // namespace cyclewatch::advice
 """
 
 source, target = sys.argv[1:]

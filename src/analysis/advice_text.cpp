@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/advice_text.h"
 
+#include "advice/catalog.h"
+#include "advice/slots.h"
 #include "analysis/evidence_weights.h"
 #include "analysis/names.h"
-#include "catalog/catalog.h"
-#include "catalog/slots.h"
 
 namespace cyclewatch::analysis {
 namespace {
@@ -37,11 +37,11 @@ std::string percent_of(double share) {
     return std::to_string(static_cast<int>(share * 100)) + " %";
 }
 
-const catalog::Words& words_of(const Evidence& evidence) {
-    return catalog::Catalog::built_in().words(evidence.pattern, evidence.variant);
+const advice::Words& words_of(const Evidence& evidence) {
+    return advice::Catalog::built_in().words(evidence.pattern, evidence.variant);
 }
 
-catalog::Slots slots_of(const CollapsedGraph& graph, std::uint32_t edge) {
+advice::Slots slots_of(const CollapsedGraph& graph, std::uint32_t edge) {
     std::string label = label_of(graph, edge);
     const std::string_view name = graph.label_name(edge);
     return {short_name(graph, graph.edges[edge].holder),
@@ -128,9 +128,9 @@ std::string reason_of(const CollapsedGraph& graph,
                       std::size_t i,
                       const Cut& cut) {
     const std::size_t set_size = cut.cut.size();
-    const catalog::Words& words = words_of(*candidate.evidence);
-    std::string text = catalog::fill(cut.cut.empty() ? words.cost : words.explanation,
-                                     slots_of(graph, candidate.edges[i]));
+    const advice::Words& words = words_of(*candidate.evidence);
+    std::string text = advice::fill(cut.cut.empty() ? words.cost : words.explanation,
+                                    slots_of(graph, candidate.edges[i]));
     if (candidate.shared_cell) {
         text += "; " + std::to_string(candidate.equivalent) +
                 " references share this one variable: cutting one of them is not enough, clear "
@@ -162,7 +162,7 @@ std::string advice_of(const CollapsedGraph& graph, const Cut& cut) {
     }
     const Candidate& first = cut.cut.front();
     std::string text =
-        catalog::fill(words_of(*first.evidence).advice, slots_of(graph, first.edges.front()));
+        advice::fill(words_of(*first.evidence).advice, slots_of(graph, first.edges.front()));
     if (cut.parent != kNone && cut.references > 1) {
         if (cut.cut.size() > 1 && first.evidence->pattern == patterns::kBackPointer.pattern) {
             text = "Use a weakref.ref to " + short_name(graph, cut.parent) +

@@ -19,7 +19,7 @@
 #include "analysis/shared_storages.h"
 #include "analysis/shortest_cycle.h"
 #include "analysis/signature.h"
-#include "analysis/strong_components.h"
+#include "graph/strong_components.h"
 
 namespace cyclewatch::analysis {
 namespace {
@@ -46,7 +46,7 @@ CollapsedGraph canonical_graph(const model::Observation& observation,
 
 // The components to report, by retained bytes, descending; ties are broken by colour.
 std::vector<std::uint32_t> reported_components(const CollapsedGraph& graph,
-                                               const StrongComponents& components,
+                                               const graph::StrongComponents& components,
                                                const RetainedSize& retained) {
     std::vector<std::uint64_t> color(components.count(), 0);
     std::vector<bool> leads(components.count(), false);
@@ -78,7 +78,7 @@ class Analysis {
         : observation_(observation),
           is_owner_(owner_nodes(observation_)),
           graph_(canonical_graph(observation_, is_owner_)),
-          components_(strong_components(graph_.view())),
+          components_(graph::strong_components(graph_.view())),
           retained_(graph_, components_, observation_),
           walk_(graph_, observation_),
           payload_work_left_(kPayloadPasses * (graph_.nodes() + graph_.edges.size()) + kSpareWork),
@@ -192,7 +192,7 @@ class Analysis {
     const model::Observation& observation_;
     std::vector<char> is_owner_;  // per raw node
     CollapsedGraph graph_;
-    StrongComponents components_;
+    graph::StrongComponents components_;
     RetainedSize retained_;
     OwnerWalk walk_;
     std::uint64_t payload_work_left_;

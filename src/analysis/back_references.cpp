@@ -33,7 +33,7 @@ class Search {
         : graph_(graph),
           component_(component),
           cycle_(cycle),
-          holders_(listed_by(component.targets, component.size())),
+          holders_(graph::listed_by(component.targets, component.size())),
           roles_(graph, component, holders_),
           is_back_(component.targets.size(), 0),
           is_on_cycle_(component.targets.size(), 0) {}
@@ -313,7 +313,7 @@ class Search {
     const CollapsedGraph& graph_;
     const Component& component_;
     const Cycle& cycle_;
-    Rows<> holders_;  // per node: of the references to it
+    graph::Rows<> holders_;  // per node: of the references to it
     Roles roles_;
     std::vector<char> is_back_;  // per reference: seen from the object tried last
     std::vector<char> is_on_cycle_;

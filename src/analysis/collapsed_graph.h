@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/adjacency.h"
+#include "graph/adjacency.h"
 #include "model/reference_graph.h"
 
 namespace cyclewatch::analysis {
@@ -38,7 +38,7 @@ struct CollapsedGraph {
     [[nodiscard]] std::uint32_t nodes() const {
         return static_cast<std::uint32_t>(raw_node.size());
     }
-    [[nodiscard]] AdjacencyView view() const { return {first, targets}; }
+    [[nodiscard]] graph::AdjacencyView view() const { return {first, targets}; }
     [[nodiscard]] const model::Node& node(std::uint32_t n) const { return raw->nodes[raw_node[n]]; }
     [[nodiscard]] std::string_view label_name(std::uint32_t edge) const {
         return raw->text(edges[edge].label.name);

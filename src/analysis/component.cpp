@@ -6,14 +6,14 @@
 namespace cyclewatch::analysis {
 
 ComponentExtractor::ComponentExtractor(const CollapsedGraph& graph,
-                                       const StrongComponents& components,
+                                       const graph::StrongComponents& components,
                                        const RetainedSize& retained,
                                        std::span<const char> is_owner)
     : graph_(graph),
       components_(components),
       retained_(retained),
       is_owner_(is_owner),
-      members_(listed_by(components.of, components.count())),
+      members_(graph::listed_by(components.of, components.count())),
       position_(graph.nodes()) {}
 
 Component ComponentExtractor::extract(std::uint32_t component) {
@@ -54,14 +54,14 @@ namespace {
 
 // Per strong component of the rest: an owner can be reached from it.
 std::vector<char> parts_with_owner(const Component& component,
-                                   const StrongComponents& parts,
+                                   const graph::StrongComponents& parts,
                                    std::span<const char> dead) {
     std::vector<char> leads(parts.count(), 0);
     for (std::uint32_t n = 0; n < component.size(); ++n) {
         leads[parts.of[n]] |= component.leads_out[n];
     }
     // References lead to parts with lower numbers, so one pass in ascending order is enough.
-    const Rows<> nodes_of = listed_by(parts.of, parts.count());
+    const graph::Rows<> nodes_of = graph::listed_by(parts.of, parts.count());
     for (std::uint32_t part = 0; part < parts.count(); ++part) {
         for (const std::uint32_t n : nodes_of.of(part)) {
             for (std::uint32_t e = component.first[n]; e < component.first[n + 1]; ++e) {
@@ -108,7 +108,7 @@ bool still_holds(const Component& component, std::span<const char> dead) {
             component, static_cast<std::uint32_t>(holder - component.leads_out.begin()), dead)) {
         return true;
     }
-    const StrongComponents parts = strong_components(component.view(), dead);
+    const graph::StrongComponents parts = graph::strong_components(component.view(), dead);
     const std::vector<char> leads = parts_with_owner(component, parts, dead);
     for (std::uint32_t part = 0; part < parts.count(); ++part) {
         if (parts.cyclic[part] && leads[part] != 0) {

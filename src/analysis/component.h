@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "analysis/adjacency.h"
 #include "analysis/collapsed_graph.h"
 #include "analysis/retained_size.h"
+#include "graph/adjacency.h"
 
 namespace cyclewatch::analysis {
 
@@ -23,7 +23,7 @@ struct Component {
                                          // the component from which an owner can be reached
     std::vector<std::uint64_t> kept;     // per node: RetainedSize::kept_by()
 
-    [[nodiscard]] AdjacencyView view() const { return {first, targets}; }
+    [[nodiscard]] graph::AdjacencyView view() const { return {first, targets}; }
     [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(nodes.size()); }
 };
 
@@ -31,7 +31,7 @@ struct Component {
 class ComponentExtractor {
   public:
     ComponentExtractor(const CollapsedGraph& graph,
-                       const StrongComponents& components,
+                       const graph::StrongComponents& components,
                        const RetainedSize& retained,
                        std::span<const char> is_owner);
 
@@ -39,10 +39,10 @@ class ComponentExtractor {
 
   private:
     const CollapsedGraph& graph_;
-    const StrongComponents& components_;
+    const graph::StrongComponents& components_;
     const RetainedSize& retained_;
     std::span<const char> is_owner_;
-    Rows<> members_;                       // collapsed nodes by component
+    graph::Rows<> members_;                // collapsed nodes by component
     std::vector<std::uint32_t> position_;  // per collapsed node: its number in the component
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Classifies references: which mistake one looks like, and how likely. The weights are in
-// evidence_weights.h, the texts in catalog/patterns.toml.
+// evidence_weights.h, the texts in advice/patterns.toml.
 #pragma once
 
 #include <cstddef>

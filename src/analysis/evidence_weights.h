@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All weights of the ranking. The texts of each row are in catalog/patterns.toml, under its pattern
+// All weights of the ranking. The texts of each row are in advice/patterns.toml, under its pattern
 // and variant. 100 and more: a known mistake. 80 to 99: a reference from a child back to its
 // parent. 40 to 79: one of several references that could be cut. 0 to 39: probably intended. Below
 // 0: a reference that a program cannot remove.

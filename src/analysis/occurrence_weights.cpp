@@ -71,7 +71,7 @@ std::uint64_t proportion(std::uint64_t bytes, std::uint64_t part, std::uint64_t 
 }  // namespace
 
 std::vector<Weight> weigh_components(const CollapsedGraph& graph,
-                                     const StrongComponents& components,
+                                     const graph::StrongComponents& components,
                                      const RetainedSize& retained,
                                      const model::Observation& observation) {
     std::vector<Weight> weights(components.count());

@@ -8,7 +8,7 @@
 
 #include "analysis/collapsed_graph.h"
 #include "analysis/retained_size.h"
-#include "analysis/strong_components.h"
+#include "graph/strong_components.h"
 #include "model/observation.h"
 
 namespace cyclewatch::analysis {
@@ -26,7 +26,7 @@ struct Weight {
 // Returns the weight of each component. The bytes of counted clusters are divided among the
 // components of the captured cluster in proportion to their retained bytes.
 [[nodiscard]] std::vector<Weight> weigh_components(const CollapsedGraph& graph,
-                                                   const StrongComponents& components,
+                                                   const graph::StrongComponents& components,
                                                    const RetainedSize& retained,
                                                    const model::Observation& observation);
 

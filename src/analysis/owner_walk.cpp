@@ -35,7 +35,7 @@ std::vector<std::uint32_t> owner_nodes(const CollapsedGraph& graph,
 OwnerWalk::OwnerWalk(const CollapsedGraph& graph, const model::Observation& observation)
     : graph_(graph),
       observation_(observation),
-      owners_of_(listed_by(owner_nodes(graph, observation), graph.nodes())),
+      owners_of_(graph::listed_by(owner_nodes(graph, observation), graph.nodes())),
       seen_(graph.nodes(), 0),
       storage_seen_(observation.storages.size(), 0),
       reached_by_(graph.nodes(), kNone),

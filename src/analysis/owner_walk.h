@@ -52,7 +52,7 @@ class OwnerWalk {
     const CollapsedGraph& graph_;
     const model::Observation& observation_;
     std::vector<std::uint64_t> owner_hash_;  // per owner: type, size, shape ...
-    Rows<> owners_of_;                       // per collapsed node: owner indices
+    graph::Rows<> owners_of_;                // per collapsed node: owner indices
     std::vector<std::uint64_t> text_hash_;   // per string
     std::vector<std::uint32_t> seen_;        // per node: number of the latest walk that reached it
     std::vector<std::uint32_t> storage_seen_;  // per storage: likewise

@@ -18,8 +18,8 @@ std::uint32_t unite(std::uint32_t a, std::uint32_t b) {
 }
 
 // Nodes by descending component number: a topological order of the components.
-std::vector<std::uint32_t> topological_order(const StrongComponents& components) {
-    const Rows<> members = listed_by(components.of, components.count());
+std::vector<std::uint32_t> topological_order(const graph::StrongComponents& components) {
+    const graph::Rows<> members = graph::listed_by(components.of, components.count());
     std::vector<std::uint32_t> order;
     order.reserve(components.of.size());
     for (std::uint32_t component = components.count(); component-- > 0;) {
@@ -31,7 +31,7 @@ std::vector<std::uint32_t> topological_order(const StrongComponents& components)
 }  // namespace
 
 RetainedSize::RetainedSize(const CollapsedGraph& graph,
-                           const StrongComponents& components,
+                           const graph::StrongComponents& components,
                            const model::Observation& observation)
     : component_of_(components.of), has_cycle_(components.cyclic), owned_(graph.nodes()) {
     list_owned(graph, observation);
@@ -87,7 +87,7 @@ void RetainedSize::find_variables(const CollapsedGraph& graph) {
     }
 }
 
-void RetainedSize::number_tree_nodes(const StrongComponents& components,
+void RetainedSize::number_tree_nodes(const graph::StrongComponents& components,
                                      std::span<const std::uint32_t> holders_first) {
     position_of_node_.resize(holders_first.size());
     position_of_component_.assign(components.count(), kNone);
@@ -110,10 +110,10 @@ void RetainedSize::number_tree_nodes(const StrongComponents& components,
     first_storage_ = next;
 }
 
-DominatorTree RetainedSize::build_tree(const CollapsedGraph& graph,
-                                       const StrongComponents& components,
-                                       const model::Observation& observation) {
-    Rows rows(first_storage_ + observation.storages.size());
+graph::DominatorTree RetainedSize::build_tree(const CollapsedGraph& graph,
+                                              const graph::StrongComponents& components,
+                                              const model::Observation& observation) {
+    graph::Rows rows(first_storage_ + observation.storages.size());
     const auto for_each_reference = [&](auto&& visit) {
         for (const Variable& variable : variables_) {
             visit(variable.position, position_of_component_[variable.component]);
@@ -145,7 +145,7 @@ DominatorTree RetainedSize::build_tree(const CollapsedGraph& graph,
         const std::size_t references = rows.view().of(position_of_component_[c]).size();
         one_way_.push_back(references == 1);
     }
-    return dominators(rows.view());
+    return graph::dominators(rows.view());
 }
 
 void RetainedSize::mark_nodes_above_owners(const CollapsedGraph& graph,
@@ -174,7 +174,7 @@ void RetainedSize::mark_nodes_above_owners(const CollapsedGraph& graph,
 }
 
 void RetainedSize::find_cycles_above(const CollapsedGraph& graph,
-                                     const StrongComponents& components,
+                                     const graph::StrongComponents& components,
                                      std::span<const std::uint32_t> holders_first) {
     cycle_above_.assign(components.count(), kNone);
     for (const std::uint32_t node : holders_first) {
@@ -194,14 +194,14 @@ void RetainedSize::find_cycles_above(const CollapsedGraph& graph,
 
 // The components with a cycle that lead to `component`, including itself.
 std::uint32_t RetainedSize::cycles_to(std::uint32_t component,
-                                      const StrongComponents& components) const {
+                                      const graph::StrongComponents& components) const {
     const std::uint32_t above = cycle_above_[component];
     return components.cyclic[component] ? unite(above, component) : above;
 }
 
 // Breaking the cycles of a component frees a storage if no other cycle leads to one of its owners.
 void RetainedSize::add_up_freed(const CollapsedGraph& graph,
-                                const StrongComponents& components,
+                                const graph::StrongComponents& components,
                                 const model::Observation& observation) {
     freed_ = held_;
     std::vector<bool> counted(observation.storages.size(), false);
@@ -228,7 +228,7 @@ double RetainedSize::freed_with(std::uint32_t node) const {
 }
 
 void RetainedSize::mark_kept_from_outside(const CollapsedGraph& graph,
-                                          const StrongComponents& components,
+                                          const graph::StrongComponents& components,
                                           std::span<const std::uint32_t> holders_first,
                                           const model::Observation& observation) {
     std::vector<bool> referenced(graph.nodes(), false);
@@ -252,7 +252,7 @@ void RetainedSize::mark_kept_from_outside(const CollapsedGraph& graph,
     }
 }
 
-void RetainedSize::add_up(const StrongComponents& components,
+void RetainedSize::add_up(const graph::StrongComponents& components,
                           const model::Observation& observation) {
     const auto positions = static_cast<std::uint32_t>(tree_.parent.size());
     std::vector<std::uint32_t> nearest(positions, kNone);  // nearest dominator with a cycle

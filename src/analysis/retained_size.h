@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "analysis/collapsed_graph.h"
-#include "analysis/dominators.h"
-#include "analysis/strong_components.h"
+#include "graph/dominators.h"
+#include "graph/strong_components.h"
 #include "model/observation.h"
 
 namespace cyclewatch::analysis {
@@ -34,7 +34,7 @@ struct Owned {
 class RetainedSize {
   public:
     RetainedSize(const CollapsedGraph& graph,
-                 const StrongComponents& components,
+                 const graph::StrongComponents& components,
                  const model::Observation& observation);
 
     // Bytes of the storages whose nearest dominating component with a cycle is `component`. A
@@ -107,27 +107,27 @@ class RetainedSize {
 
     void list_owned(const CollapsedGraph& graph, const model::Observation& observation);
     void find_variables(const CollapsedGraph& graph);
-    void number_tree_nodes(const StrongComponents& components,
+    void number_tree_nodes(const graph::StrongComponents& components,
                            std::span<const std::uint32_t> holders_first);
-    [[nodiscard]] DominatorTree build_tree(const CollapsedGraph& graph,
-                                           const StrongComponents& components,
-                                           const model::Observation& observation);
+    [[nodiscard]] graph::DominatorTree build_tree(const CollapsedGraph& graph,
+                                                  const graph::StrongComponents& components,
+                                                  const model::Observation& observation);
     void mark_nodes_above_owners(const CollapsedGraph& graph,
                                  std::span<const std::uint32_t> holders_first,
                                  const model::Observation& observation);
     void find_cycles_above(const CollapsedGraph& graph,
-                           const StrongComponents& components,
+                           const graph::StrongComponents& components,
                            std::span<const std::uint32_t> holders_first);
     [[nodiscard]] std::uint32_t cycles_to(std::uint32_t component,
-                                          const StrongComponents& components) const;
+                                          const graph::StrongComponents& components) const;
     void add_up_freed(const CollapsedGraph& graph,
-                      const StrongComponents& components,
+                      const graph::StrongComponents& components,
                       const model::Observation& observation);
     void mark_kept_from_outside(const CollapsedGraph& graph,
-                                const StrongComponents& components,
+                                const graph::StrongComponents& components,
                                 std::span<const std::uint32_t> holders_first,
                                 const model::Observation& observation);
-    void add_up(const StrongComponents& components, const model::Observation& observation);
+    void add_up(const graph::StrongComponents& components, const model::Observation& observation);
 
     std::vector<std::uint32_t> component_of_;           // per node
     std::vector<Variable> variables_;                   // by ascending component
@@ -135,7 +135,7 @@ class RetainedSize {
     std::vector<std::uint32_t> position_of_node_;       // in the tree
     std::vector<std::uint32_t> position_of_component_;  // that of its node if it has no cycle
     std::uint32_t first_storage_ = 0;                   // position
-    DominatorTree tree_;
+    graph::DominatorTree tree_;
     std::vector<std::uint64_t> kept_;         // per position: dominated bytes
     std::vector<std::uint64_t> kept_alone_;   // per position: without those of nested cycles
     std::vector<std::uint64_t> held_;         // per component
@@ -147,7 +147,7 @@ class RetainedSize {
     std::vector<bool> leads_to_released_;     // per component
     std::vector<bool> one_way_;               // per component
     std::vector<bool> has_cycle_;             // per component
-    Rows<Owned> owned_;                       // per node
+    graph::Rows<Owned> owned_;                // per node
     // Per component with a cycle: indices of the variables whose bytes it retains.
     std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> variables_kept_;
     std::vector<bool> kept_from_outside_;  // per storage

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "analysis/adjacency.h"
 #include "analysis/collapsed_graph.h"
 #include "analysis/component.h"
+#include "graph/adjacency.h"
 
 namespace cyclewatch::analysis {
 
@@ -22,7 +22,7 @@ class Roles {
     static constexpr int kDeepestContainer = 3;  // a list of tuples in a dict
 
     // `holders`: per node of the component, the references to it.
-    Roles(const CollapsedGraph& graph, const Component& component, const Rows<>& holders)
+    Roles(const CollapsedGraph& graph, const Component& component, const graph::Rows<>& holders)
         : graph_(graph), component_(component), holders_(holders) {}
 
     // `_parent`, `_Child__parent` (as Python mangles `__parent`) and `parent` are one name.
@@ -41,7 +41,7 @@ class Roles {
   private:
     const CollapsedGraph& graph_;
     const Component& component_;
-    const Rows<>& holders_;
+    const graph::Rows<>& holders_;
 };
 
 }  // namespace cyclewatch::analysis

@@ -122,7 +122,7 @@ std::vector<std::uint64_t> credit_bytes(const Component& component,
 }
 
 std::vector<char> nodes_in_cycles(const Component& component, std::span<const char> dead) {
-    const StrongComponents parts = strong_components(component.view(), dead);
+    const graph::StrongComponents parts = graph::strong_components(component.view(), dead);
     std::vector<char> in_cycle(component.size());
     for (std::uint32_t n = 0; n < component.size(); ++n) {
         in_cycle[n] = parts.cyclic[parts.of[n]] ? 1 : 0;

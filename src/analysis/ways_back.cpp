@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/ways_back.h"
 
-#include "analysis/adjacency.h"
-#include "analysis/dominators.h"
+#include "graph/adjacency.h"
+#include "graph/dominators.h"
 
 namespace cyclewatch::analysis {
 namespace {
@@ -39,7 +39,7 @@ std::vector<std::uint32_t> reverse_postorder(const Component& component,
 
 std::vector<std::uint32_t> ways_back(const Component& component, std::uint32_t root) {
     const std::vector<std::uint32_t> number = reverse_postorder(component, root);
-    Rows<> holders(component.size());
+    graph::Rows<> holders(component.size());
     for (const std::uint32_t target : component.targets) {
         holders.count(number[target]);
     }
@@ -47,10 +47,10 @@ std::vector<std::uint32_t> ways_back(const Component& component, std::uint32_t r
     for (std::uint32_t e = 0; e < component.targets.size(); ++e) {
         holders.fill(number[component.targets[e]], number[component.holder[e]]);
     }
-    const DominatorTree tree = dominators(holders.view());
+    const graph::DominatorTree tree = graph::dominators(holders.view());
     std::vector<std::uint32_t> back;
     for (std::uint32_t e = 0; e < component.targets.size() && !tree.parent.empty(); ++e) {
-        if (dominates(tree, number[component.targets[e]], number[component.holder[e]])) {
+        if (graph::dominates(tree, number[component.targets[e]], number[component.holder[e]])) {
             back.push_back(e);
         }
     }

@@ -5,15 +5,15 @@
 #include <utility>
 #include <vector>
 
+#include "advice/rules.h"
 #include "bindings/bind.h"
 #include "bindings/values.h"
-#include "catalog/rules.h"
 #include "watch/dispatcher.h"
 
 namespace cyclewatch::bindings {
 namespace {
 
-using catalog::Pattern;
+using advice::Pattern;
 
 py::object library_of(const Pattern& pattern) {
     return pattern.library.has_value()
@@ -21,7 +21,7 @@ py::object library_of(const Pattern& pattern) {
                : py::object(py::none());
 }
 
-catalog::Rules& rules() {
+advice::Rules& rules() {
     return watch::Dispatcher::instance().rules();
 }
 

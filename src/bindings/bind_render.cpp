@@ -11,9 +11,9 @@
 
 #include "base/byte_size.h"
 #include "base/result.h"
+#include "base/text.h"
 #include "bindings/bind.h"
 #include "model/report.h"
-#include "render/labels.h"
 #include "render/renderer.h"
 #include "watch/atomic_file.h"
 
@@ -182,7 +182,7 @@ void bind_render(py::module_& module, ReportClass& report_class) {
         "    OSError: The file cannot be written.");
     module.def(
         "clean_text",
-        [](const py::str& text) { return render::clean_text(utf8(text)); },
+        [](const py::str& text) { return base::clean_text(utf8(text)); },
         py::arg("text"),
         "Return `text` as one line without control characters.");
     module.def("format_bytes", &base::format_bytes, py::arg("count"), "1536 -> '1.5 KiB'.");

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/byte_size.h"
+#include "base/text.h"
 #include "bindings/bind.h"
 #include "bindings/values.h"
-#include "render/labels.h"
 #include "report/merge_reports.h"
 
 namespace cyclewatch::bindings {
@@ -247,7 +247,7 @@ void bind_report(py::module_& module) {
             "notes",
             [](const Self& self) {
                 std::vector<std::string> notes;  // cleaned: they name files
-                std::ranges::transform(self.notes, std::back_inserter(notes), render::clean_text);
+                std::ranges::transform(self.notes, std::back_inserter(notes), base::clean_text);
                 return notes;
             },
             "Sentences about what was truncated or skipped.")

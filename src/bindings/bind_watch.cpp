@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "bindings/bind.h"
 #include "bindings/values.h"
 #include "device/device_selection.h"
 #include "python/forced_unwind.h"
 #include "python/layout_check.h"
 #include "python/state_lock.h"
-#include "render/labels.h"
 #include "render/renderer.h"
 #include "watch/collect_timer.h"
 #include "watch/dispatcher.h"
@@ -129,7 +129,7 @@ watch::Listeners listeners(py::object on_finding, py::object on_report, py::obje
     if (!on_log.is_none()) {
         result.on_log = [callback = Callback(std::move(on_log))](int level,
                                                                  const std::string& message) {
-            callback.call(level, render::clean_text(message));
+            callback.call(level, base::clean_text(message));
         };
     }
     return result;

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/byte_size.h"
-#include "render/labels.h"
+#include "base/text.h"
 #include "render/picture_text.h"
 #include "render/renderer.h"
 
@@ -22,7 +22,7 @@ std::string attribute(std::string_view name, std::string_view label) {
 }
 
 std::string label_line(const std::string& text, std::size_t columns) {
-    return escape_dot_label(truncate_middle(shown_name(text), columns));
+    return base::escape_dot_label(base::truncate_middle(base::shown_name(text), columns));
 }
 
 std::string item_statement(const Picture::Item& item, const std::string& id) {
@@ -31,7 +31,7 @@ std::string item_statement(const Picture::Item& item, const std::string& id) {
         label += "\\n" + base::format_bytes(item.bytes);
     }
     std::string out = "    " + id + " [" + attribute("label", label) + ", " +
-                      attribute("tooltip", escape_dot_label(shown_name(item.detail)));
+                      attribute("tooltip", base::escape_dot_label(base::shown_name(item.detail)));
     if (item.owner) {
         out += ", color=\"#00796b\", fillcolor=\"#e0f2f1\", style=filled";
     } else if (item.on_cycle) {
@@ -73,7 +73,7 @@ std::string cluster(const model::Finding& finding, std::size_t rank) {
         }
     }
     if (const std::uint64_t more = undrawn_items(picture); more > 0) {
-        const std::string label = "and " + counted(more, "more object");
+        const std::string label = "and " + base::counted(more, "more object");
         out += "    " + prefix + "_more [shape=plaintext, " + attribute("label", label) + "];\n";
     }
     return out + "  }\n";
@@ -94,7 +94,7 @@ std::string render_dot(const model::Report& report) {
     const std::size_t shown = std::min(report.findings.size(), kMaxDrawnFindings);
     if (shown < report.findings.size()) {
         const std::size_t more = report.findings.size() - shown;
-        out += "  " + attribute("label", "and " + counted(more, "more finding")) + ";\n";
+        out += "  " + attribute("label", "and " + base::counted(more, "more finding")) + ";\n";
     }
     for (std::size_t i = 0; i < shown; ++i) {
         out += cluster(report.findings[i], i + 1);

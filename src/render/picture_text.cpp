@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/byte_size.h"
-#include "render/labels.h"
+#include "base/text.h"
 #include "render/summary.h"
 
 namespace cyclewatch::render {
@@ -25,7 +25,7 @@ std::uint64_t undrawn_items(const Picture& picture) {
 
 BoxText box_text(const Picture::Item& item) {
     BoxText text;
-    text.name = truncate_middle(shown_name(item.text), kNameColumns);
+    text.name = base::truncate_middle(base::shown_name(item.text), kNameColumns);
     if (item.owner) {
         text.second_line = base::format_bytes(item.bytes);
     } else {
@@ -36,14 +36,15 @@ BoxText box_text(const Picture::Item& item) {
         if (location != std::string::npos) {
             shown.erase(0, std::max(location + 4, shown.find_last_of('/') + 1));
         }
-        const std::string detail = truncate_middle(shown_name(shown), kSecondColumns);
+        const std::string detail = base::truncate_middle(base::shown_name(shown), kSecondColumns);
         text.second_line = detail == text.name ? std::string() : detail;
     }
     return text;
 }
 
 std::string arrow_text(const Picture::Arrow& arrow) {
-    return (arrow.cut ? "cut: " : "") + truncate_middle(shown_name(arrow.label), kArrowColumns);
+    return (arrow.cut ? "cut: " : "") +
+           base::truncate_middle(base::shown_name(arrow.label), kArrowColumns);
 }
 
 std::string describe_picture(const Picture& picture) {
@@ -53,16 +54,16 @@ std::string describe_picture(const Picture& picture) {
     for (const Picture::Arrow& arrow : picture.arrows) {
         if (arrow.on_cycle && std::max(arrow.from, arrow.to) < picture.items.size() &&
             shown++ < kMostReferences) {
-            text += shown_name(picture.items[arrow.from].text) + " refers to " +
-                    shown_name(picture.items[arrow.to].text) + " through " +
-                    shown_name(arrow.label) + (arrow.cut ? ", the reference to cut. " : ". ");
+            text += base::shown_name(picture.items[arrow.from].text) + " refers to " +
+                    base::shown_name(picture.items[arrow.to].text) + " through " +
+                    base::shown_name(arrow.label) + (arrow.cut ? ", the reference to cut. " : ". ");
         }
     }
     const auto owners = static_cast<std::uint64_t>(
         std::count_if(picture.items.begin(), picture.items.end(), [](const Picture::Item& item) {
             return item.owner;
         }));
-    return text + "The cycle leads to " + counted(owners, "owner") + " of device memory.";
+    return text + "The cycle leads to " + base::counted(owners, "owner") + " of device memory.";
 }
 
 }  // namespace cyclewatch::render

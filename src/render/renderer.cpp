@@ -3,8 +3,8 @@
 
 #include <array>
 
+#include "format/json_writer.h"
 #include "render/html/html_renderer.h"
-#include "render/json_renderer.h"
 #include "render/svg/svg_renderer.h"
 
 namespace cyclewatch::render {
@@ -68,7 +68,7 @@ std::string render(const model::Report& report, Format format) {
         case Format::text:
             return render_text(report);
         case Format::json:
-            return render_json(report);
+            return format::write_json(report);
         case Format::dot:
             return render_dot(report);
         case Format::svg:

@@ -7,7 +7,7 @@
 
 #include "base/byte_size.h"
 #include "base/dotted_name.h"
-#include "render/labels.h"
+#include "base/text.h"
 
 namespace cyclewatch::render {
 namespace {
@@ -45,16 +45,16 @@ std::string quiet_sentence(const model::Report& report) {
     if (stats.collections == 0) {
         return "No reference cycle kept " + watched +
                " so far: no collection ran while cyclewatch " + "was watching (" +
-               format_duration(stats.elapsed) + ").";
+               base::format_duration(stats.elapsed) + ").";
     }
-    const std::string scope = counted(stats.collections, "collection") + " in " +
-                              format_duration(stats.elapsed) + " freed " +
-                              counted(stats.unreachable, "object");
+    const std::string scope = base::counted(stats.collections, "collection") + " in " +
+                              base::format_duration(stats.elapsed) + " freed " +
+                              base::counted(stats.unreachable, "object");
     if (stats.owners == 0) {
         return "No reference cycle kept " + watched + ": " + scope +
                ", none of which owned such memory.";
     }
-    return "No reference cycle was found for the " + counted(stats.owners, "owner") + " of " +
+    return "No reference cycle was found for the " + base::counted(stats.owners, "owner") + " of " +
            watched + " in garbage: " + scope + ".";
 }
 
@@ -75,7 +75,7 @@ struct Remedy {
 std::string first_references(std::size_t count) {
     return count == 1   ? "first reference"
            : count == 2 ? "first two references"
-                        : "first " + format_count(count) + " references";
+                        : "first " + base::format_count(count) + " references";
 }
 
 // "freed once this and 4 other findings are fixed".
@@ -83,14 +83,15 @@ std::string freed_when(const model::Finding& finding) {
     if (finding.shared_with == 0) {
         return "freed once all other objects that refer to it are freed";
     }
-    return "freed once this and " + counted(finding.shared_with, "other finding") + " are fixed";
+    return "freed once this and " + base::counted(finding.shared_with, "other finding") +
+           " are fixed";
 }
 
 std::string shared_remedy(const model::Finding& finding, std::string_view name) {
     return format_bytes(finding.shared_bytes) + " is freed once " + std::string(name) +
            (finding.shared_with == 0
                 ? " is fixed and all other objects that refer to it are freed."
-                : " and " + counted(finding.shared_with, "other finding") + " are fixed.");
+                : " and " + base::counted(finding.shared_with, "other finding") + " are fixed.");
 }
 
 // "/a/b/f1.py:12" -> "f1.py:12".
@@ -111,8 +112,8 @@ std::string many_processes_line(const std::vector<model::ProgramInfo>& processes
         starts.insert(program.started_at);
         ranks.insert(program.rank);
     }
-    std::string line = counted(processes.size(), "process", "processes") + " of " +
-                       (scripts.size() > 3 ? counted(scripts.size(), "program")
+    std::string line = base::counted(processes.size(), "process", "processes") + " of " +
+                       (scripts.size() > 3 ? base::counted(scripts.size(), "program")
                                            : joined({scripts.begin(), scripts.end()}));
     if (ranks.size() > 1 && *ranks.begin() >= 0) {
         line +=
@@ -130,7 +131,7 @@ constexpr std::string_view kLocals = "locals()";
 // "Engine is part of a reference cycle that"
 std::string subject_of(const model::Finding& finding) {
     const bool several = finding.occurrences > 1;
-    const std::string cycles = several ? counted(finding.occurrences, "reference cycle") : "";
+    const std::string cycles = several ? base::counted(finding.occurrences, "reference cycle") : "";
     if (finding.cycle.empty()) {
         return several ? cycles : "A reference cycle";
     }
@@ -184,11 +185,12 @@ std::string summary_sentence(const model::Report& report) {
     for (const model::Finding& finding : report.findings) {
         longest = std::max(longest, finding.dead_for_at_most);
     }
-    std::string sentence = counted(total_cycles(report), "reference cycle") + " kept " +
+    std::string sentence = base::counted(total_cycles(report), "reference cycle") + " kept " +
                            format_bytes(report.retained_bytes) + " of " +
                            memory_kind(report.findings);
-    sentence += longest > 0 ? " for up to " + format_duration(longest) + " after its last use."
-                            : " after its last use.";
+    sentence += longest > 0
+                    ? " for up to " + base::format_duration(longest) + " after its last use."
+                    : " after its last use.";
     return sentence;
 }
 
@@ -216,7 +218,8 @@ std::string remedy_sentence(const model::Report& report) {
     }
     const auto count = static_cast<std::uint64_t>(std::ranges::count_if(report.findings, is_new));
     const std::string gain = format_bytes(remedy.bytes) + " (" +
-                             format_percent(share_of(remedy.bytes, report.retained_bytes)) + ")";
+                             base::format_percent(share_of(remedy.bytes, report.retained_bytes)) +
+                             ")";
     const std::string verb = remedy.payload ? "Dropping" : "Cutting";
     const std::string more =
         first.shared_bytes == 0 ? "" : " Another " + shared_remedy(first, "the first finding");
@@ -226,19 +229,19 @@ std::string remedy_sentence(const model::Report& report) {
     }
     const bool all_new = count == report.findings.size();
     return verb + " the " + first_references(remedy.references) + " below frees " + gain +
-           ". There are " + counted(count, all_new ? "finding" : "new finding") + "." + more;
+           ". There are " + base::counted(count, all_new ? "finding" : "new finding") + "." + more;
 }
 
 std::string sharing_words(const model::Finding& finding) {
     return "shared with " + (finding.shared_with == 0
                                  ? std::string("objects outside any cycle")
-                                 : counted(finding.shared_with, "other finding"));
+                                 : base::counted(finding.shared_with, "other finding"));
 }
 
 std::string size_words(const model::Finding& finding) {
     const bool own = finding.retained_bytes > 0;
     std::string text = format_bytes(own ? finding.retained_bytes : finding.shared_bytes) + " in " +
-                       counted(finding.occurrences, "cycle");
+                       base::counted(finding.occurrences, "cycle");
     if (finding.shared_bytes > 0) {
         text += own ? ", and " + format_bytes(finding.shared_bytes) + " " : ", ";
         text += sharing_words(finding);
@@ -257,8 +260,9 @@ std::string variants_words(const model::Finding& finding, std::size_t most) {
         }
         cycles += variant.occurrences;
         const bool elsewhere = !variant.location.empty() && variant.location != here;
-        const std::string name = shown_name(variant.name) +
-                                 (elsewhere ? " at " + shown_name(file_of(variant.location)) : "");
+        const std::string name =
+            base::shown_name(variant.name) +
+            (elsewhere ? " at " + base::shown_name(file_of(variant.location)) : "");
         if (std::ranges::find(names, name) == names.end()) {
             names.push_back(name);
         }
@@ -270,19 +274,19 @@ std::string variants_words(const model::Finding& finding, std::size_t most) {
         finding.omitted_variants + names.size() - std::min(names.size(), most);
     names.resize(std::min(names.size(), most));
     if (rest > 0) {
-        names.push_back(format_count(rest) + " more");
+        names.push_back(base::format_count(rest) + " more");
     }
-    return "in " + joined(names) + " (" + counted(cycles, "cycle") + ")";
+    return "in " + joined(names) + " (" + base::counted(cycles, "cycle") + ")";
 }
 
 std::string seen_sentence(const model::Finding& finding) {
-    std::string text =
-        counted(finding.occurrences, "cycle") + " in " + counted(finding.collections, "collection");
+    std::string text = base::counted(finding.occurrences, "cycle") + " in " +
+                       base::counted(finding.collections, "collection");
     if (finding.occurrences > 1 && finding.largest_bytes > 0) {
         text += ", the largest " + format_bytes(finding.largest_bytes);
     }
     if (finding.dead_for_at_most > 0) {
-        text += "; unreachable for up to " + format_duration(finding.dead_for_at_most);
+        text += "; unreachable for up to " + base::format_duration(finding.dead_for_at_most);
     }
     if (finding.shared_bytes > 0) {
         text += "; " + format_bytes(finding.shared_bytes) + " " + freed_when(finding);
@@ -291,11 +295,11 @@ std::string seen_sentence(const model::Finding& finding) {
 }
 
 std::string overhead_sentence(const model::Stats& stats) {
-    std::string text = "Overhead: " + format_duration(stats.seconds) + " in " +
-                       counted(stats.collections, "collection") + " over " +
-                       format_duration(stats.elapsed);
+    std::string text = "Overhead: " + base::format_duration(stats.seconds) + " in " +
+                       base::counted(stats.collections, "collection") + " over " +
+                       base::format_duration(stats.elapsed);
     if (stats.elapsed > 0) {
-        text += " (" + format_percent(stats.seconds / stats.elapsed) + " of the run time)";
+        text += " (" + base::format_percent(stats.seconds / stats.elapsed) + " of the run time)";
     }
     return text + ".";
 }
@@ -303,11 +307,11 @@ std::string overhead_sentence(const model::Stats& stats) {
 std::vector<std::string> omissions(const model::Report& report) {
     std::vector<std::string> lines;
     for (const auto& [reason, count] : report.stats.skipped) {
-        lines.push_back("Skipped " + counted(count, "time") + ": " + reason + ".");
+        lines.push_back("Skipped " + base::counted(count, "time") + ": " + reason + ".");
     }
     lines.insert(lines.end(), report.notes.begin(), report.notes.end());
     if (report.omitted_collections > 0) {
-        lines.push_back(counted(report.omitted_collections, "collection record") +
+        lines.push_back(base::counted(report.omitted_collections, "collection record") +
                         " omitted to limit the size of the report.");
     }
     return lines;
@@ -343,7 +347,7 @@ std::string program_line(const std::vector<model::ProgramInfo>& processes) {
 
 std::string headline(const model::Finding& finding) {
     const std::string text = subject_of(finding) + " " + effect_of(finding);
-    return clean_text(text + (finding.remedy.empty() ? "." : ": " + finding.remedy + "."));
+    return base::clean_text(text + (finding.remedy.empty() ? "." : ": " + finding.remedy + "."));
 }
 
 }  // namespace cyclewatch::render

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "catalog/catalog.h"
+#include "advice/catalog.h"
 #include "collector/gc_hook.h"
 #include "compat/plain_instance.h"
 #include "python/layout_check.h"
@@ -56,7 +56,7 @@ base::Result<std::shared_ptr<Watch>> Dispatcher::start(Settings settings) {
         // Before the hook is installed: the check creates objects.
         const python::LayoutCheck& layouts = python::check_layouts();
         learn_plain_instances();
-        (void)catalog::Catalog::built_in();  // parsed here, not during a collection
+        (void)advice::Catalog::built_in();  // parsed here, not during a collection
         const base::Result<collector::Installed> installed = collector::install(*this);
         if (!installed.ok()) {
             return base::Error{installed.error()};

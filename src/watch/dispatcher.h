@@ -8,8 +8,8 @@
 #include <memory>
 #include <thread>
 
+#include "advice/rules.h"
 #include "base/result.h"
-#include "catalog/rules.h"
 #include "collector/collection_listener.h"
 #include "watch/pipeline.h"
 #include "watch/watch.h"
@@ -35,7 +35,7 @@ class Dispatcher final : public collector::CollectionListener {
     void refresh(const std::shared_ptr<Watch>& watch);
 
     device::OwnerRegistry& registry() { return pipeline_.registry(); }
-    catalog::Rules& rules() { return pipeline_.rules(); }
+    advice::Rules& rules() { return pipeline_.rules(); }
     // Call after the rules have changed: updates the findings of the active watches.
     void reclassify();
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "catalog/rules.h"
+#include "advice/rules.h"
 #include "collector/collection_listener.h"
 #include "collector/unreachable_set.h"
 #include "device/memory_events.h"
@@ -29,7 +29,7 @@ using Watches = std::vector<std::shared_ptr<Watch>>;
 class Pipeline {
   public:
     device::OwnerRegistry& registry() noexcept { return registry_; }
-    catalog::Rules& rules() noexcept { return rules_; }
+    advice::Rules& rules() noexcept { return rules_; }
 
     // In a forked child: forgets the parent's collections.
     void reset();
@@ -74,7 +74,7 @@ class Pipeline {
     device::OwnerRegistry registry_;
     device::OwnerDetector detector_;
     device::MemorySampler sampler_;
-    catalog::Rules rules_;
+    advice::Rules rules_;
     SiteLookup site_lookup_;
     Current current_;
     bool accelerator_usable_ = false;

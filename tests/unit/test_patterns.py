@@ -12,7 +12,7 @@ import pytest
 import cyclewatch
 
 ROOT = Path(__file__).resolve().parents[2]
-FILE = ROOT / "src" / "catalog" / "patterns.toml"
+FILE = ROOT / "src" / "advice" / "patterns.toml"
 TABLE = ROOT / "src" / "analysis" / "evidence_weights.h"
 ROW = re.compile(r'Evidence\s+k\w+\{\s*"([^"]+)",\s*"([^"]*)",\s*-?\d+\s*\}')
 PUBLIC_CASE = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/(issues|pull)/\d+")
@@ -23,7 +23,7 @@ HEAD = f"""\
 # Patterns of cycles
 
 Written by `{SWITCH}=1 pytest tests/unit/test_patterns.py` from
-[patterns.toml](../src/catalog/patterns.toml); do not edit. `Finding.pattern` is one of these names,
+[patterns.toml](../src/advice/patterns.toml); do not edit. `Finding.pattern` is one of these names,
 `cyclewatch.patterns()` lists them, and [configuration.md](configuration.md) explains how to add
 your own. In the texts `{{holder}}` and `{{target}}` are the objects at both ends of the reference
 to cut, `{{label}}` is its label and `{{variable}}` the name in the label.

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "render/json_reader.h"
-#include "render/json_renderer.h"
+#include "format/json_reader.h"
+#include "format/json_writer.h"
 #include "render/renderer.h"
 
 namespace cyclewatch::render {
@@ -132,10 +132,10 @@ base::Result<std::string> unpack(std::string_view packed, std::size_t most) {
 }
 
 std::string report_element(const model::Report& report) {
-    const std::string to_pack = render_json_to_pack(report);
+    const std::string to_pack = format::write_json_to_pack(report);
     std::string json;
     if (to_pack.size() <= kLongestPlainJson) {
-        json = render_script_safe_json(report);
+        json = format::write_script_safe_json(report);
     }
     const bool packed = json.empty() || json.size() > kLongestPlainJson;
     std::string out(packed ? kPackedStart : kPlainStart);
@@ -179,13 +179,13 @@ base::Result<model::Report> load_report(std::string_view contents) {
         return base::Error{"the file is empty"};
     }
     if (!looks_like_html(contents)) {
-        return read_json_report(contents.substr(start), start);
+        return format::read_json_report(contents.substr(start), start);
     }
     auto embedded = find_embedded_report(contents);
     if (!embedded) {
         return base::Error{embedded.error()};
     }
-    return read_json_report(embedded.value().json, embedded.value().offset);
+    return format::read_json_report(embedded.value().json, embedded.value().offset);
 }
 
 }  // namespace cyclewatch::render

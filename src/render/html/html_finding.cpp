@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "advice/catalog.h"
 #include "base/byte_size.h"
-#include "catalog/catalog.h"
+#include "base/text.h"
 #include "model/cycle_gap.h"
 #include "render/html/html_writer.h"
-#include "render/labels.h"
 #include "render/picture_text.h"
 #include "render/summary.h"
 
@@ -27,7 +27,7 @@ std::string escaped_lines(std::string_view text) {
     std::string markup;
     for (std::size_t start = 0; start < text.size();) {
         const std::size_t end = std::min(text.find('\n', start), text.size());
-        markup += escape_markup(text.substr(start, end - start)) + "\n";
+        markup += base::escape_markup(text.substr(start, end - start)) + "\n";
         start = end + 1;
     }
     return markup;
@@ -41,13 +41,13 @@ std::string code_sample(std::string_view title, std::string_view style, std::str
     return wrap_markup("div", style, markup) + "\n";
 }
 
-std::string public_cases(const catalog::Pattern& pattern) {
+std::string public_cases(const advice::Pattern& pattern) {
     if (pattern.links.empty()) {
         return {};
     }
     std::string items;
     for (const std::string& link : pattern.links) {
-        const std::string address = escape_markup(link);
+        const std::string address = base::escape_markup(link);
         items.append("<li><a rel=\"noreferrer\" href=\"").append(address).append("\">");
         items.append(address).append("</a></li>\n");
     }
@@ -63,24 +63,25 @@ constexpr std::size_t kMostProse = 600;         // columns
 
 // Sentences may be longer than names, but their length is limited too.
 std::string prose(std::string_view sentence) {
-    return truncate_end(clean_text(sentence), kMostProse);
+    return base::truncate_end(base::clean_text(sentence), kMostProse);
 }
 
 // "and 3 more steps"; "" if `count` is 0.
 std::string more_line(std::uint64_t count, std::string_view noun, std::string_view rest = {}) {
-    return count == 0 ? std::string()
-                      : element("p", "more", "and " + counted(count, noun) + std::string(rest));
+    return count == 0
+               ? std::string()
+               : element("p", "more", "and " + base::counted(count, noun) + std::string(rest));
 }
 
 std::string heading(const Finding& finding, std::size_t rank) {
     const bool own = finding.retained_bytes > 0;
     std::string facts =
         element("span", "bytes", format_bytes(own ? finding.retained_bytes : finding.shared_bytes));
-    facts += element("span", "", counted(finding.occurrences, "cycle"));
-    facts += element("span", "", "in " + counted(finding.collections, "collection"));
+    facts += element("span", "", base::counted(finding.occurrences, "cycle"));
+    facts += element("span", "", "in " + base::counted(finding.collections, "collection"));
     if (finding.dead_for_at_most > 0) {
         facts += element(
-            "span", "", "unreachable for up to " + format_duration(finding.dead_for_at_most));
+            "span", "", "unreachable for up to " + base::format_duration(finding.dead_for_at_most));
     }
     if (finding.shared_bytes > 0) {
         facts += element("span",
@@ -89,14 +90,14 @@ std::string heading(const Finding& finding, std::size_t rank) {
                              sharing_words(finding) + ": freed once all are fixed");
     }
     if (finding.by_process.size() > 1) {
-        facts +=
-            element("span", "", "in " + counted(finding.by_process.size(), "process", "processes"));
+        facts += element(
+            "span", "", "in " + base::counted(finding.by_process.size(), "process", "processes"));
     }
     if (finding.status != Status::fresh) {
         facts += element("span", "pill status", model::word_of(finding.status));
     }
     if (!finding.pattern.empty() && finding.pattern != "unknown") {
-        facts += element("span", "pill", shown_name(finding.pattern));
+        facts += element("span", "pill", base::shown_name(finding.pattern));
     }
     const std::string number = std::to_string(rank);
     return "<header><h2 id=\"h" + number + "\"><span class=\"rank\">" + number + "</span> " +
@@ -137,7 +138,7 @@ std::string choice(const Reference& reference, const std::string& heading = {}) 
 std::string advice_of(const Finding& finding) {
     return finding.advice.empty() ? std::string()
                                   : "<p class=\"instead\"><b>Fix:</b> " +
-                                        escape_markup(prose(finding.advice)) + "</p>\n";
+                                        base::escape_markup(prose(finding.advice)) + "</p>\n";
 }
 
 std::string cut_section(const Finding& finding) {
@@ -203,7 +204,7 @@ std::string figure(const Finding& finding, std::size_t rank, std::string_view pi
         "<span class=\"key cycle\">the cycle</span> <span class=\"key cut\">cut here</span> "
         "<span class=\"key owner\">owners of device memory</span>";
     if (const std::uint64_t more = undrawn_items(finding.picture); more > 0) {
-        out += element("span", "more", "and " + counted(more, "more object") + " not drawn");
+        out += element("span", "more", "and " + base::counted(more, "more object") + " not drawn");
     }
     return out + "</figcaption></figure>\n";
 }
@@ -227,10 +228,10 @@ std::string owner_table(const Finding& finding) {
     const std::size_t shown = std::min(finding.owners.size(), kMostOwners);
     for (std::size_t i = 0; i < shown; ++i) {
         const model::OwnerSummary& owner = finding.owners[i];
-        rows += "<tr>" + cell(format_count(owner.count), "number") +
+        rows += "<tr>" + cell(base::format_count(owner.count), "number") +
                 cell(format_bytes(owner.bytes), "number") + name_cell(owner.type) +
-                cell(shown_name(owner.shape)) + cell(shown_name(owner.dtype)) +
-                cell(shown_name(owner.device)) + name_cell(owner.path) +
+                cell(base::shown_name(owner.shape)) + cell(base::shown_name(owner.dtype)) +
+                cell(base::shown_name(owner.device)) + name_cell(owner.path) +
                 (sites ? name_cell(owner.allocated_at) : std::string()) + "</tr>\n";
     }
     std::string head =
@@ -250,7 +251,7 @@ std::string variant_table(const Finding& finding) {
     std::string rows;
     for (const model::Variant& variant : finding.variants) {
         rows += "<tr>" + name_cell(variant.name) + name_cell(variant.location) +
-                cell(format_count(variant.occurrences), "number") +
+                cell(base::format_count(variant.occurrences), "number") +
                 cell(format_bytes(variant.bytes), "number") + name_cell(variant.title) +
                 name_cell(variant.signature) + "</tr>\n";
     }
@@ -296,17 +297,19 @@ std::string cycle_details(const Finding& finding) {
 }
 
 std::string at_step(std::int64_t step) {
-    return step < 0 ? std::string() : " at step " + format_count(static_cast<std::uint64_t>(step));
+    return step < 0 ? std::string()
+                    : " at step " + base::format_count(static_cast<std::uint64_t>(step));
 }
 
 std::string when_section(const Finding& finding) {
-    std::string sentence = "First seen " + format_duration(finding.first_seen) +
-                           " into the run, in collection " + format_count(finding.first_collection);
+    std::string sentence = "First seen " + base::format_duration(finding.first_seen) +
+                           " into the run, in collection " +
+                           base::format_count(finding.first_collection);
     if (!finding.by_process.empty()) {
         sentence += at_step(finding.by_process.front().first_step);
     }
     if (finding.last_seen > finding.first_seen) {
-        sentence += "; last seen after " + format_duration(finding.last_seen);
+        sentence += "; last seen after " + base::format_duration(finding.last_seen);
     }
     return "<section class=\"when\"><h3>When it was seen</h3>\n" +
            element("p", "quiet", sentence + ".") + "</section>\n";
@@ -318,14 +321,14 @@ std::string opinion(const Finding& finding) {
     const std::string verdict(none ? "none" : word_of(finding.verdict));
     return std::string("<dl class=\"opinion\"") + (none ? " hidden=\"\"" : "") +
            "><dt>Your verdict</dt><dd data-verdict=\"\">" + verdict +
-           "</dd><dt>Your note</dt><dd data-note=\"\">" + escape_markup(prose(finding.note)) +
+           "</dd><dt>Your note</dt><dd data-note=\"\">" + base::escape_markup(prose(finding.note)) +
            "</dd></dl>\n";
 }
 
 }  // namespace
 
 std::string pattern_details(const model::Finding& finding) {
-    const catalog::Pattern* const pattern = catalog::Catalog::built_in().find(finding.pattern);
+    const advice::Pattern* const pattern = advice::Catalog::built_in().find(finding.pattern);
     if (pattern == nullptr || pattern->id == "unknown") {  // has nothing to explain
         return {};
     }

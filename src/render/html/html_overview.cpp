@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/byte_size.h"
+#include "base/text.h"
 #include "render/html/html_writer.h"
-#include "render/labels.h"
 #include "render/summary.h"
 #include "render/svg/svg_writer.h"
 
@@ -33,17 +33,19 @@ std::string bar(std::uint64_t own, std::uint64_t shared, double largest) {
 
 std::string collection_row(const CollectionRecord& record) {
     const auto number = [](const std::string& text) { return element("td", "number", text); };
-    return "<tr>" + number(format_count(record.number)) +
-           number(std::to_string(record.generation)) + number(format_duration(record.started_at)) +
-           number(format_duration(record.duration)) + number(format_duration(record.own_seconds)) +
-           number(format_count(record.unreachable)) + number(format_count(record.owners)) +
-           number(format_bytes(record.released_bytes)) +
-           element("td", "", truncate_end(clean_text(record.note), 200)) + "</tr>\n";
+    return "<tr>" + number(base::format_count(record.number)) +
+           number(std::to_string(record.generation)) +
+           number(base::format_duration(record.started_at)) +
+           number(base::format_duration(record.duration)) +
+           number(base::format_duration(record.own_seconds)) +
+           number(base::format_count(record.unreachable)) +
+           number(base::format_count(record.owners)) + number(format_bytes(record.released_bytes)) +
+           element("td", "", base::truncate_end(base::clean_text(record.note), 200)) + "</tr>\n";
 }
 
 std::string bar_entry(const model::Finding& finding, std::size_t index, double largest) {
     const std::string number = std::to_string(index + 1);
-    const std::string label = truncate_middle(shown_name(finding.title), 90);
+    const std::string label = base::truncate_middle(base::shown_name(finding.title), 90);
     const bool is_new = finding.status == model::Status::fresh;
     std::string out = "<li data-finding=\"" + std::to_string(index) + "\"";
     out.append(is_new ? "" : " class=\"not-new\"").append("><a href=\"#finding-").append(number);
@@ -88,12 +90,12 @@ std::string collection_table(const model::Report& report) {
     }
     head += "<th scope=\"col\">Note</th>";
     std::string out =
-        "<details><summary>" + counted(report.collections.size(), "collection") +
+        "<details><summary>" + base::counted(report.collections.size(), "collection") +
         " that freed device memory</summary>\n" +
         scrolling_table("Collections that found unreachable owners of device memory", head, rows);
     const std::uint64_t older = report.collections.size() - shown;
     if (older > 0) {
-        out += element("p", "more", counted(older, "earlier collection") + " not shown");
+        out += element("p", "more", base::counted(older, "earlier collection") + " not shown");
     }
     return out + "</details>\n";
 }
@@ -126,19 +128,20 @@ std::string row(const model::Report& report, std::size_t index) {
     const bool known = first != nullptr && first->process < report.processes.size();
     std::string step;
     if (first != nullptr && first->first_step >= 0) {
-        step = format_count(static_cast<std::uint64_t>(first->first_step));
+        step = base::format_count(static_cast<std::uint64_t>(first->first_step));
     }
     return "<tr data-finding=\"" + std::to_string(index) +
            "\"><th scope=\"row\"><a href=\"#finding-" + number + "\">" +
            element("span", "rank", number) + " " +
-           code(truncate_middle(shown_name(finding.title), 40)) + "</a></th>" +
+           code(base::truncate_middle(base::shown_name(finding.title), 40)) + "</a></th>" +
            element("td",
                    "number",
-                   format_count(finding.by_process.size()) + " of " +
-                       format_count(report.processes.size())) +
+                   base::format_count(finding.by_process.size()) + " of " +
+                       base::format_count(report.processes.size())) +
            element("td", "", known ? process_name(report.processes[first->process]) : "") +
            element("td", "number", step) +
-           element("td", "number", first == nullptr ? "" : format_duration(first->first_seen)) +
+           element(
+               "td", "number", first == nullptr ? "" : base::format_duration(first->first_seen)) +
            "</tr>\n";
 }
 
@@ -163,7 +166,7 @@ std::string finding_bars(const model::Report& report) {
     if (first < total) {
         const std::size_t last = std::min(total, kMostFoldedBars);
         out += "<details data-foldable=\"\"><summary>and " +
-               counted(total - first, "smaller finding") + "</summary>\n" +
+               base::counted(total - first, "smaller finding") + "</summary>\n" +
                bar_list(report, first, last, largest) + "</details>\n";
     }
     if (any_shared) {
@@ -181,12 +184,13 @@ std::string closing_section(const model::Report& report) {
     if (!lines.empty()) {
         out += "<ul class=\"notes\" aria-label=\"Notes\">\n";
         for (const std::string& line : lines) {
-            out += element("li", "", truncate_end(clean_text(line), 400)) + "\n";
+            out += element("li", "", base::truncate_end(base::clean_text(line), 400)) + "\n";
         }
         out += "</ul>\n";
     }
     return out + collection_table(report) +
-           element("p", "", truncate_end(clean_text(program_line(report.processes)), 600)) +
+           element(
+               "p", "", base::truncate_end(base::clean_text(program_line(report.processes)), 600)) +
            "\n<div id=\"settings\" hidden=\"\"></div>\n</footer>\n";
 }
 
@@ -210,7 +214,7 @@ std::string ranks_section(const model::Report& report) {
     out.append(rows).append("</tbody></table></div>\n");
     if (shown < report.findings.size()) {
         out += element(
-            "p", "more", "and " + counted(report.findings.size() - shown, "smaller finding"));
+            "p", "more", "and " + base::counted(report.findings.size() - shown, "smaller finding"));
     }
     return out + "</section>\n";
 }

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "render/html/html_data.h"
 #include "render/html/html_finding.h"
 #include "render/html/html_overview.h"
 #include "render/html/html_writer.h"
-#include "render/labels.h"
 #include "render/summary.h"
 #include "render/svg/svg_renderer.h"
 
@@ -44,9 +44,9 @@ CardPicture picture_of(const model::Finding& finding, std::size_t rank) {
 
 std::string page_title(const model::Report& report) {
     const std::string script =
-        report.processes.empty() ? "" : shown_name(report.processes.front().script);
-    return escape_markup((script.empty() ? "cyclewatch" : script) +
-                         ": reference cycles that kept device memory");
+        report.processes.empty() ? "" : base::shown_name(report.processes.front().script);
+    return base::escape_markup((script.empty() ? "cyclewatch" : script) +
+                               ": reference cycles that kept device memory");
 }
 
 std::string program_facts(const model::Report& report) {
@@ -57,23 +57,24 @@ std::string program_facts(const model::Report& report) {
         }
     };
     if (report.processes.size() != 1) {
-        add(shown_name(program_line(report.processes)));
+        add(base::shown_name(program_line(report.processes)));
         return facts;
     }
     const model::ProgramInfo& program = report.processes.front();
-    add(shown_name(program.script));
+    add(base::shown_name(program.script));
     if (program.rank >= 0) {
         add("rank " + std::to_string(program.rank));
     }
     add("process " + std::to_string(program.pid));
-    add(shown_name(program.started_at));
+    add(base::shown_name(program.started_at));
     return facts;
 }
 
 std::string opening(const model::Report& report) {
     std::string out =
         "<header class=\"opening\">\n" + wrap_markup("p", "program", program_facts(report)) + "\n" +
-        element("h1", "", truncate_end(clean_text(summary_sentence(report)), 400)) + "\n";
+        element("h1", "", base::truncate_end(base::clean_text(summary_sentence(report)), 400)) +
+        "\n";
     const std::string remedy = remedy_sentence(report);
     if (!remedy.empty()) {
         out += element("p", "lead", remedy) + "\n";
@@ -96,7 +97,7 @@ class Cards {
         if (left_out_ > 0) {
             out += element("p",
                            "more",
-                           counted(left_out_, "smaller finding") +
+                           base::counted(left_out_, "smaller finding") +
                                " not shown here; the JSON report has all findings.");
         }
         return out;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/html/html_writer.h"
 
-#include "render/labels.h"
+#include "base/text.h"
 
 namespace cyclewatch::render {
 namespace {
@@ -13,11 +13,12 @@ std::string with_breaks(const std::string& name) {
     for (std::size_t i = 0; i < name.size(); ++i) {
         const char c = name[i];
         if ((c == '.' || c == '/' || c == ':') && i > start) {
-            out += escape_markup(std::string_view(name).substr(start, i + 1 - start)) + "<wbr>";
+            out +=
+                base::escape_markup(std::string_view(name).substr(start, i + 1 - start)) + "<wbr>";
             start = i + 1;
         }
     }
-    return out + escape_markup(std::string_view(name).substr(start));
+    return out + base::escape_markup(std::string_view(name).substr(start));
 }
 
 }  // namespace
@@ -33,21 +34,21 @@ std::string wrap_markup(std::string_view tag, std::string_view style, std::strin
 }
 
 std::string element(std::string_view tag, std::string_view style, std::string_view text) {
-    return wrap_markup(tag, style, escape_markup(text));
+    return wrap_markup(tag, style, base::escape_markup(text));
 }
 
 std::string code(std::string_view name, std::string_view style) {
-    return wrap_markup("code", style, with_breaks(shown_name(name)));
+    return wrap_markup("code", style, with_breaks(base::shown_name(name)));
 }
 
 std::string title_markup(std::string_view title) {
-    return with_breaks(truncate_middle(clean_text(title), 3 * kMaxNameColumns));
+    return with_breaks(base::truncate_middle(base::clean_text(title), 3 * base::kMaxNameColumns));
 }
 
 std::string scrolling_table(std::string_view caption,
                             std::string_view head,
                             std::string_view rows) {
-    const std::string label = escape_markup(caption);
+    const std::string label = base::escape_markup(caption);
     std::string out = "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"" + label +
                       "\"><table>\n<caption>" + label + "</caption>\n<thead><tr>";
     out.append(head).append("</tr></thead>\n<tbody>\n").append(rows);

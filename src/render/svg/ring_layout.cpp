@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "render/labels.h"
+#include "base/text.h"
 #include "render/picture_text.h"
 #include "render/svg/ring_curves.h"
 
@@ -52,8 +52,9 @@ class RingBuilder {
         for (std::size_t i = 0; i < shown; ++i) {
             const BoxText text = box_text(picture_.items[i]);
             RingBox made;
-            made.width = std::max(kNameColumn * static_cast<double>(text_width(text.name)),
-                                  kSmallColumn * static_cast<double>(text_width(text.second_line)));
+            made.width =
+                std::max(kNameColumn * static_cast<double>(base::text_width(text.name)),
+                         kSmallColumn * static_cast<double>(base::text_width(text.second_line)));
             made.width = std::max(made.width + 2 * kPadding, 70.0);
             made.height = text.second_line.empty() ? kOneLine : kTwoLines;
             layout_.boxes.push_back(made);
@@ -91,7 +92,7 @@ class RingBuilder {
     Point label_size(const std::vector<std::size_t>& arrows) const {
         std::size_t columns = 0;
         for (const std::size_t arrow : arrows) {
-            columns = std::max(columns, text_width(arrow_text(picture_.arrows[arrow])));
+            columns = std::max(columns, base::text_width(arrow_text(picture_.arrows[arrow])));
         }
         return {kSmallColumn * static_cast<double>(columns),
                 kLabelLine * static_cast<double>(arrows.size())};

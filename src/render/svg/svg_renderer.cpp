@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/byte_size.h"
-#include "render/labels.h"
+#include "base/text.h"
 #include "render/picture_text.h"
 #include "render/summary.h"
 #include "render/svg/ring_layout.h"
@@ -26,7 +26,7 @@ std::string xy(Point point) {
 
 std::string text_at(Point at, std::string_view style, const std::string& text) {
     return "<text class=\"" + std::string(style) + "\" x=\"" + svg_number(at.x) + "\" y=\"" +
-           svg_number(at.y) + "\">" + escape_markup(text) + "</text>\n";
+           svg_number(at.y) + "\">" + base::escape_markup(text) + "</text>\n";
 }
 
 // A bar along the lower edge: the size relative to the largest owner.
@@ -45,7 +45,8 @@ std::string draw_box(const Picture::Item& item, const RingBox& box, double share
     std::string out = "<g class=\"";
     out += item.owner ? "item owner" : item.on_cycle ? "item cycle" : "item";
     out += "\">\n<title>" +
-           escape_markup(shown_name(item.detail.empty() ? item.text : item.detail)) + "</title>\n";
+           base::escape_markup(base::shown_name(item.detail.empty() ? item.text : item.detail)) +
+           "</title>\n";
     out += svg_rectangle("box", left, top, box.width, box.height, item.owner ? 3 : 9) + "\n";
     if (text.second_line.empty()) {
         out += text_at({box.centre.x, box.centre.y + 4.5}, "name", text.name);
@@ -116,7 +117,7 @@ std::string draw_labels(const Picture& picture, const RingArrow& arrow) {
         if (text.empty()) {
             continue;
         }
-        const double width = kLabelColumn * static_cast<double>(text_width(text)) + 8;
+        const double width = kLabelColumn * static_cast<double>(base::text_width(text)) + 8;
         // Hides the line behind the label.
         out +=
             svg_rectangle("label-ground", arrow.label.x - width / 2, y - 11, width, 15, 3) + "\n";
@@ -171,13 +172,13 @@ text{fill:#e8eaf0}
 
 std::string text_element(double y, int size, const std::string& text) {
     return "<text x=\"" + svg_number(kMargin) + "\" y=\"" + svg_number(y) + "\" font-size=\"" +
-           std::to_string(size) + "\">" + escape_markup(text) + "</text>\n";
+           std::to_string(size) + "\">" + base::escape_markup(text) + "</text>\n";
 }
 
 std::string heading(const model::Finding& finding, std::size_t rank) {
     return "#" + std::to_string(rank) + ": " + base::format_bytes(model::reached_bytes(finding)) +
-           " in " + counted(finding.occurrences, "cycle") + ": " +
-           truncate_middle(shown_name(finding.title), 110);
+           " in " + base::counted(finding.occurrences, "cycle") + ": " +
+           base::truncate_middle(base::shown_name(finding.title), 110);
 }
 
 // The document under construction.
@@ -189,7 +190,8 @@ struct Sheet {
     void add_text(double below, int size, const std::string& text) {
         y += below;
         body += text_element(y, size, text);
-        width = std::max(width, 2 * kMargin + 0.55 * size * static_cast<double>(text_width(text)));
+        width = std::max(width,
+                         2 * kMargin + 0.55 * size * static_cast<double>(base::text_width(text)));
     }
 
     void add_drawing(const RingDrawing& drawing) {
@@ -219,7 +221,7 @@ RingDrawing draw_ring(const Picture& picture, std::size_t rank) {
                       "d\" width=\"" + width + "\" height=\"" + height + "\" viewBox=\"0 0 " +
                       width + " " + height + "\">\n<title id=\"" + id +
                       "t\">Diagram of the reference cycle</title>\n<desc id=\"" + id + "d\">" +
-                      escape_markup(describe_picture(picture)) + "</desc>\n";
+                      base::escape_markup(describe_picture(picture)) + "</desc>\n";
     // Draw labels last, so that no line crosses them.
     for (const RingArrow& arrow : layout.arrows) {
         out += draw_line(picture, arrow);
@@ -244,20 +246,20 @@ std::string render_svg(const model::Report& report) {
         sheet.add_text(kHeading, 13, heading(finding, i + 1));
         sheet.add_drawing(draw_ring(finding.picture, i + 1));
         if (const std::uint64_t more = undrawn_items(finding.picture); more > 0) {
-            sheet.add_text(kMargin, 12, "and " + counted(more, "more object") + " not drawn");
+            sheet.add_text(kMargin, 12, "and " + base::counted(more, "more object") + " not drawn");
         }
     }
     if (shown < report.findings.size()) {
         const std::size_t more = report.findings.size() - shown;
-        sheet.add_text(kHeading, 13, "and " + counted(more, "more finding"));
+        sheet.add_text(kHeading, 13, "and " + base::counted(more, "more finding"));
     }
     const std::string width = svg_number(sheet.width);
     const std::string height = svg_number(sheet.y + kMargin);
     return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" +
            width + "\" height=\"" + height + "\" viewBox=\"0 0 " + width + " " + height +
-           "\" role=\"img\">\n<title>cyclewatch report</title>\n<desc>" + escape_markup(sentence) +
-           "</desc>\n" + std::string(kStyle) +
+           "\" role=\"img\">\n<title>cyclewatch report</title>\n<desc>" +
+           base::escape_markup(sentence) + "</desc>\n" + std::string(kStyle) +
            "<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n" + sheet.body + "</svg>\n";
 }
 

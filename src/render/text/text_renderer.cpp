@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/byte_size.h"
+#include "base/text.h"
 #include "model/cycle_gap.h"
-#include "render/labels.h"
 #include "render/summary.h"
 
 namespace cyclewatch::render {
@@ -55,7 +55,7 @@ class Card {
         if (text.empty()) {
             return;
         }
-        for (const std::string& part : wrap_text(text, room(), max_lines)) {
+        for (const std::string& part : base::wrap_text(text, room(), max_lines)) {
             add(word, part);
             word = {};
         }
@@ -64,22 +64,22 @@ class Card {
     // `right` on a separate line and a compact card truncates both.
     void add_columns(std::string_view word, std::string_view left, std::string_view right) {
         if (right.empty()) {
-            add(word, truncate_middle(left, room()));
+            add(word, base::truncate_middle(left, room()));
             return;
         }
-        if (roomy_ && text_width(left) + text_width(right) + 2 > room()) {
-            add(word, truncate_middle(left, room()));
-            add("", "  " + truncate_middle(right, room() - 2));
+        if (roomy_ && base::text_width(left) + base::text_width(right) + 2 > room()) {
+            add(word, base::truncate_middle(left, room()));
+            add("", "  " + base::truncate_middle(right, room() - 2));
             return;
         }
-        const std::string tail = truncate_middle(right, room() / 2);
-        const std::size_t left_room = room() - text_width(tail) - 2;
-        std::string line = truncate_middle(left, left_room);
-        line.append(left_room - text_width(line) + 2, ' ');
+        const std::string tail = base::truncate_middle(right, room() / 2);
+        const std::size_t left_room = room() - base::text_width(tail) - 2;
+        std::string line = base::truncate_middle(left, left_room);
+        line.append(left_room - base::text_width(line) + 2, ' ');
         add(word, line + tail);
     }
     void push(std::string line) {
-        line = truncate_end(line, width_);
+        line = base::truncate_end(line, width_);
         line.erase(line.find_last_not_of(' ') + 1);
         lines_.push_back(std::move(line));
     }
@@ -105,7 +105,7 @@ class Card {
 
 // "closure:self of function pkg.make.<lambda>".
 std::string described(const Reference& reference) {
-    return shown_name(reference.label) + " of " + shown_name(reference.holder);
+    return base::shown_name(reference.label) + " of " + base::shown_name(reference.holder);
 }
 
 void add_heading(Card& card, const Finding& finding, std::size_t rank) {
@@ -113,12 +113,13 @@ void add_heading(Card& card, const Finding& finding, std::size_t rank) {
     heading.resize(std::max(heading.size() + 1, kIndent), ' ');
     heading += size_words(finding);
     if (!finding.pattern.empty() && finding.pattern != "unknown") {
-        heading += "   [" + shown_name(finding.pattern) + "]";
+        heading += "   [" + base::shown_name(finding.pattern) + "]";
     }
     card.push(heading);
-    const std::string title = truncate_middle(clean_text(finding.title), 2 * card.width());
+    const std::string title =
+        base::truncate_middle(base::clean_text(finding.title), 2 * card.width());
     for (const std::string& line :
-         wrap_text(title, card.width() - kIndent, card.at_most(kTitleLines))) {
+         base::wrap_text(title, card.width() - kIndent, card.at_most(kTitleLines))) {
         card.push(std::string(kIndent, ' ') + line);
     }
 }
@@ -130,17 +131,20 @@ void add_cut(Card& card, const Finding& finding) {
     }
     const std::size_t shown = std::min(finding.cut.size(), kCutReferences);
     for (std::size_t i = 0; i < shown; ++i) {
-        card.add_columns(
-            i == 0 ? "cut" : "and", described(finding.cut[i]), shown_name(finding.cut[i].location));
+        card.add_columns(i == 0 ? "cut" : "and",
+                         described(finding.cut[i]),
+                         base::shown_name(finding.cut[i].location));
     }
     if (const std::uint64_t more = finding.cut.size() - shown + finding.omitted_cuts; more > 0) {
-        card.add("",
-                 "and " + counted(more, finding.omitted_cuts > 0 ? "more kind" : "more reference") +
-                     (finding.omitted_cuts > 0 ? " of references" : ""));
+        card.add(
+            "",
+            "and " +
+                base::counted(more, finding.omitted_cuts > 0 ? "more kind" : "more reference") +
+                (finding.omitted_cuts > 0 ? " of references" : ""));
     }
     if (!finding.cut.front().reason.empty()) {
         card.add_wrapped(
-            "", "why: " + clean_text(finding.cut.front().reason), card.at_most(kReasonLines));
+            "", "why: " + base::clean_text(finding.cut.front().reason), card.at_most(kReasonLines));
     }
 }
 
@@ -149,9 +153,10 @@ void add_alternatives(Card& card, const Finding& finding) {
     for (std::size_t i = 0; i < shown; ++i) {
         const Reference& other = finding.alternatives[i];
         const std::string equal = i == 0 && finding.tie ? " (equally good)" : "";
-        card.add_columns("or", described(other) + equal, shown_name(other.location));
+        card.add_columns("or", described(other) + equal, base::shown_name(other.location));
         if (!other.reason.empty()) {
-            card.add_wrapped("", "cost: " + clean_text(other.reason), card.at_most(kCostLines));
+            card.add_wrapped(
+                "", "cost: " + base::clean_text(other.reason), card.at_most(kCostLines));
         }
     }
 }
@@ -168,26 +173,28 @@ void add_cycle(Card& card, const Finding& finding, std::size_t most_lines) {
     };
     for (std::size_t i = 0; i < shown; ++i) {
         const Reference& step = finding.cycle[i];
-        const std::string line = shown_name(step.holder) + "  " + shown_name(step.label);
+        const std::string line =
+            base::shown_name(step.holder) + "  " + base::shown_name(step.label);
         card.add(i == 0 ? "cycle" : "",
-                 truncate_middle(line, card.room() - 8) + (is_cut(step) ? "  <- cut" : ""));
+                 base::truncate_middle(line, card.room() - 8) + (is_cut(step) ? "  <- cut" : ""));
     }
     if (total > shown) {
         const auto rest = std::span(finding.cycle).subspan(shown);
         card.add("",
-                 "... " + counted(model::references_in(rest), "more step") + ", back to the first");
+                 "... " + base::counted(model::references_in(rest), "more step") +
+                     ", back to the first");
     }
 }
 
 // The path to the owner and, if known, its allocation site, which is never truncated.
 std::string path_and_site(const model::OwnerSummary& owner, std::size_t room) {
-    std::string path = shown_name(owner.path);
+    std::string path = base::shown_name(owner.path);
     if (owner.allocated_at.empty()) {
         return path;
     }
-    const std::string site = ", allocated at " + shown_name(owner.allocated_at);
-    const std::size_t rest = room - std::min(room, text_width(site));
-    return truncate_middle(path, std::max(rest, kLeastPath)) + site;
+    const std::string site = ", allocated at " + base::shown_name(owner.allocated_at);
+    const std::size_t rest = room - std::min(room, base::text_width(site));
+    return base::truncate_middle(path, std::max(rest, kLeastPath)) + site;
 }
 
 void add_owners(Card& card, const Finding& finding) {
@@ -197,16 +204,16 @@ void add_owners(Card& card, const Finding& finding) {
     const std::size_t shown = fits ? all : most - 1;
     for (std::size_t i = 0; i < shown; ++i) {
         const model::OwnerSummary& owner = finding.owners[i];
-        std::string text = owner.count > 1 ? format_count(owner.count) + " x " : "";
-        text += format_bytes(owner.bytes) + " " + shown_name(owner.type);
+        std::string text = owner.count > 1 ? base::format_count(owner.count) + " x " : "";
+        text += format_bytes(owner.bytes) + " " + base::shown_name(owner.type);
         for (const std::string& part : {owner.shape, owner.dtype, owner.device}) {
-            text += part.empty() ? "" : " " + truncate_middle(shown_name(part), 30);
+            text += part.empty() ? "" : " " + base::truncate_middle(base::shown_name(part), 30);
         }
         card.add_columns(i == 0 ? "holds" : "", text, path_and_site(owner, card.room() - 2));
     }
     const std::uint64_t more = all - shown + finding.omitted_owners;
     if (more > 0) {
-        card.add("", "and " + counted(more, "more group") + " of tensors");
+        card.add("", "and " + base::counted(more, "more group") + " of tensors");
     }
 }
 
@@ -215,7 +222,7 @@ void append_wrapped(std::string& out,
                     std::size_t width,
                     std::string_view indent) {
     for (const std::string& line :
-         wrap_text(clean_text(text), std::max(width, kLeastWidth) - indent.size(), 6)) {
+         base::wrap_text(base::clean_text(text), std::max(width, kLeastWidth) - indent.size(), 6)) {
         out.append(indent).append(line).append("\n");
     }
 }
@@ -268,17 +275,17 @@ std::string render_card(const Finding& finding, std::size_t rank, std::size_t wi
         Card card(width, roomy);
         add_heading(card, finding, rank);
         add_cut(card, finding);
-        card.add_wrapped("fix", clean_text(finding.advice), kAdviceLines);
+        card.add_wrapped("fix", base::clean_text(finding.advice), kAdviceLines);
         if (finding.status == model::Status::fresh) {
             add_alternatives(card, finding);
         } else {
-            card.add_wrapped("note", clean_text(finding.status_reason), kNoteLines);
+            card.add_wrapped("note", base::clean_text(finding.status_reason), kNoteLines);
         }
         card.add_wrapped("also", variants_words(finding, kVariants), card.at_most(kVariantLines));
         add_cycle(card, finding, finding.variants.empty() ? kCycleLines : kCycleLines - 1);
         add_owners(card, finding);
         card.add_wrapped("seen", seen_sentence(finding), 2);
-        card.add("id", truncate_end(clean_text(finding.signature), card.room()));
+        card.add("id", base::truncate_end(base::clean_text(finding.signature), card.room()));
         if (card.fits() || !roomy) {
             return card.text();
         }

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "base/text.h"
 #include "model/cycle_gap.h"
-#include "render/labels.h"
 #include "support/hostile_names.h"
 #include "support/sample_report.h"
 
@@ -54,7 +54,7 @@ TEST(Card, FitsItsLinesAndColumns) {
         const auto lines = lines_of(render_card(finding, 12345, width));
         EXPECT_LE(lines.size(), kMaxCardLines);
         for (const std::string& line : lines) {
-            EXPECT_LE(text_width(line), std::max<std::size_t>(width, 40)) << line;
+            EXPECT_LE(base::text_width(line), std::max<std::size_t>(width, 40)) << line;
         }
         EXPECT_THAT(lines.back(), HasSubstr("id"));  // the last line is never omitted
     }
@@ -164,7 +164,7 @@ TEST(Text, HasNoControlCharacters) {
     for (const std::string& name : testing::hostile_names()) {
         const std::string text = render_text(testing::make_hostile_report(name));
         for (const std::string& line : lines_of(text)) {
-            EXPECT_EQ(clean_text(line), line);
+            EXPECT_EQ(base::clean_text(line), line);
         }
     }
 }

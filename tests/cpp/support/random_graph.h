@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "analysis/adjacency.h"
+#include "graph/adjacency.h"
 
 namespace cyclewatch::test_support {
 
@@ -14,7 +14,7 @@ struct RandomGraph {
     std::vector<std::uint32_t> first{0};
     std::vector<std::uint32_t> targets;
 
-    [[nodiscard]] analysis::AdjacencyView view() const { return {first, targets}; }
+    [[nodiscard]] graph::AdjacencyView view() const { return {first, targets}; }
     [[nodiscard]] std::uint32_t nodes() const {
         return static_cast<std::uint32_t>(first.size() - 1);
     }

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The built-in patterns, embedded from src/advice/patterns.toml. Reads no files and needs no
+// Python; any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "advice/pattern.h"
+
+namespace cyclewatch::advice {
+
+// patterns.toml as JSON; defined in a file that cmake/embed_patterns.py generates.
+extern const std::string_view kBuiltInJson;
+
+class Catalog {
+  public:
+    // Parsed on first use; never destroyed.
+    [[nodiscard]] static const Catalog& built_in();
+
+    [[nodiscard]] const std::vector<Pattern>& patterns() const { return patterns_; }
+    [[nodiscard]] std::vector<std::string> ids() const;
+
+    // Returns nullptr if there is no such pattern.
+    [[nodiscard]] const Pattern* find(std::string_view id) const;
+
+    // The texts of that variant, or of the pattern if it has no such variant; the texts of pattern
+    // "unknown" if there is no such pattern.
+    [[nodiscard]] const Words& words(std::string_view id, std::string_view variant) const;
+
+  private:
+    explicit Catalog(std::vector<Pattern> patterns) : patterns_(std::move(patterns)) {}
+
+    std::vector<Pattern> patterns_;
+};
+
+}  // namespace cyclewatch::advice

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pattern: a class of cycles and the texts reported for it, from patterns.toml or a user's
+// cyclewatch.toml. docs/configuration.md explains the keys.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "advice/version_range.h"
+
+namespace cyclewatch::advice {
+
+// Texts about one reference. fill() replaces slots such as {holder}.
+struct Words {
+    std::string explanation;  // why it retains memory: a clause without a full stop
+    std::string advice;       // how to change the code: one or two sentences
+    std::string cost;         // what cutting an alternative costs: a clause; built-in patterns only
+};
+
+// Globs that match one reference of a report.
+struct Step {
+    std::string holder = "*";
+    std::string label = "*";
+    std::string target = "*";
+};
+
+// The versions of a package that have this leak.
+struct Library {
+    std::string package;
+    std::string versions;
+    VersionRange range;
+};
+
+struct Pattern {
+    std::string id;
+    std::string title;
+    std::string shape;  // description of the cycle
+    Words words;
+    std::map<std::string, Words, std::less<>> variants;  // texts for special cases
+    std::string before;                                  // example code that leaks
+    std::string after;                                   // the example, fixed
+    std::vector<std::string> links;                      // public bug reports
+    bool benign = false;                                 // an intentional cycle
+    std::optional<Library> library;
+
+    // For patterns that are recognised by shape; empty if the analysis recognises the pattern.
+    std::vector<Step> steps;       // consecutive references of the cycle
+    std::optional<Step> suggests;  // a reference to cut, or an alternative
+
+    [[nodiscard]] bool has_shape() const { return !steps.empty() || suggests.has_value(); }
+    // "benign" and "library", if they apply.
+    [[nodiscard]] std::vector<std::string> tags() const;
+};
+
+}  // namespace cyclewatch::advice

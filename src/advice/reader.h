@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads patterns and suppressions from JSON. Python's tomllib converts the TOML files to JSON: the
+// built-in patterns at build time, the user's configuration at run time.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "advice/pattern.h"
+
+namespace cyclewatch::advice {
+
+// Findings that the user ignores. Empty fields match anything.
+struct Suppression {
+    std::string signature;
+    std::string pattern;
+    std::string reason;  // never empty
+};
+
+// Describes what is wrong with `suppression`; "" if it is valid. `ids`: all patterns.
+[[nodiscard]] std::string problem_of(const Suppression& suppression,
+                                     const std::vector<std::string>& ids);
+
+struct Contents {
+    std::vector<Pattern> patterns;
+    std::vector<Suppression> suppressions;
+    std::vector<std::string> problems;  // one sentence per invalid entry, which is skipped
+};
+
+// `json`: an object with the optional lists "pattern" and "ignore". `known`: ids of the built-in
+// patterns when reading a user's configuration, else nullptr. A user's patterns must have a shape
+// and new ids; suppressions may use known and new ids.
+[[nodiscard]] Contents read(std::string_view json, const std::vector<std::string>* known);
+
+}  // namespace cyclewatch::advice

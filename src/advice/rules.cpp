@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "advice/rules.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "advice/catalog.h"
+#include "advice/shape.h"
+#include "advice/slots.h"
+#include "model/mistake.h"
+
+namespace cyclewatch::advice {
+namespace {
+
+bool matches(const Suppression& suppression, const model::Finding& finding) {
+    return (suppression.signature.empty() ||
+            model::has_signature(finding, suppression.signature)) &&
+           (suppression.pattern.empty() || suppression.pattern == finding.pattern);
+}
+
+std::string with_link(const std::string& text, const Pattern& pattern) {
+    return pattern.links.empty() ? text : text + "; see " + pattern.links.front();
+}
+
+// Replaces the texts of the analysis by those of the pattern.
+void adopt(model::Finding& finding, const Pattern& pattern) {
+    finding.pattern = pattern.id;
+    const Slots slots = finding.cut.empty() ? Slots{} : slots_of(finding.cut.front());
+    if (!pattern.words.advice.empty()) {
+        finding.advice = fill(pattern.words.advice, slots);
+    }
+    const std::string explanation = fill(pattern.words.explanation, slots);
+    if (!finding.cut.empty()) {
+        finding.cut.front().reason = explanation;
+    }
+    if (pattern.benign) {
+        finding.status = model::Status::benign;
+        finding.status_reason = with_link("intentional cycle", pattern);
+    }
+}
+
+// Returns false if the finding has another shape, or the installed version is not affected.
+bool adopt_if_matching(model::Finding& finding,
+                       const Pattern& pattern,
+                       const VersionOf& version_of) {
+    if (!shape_matches(pattern, finding)) {
+        return false;
+    }
+    if (!pattern.library) {
+        adopt(finding, pattern);
+        return true;
+    }
+    const std::string text = version_of(pattern.library->package);
+    const std::optional<Version> version = parse_version(text);
+    if (!version || !pattern.library->range.contains(*version)) {
+        return false;
+    }
+    adopt(finding, pattern);
+    finding.status = model::Status::library;
+    finding.status_reason = with_link("known leak of " + pattern.library->package + " " +
+                                          pattern.library->versions + " (installed: " + text + ")",
+                                      pattern);
+    return true;
+}
+
+}  // namespace
+
+std::vector<std::string> Rules::configure(std::string_view json) {
+    const std::vector<std::string> known = Catalog::built_in().ids();
+    Contents contents = read(json, &known);
+    user_patterns_ = std::move(contents.patterns);
+    configured_ = std::move(contents.suppressions);
+    return std::move(contents.problems);
+}
+
+std::string Rules::ignore(Suppression suppression) {
+    std::string problem = problem_of(suppression, ids());
+    if (problem.empty()) {
+        added_.push_back(std::move(suppression));
+    }
+    return problem;
+}
+
+std::vector<Pattern> Rules::patterns() const {
+    std::vector<Pattern> all = user_patterns_;
+    const std::vector<Pattern>& built_in = Catalog::built_in().patterns();
+    all.insert(all.end(), built_in.begin(), built_in.end());
+    return all;
+}
+
+std::vector<std::string> Rules::ids() const {
+    std::vector<std::string> ids = Catalog::built_in().ids();
+    for (const Pattern& pattern : user_patterns_) {
+        ids.push_back(pattern.id);
+    }
+    return ids;
+}
+
+void Rules::judge(model::Finding& finding, const VersionOf& version_of) const {
+    const auto adopted = [&](const Pattern& pattern) {
+        return adopt_if_matching(finding, pattern, version_of);
+    };
+    // The user's patterns take precedence.
+    if (std::ranges::none_of(user_patterns_, adopted)) {
+        (void)std::ranges::any_of(Catalog::built_in().patterns(), adopted);
+    }
+    if (const Suppression* const suppression = suppression_of(finding); suppression != nullptr) {
+        finding.status = model::Status::ignored;
+        finding.status_reason = suppression->reason;
+    }
+}
+
+const Suppression* Rules::suppression_of(const model::Finding& finding) const {
+    for (const std::vector<Suppression>* list : {&added_, &configured_}) {
+        for (const Suppression& suppression : *list) {
+            if (matches(suppression, finding)) {
+                return &suppression;
+            }
+        }
+    }
+    return nullptr;
+}
+
+}  // namespace cyclewatch::advice

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Assigns patterns that are recognised by shape, and the status of findings. Not thread-safe: the
+// process has one instance, and its callers hold the GIL.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "advice/pattern.h"
+#include "advice/reader.h"
+#include "model/finding.h"
+
+namespace cyclewatch::advice {
+
+// Returns the version of an installed package; "" if unknown.
+using VersionOf = std::function<std::string(const std::string& package)>;
+
+class Rules {
+  public:
+    // Replaces the previous configuration file's patterns and suppressions; see read(). Returns the
+    // problems.
+    std::vector<std::string> configure(std::string_view json);
+
+    // Adds a suppression if it is valid; otherwise returns what is wrong with it.
+    [[nodiscard]] std::string ignore(Suppression suppression);
+
+    // The user's patterns, then the built-in ones.
+    [[nodiscard]] std::vector<Pattern> patterns() const;
+
+    // Assigns the matching pattern and the status to a finding of the analysis. Idempotent.
+    void judge(model::Finding& finding, const VersionOf& version_of) const;
+
+  private:
+    [[nodiscard]] std::vector<std::string> ids() const;
+    [[nodiscard]] const Suppression* suppression_of(const model::Finding& finding) const;
+
+    std::vector<Pattern> user_patterns_;
+    std::vector<Suppression> configured_;
+    std::vector<Suppression> added_;  // by ignore()
+};
+
+}  // namespace cyclewatch::advice

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replaces the slots of pattern texts by the names of one reference.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "model/finding.h"
+
+namespace cyclewatch::advice {
+
+inline constexpr std::string_view kSlotNames = "{holder}, {target}, {label}, {variable}";
+
+// The values of the slots, in short form.
+struct Slots {
+    std::string holder;    // "Engine", "<lambda>"
+    std::string target;    // like holder
+    std::string label;     // ".callback", "closure:self"
+    std::string variable;  // the name in the label ("callback", "self"), else the label
+};
+
+[[nodiscard]] Slots slots_of(const model::Reference& reference);
+
+// Replaces every slot in `text`. Other braces, and braces in the inserted names, are unchanged.
+[[nodiscard]] std::string fill(std::string_view text, const Slots& slots);
+
+// The name of the first unknown slot in `text`; "" if there is none.
+[[nodiscard]] std::string unknown_slot(std::string_view text);
+
+}  // namespace cyclewatch::advice

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "advice/version_range.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+namespace cyclewatch::advice {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+    const std::size_t first = text.find_first_not_of(" \t");
+    if (first == std::string_view::npos) {
+        return {};
+    }
+    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+// Returns -1, 0 or 1. "2.0" equals "2.0.0".
+int compare(const Version& a, const Version& b) {
+    const std::size_t parts = std::max(a.release.size(), b.release.size());
+    for (std::size_t i = 0; i < parts; ++i) {
+        const std::uint64_t left = i < a.release.size() ? a.release[i] : 0;
+        const std::uint64_t right = i < b.release.size() ? b.release[i] : 0;
+        if (left != right) {
+            return left < right ? -1 : 1;
+        }
+    }
+    return static_cast<int>(b.before_release) - static_cast<int>(a.before_release);
+}
+
+}  // namespace
+
+std::optional<Version> parse_version(std::string_view text) {
+    text = trimmed(text);
+    Version version;
+    const char* at = text.data();
+    const char* const end = text.data() + text.size();
+    for (;;) {
+        std::uint64_t number = 0;
+        const auto [after, error] = std::from_chars(at, end, number);
+        if (error != std::errc{}) {
+            break;
+        }
+        version.release.push_back(number);
+        at = after;
+        if (at == end || *at != '.') {
+            break;
+        }
+        ++at;
+    }
+    if (version.release.empty()) {
+        return std::nullopt;
+    }
+    const std::string_view rest = text.substr(static_cast<std::size_t>(at - text.data()));
+    const std::string_view suffix = rest.substr(0, rest.find('+'));
+    for (const std::string_view mark : {"a", "b", "rc", "dev", "alpha", "beta"}) {
+        version.before_release = version.before_release || suffix.starts_with(mark);
+    }
+    return version;
+}
+
+std::optional<VersionRange::Clause> VersionRange::parse_clause(std::string_view text) {
+    // Two-character operators first: "<" is a prefix of "<=".
+    static constexpr std::array<std::pair<std::string_view, Relation>, 6> kRelations{{
+        {">=", Relation::at_least},
+        {"<=", Relation::at_most},
+        {"==", Relation::equal},
+        {"!=", Relation::unequal},
+        {">", Relation::greater},
+        {"<", Relation::less},
+    }};
+    text = trimmed(text);
+    for (const auto& [sign, relation] : kRelations) {
+        if (text.starts_with(sign)) {
+            const std::optional<Version> bound = parse_version(text.substr(sign.size()));
+            return bound ? std::optional(Clause{relation, *bound}) : std::nullopt;
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<VersionRange> VersionRange::parse(std::string_view text) {
+    VersionRange range;
+    for (;;) {
+        const std::size_t comma = text.find(',');
+        std::optional<Clause> clause = parse_clause(text.substr(0, comma));
+        if (!clause) {
+            return std::nullopt;
+        }
+        range.clauses_.push_back(std::move(*clause));
+        if (comma == std::string_view::npos) {
+            return range;
+        }
+        text.remove_prefix(comma + 1);
+    }
+}
+
+bool VersionRange::contains(const Version& version) const {
+    return std::ranges::all_of(clauses_, [&version](const Clause& clause) {
+        const int order = compare(version, clause.bound);
+        switch (clause.relation) {
+            case Relation::less:
+                return order < 0;
+            case Relation::at_most:
+                return order <= 0;
+            case Relation::equal:
+                return order == 0;
+            case Relation::unequal:
+                return order != 0;
+            case Relation::at_least:
+                return order >= 0;
+            case Relation::greater:
+                return order > 0;
+        }
+        return false;
+    });
+}
+
+}  // namespace cyclewatch::advice

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranges of library versions such as ">=0.8.0,<0.8.2": the subset of PEP 440 needed to distinguish
+// affected releases from fixed ones.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace cyclewatch::advice {
+
+// A local version label ("+cu121") is ignored.
+struct Version {
+    std::vector<std::uint64_t> release;
+    bool before_release = false;  // a pre-release or development release: "2.0rc1", "2.0.dev3"
+};
+
+// std::nullopt if `text` does not begin with a number.
+[[nodiscard]] std::optional<Version> parse_version(std::string_view text);
+
+class VersionRange {
+  public:
+    // Clauses with >=, >, <=, <, == or !=, separated by commas. std::nullopt if malformed.
+    [[nodiscard]] static std::optional<VersionRange> parse(std::string_view text);
+
+    // True if `version` satisfies every clause.
+    [[nodiscard]] bool contains(const Version& version) const;
+
+  private:
+    enum class Relation : std::uint8_t { less, at_most, equal, unequal, at_least, greater };
+    struct Clause {
+        Relation relation = Relation::equal;
+        Version bound;
+    };
+
+    static std::optional<Clause> parse_clause(std::string_view text);
+
+    std::vector<Clause> clauses_;
+};
+
+}  // namespace cyclewatch::advice

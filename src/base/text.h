@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Formats names and numbers for every output format: truncation, escaping, units. Names come from
+// the watched program and are untrusted. The results are single lines of valid, visible UTF-8
+// without terminal, HTML or Graphviz control sequences.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cyclewatch::base {
+
+// Returns one line of valid UTF-8. Line breaks and tabs become spaces. Other control characters,
+// bidirectional marks, invisible characters, lone surrogates and invalid bytes become U+FFFD.
+[[nodiscard]] std::string clean_text(std::string_view text);
+
+// Terminal columns: two for East Asian wide characters, one for every other character. Combining
+// marks count too, so a long text is never narrow. REQUIRES: cleaned text.
+[[nodiscard]] std::size_t text_width(std::string_view text);
+
+// Shortens to at most `width` columns with "..." at the end, or in the middle if both ends matter
+// (paths, qualified names). REQUIRES: cleaned text.
+[[nodiscard]] std::string truncate_end(std::string_view text, std::size_t width);
+[[nodiscard]] std::string truncate_middle(std::string_view text, std::size_t width);
+
+// Wraps into at most `max_lines` lines of at most `width` columns. Words longer than a line are
+// truncated in the middle. REQUIRES: cleaned text, width >= 8, max_lines >= 1.
+[[nodiscard]] std::vector<std::string> wrap_text(std::string_view text,
+                                                 std::size_t width,
+                                                 std::size_t max_lines);
+
+// clean_text(), escaped for HTML or XML text and quoted attributes.
+[[nodiscard]] std::string escape_markup(std::string_view text);
+
+// clean_text(), escaped for one line of a double-quoted Graphviz label.
+[[nodiscard]] std::string escape_dot_label(std::string_view text);
+
+// Longer names are truncated.
+inline constexpr std::size_t kMaxNameColumns = 200;
+
+// clean_text(), then truncate_middle() to kMaxNameColumns.
+[[nodiscard]] std::string shown_name(std::string_view text);
+
+// "0.4 ms", "35 ms", "2.3 s", "12 min", "3.4 h".
+[[nodiscard]] std::string format_duration(double seconds);
+// "12,345,678".
+[[nodiscard]] std::string format_count(std::uint64_t count);
+// "1 cycle", "12,345 cycles". `plural` defaults to `singular` plus "s".
+[[nodiscard]] std::string counted(std::uint64_t count,
+                                  std::string_view singular,
+                                  std::string_view plural = {});
+// "0.03 %", "98 %", "over 1000 %".
+[[nodiscard]] std::string format_percent(double share);
+
+}  // namespace cyclewatch::base

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "format/json_reader.h"
+
+#include <algorithm>
+#include <concepts>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "format/report_fields.h"
+
+namespace cyclewatch::format {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kMaxDepth = 32;
+
+// What is wrong with the file. Thrown only inside this file.
+struct InvalidReport {
+    std::string problem;
+};
+
+[[noreturn]] void fail(const std::string& path, const std::string& problem) {
+    throw InvalidReport{path + ": " + problem};
+}
+
+// Describes a syntax error. `text` starts at byte `offset` of the file.
+std::string describe(const json::parse_error& error, std::string_view text, std::size_t offset) {
+    if (error.byte > text.size()) {
+        return "the file ends at byte " + std::to_string(offset + text.size()) +
+               ", inside the report: it was truncated";
+    }
+    constexpr std::size_t kShown = 40;
+    const std::string_view read = text.substr(0, error.byte);
+    const std::string near(read.substr(read.size() - std::min(read.size(), kShown)));
+    return "not valid JSON at byte " + std::to_string(offset + error.byte) + ", after \"" +
+           base::truncate_middle(base::clean_text(near), kShown) + "\"";
+}
+
+json parse(std::string_view text, std::size_t offset) {
+    const auto check_depth = [](int depth, json::parse_event_t, const json&) {
+        if (depth > kMaxDepth) {
+            throw InvalidReport{"nested more than " + std::to_string(kMaxDepth) +
+                                " levels deep: not a cyclewatch report"};
+        }
+        return true;
+    };
+    try {
+        return json::parse(text, check_depth);
+    } catch (const json::parse_error& error) {
+        throw InvalidReport{describe(error, text, offset)};
+    } catch (const json::out_of_range&) {
+        throw InvalidReport{"a number is out of range: the file is damaged"};
+    }
+}
+
+// The type of a value for error messages; numbers and literals as they are written.
+std::string kind_of(const json& value) {
+    if (value.is_string()) {
+        return "a string";
+    }
+    if (value.is_array()) {
+        return "an array";
+    }
+    if (value.is_object()) {
+        return "an object";
+    }
+    return base::truncate_end((value.is_number() ? "the number " : "") + value.dump(), 60);
+}
+
+void require(bool valid, const std::string& path, const std::string& expected, const json& value) {
+    if (!valid) {
+        fail(path, "expected " + expected + ", found " + kind_of(value));
+    }
+}
+
+// The read() functions store `value` in a field of the report. `path` is the path of the field.
+void read(const json& value, const std::string& path, std::string& text) {
+    require(value.is_string(), path, "a string", value);
+    value.get_to(text);
+}
+
+void read(const json& value, const std::string& path, bool& flag) {
+    require(value.is_boolean(), path, "true or false", value);
+    value.get_to(flag);
+}
+
+void read(const json& value, const std::string& path, double& number) {
+    require(value.is_number(), path, "a number", value);
+    value.get_to(number);
+}
+
+template <std::integral T>
+void read(const json& value, const std::string& path, T& number) {
+    const bool fits = value.is_number_unsigned() ? std::in_range<T>(value.get<std::uint64_t>())
+                                                 : value.is_number_integer() &&
+                                                       std::in_range<T>(value.get<std::int64_t>());
+    const std::string range = std::to_string(std::numeric_limits<T>::min()) + " to " +
+                              std::to_string(std::numeric_limits<T>::max());
+    require(fits, path, "an integer from " + range, value);
+    value.get_to(number);
+}
+
+template <model::Worded E>
+void read(const json& value, const std::string& path, E& choice) {
+    std::string word;
+    read(value, path, word);
+    const std::optional<E> known = model::from_word<E>(word);
+    if (!known) {
+        std::string words;
+        for (const std::string_view one : model::words_of(E{})) {
+            words.append(words.empty() ? "\"" : ", \"").append(one).append("\"");
+        }
+        fail(path,
+             "expected one of " + words + ", found \"" +
+                 base::truncate_middle(base::clean_text(word), 40) + "\"");
+    }
+    choice = *known;
+}
+
+void read(const json& value,
+          const std::string& path,
+          std::map<std::string, std::uint64_t>& counts) {
+    require(value.is_object(), path, "an object", value);
+    for (const auto& [name, count] : value.items()) {
+        read(count,
+             path + "[\"" + base::truncate_middle(base::clean_text(name), 40) + "\"]",
+             counts[name]);
+    }
+}
+
+template <typename T>
+requires std::is_class_v<T>
+void read(const json& value, const std::string& path, T& fields);
+
+// Converts by_process of a packed page, which has an array of values for each field, to a list.
+json list_of(const json& columns, const std::string& path) {
+    json list = json::array();
+    for (const auto& [name, column] : columns.items()) {
+        require(column.is_array(), path + "." + name, "an array", column);
+        for (std::size_t i = 0; i < column.size(); ++i) {
+            list[i][name] = column[i];
+        }
+    }
+    return list;
+}
+
+template <typename T>
+void read(const json& value, const std::string& path, std::vector<T>& items) {
+    if constexpr (std::same_as<T, model::ProcessOccurrences>) {
+        if (value.is_object()) {
+            read(list_of(value, path), path, items);
+            return;
+        }
+    }
+    require(value.is_array(), path, "an array", value);
+    items.reserve(value.size());
+    for (std::size_t i = 0; i < value.size(); ++i) {
+        read(value[i], path + "[" + std::to_string(i) + "]", items.emplace_back());
+    }
+}
+
+template <typename T>
+requires std::is_class_v<T>
+void read(const json& value, const std::string& path, T& fields) {
+    require(value.is_object(), path, "an object", value);
+    auto read_field = [&](const char* name, auto& field) {
+        const std::string field_path = path.empty() ? name : path + "." + name;
+        const auto found = value.find(name);
+        if (found == value.end()) {
+            fail(field_path, "this field is missing");
+        }
+        read(*found, field_path, field);
+    };
+    visit_fields(read_field, fields);
+}
+
+void check_arrows(const model::Picture& picture, const std::string& path) {
+    for (std::size_t i = 0; i < picture.arrows.size(); ++i) {
+        const model::Picture::Arrow& arrow = picture.arrows[i];
+        if (std::max(arrow.from, arrow.to) >= picture.items.size()) {
+            fail(path + ".arrows[" + std::to_string(i) + "]",
+                 "an arrow from item " + std::to_string(arrow.from) + " to item " +
+                     std::to_string(arrow.to) + ", but there are only " +
+                     base::counted(picture.items.size(), "item"));
+        }
+    }
+}
+
+template <typename T>
+void check_processes(const std::vector<T>& items, const std::string& path, std::size_t known) {
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        if (items[i].process >= known) {
+            fail(path + "[" + std::to_string(i) + "].process",
+                 "index " + std::to_string(items[i].process) + ", but there " +
+                     (known == 1 ? "is only " : "are only ") +
+                     base::counted(known, "process", "processes"));
+        }
+    }
+}
+
+// Checks that the indexes of items and processes are valid.
+void check_indexes(const model::Report& report) {
+    const std::size_t processes = report.processes.size();
+    if (processes == 0) {
+        fail("processes", "expected at least one process, found none");
+    }
+    check_processes(report.collections, "collections", processes);
+    for (std::size_t i = 0; i < report.findings.size(); ++i) {
+        const std::string path = "findings[" + std::to_string(i) + "]";
+        check_arrows(report.findings[i].picture, path + ".picture");
+        check_processes(report.findings[i].by_process, path + ".by_process", processes);
+    }
+}
+
+void check_header(const json& document) {
+    if (!document.is_object()) {
+        fail("not a cyclewatch report", "expected an object, found " + kind_of(document));
+    }
+    if (document.value("schema", json()) != kSchemaName) {
+        fail("not a cyclewatch report", "it has no \"schema\": \"cyclewatch-report\"");
+    }
+    const json version = document.value("schema_version", json());
+    require(version.is_number_unsigned() && version != 0,
+            "schema_version",
+            "a positive integer",
+            version);
+    if (version != model::kReportSchemaVersion) {
+        fail("schema_version",
+             "the report has version " + version.dump() + ", but this cyclewatch reads version " +
+                 std::to_string(model::kReportSchemaVersion) +
+                 (version > model::kReportSchemaVersion
+                      ? ": use a newer cyclewatch"
+                      : ": record the report again with this cyclewatch"));
+    }
+}
+
+}  // namespace
+
+base::Result<model::Report> read_json_report(std::string_view text, std::size_t offset) {
+    try {
+        const json document = parse(text, offset);
+        check_header(document);
+        model::Report report;
+        read(document, "", report);
+        check_indexes(report);
+        return report;
+    } catch (const InvalidReport& error) {
+        return base::Error{error.problem};
+    }
+}
+
+}  // namespace cyclewatch::format

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/dominators.h"
+
+#include <utility>
+
+namespace cyclewatch::graph {
+namespace {
+
+constexpr int kMostPasses = 8;
+constexpr std::uint32_t kUnknown = UINT32_MAX;
+
+std::uint32_t ancestor_at(const DominatorTree& tree, std::uint32_t node, std::uint32_t depth) {
+    while (tree.depth[node] > depth) {
+        const std::uint32_t jump = tree.jump[node];
+        node = tree.depth[jump] >= depth ? jump : tree.parent[node];
+    }
+    return node;
+}
+
+void add_node(DominatorTree& tree, std::uint32_t node, std::uint32_t parent) {
+    tree.parent[node] = parent;
+    tree.depth[node] = tree.depth[parent] + 1;
+    const std::uint32_t jump = tree.jump[parent];
+    const bool equal_spans =
+        tree.depth[parent] - tree.depth[jump] == tree.depth[jump] - tree.depth[tree.jump[jump]];
+    tree.jump[node] = equal_spans ? tree.jump[jump] : parent;
+}
+
+}  // namespace
+
+std::uint32_t common_ancestor(const DominatorTree& tree, std::uint32_t a, std::uint32_t b) {
+    if (tree.depth[a] < tree.depth[b]) {
+        b = ancestor_at(tree, b, tree.depth[a]);
+    } else {
+        a = ancestor_at(tree, a, tree.depth[b]);
+    }
+    // Jumps from equal depths have equal lengths.
+    while (a != b) {
+        const bool far = tree.jump[a] != tree.jump[b];
+        a = far ? tree.jump[a] : tree.parent[a];
+        b = far ? tree.jump[b] : tree.parent[b];
+    }
+    return a;
+}
+
+namespace {
+
+// Builds the tree in ascending order of nodes. Back edges use the tree of the previous pass,
+// `before`; they are ignored if it is nullptr.
+DominatorTree one_pass(const AdjacencyView& predecessors, const DominatorTree* before) {
+    const std::uint32_t nodes = predecessors.nodes();
+    DominatorTree tree;
+    tree.parent.assign(nodes, 0);
+    tree.depth.assign(nodes, 0);
+    tree.jump.assign(nodes, 0);
+    for (std::uint32_t node = 1; node < nodes; ++node) {
+        std::uint32_t dominator = kUnknown;
+        for (const std::uint32_t other : predecessors.of(node)) {
+            if (other < node) {
+                dominator = dominator == kUnknown ? other : common_ancestor(tree, dominator, other);
+            }
+        }
+        dominator = dominator == kUnknown ? 0 : dominator;
+        for (const std::uint32_t other : predecessors.of(node)) {
+            if (other > node && before != nullptr) {
+                dominator = common_ancestor(*before, dominator, other);
+            }
+        }
+        add_node(tree, node, dominator);
+    }
+    return tree;
+}
+
+bool is_acyclic(const AdjacencyView& predecessors) {
+    for (std::uint32_t node = 0; node < predecessors.nodes(); ++node) {
+        for (const std::uint32_t other : predecessors.of(node)) {
+            if (other >= node) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+DominatorTree dominators(const AdjacencyView& predecessors) {
+    DominatorTree tree = one_pass(predecessors, nullptr);
+    if (is_acyclic(predecessors)) {
+        return tree;
+    }
+    for (int pass = 0; pass < kMostPasses; ++pass) {
+        DominatorTree next = one_pass(predecessors, &tree);
+        if (next.parent == tree.parent) {
+            return tree;
+        }
+        tree = std::move(next);
+    }
+    return {};
+}
+
+}  // namespace cyclewatch::graph
