@@ -12,7 +12,7 @@ import pytest
 SWITCH = "CYCLEWATCH_UPDATE_ACCURACY"
 
 HEAD = """\
-# Accuracy
+# Does it name the right reference?
 
 Written by `{switch}=1 pytest tests/corpus`; do not edit. Each row is a program in
 `tests/corpus/cases/`. Names that begin with a letter and a number are miniatures of cycles that
@@ -37,8 +37,8 @@ verdicts). The rules for references that lead back to one parent were derived fr
 cases: {seen_counts}.
 
 {seen_table}
-No rule was derived from these {unseen} cases, and the accepted answers were recorded before the
-first run: {unseen_counts}.
+No rule was derived from these {unseen}, and the answers were written down before the first run:
+{unseen_counts}.
 
 {unseen_table}"""
 
@@ -59,7 +59,7 @@ that are not *first*:
 
 TAIL = """\
 
-## Renamed programs
+## Without names
 
 If every class, function, attribute and variable of a case is renamed, the accepted answer keeps its
 position. The two answers of a tie, with and without the names, may change places: {either}. Handles
@@ -70,7 +70,7 @@ Additional tensors, unrelated objects in every frame and instance, and another h
 answer and no signature. An additional tensor on every instance changes no answer either, but may
 swap the two answers of a tie.
 
-## Not reported
+## Not a finding
 
 {controls}
 
@@ -83,7 +83,7 @@ them, and cyclewatch does not report them (`tests/corpus/test_autograd.py`).
 
 
 def rank_of(case):
-    """Return the rank of the accepted suggestion, from 1; None if none is accepted."""
+    """1 for the first suggestion; None if no suggestion is accepted."""
     for finding in case["leaky"]["findings"][:1]:
         for rank, answer in enumerate(finding["answers"], start=1):
             if answer in case["expected"]:

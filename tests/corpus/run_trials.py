@@ -9,10 +9,10 @@ import json
 import sys
 from pathlib import Path
 
-from run_cases import INDEX, observe, one_tensor, register_substitutes
+from run_cases import INDEX, observe, one_tensor, watch_stand_ins
 
 FOLDER = Path(__file__).parent / "trials"
-MAX_ALTERNATIVES = 3
+MOST_ALTERNATIVES = 3
 
 
 def comparable(answer):
@@ -21,10 +21,10 @@ def comparable(answer):
 
 
 def verdict(answers, accepted, alarming):
-    """Return 'first', 'next' (an alternative), 'wrong' or 'alarming' (breaks the program)."""
+    """'first', 'next' (an alternative), 'wrong', or 'alarming' (would break the program)."""
     if any(part in alarming for part in answers[0].split(" + ")):
         return "alarming"
-    for rank, answer in enumerate(answers[: 1 + MAX_ALTERNATIVES]):
+    for rank, answer in enumerate(answers[: 1 + MOST_ALTERNATIVES]):
         if answer in accepted:
             return "next" if rank else "first"
     return "wrong"
@@ -48,7 +48,7 @@ def run_trial(function, accepted, alarming):
 
 def main(names):
     sys.path.insert(0, str(FOLDER))
-    register_substitutes()
+    watch_stand_ins()
     for path in sorted(FOLDER.glob("*_trials.py")):
         importlib.import_module(path.stem)
     trials = importlib.import_module("registry").TRIALS

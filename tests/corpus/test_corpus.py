@@ -96,7 +96,7 @@ def test_names_change_no_answer(results):
     for name, case in results["cases"]["plain"].items():
         if name in KNOWN_BY_NAME:
             continue
-        assert accuracy_table.tied_rank_of(renamed[name]) == accuracy_table.tied_rank_of(case), name
+        assert accuracy_table.place_of(renamed[name]) == accuracy_table.place_of(case), name
 
 
 @pytest.mark.parametrize(("seed", "rank"), [("1", "0"), ("20261121", "3")])

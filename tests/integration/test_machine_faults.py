@@ -63,7 +63,7 @@ def test_clocks_that_run_backwards(main_interpreter, tmp_path, backwards_clock):
 FAULTS = {"full": errno.ENOSPC, "file size": errno.EFBIG}
 MESSAGE = re.compile(
     r"log: cyclewatch could not write /\S+/cyclewatch-machine_fault_program-\d+\.json: (.+?)\. "
-    r"The findings are kept in memory.*"
+    r"The findings stay in memory.*"
 )
 
 

@@ -197,7 +197,10 @@ def test_both_sides_of_a_merge_are_a_valid_file(tmp_path):
         ("[]", 'has no "version": 1'),
         ('{"version": 2}', 'has no "version": 1'),
         ('{"a": {"count": 1}, "version": 1}', "'a' needs a reason"),
-        ('{"a": {"count": "x", "reason": "r"}, "version": 1}', "the count of 'a' is an integer"),
+        (
+            '{"a": {"count": "x", "reason": "r"}, "version": 1}',
+            "the count of 'a' must be a positive",
+        ),
     ],
 )
 def test_invalid_file_is_rejected(tmp_path, text, complaint):

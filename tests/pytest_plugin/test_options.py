@@ -64,10 +64,13 @@ def test_allowance_is_limited_by_bytes_and_pattern(check, limit, outcome):
     [
         ("", "needs a reason*"),
         ("reason=' '", "needs a reason*"),
-        ("'a', reason='b'", "does not take 'a'; it takes reason=, max_bytes= and pattern="),
-        ("reason='b', size=3", "does not take size*"),
+        (
+            "'a', reason='b'",
+            "has unknown arguments: 'a'; valid are reason=, max_bytes=",
+        ),
+        ("reason='b', size=3", "has unknown arguments: size*"),
         ("reason='b', max_bytes='big'", "'big' is not a size*"),
-        ("reason='b', pattern=3", "takes the id of a pattern*"),
+        ("reason='b', pattern=3", "expects the id of a pattern*"),
     ],
 )
 def test_invalid_allowance_fails_its_test(check, arguments, complaint):

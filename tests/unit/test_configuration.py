@@ -203,8 +203,8 @@ def test_invalid_arguments_of_ignore(arguments, sentence):
     [
         ("[[pattern]\n", "/cyclewatch.toml: Expected ']]' at the end of an array declaration"),
         ("[[ignor]]\nreason = 'r'\n", '/cyclewatch.toml: unknown key "ignor"; valid keys: '),
-        ("ignore = 3\n", "/cyclewatch.toml: the file.ignore is not a list"),
-        ("[[ignore]]\npattern = 'unknown'\n", "/cyclewatch.toml: ignore[0]: a reason is missing"),
+        ("ignore = 3\n", "/cyclewatch.toml: ignore is not a list"),
+        ("[[ignore]]\npattern = 'unknown'\n", "/cyclewatch.toml: ignore[0]: a reason is required"),
         ("[[pattern]]\nid = 1979-05-27\n", "/cyclewatch.toml: pattern[0] needs title"),
         ("[[pattern]]\nid = nan\n", "the file is ignored"),
         ("a = " + "[" * 2000 + "]" * 2000, "the file is ignored"),

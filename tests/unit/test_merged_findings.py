@@ -3,7 +3,6 @@
 
 import functools
 import gc
-import json
 
 import pytest
 
@@ -109,16 +108,6 @@ def test_reports_compare_by_any_signature():
     kinds = kinds_by_signature(before, after)
     assert sorted(kinds.values()) == ["gone", "gone", "shrunk"]
     assert kinds[after.findings[0].signature] == "shrunk"
-
-
-def test_report_without_variants_is_read(tmp_path):
-    data = json.loads(report_of(*METRICS).to_json())
-    for name in ("variants", "omitted_variants", "shared_with", "attributed_bytes"):
-        del data["findings"][0][name]
-    path = tmp_path / "old.json"
-    path.write_text(json.dumps(data))
-    (finding,) = cyclewatch.Report.load(path).findings
-    assert (finding.attributed_bytes, finding.variants) == (600, [])
 
 
 class Node:
