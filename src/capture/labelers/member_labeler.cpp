@@ -7,6 +7,7 @@
 #include "capture/labelers/labelers.h"
 #include "capture/labelers/text.h"
 #include "capture/labelers/visit.h"
+#include "compat/getter_fields.h"
 #include "compat/native_members.h"
 #include "compat/object_layout.h"
 
@@ -142,13 +143,18 @@ class UnnamedFields {
 
     [[nodiscard]] bool empty() const noexcept { return end_ < begin_ + kWord; }
 
-    // Returns false if no unused field refers to `target`.
+    // A field that a getter returns is labelled as an attribute. Returns false if no unused field
+    // refers to `target`.
     bool label(PyObject* target, ReferenceSink& sink) {
         const Py_ssize_t offset = take(target);
         if (offset == 0) {
             return false;
         }
-        sink.add(target, EdgeKind::field, {}, static_cast<std::uint32_t>(offset));
+        if (const char* name = cyclewatch_name_of_field(Py_TYPE(object_), offset)) {
+            sink.add(target, EdgeKind::attribute, name, 0);
+        } else {
+            sink.add(target, EdgeKind::field, {}, static_cast<std::uint32_t>(offset));
+        }
         return true;
     }
 

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names for the fields of C types whose getters only return a field, such as Cython's
+// `cdef public object name`. tp_getset does not contain the offset, so it is decoded from the
+// getter's machine code, which is not executed.
+//
+// REQUIRES (everything here): GIL held. RUNS PYTHON: never. ALLOCATES: no.
+#pragma once
+
+#include <Python.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Returns the offset of the field that the getter returns as a new reference; 0 if the getter may
+// do anything else, or on architectures other than x86-64.
+Py_ssize_t cyclewatch_field_of_getter(getter get);
+
+// Returns the name of the field at `offset` in instances of `type`, from the getters of `type` and
+// its bases; null if no getter returns it. Borrowed from the type.
+const char* cyclewatch_name_of_field(PyTypeObject* type, Py_ssize_t offset);
+
+#ifdef __cplusplus
+}
+#endif
