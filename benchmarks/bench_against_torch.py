@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares cyclewatch with torch.utils.viz._cycles, on the same garbage in the same process.
 
-Both write an HTML page of what kept tensors alive. torch's tool makes its graph and page after each
-collection, as its own `warn_tensor_cycles` does, with a filter that includes CPU tensors and
-without the lookup of CUDA allocations. cyclewatch runs its function of the same name, which writes
-the page in the background.
+Both write an HTML page that shows what kept tensors alive. torch's tool makes its graph and page
+after each collection, as its own `warn_tensor_cycles` does, with a filter that includes CPU tensors
+and without the lookup of CUDA allocations. cyclewatch runs its function of the same name, which
+writes the page in the background.
 """
 
 from __future__ import annotations

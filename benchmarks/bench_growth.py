@@ -2,7 +2,7 @@
 """Measures how capture and analysis scale with the garbage, and the cost of a dense component.
 
 The growth is the slope of log(seconds) over log(objects) between two sizes: 1 is linear, 2 would be
-quadratic. The dense component has 10,000 objects with five references each, at random.
+quadratic. The dense component has 10,000 objects, each with references to five random objects.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def measure(quick: bool) -> list[Figure]:
     for number in range(rounds):
         order = list(runs) if number % 2 else list(runs)[::-1]
         for variant in order:
-            # A naive test costs a hundred times as much, so fewer of them are enough.
+            # A naive test costs a hundred times as much, so fewer of them suffice.
             count = tests if variant != "naive" else max(20, tests // 20)
             runs[variant].append(in_child(__file__, variant=variant, tests=count))
     off = statistics.median(run["milliseconds"] for run in runs["off"])

@@ -72,7 +72,7 @@ def _variables() -> str:
 
 
 def _print_error(sentence: str) -> None:
-    # print(file=None) would write to stdout. An error of stderr must not stop the program.
+    # print(file=None) would write to stdout. A write error on stderr must not stop the program.
     if sys.stderr is not None:
         try:
             print(sentence, file=sys.stderr, flush=True)

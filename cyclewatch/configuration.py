@@ -58,8 +58,8 @@ def ignore(*, signature: str | None = None, pattern: str | None = None, reason: 
 def read_configuration() -> None:
     """Apply the nearest configuration file, unless it is active already; log its errors.
 
-    That is the first ``cyclewatch.toml``, or ``pyproject.toml`` with a table
-    ``[tool.cyclewatch]``, in the current directory or a parent.
+    It is the first ``cyclewatch.toml``, or ``pyproject.toml`` with a table ``[tool.cyclewatch]``,
+    found in the current directory or a parent.
     """
     global _active
     try:

@@ -83,7 +83,7 @@ def _each_text(value: Any, change: Any, key: str = "") -> Any:
 
 
 def _without_folders(data: Any) -> Any:
-    """Remove the folders of all paths; those found in a location, in sentences, too."""
+    """Remove the folders of all paths; folders of locations are removed from sentences, too."""
     folders: set[str] = set()
 
     def remember(text: str, key: str) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints to the terminal. Text from reports is cleaned of control characters.
+"""Prints to the terminal. Control characters in text from reports are replaced.
 
 Color needs a terminal and rich (``pip install cyclewatch[cli]``).
 """
@@ -77,7 +77,7 @@ def finish() -> None:
 
 def note(text: str) -> None:
     """Print to standard error."""
-    # An error of standard error cannot be reported.
+    # A write error on standard error cannot be reported.
     with contextlib.suppress(OSError):
         for line in text.split("\n"):
             _plain(sys.stderr, line)
@@ -94,7 +94,7 @@ def _output() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        # Discards the buffered rest, so that the flush at exit does not fail, too.
+        # Discards the buffered rest, so that the flush at exit does not fail as well.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             raise Failure(f"cannot write to standard output: {error.strerror}") from None

@@ -2,7 +2,7 @@
 """The pytest plugin: fails tests that create reference cycles that keep tensors alive.
 
 Every pytest run loads this file if cyclewatch is installed. It imports the rest of the plugin only
-when ``--cyclewatch``, its ini key or a mark asks for a check.
+when ``--cyclewatch``, its ini key or a mark requests a check.
 """
 
 from __future__ import annotations

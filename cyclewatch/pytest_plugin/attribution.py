@@ -48,7 +48,7 @@ class Survivors:
         self._new_objects = 0
 
     def record(self, item: pytest.Item, when: str) -> None:
-        """Add the owners among the objects that are not frozen, which the test has created."""
+        """Add the owners among the unfrozen objects: those that the test created."""
         objects = gc.get_objects()
         self._new_objects += len(objects) if when == "teardown" else 0
         types = set(registered_types())

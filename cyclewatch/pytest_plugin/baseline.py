@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The baseline file of known cycles: reads, writes and shrinks it.
 
-Each entry is one line, sorted by signature, and the last line of the object is the version. So
-every entry ends with a comma, and branches that change different entries merge line by line. A file
-with the lines of both sides of a conflict is valid.
+Entries are sorted by signature, one per line, and the version follows as the last line. Therefore
+every entry ends with a comma, and branches that change different entries merge line by line. To
+resolve a conflict, keep the lines of both sides: the result is valid.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Baseline:
         return cls(entries)
 
     def write(self, path: Path) -> None:
-        """Write the file, completely or not at all. Raises OSError."""
+        """Write the file atomically. Raises OSError."""
         lines = [entry.line(signature) for signature, entry in sorted(self.entries.items())]
         text = "{\n" + ",\n".join([*lines, f'"version": {VERSION}']) + "\n}\n"
         # A lone surrogate, which UTF-8 cannot express, keeps its JSON spelling.

@@ -202,7 +202,7 @@ def forget_last_exception() -> None:
 
 
 def clear_frames(exceptions: Iterable[BaseException]) -> None:
-    """Clear the frames of `exceptions`, of their causes and contexts, and of groups' members.
+    """Clear the frames of `exceptions`, their causes and contexts, and the members of groups.
 
     A running frame is left as it is. The exceptions and the line numbers in their tracebacks stay,
     so that they are printed as before.

@@ -216,7 +216,7 @@ class LeakCheck:
     def _fail_creators(
         self, tests: dict[pytest.Item, str], finding: Finding, *, counted: bool = False
     ) -> None:
-        # If several tests created the finding, each fails, but only the first is counted.
+        # If several tests created the finding, all of them fail, but only the first is counted.
         for item, when in tests.items():
             self._report_late(item, when, [finding], counted=counted)
             counted = True
@@ -255,8 +255,8 @@ class LeakCheck:
 def is_failed_assertion(error: BaseException | None, item: pytest.Item) -> bool:
     """Whether ``assert_no_tensor_cycles()`` failed the phase.
 
-    `error` is what the phase raised. A ``unittest.TestCase`` raises nothing: pytest stores its
-    errors on the item until the report is made.
+    `error` is the exception that the phase raised. A ``unittest.TestCase`` raises nothing: pytest
+    stores its errors on the item until the report is made.
     """
     stored = [each.value for each in getattr(item, "_excinfo", None) or ()]
     return any(isinstance(each, cyclewatch.TensorCycleError) for each in (error, *stored))

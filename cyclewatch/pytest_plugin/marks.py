@@ -28,14 +28,14 @@ class Allowance:
         return self.pattern is None or fnmatchcase(finding.pattern, self.pattern)
 
     def allowed(self, findings: list[Finding]) -> list[Finding]:
-        """The accepted ones of `findings`: all that the mark covers, or none if too large."""
+        """The findings that the mark accepts: all that it covers, or none if they are too large."""
         covered = [finding for finding in findings if self.covers(finding)]
         total = sum(finding.attributed_bytes for finding in covered)
         return covered if self.max_bytes is None or total <= self.max_bytes else []
 
 
 def mode_for(item: pytest.Item, mode: str) -> str:
-    """The mode of `item` in a run of `mode`: a marked test is always checked."""
+    """The mode for `item` if the run has `mode`; a marked test is always checked."""
     return "fail" if item.get_closest_marker("no_tensor_cycles") is not None else mode
 
 

@@ -58,7 +58,7 @@ class CycleRecord(TypedDict):
 
 
 def uncounted(record: CycleRecord) -> CycleRecord:
-    """A copy of `record` without numbers, for a further test that created the cycle."""
+    """A copy of `record` without numbers, for another test that created the same cycle."""
     copy = record.copy()
     copy["retained_bytes"] = copy["attributed_bytes"] = copy["occurrences"] = 0
     copy["signatures"] = {}
@@ -67,7 +67,7 @@ def uncounted(record: CycleRecord) -> CycleRecord:
 
 @dataclass
 class RecordGroup:
-    """Equal records: those of one signature and one status."""
+    """Records with the same signature and the same status."""
 
     records: list[CycleRecord] = field(default_factory=list)
 
@@ -164,7 +164,7 @@ class Classifier:
         allowances: Sequence[Allowance] = (),
         is_expected: Callable[[Finding], bool] = lambda _: False,
     ) -> tuple[list[Finding], list[CycleRecord]]:
-        """Return the new ones of `findings`, and a record of each finding."""
+        """Return those of `findings` that are new, and a record of each finding."""
         statuses: dict[str, tuple[str, str]] = {}
         unsettled: list[Finding] = []
         for finding in findings:

@@ -36,7 +36,7 @@ def set_up(config: pytest.Config, settings: Settings) -> None:
         plugins.register(TestHooks(settings, classifier, results, tests), _NAMES[0])
     if not hasattr(config, "workeroutput"):
         _check_writable(settings)
-        # If only marked tests are checked, the run says nothing about the baseline.
+        # If only marked tests are checked, the run cannot be compared with the baseline.
         update = BaselineUpdate(settings, baseline) if baseline and settings.mode != "off" else None
         plugins.register(Summary(settings, results, update), _NAMES[1])
 

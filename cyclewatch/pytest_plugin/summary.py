@@ -124,7 +124,7 @@ class Summary:
         whole.save(path.with_suffix(".json"))
 
     def _write(self, what: str, path: Path, write: Callable[[Path], None]) -> bool:
-        # An error of one file does not prevent the others.
+        # An error in one file must not prevent the others from being written.
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             write(path)

@@ -68,7 +68,7 @@ class Search {
         return enough;
     }
 
-    // The objects to try as the parent, the likeliest first.
+    // The objects to try as the parent, the most likely first.
     [[nodiscard]] std::vector<std::uint32_t> roots() const {
         std::vector<std::uint32_t> roots;
         const auto add = [&](std::uint32_t position) {
@@ -120,7 +120,7 @@ class Search {
         std::vector<std::uint32_t> back = ways_back(component_, root);
         mark(back);
         if (!back.empty() && still_holds(component_, is_back_)) {
-            // No parent dominates a shared child: take all references with these names.
+            // No parent dominates a shared child, so use all references with these names.
             back = with_same_names(back);
             mark(back);
             if (!reaches_all(component_, root, is_back_) || still_holds(component_, is_back_)) {
@@ -159,7 +159,8 @@ class Search {
         }
     }
 
-    // `back`, and all references held, directly or in containers, by attributes with their names.
+    // `back`, and all references stored, directly or in containers, in attributes with the same
+    // names.
     [[nodiscard]] std::vector<std::uint32_t> with_same_names(
         const std::vector<std::uint32_t>& back) const {
         std::set<std::string_view> names;
@@ -177,7 +178,7 @@ class Search {
         return all;
     }
 
-    // One candidate per kind of `back`; none if cutting one of them is not advice.
+    // One candidate per kind of `back`; none if one of them must not be suggested.
     std::vector<Candidate> kinds_of(const std::vector<std::uint32_t>& back) {
         std::map<std::string, Candidate> kinds;
         for (const std::uint32_t e : back) {
@@ -242,8 +243,9 @@ class Search {
                patterns::kTwiceTheReferences * (std::bit_width(counted) - 1);
     }
 
-    // The reference to change in order to remove `e`: the attribute that keeps the container, if
-    // the container only leads back; what keeps the callable, if that is better evidence.
+    // The reference to change in order to remove `e`: the attribute that refers to the container,
+    // if the container holds only back references; the reference to the callable, if its evidence
+    // is better.
     std::uint32_t outermost(std::uint32_t e) {
         const std::uint32_t holder = component_.holder[e];
         if (is_callable(graph_, node_of(holder)) && leads_only_back(holder, 0)) {

@@ -17,10 +17,10 @@ struct BackReferences {
 };
 
 // Tries objects of the component as the parent: those of `cycle`, the top of a chain of references
-// with the same name (`parent` of `parent`), and the objects with most references to them. Chooses
-// the one whose back references are the best advice: few names, each with good evidence, and many
-// references to the parent. Without the back references, no cycle retains an owner and everything
-// is still reachable from the parent.
+// with the same name (`parent` of `parent`), and the objects with the most references to them.
+// Chooses the one whose back references are the best ones to suggest: few names, each with good
+// evidence, and many references to the parent. Without the back references, no cycle retains an
+// owner and everything is still reachable from the parent.
 // Tries at most 28 objects, fewer in a large component.
 [[nodiscard]] BackReferences find_back_references(const CollapsedGraph& graph,
                                                   const Component& component,

@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, 16> kParentNames{"parent",
                                                         "previous",
                                                         "predecessor"};
 
-// Last words in the names of classes of handles.
+// Last words of the class names of handles.
 constexpr std::array<std::string_view, 21> kHandleWords{
     "cursor", "lease",  "loan",     "view",        "iter",   "iterator",    "handle",
     "slice",  "window", "snapshot", "reservation", "permit", "transaction", "session",
@@ -113,7 +113,8 @@ bool ConstructionHints::have_one_type(std::size_t i) const {
 bool ConstructionHints::is_named_as_parent(std::size_t i) const {
     const std::string_view name = graph_.label_name(cycle_.edges[i]);
     if (have_one_type(i)) {
-        // A chain of equals is linked both ways. But a scope needs the enclosing one for lookups.
+        // Objects of one type may be doubly linked, but a scope needs its enclosing scope for
+        // lookups.
         return bare(name) != "outer" &&
                (is_parent_name(name) || bare(name) == "before" || bare(name) == "above");
     }
@@ -132,8 +133,8 @@ ValueOrigin ConstructionHints::origin_of_value(std::size_t i) const {
     return found == nullptr ? ValueOrigin::unknown : found->value;
 }
 
-// Code that relates two classes does not relate two objects of one class. An object that stored
-// itself in the target is not a child that the target keeps.
+// Code that shows which class creates which does not distinguish two objects of the same class. An
+// object that stores itself in the target is not a child that the target stores.
 bool ConstructionHints::is_created_by_target(std::size_t i) const {
     const model::AttributeSite* const found = site_of(graph_, cycle_.edges[i]);
     return found != nullptr && found->holder_made_by_target && !have_one_type(i) &&

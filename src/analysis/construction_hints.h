@@ -17,7 +17,7 @@ class ConstructionHints {
     // The attribute has the name of a parent or a predecessor: "parent", "_owner", "prev_stage".
     [[nodiscard]] bool is_named_as_parent(std::size_t i) const;
 
-    // The target is named as a cached helper for the holder: "Indexer", "_cached_view".
+    // The target is named like a cached helper of the holder: "Indexer", "_cached_view".
     [[nodiscard]] bool is_named_as_helper(std::size_t i) const;
 
     // The target creates the holder, or every other reference of the cycle leads from an object to
@@ -33,9 +33,9 @@ class ConstructionHints {
     // According to the code, another reference of the cycle is the back reference.
     [[nodiscard]] bool is_clearly_forward(std::size_t i) const;
 
-    // The holder is a handle that the target creates and keeps: a cursor, a lease, a view.
+    // The holder is a handle that the target creates and stores: a cursor, a lease, a view.
     [[nodiscard]] bool is_handle(std::size_t i) const;
-    // Reference `i` keeps such a handle, directly or in a container.
+    // Reference `i` leads to such a handle, directly or through a container.
     [[nodiscard]] bool keeps_handle(std::size_t i) const;
 
   private:

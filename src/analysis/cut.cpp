@@ -52,7 +52,8 @@ class Search {
             result.cut = {finish(std::move(best))};
         }
         if (result.cut.empty() || !result.cut.front().enough) {
-            // To cut the class's own __mro__ is not advice: suggest what frees the memory.
+            // Cutting the class's own __mro__ is not useful advice: suggest what frees the memory
+            // instead.
             std::vector<Candidate> instead =
                 payloads.single.empty()
                     ? find_last_references(graph_, component_, held_, payloads.of_class, work_left)
@@ -105,7 +106,7 @@ class Search {
         return enough;
     }
 
-    // False once the checks are used up: only cuts that were checked are suggested.
+    // False once the limit of checks is reached: only cuts that were checked are suggested.
     bool ends_all(const Candidate& candidate) {
         if (checks_left_ == 0) {
             return false;
@@ -164,7 +165,7 @@ class Search {
         return true;
     }
 
-    // Nobody can change a cycle that is inside a library, but users can change what their own
+    // Users cannot change a cycle that is inside a library, but they can change what their own
     // callable captures before they pass it on.
     void prefer_own_payload_to_foreign_cycle(Cut& result,
                                              const std::vector<Candidate>& payloads) const {

@@ -352,8 +352,8 @@ class EdgeClassifier {
         return kind == NodeKind::exception && by_attribute ? NodeKind::object : kind;
     }
 
-    // True if the target leads to the holder through nothing but containers and, if
-    // `by_callables`, callables.
+    // True if the target leads to the holder only through containers and, if `by_callables`,
+    // callables.
     [[nodiscard]] bool is_stored_on_target(bool by_callables = true) const {
         return cycle_.all_others(i_, [&](std::size_t k) {
             const std::uint32_t holder = cycle_.holder(k);
@@ -362,8 +362,8 @@ class EdgeClassifier {
         });
     }
 
-    // The node whose code creates the reference: for a container the object that keeps it, for a
-    // bound method its instance. The creator of a partial is not known.
+    // The node whose code creates the reference: for a container the object that refers to it, for
+    // a bound method its instance. The creator of a partial is not known.
     [[nodiscard]] std::uint32_t author_of_holder() const {
         return graph_.is(holder_, NodeKind::bound_method)
                    ? target_

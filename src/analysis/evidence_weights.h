@@ -93,7 +93,7 @@ inline constexpr int kIsChildOfModule = -15;  // a module consists of modules
 
 // Two references are equally good if their scores differ by no more than this.
 inline constexpr int kTieMargin = 4;
-// A handle and the list that its creator keeps it in are, too: callers may need either of them.
+// So are a handle and the list in which its creator stores it: callers may need either of them.
 constexpr bool only_names_tell(const Evidence& first, const Evidence& second) {
     return &first == &kListOfHandles && &second == &kNeededByHandle;
 }

@@ -36,7 +36,7 @@ bool leads_to_code(const CollapsedGraph& graph, std::uint32_t edge) {
         case model::NodeKind::traceback:
             return true;
         case model::NodeKind::object:
-            // cached_property, lru_cache() and what functools.wraps() marks.
+            // cached_property, lru_cache() and functions marked by functools.wraps().
             if (graph.raw->text(graph.node(target).name).starts_with("functools.")) {
                 return true;
             }
@@ -51,7 +51,7 @@ bool leads_to_code(const CollapsedGraph& graph, std::uint32_t edge) {
     }
 }
 
-// Finds, for one node of the cycle after the other, the references that each free something.
+// For each node of the cycle in turn, finds the references that free memory if cut.
 class Search {
   public:
     Search(const CollapsedGraph& graph, const RetainedSize& held) : graph_(graph), held_(held) {}
@@ -84,7 +84,7 @@ class Search {
                 return;
             }
         }
-        // The layers of a model are not to be dropped.
+        // Never suggest dropping the layers of a model.
         if (held_.has_one_way(target) && !graph_.edges[edge].structural &&
             !graph_.is_child_of_module(edge)) {
             found.push_back({{edge}, bytes});

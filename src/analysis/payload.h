@@ -21,8 +21,8 @@ struct Payloads {
                                      const RetainedSize& held);
 
 // If there is no single payload: the references to the owners, or to the containers that hold them.
-// Python keeps the default of a dataclass field in two places, for example. Empty if there are more
-// than kMostInSet. Subtracts one pass over everything reachable from the component from
+// For example, Python stores the default of a dataclass field in several places. Empty if there are
+// more than kMostInSet. Subtracts one pass over everything reachable from the component from
 // `work_left`.
 [[nodiscard]] std::vector<Candidate> find_last_references(const CollapsedGraph& graph,
                                                           const Component& component,

@@ -68,8 +68,8 @@ class RetainedSize {
         return has_cycle_[component_of_[node]];
     }
 
-    // The fraction of held_with() that is freed when the cycles of that component are broken: what
-    // no other cycle leads to.
+    // The fraction of held_with() that is freed when the cycles of that component are broken: the
+    // part that no other cycle leads to.
     [[nodiscard]] double freed_with(std::uint32_t node) const;
 
     // True if `node` is an owner, or an owner can be reached from it.

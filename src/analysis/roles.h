@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Groups references that express the same relation in a program: `_parent` in four classes, a list
-// of children whatever its items are.
+// of children regardless of its items.
 #pragma once
 
 #include <cstdint>
@@ -31,11 +31,11 @@ class Roles {
     // The plain name of the attribute that holds `e`, or its container; empty if there is none.
     [[nodiscard]] std::string_view attribute_behind(std::uint32_t e) const;
 
-    // Equal for references that one line of code creates, whatever their targets are.
+    // Equal for references that the same line of code creates, regardless of their targets.
     [[nodiscard]] std::string kind(std::uint32_t e) const;
 
-    // Equal for attributes with one plain name in any class, and for other references with one
-    // label.
+    // Equal for attributes with the same plain name in any class, and for other references with the
+    // same label.
     [[nodiscard]] std::string role(std::uint32_t e) const;
 
   private:

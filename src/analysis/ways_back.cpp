@@ -8,7 +8,8 @@ namespace cyclewatch::analysis {
 namespace {
 
 // The position of each node in reverse postorder from `root`, without the references marked in
-// `dead`. Nodes that are not reached have 0; `root` has their number.
+// `dead`. Nodes that are not reached have position 0; the position of `root` is the number of such
+// nodes.
 std::vector<std::uint32_t> reverse_postorder(const Component& component,
                                              std::uint32_t root,
                                              std::span<const char> dead = {}) {

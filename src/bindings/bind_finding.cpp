@@ -68,7 +68,7 @@ void bind_reference(py::module_& module) {
         .def_property_readonly(
             "reason",
             text_or_none(&Self::reason),
-            "Why to cut this reference; of an alternative, what cutting it costs. None "
+            "Why this reference should be cut; for an alternative, the cost of cutting it. None "
             "for other references.")
         .def_readonly("raw_path",
                       &Self::raw_path,
@@ -141,7 +141,7 @@ void bind_process_occurrences(py::module_& module) {
 void bind_variant(py::module_& module) {
     using Self = model::Variant;
     py::class_<Self, std::shared_ptr<Self>> added(
-        module, "Variant", "The cycles of one signature in a finding that merges several.");
+        module, "Variant", "The cycles of one signature in a merged finding.");
     of_package(added)
         .def_readonly("signature", &Self::signature, "The signature, as in Finding.signature.")
         .def_readonly("name",
@@ -256,8 +256,8 @@ void bind_finding_sizes(FindingClass& added) {
             "largest_bytes", &Self::largest_bytes, "`retained_bytes` of the largest occurrence.")
         .def_readonly("byte_seconds",
                       &Self::byte_seconds,
-                      "Retained bytes times the seconds they were unreachable, at most, summed "
-                      "over all occurrences.")
+                      "Upper bound of the retained bytes times the seconds for which they were "
+                      "unreachable, summed over all occurrences.")
         .def_readonly("occurrences", &Self::occurrences, "Number of cycles found.")
         .def_readonly("freed_share",
                       &Self::freed_share,
@@ -295,8 +295,8 @@ void bind_finding(py::module_& module) {
                       "How to change the code, in one or two sentences; empty if unknown.")
         .def_readonly("tie",
                       &Self::tie,
-                      "True if `alternatives[0]` is as good as `cut`, or if only names distinguish "
-                      "the two.")
+                      "True if `alternatives[0]` is as good as `cut`, or if only the names of the "
+                      "references favor one of them.")
         .def_readonly("omitted_cuts",
                       &Self::omitted_cuts,
                       "Number of kinds of references that must also be cut but are not in `cuts`, "

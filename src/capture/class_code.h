@@ -54,7 +54,7 @@ void visit_inner_code(PyCodeObject* code, int depth, Visit&& visit) {
 }
 
 // Calls visit(code) for each function in `entry`, an entry of a class or module dict: the function
-// itself, or those inside descriptors and wrappers.
+// itself, or the functions inside descriptors and wrappers.
 template <typename Visit>
 void visit_functions(PyObject* entry, Visit& visit, int depth = 0) {
     if (entry == nullptr || depth > kMaxNesting) {

@@ -9,8 +9,8 @@
 
 namespace cyclewatch::capture {
 
-// True if a method of `creator` calls `created` or a base class of it and passes its own object as
-// an argument.
+// True if a method of `creator` calls `created` or one of its base classes with `self` as an
+// argument.
 [[nodiscard]] bool creates(PyTypeObject* creator, PyTypeObject* created);
 
 }  // namespace cyclewatch::capture

@@ -34,8 +34,8 @@ class GraphBuilder {
 
     [[nodiscard]] model::ReferenceGraph build();
 
-    // The number of references missing in the graph because of the limit for one collection. Does
-    // not include references beyond kMaxPerPair from one object to another.
+    // The number of references missing from the graph because of the limit per collection. Does not
+    // include references beyond kMaxPerPair from one object to another.
     [[nodiscard]] std::uint64_t omitted_references() const noexcept { return omitted_references_; }
 
     // Returns the node of `object`, or kNotNamed.

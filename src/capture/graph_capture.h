@@ -22,8 +22,8 @@ struct CaptureLimits {
     static constexpr std::uint64_t kRepeated = 5'000;
     static constexpr std::uint64_t kSubgraph = 5'000;
 
-    // Objects named in one collection. A cluster is named completely or not, except that part of
-    // the first one is always named (capture/subgraph_selection.h).
+    // Objects named in one collection. A cluster is named completely or not at all, except that at
+    // least part of the first one is named (capture/subgraph_selection.h).
     std::uint64_t max_objects = 50'000;
     // Lower limits for clusters that repeat a shape and for parts of a cluster.
     [[nodiscard]] std::uint64_t max_repeated() const { return std::min(max_objects, kRepeated); }

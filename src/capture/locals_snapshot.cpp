@@ -19,7 +19,7 @@ constexpr std::size_t kUnmatched = 8;  // one in so many keys need not be a vari
 // Matches the keys of a dict with the variables of methods.
 class Snapshot {
   public:
-    // Has no keys if one of them is not an identifier.
+    // Has no keys if any key is not an identifier.
     explicit Snapshot(PyObject* dict) {
         Py_ssize_t position = 0;
         PyObject* key = nullptr;

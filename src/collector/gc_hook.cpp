@@ -123,7 +123,7 @@ int generation_of(const Hook& h, PyObject* info) noexcept {
     return static_cast<int>(value);
 }
 
-// The entry in gc.callbacks, called with (phase, info). Never raises, whatever the arguments.
+// The entry in gc.callbacks, called with (phase, info). Never raises, regardless of the arguments.
 PyObject* on_gc_event(PyObject* /*self*/, PyObject* const* args, Py_ssize_t count) {
     const python::StateLock lock;
     Hook& h = hook();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Determines the unreachable set through public API only (gc.get_objects(), reference counts,
+// Determines the unreachable set through the public API only (gc.get_objects(), reference counts,
 // tp_traverse). Used on CPython versions on which the ride-along does not work.
 //
 // Uses the collector's own method: subtracts the references between the candidates from their

@@ -39,9 +39,9 @@ int cyclewatch_visit_generator(PyObject* generator, cyclewatch_frame_visitor vis
 
 // Returns a function that visits each reference owned by an object of `type` once. This is
 // tp_traverse, except for generators that may borrow references: tp_traverse visits borrowed
-// references too, so that a comparison of visits with reference counts would take a live object for
-// an unreachable one. If the layout of generators is unknown, each referent is visited at most
-// once, even if the generator owns several references to it. Null for types without tp_traverse.
+// references too, so a comparison of visits with reference counts would consider a live object
+// unreachable. If the layout of generators is unknown, each referent is visited at most once, even
+// if the generator owns several references to it. Null for types without tp_traverse.
 traverseproc cyclewatch_counted_traverse(PyTypeObject* type);
 
 // The current line of a frame, generator or traceback. `code` and `globals` are borrowed and may be

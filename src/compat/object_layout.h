@@ -3,8 +3,8 @@
 //
 // Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. Takes no references and
 // never creates an instance's __dict__: a dict created inside a collection would refer to
-// unreachable objects whose references the collector has already counted, so that it would take
-// these objects for reachable.
+// unreachable objects whose references the collector has already counted, so the collector would
+// consider these objects reachable.
 #pragma once
 
 #include <Python.h>

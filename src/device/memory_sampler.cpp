@@ -29,8 +29,8 @@ std::uint64_t bytes_of_pages(long pages) noexcept {
                : 0;
 }
 
-// The resident set size: the second number of /proc/self/statm. Not kept open, because a forked
-// child has another one.
+// The resident set size: the second number of /proc/self/statm. Opened for each reading: after a
+// fork, an open descriptor would still refer to the parent.
 std::optional<std::uint64_t> resident_bytes() noexcept {
     const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     if (file < 0) {

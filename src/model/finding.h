@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One kind of reference cycle that kept device memory alive, and how to fix it. Self-contained text
-// and numbers: a finding outlives the observation it was made from.
+// and numbers: a finding outlives the observation that it was created from.
 #pragma once
 
 #include <array>

@@ -294,9 +294,9 @@ LayoutCheck run_checks() {
 }  // namespace
 
 const LayoutCheck& check_layouts() {
-    // Guarded by the GIL. The checks run Python, so another thread may get here meanwhile. A static
-    // initializer would then deadlock: that thread waits for it, this one for the GIL. The first
-    // result counts.
+    // Guarded by the GIL. The checks run Python, so another thread may get here in the meantime. A
+    // static initializer would then deadlock: that thread would wait for it, and this one for the
+    // GIL. The first result is kept.
     static LayoutCheck check;
     static bool done = false;
     if (!done) {

@@ -11,7 +11,8 @@
 
 namespace cyclewatch::render {
 
-// How much memory cycles kept and for how long, or that no cycle was found in which collections.
+// How much memory cycles kept alive and for how long or, if none was found, which collections were
+// observed.
 [[nodiscard]] std::string summary_sentence(const model::Report& report);
 // What cutting the references of the first two new findings frees; those of the first alone if the
 // second has none. "" if the first has none. If there are no new findings, says so.

@@ -160,7 +160,7 @@ class Merger {
         }
     }
 
-    // Parts refer to the finding that theirs was merged into.
+    // Each part refers to the finding into which its own was merged.
     void rename_parts(model::CollectionRecord& record) const {
         for (model::FindingPart& part : record.findings) {
             if (const auto found = signatures_.find(part.signature); found != signatures_.end()) {

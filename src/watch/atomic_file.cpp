@@ -82,8 +82,8 @@ std::error_code move_over(const std::string& from, const std::string& path) {
     return std::rename(from.c_str(), path.c_str()) == 0 ? std::error_code() : last_error();
 }
 
-// Fails if `path` exists. Tries two ways, because FAT has no hard links and NFS no
-// RENAME_NOREPLACE.
+// Fails if `path` exists. Tries both link() and renameat2(), because FAT does not support hard
+// links and NFS does not support RENAME_NOREPLACE.
 std::error_code move_to_free(const std::string& from, const std::string& path) {
     if (::link(from.c_str(), path.c_str()) == 0) {
         ::unlink(from.c_str());

@@ -13,7 +13,7 @@ enum class Existing {
     keep,     // fail with std::errc::file_exists
     replace,  // replace it atomically; a link, a pipe or a device is replaced, not followed
     // As `replace`, but follow links, and write into a terminal, a pipe or a device. Only for paths
-    // named by the user: in other places, somebody else could have created it.
+    // named by the user: elsewhere, another user could have created it.
     replace_or_write_into
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The owners, storages and references of one collection, from before the sweep to after it.
+// The owners, storages and references of one collection: read before the sweep, completed after it.
 //
 // REQUIRES (everything here): GIL held. May throw std::bad_alloc.
 #pragma once

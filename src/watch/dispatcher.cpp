@@ -94,7 +94,7 @@ void Dispatcher::stop(const std::shared_ptr<Watch>& watch) {
 void Dispatcher::end() {
     handle_fork();
     ending_thread_ = std::this_thread::get_id();
-    // Oldest first, and only the present ones: a notification may start another watch.
+    // Oldest first, and only the watches that exist now: a notification may start another one.
     for (std::size_t left = watches_.size(); left > 0 && !watches_.empty(); --left) {
         stop(std::shared_ptr<Watch>(watches_.front()));
     }

@@ -26,7 +26,7 @@ class Dispatcher final : public collector::CollectionListener {
     // file. Idempotent. May leave a Python exception pending.
     void stop(const std::shared_ptr<Watch>& watch);
     // At exit: stops all watches. A watch that another thread starts from now on does nothing,
-    // because nobody would wait for its report.
+    // because nothing would wait for its report.
     void end();
     [[nodiscard]] bool is_active(const std::shared_ptr<Watch>& watch) const;
 

@@ -31,9 +31,9 @@ class Pipeline {
     device::OwnerRegistry& registry() noexcept { return registry_; }
     advice::Rules& rules() noexcept { return rules_; }
 
-    // In a forked child: forgets the parent's collections.
+    // In a forked child: discards the state of the parent's collections.
     void reset();
-    // When the hook is installed: everything that is alive counts as alive now.
+    // When the hook is installed: all existing objects are considered alive at this time.
     void restart_clock() { last_of_generation_.fill(Clock::now()); }
     void drop_collection() { current_ = {}; }
 

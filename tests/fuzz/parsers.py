@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Any bytes as a baseline or a configuration are read, or rejected with a one-line message.
+"""Reads any bytes as a baseline or a configuration: they are accepted or rejected with a message.
 
 The functions raise AssertionError, or an unexpected exception of the parser.
 """

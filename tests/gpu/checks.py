@@ -198,7 +198,7 @@ def compiled(device):
 
 
 def out_of_memory(device):
-    """The program gets the error when memory runs out while cycles hold some, and continues."""
+    """If memory runs out while cycles retain some, the program gets the error and continues."""
     error = torch.cuda.OutOfMemoryError if device == "cuda" else RuntimeError
     with watching(device) as watch:
         for _ in range(10):
@@ -252,7 +252,7 @@ def seconds_of(step, steps, device):
 def memory_history(device):
     """Owners have an allocation site while torch records its memory history.
 
-    Their addresses are used before and after the collection.
+    Their addresses are reused: other allocations have them before and after.
     """
 
     def block():

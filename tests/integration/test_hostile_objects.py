@@ -35,13 +35,13 @@ OBJECTS = {
     "callback: collect_in_callback": (24, [NODE]),
 }
 TOOLS = {
-    # The first collection is not seen, and a message says so.
+    # The first collection is missed, and a message reports it.
     "callback_that_keeps_what_it_meets": (16, [NODE]),
     "callbacks_in_another_order": (24, [NODE]),
     "callbacks_that_raise": (8, [NODE]),
     # One from the act, two from each of the phases "start" and "stop".
     "callbacks_that_collect": (40, [NODE]),
-    # That collection is not seen: our callback was removed before it was called.
+    # That collection is missed: our callback was removed before it was called.
     "callbacks_that_clear_the_list": (0, []),
     "profiler": (16, [NODE]),
     "tracer": (16, [NODE]),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The test that a cycle is attributed to if it becomes garbage after the test."""
+"""Attribution of cycles that become garbage after the test that created them."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks whether the first suggestion for leaks of published libraries is what upstream changed.
+"""Checks whether the first suggestion for leaks of published libraries matches the upstream fix.
 
 Usage: run.py [--cases DIR]... [--cache DIR] [--json FILE] [--write] [--check] [NAME...]
 

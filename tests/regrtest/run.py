@@ -53,7 +53,7 @@ class Round:
 
 
 def wanted_modules() -> tuple[list[str], list[str]]:
-    """All modules, and those that also run with a threshold of 1."""
+    """All modules, and the modules that also run with a gc threshold of 1."""
     lines = [line.split() for line in (HERE / "modules.txt").read_text().splitlines()]
     rows = [words for words in lines if words and not words[0].startswith("#")]
     return [words[0] for words in rows], [words[0] for words in rows if words[1:] == ["*"]]
@@ -119,7 +119,7 @@ def arrange(python: Path, way: Round) -> None:
 
 
 def require_watch(python: Path) -> None:
-    """Exit unless processes are watched, because otherwise nothing would differ."""
+    """Exit unless processes really are watched: otherwise the comparison would be meaningless."""
     program = "import gc; print(sum('cyclewatch' in repr(entry) for entry in gc.callbacks))"
     for mode, entries in (("off", "0"), ("idle", "0"), ("walk", "1"), ("watch", "1")):
         arrange(python, Round(mode))
@@ -185,9 +185,10 @@ def differing(before: dict[Case, str], after: dict[Case, str]) -> list[Case]:
 
 
 def confirmed(python: Path, cases: list[Case], way: Round) -> tuple[list[str], list[str]]:
-    """Run differing tests again; returns descriptions of the differences.
+    """Run differing tests again. Returns descriptions of the confirmed differences.
 
-    The second list contains those that an idle callback causes as well.
+    The first list contains the differences caused only by a watch, the second those that a gc
+    callback without effect causes as well.
     """
     modules = sorted({case.module for case in cases})
     modes = ("off", way.mode, "idle")

@@ -9,7 +9,7 @@ processes with another environment are watched, too:
 - "walk": nothing owns memory, as in most programs;
 - "watch": every list is an owner, so most garbage is analysed.
 
-A number after it is the first threshold of gc.
+A number after it sets the first threshold of gc.
 """
 
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cyclewatch.toml, [tool.cyclewatch] and ignore(): own patterns and ignored findings."""
+"""cyclewatch.toml, [tool.cyclewatch] and ignore(): user-defined patterns and ignored findings."""
 
 import json
 

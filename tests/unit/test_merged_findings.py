@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings with one cut are merged; findings that share memory attribute it once."""
+"""Findings with the same cut are merged; memory that findings share is attributed once."""
 
 import functools
 import gc

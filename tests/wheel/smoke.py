@@ -64,7 +64,7 @@ def check_report():
 
 
 def check_start_with_the_interpreter():
-    """CYCLEWATCH=1 watches a program that never imports cyclewatch until it registers its type."""
+    """CYCLEWATCH=1 watches a program that imports cyclewatch only to register its type."""
     program = (
         f"import runpy, sys; smoke = runpy.run_path({__file__!r}); import cyclewatch; "
         "cyclewatch.register_owner(smoke['Buffer'], smoke['read']); smoke['leak']()"

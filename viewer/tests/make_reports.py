@@ -114,7 +114,7 @@ def hostile():
 
 
 def many():
-    """A thousand ranks, two hundred signatures, each seen by most of the ranks."""
+    """A thousand ranks and two hundred signatures, each seen by most of the ranks."""
     report = golden()
     first, templates = report["processes"][0], report["findings"]
     report["processes"] = [first | {"rank": rank, "pid": 5000 + rank} for rank in range(RANKS)]

@@ -41,7 +41,7 @@ class Candidates {
     }
 
     void add(PyObject* target, const char* name, Py_ssize_t offset) noexcept {
-        // The first name counts: __wrapped__ of a staticmethod is the same word as __func__.
+        // The first name is used: __wrapped__ of a staticmethod is the same word as __func__.
         if (!has(offset) && size_ < items_.size()) {
             items_[size_++] = {target, name, offset, false};
         }

@@ -61,7 +61,7 @@ constexpr std::size_t kMostOwners = 40;
 constexpr std::size_t kMostRawReferences = 20;  // in one step
 constexpr std::size_t kMostProse = 600;         // columns
 
-// Sentences may be longer than names, but their length is limited too.
+// Sentences may be longer than names, but their length is limited as well.
 std::string prose(std::string_view sentence) {
     return base::truncate_end(base::clean_text(sentence), kMostProse);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cycles that own memory of a stand-in for torch's CUDA allocator with its memory history.
+"""Creates cycles that own memory of a stand-in for torch's CUDA allocator and its history.
 
 The stand-in implements `_cuda_memoryStats` and `_cuda_isHistoryEnabled` of `torch._C`, and
 `_snapshot` of `torch.cuda.memory`. Usage: recorded_memory.py SCENARIO; prints the findings as JSON.
@@ -212,7 +212,7 @@ def alike():
 
 
 def reused():
-    """Other allocations had the address before, and have it during the lookup."""
+    """Other allocations use the address before the leaked one, and during the lookup."""
     Buffer(4)
     leak()
     allocator.before_snapshot = lambda: kept.append(Buffer(4))
