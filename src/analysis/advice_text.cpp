@@ -78,10 +78,9 @@ std::string clearing_method_of(const CollapsedGraph& graph, std::uint32_t parent
         return "";
     }
     const std::string place = place_of(graph, node.end_location);
-    return " Or add code to " + short_name(graph, parent) + "." +
+    return " Or clear all of them in " + short_name(graph, parent) + "." +
            std::string(graph.raw->text(node.end_method)) + "()" +
-           (place.empty() ? "" : " (" + file_of(place) + ")") +
-           " that sets all of them to None, and call it when done.";
+           (place.empty() ? "" : " (" + file_of(place) + ")") + ", and call it when done.";
 }
 
 }  // namespace

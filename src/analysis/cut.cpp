@@ -68,6 +68,10 @@ class Search {
                 result.alternatives.push_back(payload);
             }
         }
+        // A module needs its parameters, buffers and submodules.
+        std::erase_if(result.alternatives, [this](const Candidate& candidate) {
+            return graph_.is_child_of_module(candidate.edges.front());
+        });
         result.alternatives.resize(std::min(result.alternatives.size(), kMostAlternatives));
         result.of_class = payloads.of_class;
         if (result.cut.empty() && result.of_class) {

@@ -137,7 +137,21 @@ void FindingBuilder::list_cut(const Cut& cut) {
     for (const Candidate& candidate : cut.alternatives) {
         append_references(finding_.alternatives, graph_, candidate, none);
     }
-    finding_.tie = cut.tie;
+    finding_.tie = cut.tie && !drop_repeated_alternatives();
+}
+
+// An item of a container and the attribute that holds the container may be shown as the same
+// reference. Returns whether the first alternative was dropped.
+bool FindingBuilder::drop_repeated_alternatives() {
+    const auto is_repeated = [this](const model::Reference& other) {
+        return std::ranges::any_of(finding_.cut, [&other](const model::Reference& cut) {
+            return !cut.location.empty() && cut.location == other.location &&
+                   cut.label == other.label && cut.holder == other.holder;
+        });
+    };
+    const bool first = !finding_.alternatives.empty() && is_repeated(finding_.alternatives.front());
+    std::erase_if(finding_.alternatives, is_repeated);
+    return first;
 }
 
 void FindingBuilder::compare(const Component& component) {

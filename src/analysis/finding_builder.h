@@ -88,6 +88,7 @@ class FindingBuilder {
 
     void add_owner(const ReachedOwner& reached, const OwnerWalk& walk, const Weight& weight);
     void list_cut(const Cut& cut);
+    bool drop_repeated_alternatives();
     void absorb_owners(FindingBuilder&& other);
 
     const CollapsedGraph& graph_;

@@ -3,7 +3,7 @@
 // that a value was loaded from, or the call that returned it. Used to determine which object
 // creates another, and whether a stored value was created or passed in (capture/store_search and
 // creator_search).
-// Without this, the suggested cut gets worse in 5 of 135 trial programs and 8 of 92 corpus cases
+// Without this, the suggested cut gets worse in 5 of 130 trial programs and 8 of 92 corpus cases
 // (3.0 points) and better in one. Only the instructions that matter for these questions are
 // interpreted; all others leave unknown values.
 //

@@ -23,7 +23,9 @@ bool devices_hidden() noexcept {
 
 DeviceQueries& process_queries() noexcept {
     // Never destroyed, so that the driver stays loaded until the process ends.
-    static DeviceQueries& queries = *new DeviceQueries;
+    // Running out of memory here, once and at start, ends the process.
+    static DeviceQueries& queries =
+        *new DeviceQueries;  // NOLINT(bugprone-unhandled-exception-at-new)
     return queries;
 }
 

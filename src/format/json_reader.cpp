@@ -143,7 +143,7 @@ void read(const json& value, const std::string& path, T& fields);
 json list_of(const json& columns, const std::string& path) {
     json list = json::array();
     for (const auto& [name, column] : columns.items()) {
-        require(column.is_array(), path + "." + name, "an array", column);
+        require(column.is_array(), std::string(path).append(".").append(name), "an array", column);
         for (std::size_t i = 0; i < column.size(); ++i) {
             list[i][name] = column[i];
         }

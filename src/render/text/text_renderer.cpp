@@ -27,8 +27,8 @@ constexpr std::size_t kMargin = 10;  // indent and the column of keywords: cut, 
 constexpr std::size_t kTitleLines = 2;  // one less on a compact card
 constexpr std::size_t kCutReferences = 3;
 constexpr std::size_t kReasonLines = 3;
-constexpr std::size_t kAdviceLines = 2;
-constexpr std::size_t kNoteLines = 2;  // instead of alternatives
+constexpr std::size_t kAdviceLines = 3;  // one less on a compact card
+constexpr std::size_t kNoteLines = 2;    // instead of alternatives
 constexpr std::size_t kAlternatives = 2;
 constexpr std::size_t kCostLines = 2;  // one less on a tight card
 constexpr std::size_t kVariants = 6;
@@ -275,7 +275,7 @@ std::string render_card(const Finding& finding, std::size_t rank, std::size_t wi
         Card card(width, roomy);
         add_heading(card, finding, rank);
         add_cut(card, finding);
-        card.add_wrapped("fix", base::clean_text(finding.advice), kAdviceLines);
+        card.add_wrapped("fix", base::clean_text(finding.advice), card.at_most(kAdviceLines));
         if (finding.status == model::Status::fresh) {
             add_alternatives(card, finding);
         } else {

@@ -150,7 +150,8 @@ TEST(Cut, ListsTheBestKindsAndCountsTheRest) {
 TEST(Cut, NamesTheMethodThatCouldClearAllBackReferences) {
     const std::string text =
         "T.a->A T.b->B A.trainer->T B.trainer->T T.c->C C.trainer->T T.w->t:owner(8) T=m.Trainer";
-    EXPECT_NE(only(text + "!teardown").advice.find("add code to Trainer.teardown() that sets all"),
+    EXPECT_NE(only(text + "!teardown")
+                  .advice.find("clear all of them in Trainer.teardown(), and call it"),
               std::string::npos);
     EXPECT_EQ(only(text).advice.find("add code to"), std::string::npos);
 }
@@ -220,6 +221,16 @@ TEST(Cut, DoesNotMentionFramesIfAnExceptionLeadsBackThroughItsArguments) {
     EXPECT_EQ(finding.cut.size(), 1U);
     for (const model::Reference& other : finding.alternatives) {
         EXPECT_EQ(other.reason.find("frames"), std::string::npos) << other.label;
+    }
+}
+
+TEST(Cut, DoesNotOfferAChildOfAModuleAsAnAlternative) {
+    const model::Finding finding = only(
+        "M=m.Net M/__dict__->d:instance_dict d._modules->c:nn_children c.layer->L=m.Layer "
+        "L._root->M L.w->t:owner(8)");
+    EXPECT_EQ(finding.cut.at(0).label, "._root");
+    for (const model::Reference& other : finding.alternatives) {
+        EXPECT_NE(other.label, ".layer");
     }
 }
 
