@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <string>
 #include <tuple>
 
 #include "base/dotted_name.h"
@@ -83,7 +84,8 @@ bool is_container(std::string_view holder) {
 }
 
 // One key per holder: the cycle, starting at that holder, without the holder's name. Cycles that
-// differ in one class share such a key.
+// differ in one class share such a key. They need as many cuts: otherwise the
+// suggestion for one would leave cycles of the other.
 void add_keys_of_cycle(std::vector<std::string>& keys, const Finding& finding) {
     const std::vector<Reference>& cycle = finding.cycle;
     const auto named = std::ranges::count_if(
@@ -95,7 +97,7 @@ void add_keys_of_cycle(std::vector<std::string>& keys, const Finding& finding) {
         if (is_container(cycle[start].holder)) {
             continue;
         }
-        std::string key = "cycle";
+        std::string key = "cycle\n" + std::to_string(finding.cut.size());
         for (std::size_t i = 0; i < cycle.size(); ++i) {
             const Reference& step = cycle[(start + i) % cycle.size()];
             key += '\n' + (i == 0 ? std::string() : step.holder) + '\n' + without_index(step.label);
