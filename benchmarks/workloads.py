@@ -23,7 +23,7 @@ class Instance:
 
 
 class Block:
-    """A registered owner, so that no library is needed."""
+    """A memory owner registered with register_owner(), so the benchmarks need no GPU library."""
 
     __slots__ = ("__weakref__", "address")
 

@@ -31,7 +31,7 @@ _PRE = "font:12px/1.35 monospace;white-space:pre-wrap;margin:.3em 0 1em;color:in
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Register ``%%cyclewatch``: run a cell under a watch, collect, and display what it left.
+    """Register ``%%cyclewatch``: run a cell under a watch, collect, and show its findings.
 
     ``%%cyclewatch [--devices NAMES] [--min-bytes N]``
     """

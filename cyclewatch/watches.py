@@ -90,7 +90,7 @@ class Watch:
 
     @property
     def report_paths(self) -> list[str]:
-        """Paths of the report files that could be written; empty before the first finding."""
+        """Paths of the report files written successfully; empty before the first finding."""
         return self._native_watch.report_paths()
 
     @property

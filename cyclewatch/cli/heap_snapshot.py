@@ -2,8 +2,8 @@
 """Renders a report as a V8 heap snapshot, which the memory panel of Chrome DevTools loads.
 
 Each finding is a child of the root. Below it are the objects and references of its diagram; tensors
-have the size of their storage. In the format, a node is seven numbers, an edge three, and names are
-indices into a list of strings, all in flat arrays.
+have the size of their storage. The format stores nodes and edges in flat arrays, with seven numbers
+per node and three per edge; names are indices into a list of strings.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ class Survivors:
         return list(self._survivors.values())
 
     def reassign_fixtures(self, ended: set[object], item: pytest.Item) -> bool:
-        """Attribute survivors from the setup of the classes and modules `ended` to `item`.
+        """Attribute survivors created in the setup of the nodes in `ended` to `item`.
 
         Their teardown is part of the teardown of `item`. Returns True if any are alive.
         """
@@ -109,7 +109,10 @@ class Survivors:
 
 
 def creators(finding: Finding, freed: Iterable[Survivor]) -> dict[pytest.Item, str]:
-    """The tests that created `freed` survivors of the types in `finding`, each with the phase."""
+    """Map each test that created one of the `freed` survivors to the phase in which it did so.
+
+    Only survivors whose type is among the owners of `finding` are considered.
+    """
     names = {owner.type for owner in finding.owners}
     tests: dict[pytest.Item, str] = {}
     for survivor in freed:

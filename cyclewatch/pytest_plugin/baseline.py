@@ -148,8 +148,9 @@ class BaselineUpdate:
     ) -> list[str]:
         """Compare with the `records` of the run. Returns lines for the summary. Raises OSError.
 
-        `passed` are the tests that were checked and passed: one that failed may not have reached
-        its cycle. `collected` are the baseline's tests that exist, whether or not they ran.
+        `passed` contains the tests that were checked and passed; a test that failed may have
+        stopped before it created its cycle. `collected` contains the tests named in the baseline
+        that pytest collected, whether or not they ran.
         """
         if self._is_first:
             return self._create(records, session)

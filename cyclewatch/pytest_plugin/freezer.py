@@ -42,7 +42,7 @@ class Freezer:
         self._freeze()
 
     def collect(self) -> bool:
-        """Collect what the test created. Returns True if older objects were collected with it."""
+        """Collect the test's garbage. Returns True if older objects were collected with it."""
         canary = weakref.ref(self._canary) if self._canary is not None else None
         self._canary = None
         collect()
@@ -62,7 +62,7 @@ class Freezer:
         self._freeze()
 
     def close(self) -> None:
-        """Unfreeze. Garbage among the frozen objects is left to the next collection."""
+        """Unfreeze. A later collection frees any garbage among the frozen objects."""
         if self.is_open and self._enabled:
             gc.unfreeze()
         self.is_open = False

@@ -56,7 +56,7 @@ class TestHooks:
             )
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
-        """Record which tests of the baseline exist, before tests are deselected."""
+        """Record which tests in the baseline were collected, before any are deselected."""
         if item.nodeid in self._baseline_tests:
             self._results.collected.append(item.nodeid)
 
@@ -78,7 +78,10 @@ class TestHooks:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, nextitem: pytest.Item | None) -> Phase:
-        """Check again after pytest has released the test, and before an unchecked test."""
+        """Check again after pytest has released the test.
+
+        If the next test is not checked, also check the whole heap and unfreeze.
+        """
         result = yield
         run, self._run = self._run, None
         if run is not None:

@@ -126,7 +126,7 @@ class LeakCheck:
         recurs: Callable[[Finding], bool],
         error: BaseException | None,
     ) -> None:
-        """Find the cycles that the phase left. Raises TensorCycle if they fail the test.
+        """Find the cycles that the phase left as garbage. Raises TensorCycle if they fail the test.
 
         If the phase itself raised `error`, nothing is raised, and the text is added to its report.
         """

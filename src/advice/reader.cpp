@@ -28,7 +28,7 @@ struct Problem {
     std::string sentence;
 };
 
-// One table of the file, with its name for messages; the file itself has no name.
+// A table of the file, and its name for error messages. The name of the top-level table is empty.
 class Table {
   public:
     Table(const json& value, std::string name) : value_(value), name_(std::move(name)) {

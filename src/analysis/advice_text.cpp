@@ -9,7 +9,7 @@
 namespace cyclewatch::analysis {
 namespace {
 
-// Kinds of back references that a headline names.
+// Maximum number of kinds of back references that a headline names.
 constexpr std::size_t kMostNamed = 3;
 
 // "train.py:12" of "/home/me/train.py:12"
@@ -50,7 +50,7 @@ advice::Slots slots_of(const CollapsedGraph& graph, std::uint32_t edge) {
             name.empty() ? label : std::string(name)};
 }
 
-// Names the references to cut with the first one of `candidate`.
+// Text for the references that must be cut together with the first one of `candidate`; "" if none.
 std::string others_like(const Candidate& candidate) {
     if (candidate.equivalent == 1) {
         return "";

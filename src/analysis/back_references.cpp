@@ -282,7 +282,8 @@ class Search {
         return true;
     }
 
-    // `item`, which is to be changed to remove `e`, with the better evidence of the two.
+    // A candidate for `item`, the reference to change in order to remove `e`. It has the score and
+    // evidence of whichever of the two scores higher.
     Candidate judge(std::uint32_t e, std::uint32_t item) {
         Candidate judged = judged_alone(item);
         judged.edges.clear();

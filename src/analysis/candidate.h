@@ -14,18 +14,19 @@ namespace cyclewatch::analysis {
 
 struct Candidate {
     std::vector<std::uint32_t> edges;  // collapsed references to remove together, the best first
-    std::uint32_t keeper = kNone;      // leads to the container or partial that holds the first
+    std::uint32_t keeper = kNone;      // reference to the container or partial that holds the first
     const Evidence* evidence = nullptr;
     int score = 0;
     std::uint64_t equivalent = 1;  // number of references of this kind, all to be removed
     bool shared_cell = false;      // `edges` go through one variable
-    bool payload = false;          // off the cycle: frees the memory, keeps the cycle
+    bool payload = false;          // outside the cycle: frees the memory, keeps the cycle
     double share = 1;              // of a payload: the fraction of the retained size it frees
     bool enough = true;            // without it, no cycle retains an owner
 };
 
 // Equal for references that the same line of code creates: same label, same types at both ends, and
-// for items the same container. (Is the holder a container? The container or its type's name ...)
+// for items the same container. Fields: whether the holder is a container, the container's node (or
+// else the name of the holder's type), kind and name of the label, name of the target's type.
 using ReferenceKind =
     std::tuple<bool, std::uint32_t, model::EdgeKind, model::StringId, model::StringId>;
 
@@ -34,7 +35,7 @@ using ReferenceKind =
                                     std::uint32_t e);
 
 // Sets `equivalent` and `shared_cell` if the edges of `candidate` go through one variable.
-// `edge`: the collapsed reference of the first.
+// `edge` is the index in `graph` of the candidate's first edge.
 void note_variable(Candidate& candidate, const CollapsedGraph& graph, std::uint32_t edge);
 
 // One candidate per reference of `cycle`, best first. Their edges are positions in the component.

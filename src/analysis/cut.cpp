@@ -52,8 +52,8 @@ class Search {
             result.cut = {finish(std::move(best))};
         }
         if (result.cut.empty() || !result.cut.front().enough) {
-            // Cutting the class's own __mro__ is not useful advice: suggest what frees the memory
-            // instead.
+            // Cutting the class's own __mro__ is not useful advice. Suggest references outside the
+            // cycle that free the memory.
             std::vector<Candidate> instead =
                 payloads.single.empty()
                     ? find_last_references(graph_, component_, held_, payloads.of_class, work_left)
@@ -84,7 +84,7 @@ class Search {
     }
 
   private:
-    // The candidates of `ranked` that end all cycles: alone if that is enough, otherwise with all
+    // The candidates of `ranked` that break all cycles: alone if that is enough, otherwise with all
     // references of their kind.
     std::vector<Candidate> find_enough(const std::vector<Candidate>& ranked) {
         std::vector<Candidate> enough;

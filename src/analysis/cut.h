@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the reference, or the few references, that end the cycles of a component.
+// Chooses the reference, or the few references, that break the cycles of a component.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace cyclewatch::analysis {
 
-// Larger sets of references off the cycle are not suggested.
+// Larger sets of references outside the cycle are not suggested.
 inline constexpr std::size_t kMostInSet = 3;
 
 struct Cut {

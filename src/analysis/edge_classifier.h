@@ -24,7 +24,8 @@ struct Evidence {
 // a child of a module.
 [[nodiscard]] int adjustment_of(const CycleView& cycle, std::size_t i);
 
-// Classifies a reference off the cycle that leads to memory. `of_class`: a class is on the cycle.
+// Classifies a reference outside the cycle that leads to memory. `of_class`: a class is on the
+// cycle.
 [[nodiscard]] const Evidence& payload_evidence_of(const CollapsedGraph& graph,
                                                   std::uint32_t edge,
                                                   bool of_class);

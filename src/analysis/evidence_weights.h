@@ -72,7 +72,7 @@ inline constexpr Evidence kMachinery{"unknown", "machinery", -60};
 inline constexpr Evidence kClassAttribute{"class-in-function", "", -100};
 inline constexpr Evidence kStructural{"class-in-function", "", -1000};
 
-// Off the cycle: cutting one keeps the cycle and frees the memory.
+// References outside the cycle: cutting one frees the memory but leaves the cycle.
 inline constexpr Evidence kPayloadOfMethod{"class-in-function", "captured", 30};
 inline constexpr Evidence kPayloadDefault{"class-in-function", "default", 30};
 inline constexpr Evidence kPayloadMethod{"class-in-function", "method", 30};
@@ -93,13 +93,15 @@ inline constexpr int kIsChildOfModule = -15;  // a module consists of modules
 
 // Two references are equally good if their scores differ by no more than this.
 inline constexpr int kTieMargin = 4;
-// So are a handle and the list in which its creator stores it: callers may need either of them.
+// A handle's reference to its creator and the creator's list of handles are also equally good,
+// because callers may need either of them.
 constexpr bool only_names_tell(const Evidence& first, const Evidence& second) {
     return &first == &kListOfHandles && &second == &kNeededByHandle;
 }
-// A single reference that ends all cycles is preferred to the back references of one parent, with
-// two exceptions: it is probably intended (below kOneOfSeveral) and does not score more; or it is
-// not known which object is the parent (kMutual), and the back references score kClearer more.
+// A single reference that breaks all cycles is preferred to the back references of one parent, with
+// two exceptions: the reference is probably intended (below kOneOfSeveral) and does not have a
+// higher score; or it is unknown which object is the parent (kMutual), and the back references
+// score at least kClearer more.
 inline constexpr int kOneOfSeveral = 40;
 inline constexpr int kClearer = 15;
 // For back references: each name beyond the first is one more change; an object with twice as many

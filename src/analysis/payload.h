@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// References off the cycle through which most of the memory is retained. Cutting one keeps the
+// References outside the cycle through which most of the memory is retained. Cutting one keeps the
 // cycle, which is then harmless, and frees the memory.
 #pragma once
 

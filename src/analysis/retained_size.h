@@ -141,8 +141,8 @@ class RetainedSize {
     std::vector<std::uint64_t> held_;         // per component
     std::vector<std::uint32_t> keeper_;       // per storage
     std::vector<std::uint64_t> freed_;        // per component: see freed_with()
-    std::vector<std::uint32_t> cycle_above_;  // per component: the other component with a cycle
-                                              // that leads to it; kNone, kSeveral
+    std::vector<std::uint32_t> cycle_above_;  // per component: the only other component with a
+                                              // cycle that leads to it, kNone or kSeveral
     std::vector<bool> leads_to_owner_;        // per component
     std::vector<bool> leads_to_released_;     // per component
     std::vector<bool> one_way_;               // per component

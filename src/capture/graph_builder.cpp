@@ -304,7 +304,7 @@ void GraphBuilder::note_locals(std::uint32_t node) {
 }
 
 // Limits the references per object, so that each object keeps some of its references. References to
-// an object with few references are kept in any case.
+// an object that few others refer to are never dropped.
 void GraphBuilder::limit_references() {
     if (graph_.targets.size() <= kMaxReferences) {
         return;

@@ -60,7 +60,7 @@ class GraphBuilder {
     void add_node(std::uint32_t node);
     void limit_references();
     [[nodiscard]] model::Node describe(PyObject* object);
-    // Set the location of a callable. Return false if it is only the definition of its function.
+    // Set the location of a callable. Return false if that is only its function's definition.
     bool locate_bound_method(PyObject* method, model::Node& node);
     bool locate_partial(PyObject* partial, model::Node& node);
     // Names a dict created by locals() after its function.

@@ -79,8 +79,8 @@
 #define CYCLEWATCH_FRAME_HAS_EXTRA_LOCALS (PY_VERSION_HEX >= 0x030D0000)
 
 // The words of a frame are tagged (_PyStackRef): a word may be an object, null or a small integer.
-// On the stack of a suspended generator a word may borrow its reference from a variable, but
-// tp_traverse visits it nevertheless. A stack pointer replaces the index of the stack top. The
+// On the stack of a suspended generator, a word may be a borrowed reference to the value of a
+// variable; tp_traverse visits it anyway. A stack pointer replaces the index of the stack top. The
 // structs moved to pycore_interpframe.h. https://github.com/python/cpython/issues/117139
 #define CYCLEWATCH_FRAME_WORDS_ARE_TAGGED (PY_VERSION_HEX >= 0x030E0000)
 

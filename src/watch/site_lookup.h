@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Looks up in torch's memory history where the owners of new findings were allocated, after the
-// collection. Device addresses are kept until then, and nowhere else (docs/design/devices.md).
+// collection. Device addresses are stored only here, until the lookup (docs/design/devices.md).
 //
 // REQUIRES (everything here): GIL held.
 #pragma once

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A watch, from start to exit, does not change the state of the (simulated) CUDA."""
+"""A watch, from start to exit, does not change the state of (simulated) CUDA."""
 
 import json
 from pathlib import Path

@@ -101,7 +101,7 @@ def suffix_of(name):
 
 
 def log_of_build(name):
-    """The path of the log, which is removed."""
+    """Return the path of the build log, after deleting the log of an earlier run."""
     log = MATRIX / "logs" / f"build-{name}.log"
     log.unlink(missing_ok=True)
     return log

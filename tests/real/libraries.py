@@ -25,7 +25,7 @@ def is_current(folder, pins):
 
 
 def folder_of(cache, name, pins):
-    """Return the directory for `pins`; a changed list gets a new directory."""
+    """Return the install directory for `pins`; a different list of pins gets its own directory."""
     folder = cache / name
     if not (folder / ".installed").exists() or is_current(folder, pins):
         return folder

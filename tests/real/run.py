@@ -4,8 +4,8 @@
 Usage: run.py [--cases DIR]... [--cache DIR] [--json FILE] [--write] [--check] [NAME...]
 
 Each case runs in its own process, with its pinned libraries. Prints a table. The exit status is 1
-if less than the share --needed has the verdict `first`. --check does not use cyclewatch: a case is
-valid if it leaks tensors, and the `fixed` version of its library does not.
+if the share of cases with the verdict `first` is below --needed. --check does not use cyclewatch:
+a case is valid if it leaks tensors, and the `fixed` version of its library does not.
 """
 
 import argparse

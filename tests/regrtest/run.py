@@ -74,7 +74,7 @@ def built_interpreters() -> dict[str, str]:
 
 
 def packaged_interpreters(versions: list[str]) -> dict[str, str]:
-    """Install Debian's packages of `versions` and build the extension for them."""
+    """Install Debian's packages for `versions` and build the extension for each version."""
     found: dict[str, str] = {}
     for version in versions:
         packages = (f"python{version}-dev", f"libpython{version}-testsuite")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls torch's storage functions on the storage of a tensor without creating a storage object.
 //
-// Tensor.untyped_storage() creates a Python object that torch keeps as long as the storage. It has
+// Tensor.untyped_storage() creates a Python object that lives as long as the storage. This has
 // side effects: autograd does not accumulate in place into a gradient whose storage has such an
 // object, autograd's threads need the GIL to free it, and the collector counts it. Instead, the
 // StorageImpl pointer of a storage object of our own is replaced temporarily.

@@ -30,7 +30,7 @@ constexpr std::size_t kReasonLines = 3;
 constexpr std::size_t kAdviceLines = 3;  // one less on a compact card
 constexpr std::size_t kNoteLines = 2;    // instead of alternatives
 constexpr std::size_t kAlternatives = 2;
-constexpr std::size_t kCostLines = 2;  // one less on a tight card
+constexpr std::size_t kCostLines = 2;  // one less on a compact card
 constexpr std::size_t kVariants = 6;
 constexpr std::size_t kVariantLines = 2;  // one less on a compact card
 constexpr std::size_t kCycleLines = 6;    // one less on a compact card
@@ -38,7 +38,8 @@ constexpr std::size_t kOwnerLines = 4;    // one less on a compact card
 constexpr std::size_t kLeastPath = 16;    // columns of a path beside its allocation site
 
 // The lines of one card. A compact card (`roomy` false) is used if a roomy one exceeds
-// kMaxCardLines: it puts both columns on one line and shortens its parts by one line.
+// kMaxCardLines: columns share a line even if their text must be truncated, and the parts marked
+// above have one line less.
 class Card {
   public:
     Card(std::size_t width, bool roomy) : width_(std::max(width, kLeastWidth)), roomy_(roomy) {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Creates cycles that own memory of a stand-in for torch's CUDA allocator and its history.
+"""Creates cycles that own memory from a stand-in for torch's CUDA allocator with its history.
 
 The stand-in implements `_cuda_memoryStats` and `_cuda_isHistoryEnabled` of `torch._C`, and
 `_snapshot` of `torch.cuda.memory`. Usage: recorded_memory.py SCENARIO; prints the findings as JSON.
