@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, TextIO
 
-# The labels in the margin of a card (src/render/text_renderer.cpp).
+# The labels in the margin of a card (src/render/text/text_renderer.cpp).
 _MARGIN_WORDS = frozenset(
     {"cut", "and", "or", "cycle", "holds", "seen", "id", "fix", "note", "why:"}
 )
