@@ -137,19 +137,23 @@ void FindingBuilder::list_cut(const Cut& cut) {
     for (const Candidate& candidate : cut.alternatives) {
         append_references(finding_.alternatives, graph_, candidate, none);
     }
-    finding_.tie = cut.tie && !drop_repeated_alternatives();
+    const bool tie_dropped = drop_repeated_alternatives();
+    finding_.tie = cut.tie && !tie_dropped;
 }
 
 // An item of a container and the attribute that holds the container may be shown as the same
-// reference. Returns whether the first alternative was dropped.
+// reference. Beside a set of cuts, such a reference alone is another suggestion. Returns whether
+// the first alternative was dropped.
 bool FindingBuilder::drop_repeated_alternatives() {
     const auto is_repeated = [this](const model::Reference& other) {
-        return std::ranges::any_of(finding_.cut, [&other](const model::Reference& cut) {
-            return !cut.location.empty() && cut.location == other.location &&
-                   cut.label == other.label && cut.holder == other.holder;
-        });
+        const model::Reference& cut = finding_.cut.front();
+        return !cut.location.empty() && cut.location == other.location &&
+               cut.label == other.label && cut.holder == other.holder;
     };
-    const bool first = !finding_.alternatives.empty() && is_repeated(finding_.alternatives.front());
+    if (finding_.cut.size() != 1 || finding_.alternatives.empty()) {
+        return false;
+    }
+    const bool first = is_repeated(finding_.alternatives.front());
     std::erase_if(finding_.alternatives, is_repeated);
     return first;
 }

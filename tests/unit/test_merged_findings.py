@@ -110,6 +110,23 @@ def test_reports_compare_by_any_signature():
     assert kinds[after.findings[0].signature] == "shrunk"
 
 
+class Registry:
+    """Holds itself under two kinds of keys."""
+
+    def __init__(self, size):
+        self.block = Block(size)
+        self.entries = {"a": self, id(self): self}
+
+
+def test_cut_is_not_listed_again_as_an_alternative():
+    (finding,) = report_of(lambda: Registry(100)).findings
+    cut = (finding.cut.holder, finding.cut.label, finding.cut.location)
+    alternatives = [(each.holder, each.label, each.location) for each in finding.alternatives]
+    assert finding.cut.location is not None
+    assert alternatives
+    assert cut not in alternatives
+
+
 class Node:
     """Refers to itself."""
 
