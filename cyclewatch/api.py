@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The public names of the package; loaded when one of them is first used."""
 
+from __future__ import annotations
+
 from cyclewatch._native import (
     Collection,
     DeviceMemory,
@@ -27,6 +29,10 @@ from cyclewatch.watches import (
     warn_tensor_cycles,
     watch,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "Collection",
@@ -57,20 +63,23 @@ __all__ = [
 ]
 
 
-def _report_bundle(report: Report, **_: object) -> dict[str, str]:
+def _report_html(report: Report) -> str:
     from cyclewatch.notebook import report_html
 
-    return {"text/html": report_html(report), "text/plain": report.to_text()}
+    return report_html(report)
 
 
-def _finding_bundle(finding: Finding, **_: object) -> dict[str, str]:
+def _finding_html(finding: Finding) -> str:
     from cyclewatch.notebook import finding_html
 
-    return {"text/html": finding_html(finding), "text/plain": finding.to_text()}
+    return finding_html(finding)
+
+
+def _bundle(value: Any, **_: object) -> dict[str, str]:
+    return {"text/html": value._repr_html_(), "text/plain": value.to_text()}
 
 
 # Jupyter looks these up on the class.
-Report._repr_mimebundle_ = _report_bundle  # type: ignore[attr-defined]
-Report._repr_html_ = lambda report: _report_bundle(report)["text/html"]  # type: ignore[attr-defined]
-Finding._repr_mimebundle_ = _finding_bundle  # type: ignore[attr-defined]
-Finding._repr_html_ = lambda finding: _finding_bundle(finding)["text/html"]  # type: ignore[attr-defined]
+Report._repr_html_ = _report_html  # type: ignore[attr-defined]
+Finding._repr_html_ = _finding_html  # type: ignore[attr-defined]
+Report._repr_mimebundle_ = Finding._repr_mimebundle_ = _bundle  # type: ignore[attr-defined]

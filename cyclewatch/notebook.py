@@ -15,6 +15,7 @@ import re
 import shlex
 import sys
 
+from cyclewatch.cli.options import byte_count, names
 from cyclewatch.collecting import collect
 from cyclewatch.watches import watch
 
@@ -74,14 +75,13 @@ def display_finding(finding: Finding) -> bool:
 
 def _run_cell(line: str, cell: str) -> None:
     parser = argparse.ArgumentParser(prog="%%cyclewatch", add_help=False)
-    parser.add_argument("--devices", default="auto")
-    parser.add_argument("--min-bytes", type=int, default=0)
+    parser.add_argument("--devices", type=names, default="auto")
+    parser.add_argument("--min-bytes", type=byte_count, default=0)
     try:
         options = parser.parse_args(shlex.split(line))
     except SystemExit:
         return  # argparse has printed the usage
-    devices = options.devices.split(",") if "," in options.devices else options.devices
-    with watch(devices=devices, min_bytes=options.min_bytes, budget=1.0) as running:
+    with watch(devices=options.devices, min_bytes=options.min_bytes, budget=1.0) as running:
         outcome = _shell().run_cell(cell, store_history=False)
         collect()
     if outcome.error_in_exec is None and outcome.error_before_exec is None:
