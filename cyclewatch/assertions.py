@@ -24,10 +24,9 @@ listeners: list[Callable[[Sequence[Finding]], None]] = []
 class assert_no_tensor_cycles:  # noqa: N801 - used like a function, as in contextlib
     """Context manager that raises :class:`TensorCycleError` if its block leaves tensor cycles.
 
-    ``with cyclewatch.assert_no_tensor_cycles(): step()`` collects garbage before the block, so
-    that older garbage is not attributed to it, and after the block. Objects that variables outside
-    of the block still refer to are alive and not checked. If the block raises, nothing is checked,
-    because the traceback keeps the block's variables alive.
+    Collects garbage before the block, so that older garbage is not attributed to it, and after the
+    block. Objects that variables outside of the block still refer to are alive and not checked. If
+    the block raises, nothing is checked, because the traceback keeps the block's variables alive.
 
     ``with ... as watch`` binds the :class:`Watch`, whose report has all findings. Only findings
     with status "new" raise. Under the pytest plugin, a test that catches the error does not fail
@@ -40,6 +39,14 @@ class assert_no_tensor_cycles:  # noqa: N801 - used like a function, as in conte
     Raises:
         TensorCycleError: On exit, if there are new findings.
         ValueError: On entry, for an invalid argument.
+
+    Examples:
+        >>> with cyclewatch.assert_no_tensor_cycles(devices="cpu"):
+        ...     train()
+        Traceback (most recent call last):
+            ...
+        cyclewatch.errors.TensorCycleError: Trainer.hook -> ... keeps 4.0 KiB
+        ...
     """
 
     def __init__(self, *, devices: str | Iterable[str] = "auto", min_bytes: int = 0) -> None:

@@ -26,6 +26,11 @@ def patterns() -> list[Pattern]:
     """Return the known classes of cycles: the configured patterns, then the built-in ones.
 
     ``Finding.pattern`` is the ``id`` of one of them, or "unknown".
+
+    Examples:
+        >>> by_id = {pattern.id: pattern for pattern in cyclewatch.patterns()}
+        >>> by_id[finding.pattern].title
+        'A bound method stored on its own instance'
     """
     read_configuration()
     return _native.patterns()
@@ -47,6 +52,13 @@ def ignore(*, signature: str | None = None, pattern: str | None = None, reason: 
         ValueError: `reason` is empty, neither `signature` nor `pattern` is given, or the pattern
             is unknown; the message lists the known ones.
         TypeError: An argument is not a string.
+
+    Examples:
+        >>> cyclewatch.ignore(signature=finding.signature, reason="once per run")
+        >>> with cyclewatch.watch(devices="cpu") as watch:
+        ...     train()
+        >>> watch.report().findings[0].status
+        'ignored'
     """
     for name, value in (("signature", signature), ("pattern", pattern), ("reason", reason)):
         if value is not None and not isinstance(value, str):

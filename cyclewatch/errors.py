@@ -19,6 +19,15 @@ class TensorCycleWarning(UserWarning):
     To silence one finding, use :func:`cyclewatch.ignore`; to silence all of them,
     ``warnings.simplefilter("ignore", cyclewatch.TensorCycleWarning)``. With the filter "error"
     the exception is logged, because it cannot propagate from a collection.
+
+    Examples:
+        >>> import warnings
+        >>> with warnings.catch_warnings(record=True) as caught:
+        ...     warnings.simplefilter("always", cyclewatch.TensorCycleWarning)
+        ...     with cyclewatch.warn_tensor_cycles(devices="cpu"):
+        ...         train()
+        >>> print(caught[0].message)
+        Trainer is part of a reference cycle that keeps 4.0 KiB of cpu memory alive: cut ...
     """
 
 
@@ -28,6 +37,14 @@ class ReportFormatError(ValueError):
     The message contains the file name, the problem and its position: invalid JSON (with the byte
     offset), a document of another tool, a missing field or one of the wrong type, or a schema
     newer than this version. Reports with older schemas stay readable.
+
+    Examples:
+        >>> with open("empty.json", "w") as file:
+        ...     _ = file.write("{}")
+        >>> cyclewatch.Report.load("empty.json")
+        Traceback (most recent call last):
+            ...
+        cyclewatch.errors.ReportFormatError: empty.json: not a cyclewatch report: ...
     """
 
 
@@ -40,6 +57,14 @@ class TensorCycleError(AssertionError):
 
     Attributes:
         findings: The :class:`Finding` of each cycle, largest first.
+
+    Examples:
+        >>> try:
+        ...     with cyclewatch.assert_no_tensor_cycles(devices="cpu"):
+        ...         train()
+        ... except cyclewatch.TensorCycleError as error:
+        ...     [each.title for each in error.findings]
+        ['Trainer.hook -> run.__self__ -> Trainer']
     """
 
     def __init__(self, message: str, findings: Sequence[Finding] = ()) -> None:

@@ -29,7 +29,14 @@ advice::Rules& rules() {
 
 void bind_catalog(py::module_& module) {
     py::class_<Pattern> added(
-        module, "Pattern", "A class of reference cycles, with an explanation and advice.");
+        module,
+        "Pattern",
+        "A class of reference cycles, with an explanation and advice.\n\n"
+        "Examples:\n"
+        "    >>> [pattern] = [each for each in cyclewatch.patterns() if each.id == "
+        "finding.pattern]\n"
+        "    >>> pattern.title\n"
+        "    'A bound method stored on its own instance'");
     of_package(added)
         .def_readonly("id", &Pattern::id, "The value of Finding.pattern.")
         .def_readonly("title", &Pattern::title, "Short title.")

@@ -53,7 +53,13 @@ void bind_reference(py::module_& module) {
     ReferenceClass added(module,
                          "Reference",
                          "A reference of the cycle, from `holder` to `target`.\n\n"
-                         "An instance and its `__dict__` count as one object.");
+                         "An instance and its `__dict__` count as one object.\n\n"
+                         "Examples:\n"
+                         "    >>> finding.cut\n"
+                         "    <Reference bound method __main__.Trainer.run __self__ -> "
+                         "__main__.Trainer>\n"
+                         "    >>> [reference.label for reference in finding.cycle]\n"
+                         "    ['.hook', '__self__']");
     of_package(added)
         .def_readonly("holder",
                       &Self::holder,
@@ -87,7 +93,11 @@ void bind_owner(py::module_& module) {
     OwnerClass added(module,
                      "Owner",
                      "A tensor owner: an object that owned device memory and was freed with the "
-                     "cycle.\n\nEqual owners are one entry with a `count`.");
+                     "cycle.\n\nEqual owners are one entry with a `count`.\n\n"
+                     "Examples:\n"
+                     "    >>> [owner] = finding.owners\n"
+                     "    >>> owner.path, owner.nbytes, owner.device\n"
+                     "    ('Trainer.batch', 4096, 'cpu')");
     of_package(added)
         .def_readonly("type", &Self::type, "The type, such as 'torch.Tensor'.")
         .def_readonly("device", &Self::device, "The device: 'cuda:0', 'cpu'.")
@@ -116,7 +126,13 @@ void bind_owner(py::module_& module) {
 void bind_process_occurrences(py::module_& module) {
     using Self = model::ProcessOccurrences;
     py::class_<Self, std::shared_ptr<Self>> added(
-        module, "ProcessOccurrences", "The occurrences of a finding in one process.");
+        module,
+        "ProcessOccurrences",
+        "The occurrences of a finding in one process.\n\n"
+        "Examples:\n"
+        "    >>> [occurrences] = finding.by_process\n"
+        "    >>> report.processes[occurrences.process].script, occurrences.occurrences\n"
+        "    ('train', 1)");
     of_package(added)
         .def_readonly("process", &Self::process, "Index into `Report.processes`.")
         .def_readonly("occurrences", &Self::occurrences, "Number of cycles.")
@@ -141,7 +157,20 @@ void bind_process_occurrences(py::module_& module) {
 void bind_variant(py::module_& module) {
     using Self = model::Variant;
     py::class_<Self, std::shared_ptr<Self>> added(
-        module, "Variant", "The cycles of one signature in a merged finding.");
+        module,
+        "Variant",
+        "The cycles of one signature in a merged finding.\n\n"
+        "Examples:\n"
+        "    >>> class FineTuner(Trainer):\n"
+        "    ...     pass\n"
+        "    >>> def fine_tune():\n"
+        "    ...     FineTuner()\n"
+        "    ...     gc.collect()\n"
+        "    >>> with cyclewatch.watch(devices='cpu') as watch:\n"
+        "    ...     train()\n"
+        "    ...     fine_tune()\n"
+        "    >>> [variant.name for variant in watch.report().findings[0].variants]\n"
+        "    ['FineTuner', 'Trainer']");
     of_package(added)
         .def_readonly("signature", &Self::signature, "The signature, as in Finding.signature.")
         .def_readonly("name",
@@ -277,7 +306,14 @@ void bind_finding(py::module_& module) {
     FindingClass added(module,
                        "Finding",
                        "A reference cycle that kept device memory alive.\n\n"
-                       "Cycles with the same signature are one finding with a count. Immutable.");
+                       "Cycles with the same signature are one finding with a count. Immutable.\n\n"
+                       "Examples:\n"
+                       "    >>> finding = report.findings[0]\n"
+                       "    >>> finding.title, finding.retained_bytes, finding.pattern\n"
+                       "    ('Trainer.hook -> run.__self__ -> Trainer', 4096, "
+                       "'bound-method-on-self')\n"
+                       "    >>> print(finding.advice)\n"
+                       "    Look the method up on each call, or store a weakref.WeakMethod.");
     of_package(added)
         .def_readonly("signature",
                       &Self::signature,
@@ -312,7 +348,12 @@ void bind_finding(py::module_& module) {
             "Render the card of this finding, at most 25 lines.\n\n"
             "Args:\n"
             "    rank: Number in the card's heading.\n"
-            "    width: Maximum line length in columns.")
+            "    width: Maximum line length in columns.\n\n"
+            "Examples:\n"
+            "    >>> print(finding.to_text(rank=3))\n"
+            "    #3  4.0 KiB in 1 cycle   [bound-method-on-self]\n"
+            "        Trainer.hook -> run.__self__ -> Trainer\n"
+            "        ...")
         .def("__repr__", [](const Self& self) {
             return "<Finding " + self.signature + ": " + quoted(self.title) + ", " +
                    base::format_bytes(model::reached_bytes(self)) + ", seen " +

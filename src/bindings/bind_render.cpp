@@ -130,11 +130,36 @@ void bind_render(py::module_& module, ReportClass& report_class) {
         py::arg("width") = render::kUsualWidth,
         "Render the cards of all findings as plain text.\n\n"
         "Args:\n"
-        "    width: Maximum line length in columns.");
-    add("to_json", Format::json, "Render the report as JSON (docs/formats/report_json.md).");
-    add("to_dot", Format::dot, "Render the cycles in the DOT language of Graphviz.");
-    add("to_svg", Format::svg, "Render the cycles as an SVG image.");
-    add("to_html", Format::html, "Render the report as one self-contained HTML page.");
+        "    width: Maximum line length in columns.\n\n"
+        "Examples:\n"
+        "    >>> print(report.to_text())\n"
+        "    1 reference cycle kept 4.0 KiB of cpu memory for up to ...");
+    add("to_json",
+        Format::json,
+        "Render the report as JSON (docs/formats/report_json.md).\n\n"
+        "Examples:\n"
+        "    >>> import json\n"
+        "    >>> document = json.loads(report.to_json())\n"
+        "    >>> document['findings'][0]['retained_bytes']\n"
+        "    4096");
+    add("to_dot",
+        Format::dot,
+        "Render the cycles in the DOT language of Graphviz.\n\n"
+        "Examples:\n"
+        "    >>> print(report.to_dot())\n"
+        "    digraph ...");
+    add("to_svg",
+        Format::svg,
+        "Render the cycles as an SVG image.\n\n"
+        "Examples:\n"
+        "    >>> print(report.to_svg())\n"
+        "    <?xml ...<svg ...");
+    add("to_html",
+        Format::html,
+        "Render the report as one self-contained HTML page.\n\n"
+        "Examples:\n"
+        "    >>> print(report.to_html())\n"
+        "    <!doctype html>...");
     report_class.def("save",
                      &save,
                      py::arg("path"),
@@ -144,7 +169,9 @@ void bind_render(py::module_& module, ReportClass& report_class) {
                      "    path: A path ending in .txt, .json, .dot, .gv, .svg, .html or .htm.\n\n"
                      "Raises:\n"
                      "    ValueError: Another suffix.\n"
-                     "    OSError: The file cannot be written.");
+                     "    OSError: The file cannot be written.\n\n"
+                     "Examples:\n"
+                     "    >>> report.save('report.html')");
     report_class.def_static(
         "load",
         &load,
@@ -152,7 +179,11 @@ void bind_render(py::module_& module, ReportClass& report_class) {
         "Read a report from a .json file, or from the JSON embedded in an .html report.\n\n"
         "Raises:\n"
         "    ReportFormatError: The file is not a valid report; the message says where.\n"
-        "    OSError: The file cannot be read.");
+        "    OSError: The file cannot be read.\n\n"
+        "Examples:\n"
+        "    >>> report.save('report.html')\n"
+        "    >>> cyclewatch.Report.load('report.html')\n"
+        "    <Report of 'train': 1 findings, 4.0 KiB>");
     module.def(
         "load_report",
         [](const py::bytes& contents, const std::string& name) {

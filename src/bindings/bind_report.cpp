@@ -25,7 +25,13 @@ using ProgramClass = py::class_<model::ProgramInfo, std::shared_ptr<model::Progr
 void bind_device_memory(py::module_& module) {
     using Self = model::DeviceMemory;
     py::class_<Self, std::shared_ptr<Self>> added(
-        module, "DeviceMemory", "Memory in use on one device before and after a collection.");
+        module,
+        "DeviceMemory",
+        "Memory in use on one device before and after a collection.\n\n"
+        "Examples:\n"
+        "    >>> [memory] = report.collections[0].device_memory\n"
+        "    >>> memory.device, memory.source\n"
+        "    ('cpu', 'process')");
     of_package(added)
         .def_readonly("device", &Self::device, "The device: 'cuda:0', 'cpu'.")
         .def_readonly("used_before",
@@ -50,7 +56,13 @@ void bind_device_memory(py::module_& module) {
 void bind_finding_part(py::module_& module) {
     using Self = model::FindingPart;
     py::class_<Self, std::shared_ptr<Self>> added(
-        module, "FindingPart", "The occurrences of one finding in one collection.");
+        module,
+        "FindingPart",
+        "The occurrences of one finding in one collection.\n\n"
+        "Examples:\n"
+        "    >>> [part] = report.collections[0].findings\n"
+        "    >>> part.signature == finding.signature, part.occurrences\n"
+        "    (True, 1)");
     of_package(added)
         .def_readonly("signature", &Self::signature, "Signature of the finding.")
         .def_readonly("occurrences", &Self::occurrences, "Number of cycles that were unreachable.")
@@ -67,7 +79,13 @@ void bind_finding_part(py::module_& module) {
 void bind_collection(py::module_& module) {
     using Self = model::CollectionRecord;
     CollectionClass added(
-        module, "Collection", "A garbage collection that found unreachable tensor owners.");
+        module,
+        "Collection",
+        "A garbage collection that found unreachable tensor owners.\n\n"
+        "Examples:\n"
+        "    >>> [collection] = report.collections\n"
+        "    >>> collection.generation, collection.owners, collection.released_bytes\n"
+        "    (2, 1, 4096)");
     of_package(added)
         .def_readonly(
             "process", &Self::process, "Index into `Report.processes` of the process it ran in.")
@@ -114,7 +132,14 @@ void bind_collection(py::module_& module) {
 
 void bind_program(py::module_& module) {
     using Self = model::ProgramInfo;
-    ProgramClass added(module, "Program", "A process that was watched.");
+    ProgramClass added(module,
+                       "Program",
+                       "A process that was watched.\n\n"
+                       "Examples:\n"
+                       "    >>> import os\n"
+                       "    >>> [program] = report.processes\n"
+                       "    >>> program.script, program.pid == os.getpid(), program.rank\n"
+                       "    ('train', True, None)");
     of_package(added)
         .def_readonly("script", &Self::script, "Name of the script, without folder and suffix.")
         .def_readonly("pid", &Self::pid, "The process id.")
@@ -152,8 +177,10 @@ void bind_stats(py::module_& module) {
     StatsClass added(
         module,
         "Stats",
-        "Statistics of a watch.\n\nThe values are attributes and, as in a mapping, items: "
-        "`dict(stats)`.");
+        "Statistics of a watch.\n\nThe values are attributes and, as in a mapping, items.\n\n"
+        "Examples:\n"
+        "    >>> report.stats.owners, dict(report.stats)['owners']\n"
+        "    (1, 1)");
     of_package(added)
         .def_readonly("collections", &Self::collections, "Number of collections.")
         .def_readonly("unreachable", &Self::unreachable, "Number of unreachable objects.")
@@ -165,7 +192,13 @@ void bind_stats(py::module_& module) {
                       "Seconds all collections took, including the watch's share.")
         .def_readonly("elapsed", &Self::elapsed, "Seconds since the start of the watch.")
         .def_readonly("skipped", &Self::skipped, "How often something was left out, by reason.")
-        .def("keys", [](const Self&) { return stats_names(); })
+        .def(
+            "keys",
+            [](const Self&) { return stats_names(); },
+            "Return the names of the values, for `dict(stats)`.\n\n"
+            "Examples:\n"
+            "    >>> report.stats.keys()\n"
+            "    ['collections', 'unreachable', 'owners', ...]")
         .def("__iter__", [](const Self&) { return py::iter(py::cast(stats_names())); })
         .def("__len__", [](const Self&) { return stats_names().size(); })
         .def("__getitem__",
@@ -226,7 +259,15 @@ void bind_report(py::module_& module) {
                       "Report",
                       "The findings of a watch, the collections behind them, and what was left "
                       "out.\n\nAn immutable snapshot; all methods are thread-safe. Rendering, "
-                      "loading and merging release the GIL.");
+                      "loading and merging release the GIL.\n\n"
+                      "Examples:\n"
+                      "    >>> with cyclewatch.watch(devices='cpu') as watch:\n"
+                      "    ...     train()\n"
+                      "    >>> report = watch.report()\n"
+                      "    >>> report\n"
+                      "    <Report of 'train': 1 findings, 4.0 KiB>\n"
+                      "    >>> report.retained_bytes, len(report.findings)\n"
+                      "    (4096, 1)");
     of_package(added)
         .def_property_readonly("findings",
                                list_of(&Self::findings),
@@ -275,7 +316,14 @@ void bind_report(py::module_& module) {
         "process. A process contained in several reports counts once, in its latest state.\n\n"
         "Raises:\n"
         "    ValueError: `reports` is empty, or merged reports overlap so that the result would "
-        "be wrong.");
+        "be wrong.\n\n"
+        "Examples:\n"
+        "    >>> import glob\n"
+        "    >>> report.save('rank0.json')\n"
+        "    >>> paths = sorted(glob.glob('rank*.json'))\n"
+        "    >>> merged = cyclewatch.Report.merge(map(cyclewatch.Report.load, paths))\n"
+        "    >>> len(merged.processes), merged.findings[0].occurrences\n"
+        "    (1, 1)");
     bind_render(module, added);
 }
 

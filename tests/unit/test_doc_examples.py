@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The examples in the docstrings of the public API, as they appear in docs/guide/api.md."""
+
+import inspect
+import operator
+import re
+from pathlib import Path
+
+import pytest
+
+import cyclewatch
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "guide" / "api.md").read_text("utf-8")
+# The program that the examples continue.
+PROGRAM = re.search(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[1]
+
+RUNNER = """
+import doctest, operator, sys
+
+documented = operator.attrgetter(sys.argv[1])(cyclewatch)
+examples = doctest.DocTestParser().get_doctest(
+    documented.__doc__, dict(globals()), sys.argv[1], None, None
+)
+sys.exit(doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(examples).failed)
+"""
+
+
+def names_with_docstring():
+    """The public functions, classes and methods, and properties that have an example."""
+    for name in cyclewatch.__all__:
+        public = getattr(cyclewatch, name)
+        if callable(public):
+            yield name
+        if inspect.isclass(public):
+            # Not inherited members, such as BaseException.add_note().
+            for member in vars(public):
+                value = getattr(public, member)
+                if member[0] != "_" and (callable(value) or ">>>" in (value.__doc__ or "")):
+                    yield f"{name}.{member}"
+
+
+@pytest.mark.parametrize("name", sorted(names_with_docstring()))
+def test_examples_of_the_docstring_work(tmp_path, main_interpreter, name):
+    docstring = operator.attrgetter(name)(cyclewatch).__doc__
+    assert ">>>" in docstring, f"{name} has no example"
+    program = tmp_path / "train.py"
+    program.write_text(PROGRAM + RUNNER)
+    outcome = main_interpreter.run(program, name, cwd=tmp_path, check=False)
+    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
+
+
+def test_reference_page_contains_every_public_name():
+    listed = set(re.findall(r"\w+", " ".join(re.findall(r"members: \[(.*)\]", PAGE))))
+    # Modules without a list of members are shown completely.
+    whole = re.findall(r"^::: (\S+)\n    options:\n(?!      members)", PAGE, re.MULTILINE)
+    for name in cyclewatch.__all__:
+        if name != "__version__" and getattr(cyclewatch, name).__module__ not in whole:
+            assert name in listed, name
