@@ -11,6 +11,7 @@ import base64
 import html
 import importlib
 import linecache
+import os
 import re
 import shlex
 import sys
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from cyclewatch._native import Finding, Report
 
 _MOST_CARDS = 10
-_MOST_PICTURE_BYTES = 120_000  # the whole display stays below 200 KB
-_LOCATION = re.compile(r"([^\s:()]+\.py):(\d+)")
+_MOST_PICTURE_BYTES = 110_000  # the whole display stays below 200 KB
+_LOCATION = re.compile(r"([^\s:()<>]+\.py):(\d+)")
 _PRE = "font:12px/1.35 monospace;white-space:pre-wrap;margin:.3em 0 1em;color:inherit"
 
 
@@ -40,28 +41,33 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def report_html(report: Report) -> str:
-    """`report` as HTML without scripts: its first sentence, a picture and up to ten cards."""
+    """`report` as HTML without scripts: its first sentence and up to ten cards."""
     sentence = report.to_text().partition("\n\n")[0]
     parts = [f"<p><b>{html.escape(_with_cells(sentence))}</b></p>"]
-    picture = report.to_svg() if report.findings else ""
-    if 0 < len(picture) <= _MOST_PICTURE_BYTES:
-        # In an <img> the picture's styles do not affect the notebook.
-        data = base64.b64encode(picture.encode()).decode()
-        parts.append(
-            f'<img alt="The reference cycles" style="max-width:100%" '
-            f'src="data:image/svg+xml;base64,{data}">'
-        )
     findings = report.findings
-    parts += [finding_html(each, rank) for rank, each in enumerate(findings[:_MOST_CARDS], 1)]
+    parts += [
+        finding_html(finding, rank, _MOST_PICTURE_BYTES // _MOST_CARDS)
+        for rank, finding in enumerate(findings[:_MOST_CARDS], 1)
+    ]
     if len(findings) > _MOST_CARDS:
         parts.append(f"<p>and {len(findings) - _MOST_CARDS} more findings</p>")
     return f"<div>{''.join(parts)}</div>"
 
 
-def finding_html(finding: Finding, rank: int = 1) -> str:
-    """The card of `finding` as HTML, and the lines of code around the reference to cut."""
+def finding_html(
+    finding: Finding, rank: int = 1, most_picture_bytes: int = _MOST_PICTURE_BYTES
+) -> str:
+    """The picture and the card of `finding` as HTML, and the code around the reference to cut."""
     card = html.escape(_with_cells(finding.to_text(rank)))
-    return f'<pre style="{_PRE}">{card}{_excerpt(finding)}</pre>'
+    picture = _with_cells(finding.to_svg()).encode()
+    shown = ""
+    if len(picture) <= most_picture_bytes:
+        # In an <img> the picture's styles do not affect the notebook.
+        shown = (
+            f'<img alt="The reference cycle" style="max-width:100%" '
+            f'src="data:image/svg+xml;base64,{base64.b64encode(picture).decode()}">'
+        )
+    return f'{shown}<pre style="{_PRE}">{card}{_excerpt(finding)}</pre>'
 
 
 def display_finding(finding: Finding) -> bool:
@@ -99,6 +105,9 @@ def _shell() -> Any:
 
 def _cell_of(path: str) -> str | None:
     """ "cell [12]" if `path` is the temporary name of a cell."""
+    kernel = sys.modules.get("ipykernel.compiler")
+    if kernel is not None:  # pictures contain file names without a folder
+        path = os.path.join(kernel.get_tmp_directory(), path)
     compiler: Any = getattr(_shell(), "compile", None)
     name = compiler.format_code_name(path) if hasattr(compiler, "format_code_name") else None
     return None if name is None else f"cell {name[1].removeprefix('In')}"

@@ -13,6 +13,7 @@
 #include "model/mistake.h"
 #include "render/renderer.h"
 #include "render/summary.h"
+#include "render/svg/svg_renderer.h"
 
 namespace cyclewatch::bindings {
 namespace {
@@ -354,6 +355,13 @@ void bind_finding(py::module_& module) {
             "    #3  4.0 KiB in 1 cycle   [bound-method-on-self]\n"
             "        Trainer.hook -> run.__self__ -> Trainer\n"
             "        ...")
+        .def(
+            "to_svg",
+            [](const Self& self) { return render::render_svg(self); },
+            "Render the cycle as an SVG image.\n\n"
+            "Examples:\n"
+            "    >>> print(finding.to_svg())\n"
+            "    <?xml ...<svg ...")
         .def("__repr__", [](const Self& self) {
             return "<Finding " + self.signature + ": " + quoted(self.title) + ", " +
                    base::format_bytes(model::reached_bytes(self)) + ", seen " +

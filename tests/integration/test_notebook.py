@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The example notebook, executed by a real kernel."""
+"""Notebooks, executed by a real kernel."""
 
+import base64
+import re
+import textwrap
 from pathlib import Path
 
 import nbclient
@@ -9,17 +12,43 @@ import pytest
 
 NOTEBOOK = Path(__file__).resolve().parents[2] / "examples/notebooks/reference_cycle.ipynb"
 
+FAILING_CELLS = (
+    """
+    import gc
+    import cyclewatch
+
+    class Data(bytearray):
+        pass
+
+    cyclewatch.register_owner(
+        Data, lambda data: {"device": "cpu", "nbytes": len(data), "data_ptr": id(data)}
+    )
+
+    def fail():
+        data = Data(4096)
+        raise MemoryError
+
+    watch = cyclewatch.warn_tensor_cycles(devices="cpu", report_dir="FOLDER")
+    """,
+    "fail()",
+    "1/0",
+    "_ = gc.collect()",
+    "[finding] = watch.report().findings; finding",
+    "print(finding.status, finding.pattern)",
+)
+
+
+def run(notebook, **options):
+    """Run a notebook; returns the outputs of each code cell."""
+    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", **options).execute()
+    return [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
+
 
 @pytest.fixture(scope="module")
 def outputs():
-    """Per code cell: the displayed mime bundles."""
+    """Per code cell of the example: the displayed mime bundles."""
     notebook = nbformat.read(NOTEBOOK, as_version=4)
-    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
-    return [
-        [output.data for output in cell.outputs if "data" in output]
-        for cell in notebook.cells
-        if cell.cell_type == "code"
-    ]
+    return [[output.data for output in cell if "data" in output] for cell in run(notebook)]
 
 
 def test_magic_displays_what_the_cell_left(outputs):
@@ -27,7 +56,6 @@ def test_magic_displays_what_the_cell_left(outputs):
     assert "3 reference cycles" in bundle["text/html"]
     assert "cell [2], line 7" in bundle["text/html"]  # where the lambda is created
     assert "self.hooks = [lambda: self.weight.sum()]" in bundle["text/html"]
-    assert "data:image/svg+xml" in bundle["text/html"]
     assert "closure:self" in bundle["text/plain"]
 
 
@@ -40,3 +68,29 @@ def test_report_displays_itself_without_scripts(outputs):
     assert "cell [4], line 11" in bundle["text/html"]
     assert "<script" not in bundle["text/html"]
     assert len(bundle["text/html"]) < 200_000
+
+
+def test_each_card_has_its_picture(outputs):
+    html = outputs[4][0]["text/html"]
+    pictures = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', html)
+    assert len(pictures) == html.count("<pre") >= 1
+    for picture in pictures:
+        drawn = base64.b64decode(picture).decode()
+        assert "Diagram of the reference cycle" in drawn
+        assert "prefers-color-scheme:dark" in drawn
+        assert ">cell [4], line 9<" in drawn  # the class
+        assert not re.search(r">\d+\.py:", drawn)
+
+
+def test_memory_of_a_failed_cell_is_attributed_to_ipython(tmp_path):
+    cells = [
+        nbformat.v4.new_code_cell(textwrap.dedent(cell).replace("FOLDER", str(tmp_path)))
+        for cell in FAILING_CELLS
+    ]
+    *_, fails, _, collects, shows, prints = run(
+        nbformat.v4.new_notebook(cells=cells), allow_errors=True
+    )
+    assert fails[-1].ename == "MemoryError"
+    assert not collects  # no warning: no code of the user refers to the exception
+    assert "1/0" in shows[0].data["text/html"]  # the advice
+    assert prints[0].text == "library ipython-failed-cell\n"

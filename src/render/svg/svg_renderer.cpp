@@ -201,6 +201,25 @@ struct Sheet {
         y += drawing.height;
         width = std::max(width, 2 * kMargin + drawing.width);
     }
+
+    void add_picture(const model::Finding& finding, std::size_t rank) {
+        add_drawing(draw_ring(finding.picture, rank));
+        if (const std::uint64_t more = undrawn_items(finding.picture); more > 0) {
+            add_text(kMargin, 12, "and " + base::counted(more, "more object") + " not drawn");
+        }
+    }
+
+    [[nodiscard]] std::string document(const std::string& title,
+                                       const std::string& description) const {
+        const std::string size_x = svg_number(width);
+        const std::string size_y = svg_number(y + kMargin);
+        return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+               "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" +
+               size_x + "\" height=\"" + size_y + "\" viewBox=\"0 0 " + size_x + " " + size_y +
+               "\" role=\"img\">\n<title>" + title + "</title>\n<desc>" +
+               base::escape_markup(description) + "</desc>\n" + std::string(kStyle) +
+               "<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n" + body + "</svg>\n";
+    }
 };
 
 }  // namespace
@@ -244,23 +263,20 @@ std::string render_svg(const model::Report& report) {
     for (std::size_t i = 0; i < shown; ++i) {
         const model::Finding& finding = report.findings[i];
         sheet.add_text(kHeading, 13, heading(finding, i + 1));
-        sheet.add_drawing(draw_ring(finding.picture, i + 1));
-        if (const std::uint64_t more = undrawn_items(finding.picture); more > 0) {
-            sheet.add_text(kMargin, 12, "and " + base::counted(more, "more object") + " not drawn");
-        }
+        sheet.add_picture(finding, i + 1);
     }
     if (shown < report.findings.size()) {
         const std::size_t more = report.findings.size() - shown;
         sheet.add_text(kHeading, 13, "and " + base::counted(more, "more finding"));
     }
-    const std::string width = svg_number(sheet.width);
-    const std::string height = svg_number(sheet.y + kMargin);
-    return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-           "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" +
-           width + "\" height=\"" + height + "\" viewBox=\"0 0 " + width + " " + height +
-           "\" role=\"img\">\n<title>cyclewatch report</title>\n<desc>" +
-           base::escape_markup(sentence) + "</desc>\n" + std::string(kStyle) +
-           "<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n" + sheet.body + "</svg>\n";
+    return sheet.document("cyclewatch report", sentence);
+}
+
+std::string render_svg(const model::Finding& finding) {
+    Sheet sheet;
+    sheet.width = 0;
+    sheet.add_picture(finding, 1);
+    return sheet.document("Diagram of the reference cycle", headline(finding));
 }
 
 }  // namespace cyclewatch::render

@@ -23,4 +23,7 @@ struct RingDrawing {
 // A standalone document with all cycles, one below the other, for light and dark colour schemes.
 [[nodiscard]] std::string render_svg(const model::Report& report);
 
+// The same for the cycle of one finding, without a heading.
+[[nodiscard]] std::string render_svg(const model::Finding& finding);
+
 }  // namespace cyclewatch::render
