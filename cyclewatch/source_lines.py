@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the source code of this process, unless it has changed since it was loaded."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+LONGEST_LINE = 200  # characters; the rest is cut off
+_CONTEXT = 1  # lines before and after
+_LARGEST_FILE = 4 << 20  # bytes
+
+
+def read_source(path: str) -> list[str] | None:
+    """The lines of the source file `path` as this process loaded it, without line ends.
+
+    Also finds notebook cells, generated code registered with ``linecache``, and modules in a zip
+    file. None if the source is unavailable: it does not exist, is not text, is larger than 4 MiB,
+    or may have changed since this process began.
+    """
+    try:
+        text = _registered(path)
+        if text is None and os.path.isabs(path):
+            text = _from_file(path) if os.path.isfile(path) else _from_loader(path)
+    except Exception:
+        return None  # best effort: errors include those of a module's loader
+    if text is None or "\0" in text:
+        return None
+    return text.split("\n")
+
+
+def excerpts(locations: Iterable[str]) -> dict[str, tuple[int, list[str]]]:
+    """For each "path:line" whose source is available: the first line number and the lines.
+
+    The line is shown with one line before and one after it. Lines are cut after 200 characters.
+    """
+    files: dict[str, list[str] | None] = {}
+    found = {}
+    for location in locations:
+        path, _, number = location.rpartition(":")
+        if not number.isdecimal():
+            continue
+        if path not in files:
+            files[path] = read_source(path)
+        source, line = files[path], int(number)
+        if source is not None and 0 < line <= len(source):
+            first = max(1, line - _CONTEXT)
+            found[location] = (first, [_cut(each) for each in source[first - 1 : line + _CONTEXT]])
+    return found
+
+
+def _cut(line: str) -> str:
+    line = line.rstrip()
+    return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 3]}..."
+
+
+def _registered(path: str) -> str | None:
+    """The source registered with linecache, which IPython does for each cell."""
+    linecache = sys.modules.get("linecache")
+    entry = linecache.cache.get(path) if linecache is not None else None
+    # An entry with a time stamp is a copy of a file.
+    if entry is None or len(entry) != 4 or entry[1] is not None:
+        return None
+    return "".join(entry[2]).removesuffix("\n")
+
+
+def _from_file(path: str) -> str | None:
+    from importlib.util import decode_source
+
+    with open(path, "rb") as file:
+        contents = file.read(_LARGEST_FILE + 1)
+    # Checked after reading: a later change does not matter.
+    if len(contents) > _LARGEST_FILE or not _is_unchanged(path):
+        return None
+    return decode_source(contents).removesuffix("\n")
+
+
+def _from_loader(path: str) -> str | None:
+    """The source of a module in a zip file."""
+    archive = os.path.dirname(path)
+    while not os.path.exists(archive):
+        archive = os.path.dirname(archive)
+    if not os.path.isfile(archive) or not _is_unchanged(archive):
+        return None
+    for module in list(sys.modules.values()):
+        spec: Any = getattr(module, "__spec__", None)
+        if spec is not None and spec.origin == path:
+            text: str | None = spec.loader.get_source(spec.name)
+            return None if text is None else text.removesuffix("\n")
+    return None
+
+
+def _is_unchanged(path: str) -> bool:
+    # The time of the last change of the inode as well, because tools restore modification times.
+    status = os.stat(path)
+    return max(status.st_mtime, status.st_ctime) < _process_start
+
+
+def _time_of_process_start() -> float:
+    """When this process began, in seconds since the epoch."""
+    try:
+        with open("/proc/self/stat", "rb") as file:
+            ticks = int(file.read().rpartition(b")")[2].split()[19])
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+        return time.time() - age
+    except (OSError, ValueError, IndexError):
+        return time.time()
+
+
+# A forked child inherits the time of its parent, which loaded the modules.
+_process_start = _time_of_process_start()
