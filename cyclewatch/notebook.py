@@ -10,7 +10,6 @@ import argparse
 import base64
 import html
 import importlib
-import linecache
 import os
 import re
 import shlex
@@ -57,7 +56,7 @@ def report_html(report: Report) -> str:
 def finding_html(
     finding: Finding, rank: int = 1, most_picture_bytes: int = _MOST_PICTURE_BYTES
 ) -> str:
-    """The picture and the card of `finding` as HTML, and the code around the reference to cut."""
+    """The picture and the card of `finding` as HTML."""
     card = html.escape(_with_cells(finding.to_text(rank)))
     picture = _with_cells(finding.to_svg()).encode()
     shown = ""
@@ -67,7 +66,7 @@ def finding_html(
             f'<img alt="The reference cycle" style="max-width:100%" '
             f'src="data:image/svg+xml;base64,{base64.b64encode(picture).decode()}">'
         )
-    return f'{shown}<pre style="{_PRE}">{card}{_excerpt(finding)}</pre>'
+    return f'{shown}<pre style="{_PRE}">{card}</pre>'
 
 
 def display_finding(finding: Finding) -> bool:
@@ -121,17 +120,3 @@ def _with_cells(text: str) -> str:
         return match[0] if cell is None else f"{cell}, line {match[2]}"
 
     return _LOCATION.sub(replace, text)
-
-
-def _excerpt(finding: Finding) -> str:
-    location = finding.cut.location if finding.cut is not None else None
-    path, _, number = (location or "").rpartition(":")
-    if not number.isdigit() or _cell_of(path) is None:
-        return ""  # a file may have changed since it was imported; a cell has not
-    shown = []
-    for line in range(max(1, int(number) - 1), int(number) + 2):
-        text = linecache.getline(path, line).rstrip()[:200]
-        if text:
-            marker = "--&gt;" if line == int(number) else "   "
-            shown.append(f"{marker} {line:4} {html.escape(text)}")
-    return "\n\n" + "\n".join(shown) if shown else ""

@@ -48,6 +48,7 @@ class ProcessWatch:
             replace_report=settings["force"],
             min_bytes=settings["min_bytes"],
             budget=settings["budget"],
+            source_lines=not settings["no_source"],
             on_finding=watches.warn if warn else watches.finish_with_multiprocessing,
             on_log=watches.log if warn else None,
         )

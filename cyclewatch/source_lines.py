@@ -9,7 +9,6 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Any
 
 LONGEST_LINE = 200  # characters; the rest is cut off
@@ -35,28 +34,27 @@ def read_source(path: str) -> list[str] | None:
     return text.split("\n")
 
 
-def excerpts(locations: Iterable[str]) -> dict[str, tuple[int, list[str]]]:
-    """For each "path:line" whose source is available: the first line number and the lines.
+def excerpts(locations: list[str]) -> list[tuple[int, list[str]]]:
+    """For each "path:line": the line with one line before and after it, and the first one's number.
 
-    The line is shown with one line before and one after it. Lines are cut after 200 characters.
+    Lines are cut after 200 characters. If the source is not available, the list is empty.
     """
-    files: dict[str, list[str] | None] = {}
-    found = {}
+    files: dict[str, list[str]] = {}
+    found = []
     for location in locations:
         path, _, number = location.rpartition(":")
-        if not number.isdecimal():
-            continue
         if path not in files:
-            files[path] = read_source(path)
-        source, line = files[path], int(number)
-        if source is not None and 0 < line <= len(source):
-            first = max(1, line - _CONTEXT)
-            found[location] = (first, [_cut(each) for each in source[first - 1 : line + _CONTEXT]])
+            files[path] = read_source(path) or []
+        source, line = files[path], int(number) if number.isdecimal() else 0
+        first = max(1, line - _CONTEXT)
+        shown = source[first - 1 : line + _CONTEXT] if 0 < line <= len(source) else []
+        found.append((first, [_cut(each) for each in shown]))
     return found
 
 
 def _cut(line: str) -> str:
-    line = line.rstrip()
+    # Lone surrogates are replaced, because a report is UTF-8.
+    line = line.rstrip().encode(errors="replace").decode()
     return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 3]}..."
 
 
@@ -106,7 +104,7 @@ def _time_of_process_start() -> float:
     """When this process began, in seconds since the epoch."""
     try:
         with open("/proc/self/stat", "rb") as file:
-            ticks = int(file.read().rpartition(b")")[2].split()[19])
+            ticks = int(file.read().rpartition(b")")[2].split()[19]) + 1  # rounded up
         age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
         return time.time() - age
     except (OSError, ValueError, IndexError):

@@ -11,6 +11,7 @@ import sys
 from cyclewatch import _native
 from cyclewatch.configuration import read_configuration
 from cyclewatch.errors import TensorCycleWarning
+from cyclewatch.source_lines import excerpts
 
 # Importing typing would take longer than importing this package.
 TYPE_CHECKING = False
@@ -153,6 +154,7 @@ def warn_tensor_cycles(
     min_bytes: int = 0,
     budget: float = 0.01,
     capture_values: bool = False,
+    source_lines: bool = True,
 ) -> Watch:
     """Warn about reference cycles that keep tensors alive, and write a report file.
 
@@ -173,7 +175,10 @@ def warn_tensor_cycles(
             cycles of a known shape are only counted, and the report states what was skipped.
             Owners and their bytes are always counted, which takes about 2 microseconds per owner.
         capture_values: Also record values of the program, such as dict keys that are not
-            identifiers. By default a report contains only types, names and code locations.
+            identifiers.
+        source_lines: Show the line of code of each suggestion, with one line before and after it.
+            Reports contain these lines. They are read after the collection, unless the file has
+            changed since this process began.
 
     Returns:
         The active watch.
@@ -198,6 +203,7 @@ def warn_tensor_cycles(
         min_bytes=min_bytes,
         budget=budget,
         capture_values=capture_values,
+        source_lines=source_lines,
         on_finding=warn,
         on_log=log,
     )
@@ -210,6 +216,7 @@ def observe_tensor_cycles(
     min_bytes: int = 0,
     budget: float = 0.01,
     capture_values: bool = False,
+    source_lines: bool = True,
 ) -> Watch:
     """Call ``callback(report)`` after each collection that freed tensors.
 
@@ -223,6 +230,7 @@ def observe_tensor_cycles(
         min_bytes: Ignore findings that retain fewer bytes.
         budget: Share of wall time that the watch may use.
         capture_values: Also record values of the program.
+        source_lines: Show the line of code of each suggestion.
 
     Returns:
         The active watch.
@@ -246,6 +254,7 @@ def observe_tensor_cycles(
         min_bytes=min_bytes,
         budget=budget,
         capture_values=capture_values,
+        source_lines=source_lines,
         on_report=callback,
         on_log=log,
     )
@@ -257,6 +266,7 @@ def watch(
     min_bytes: int = 0,
     budget: float = 0.01,
     capture_values: bool = False,
+    source_lines: bool = True,
 ) -> Watch:
     """Watch without warnings and files; the findings are in :meth:`Watch.report`.
 
@@ -270,7 +280,12 @@ def watch(
         4096 Trainer.hook -> run.__self__ -> Trainer
     """
     return start(
-        devices, min_bytes=min_bytes, budget=budget, capture_values=capture_values, on_log=log
+        devices,
+        min_bytes=min_bytes,
+        budget=budget,
+        capture_values=capture_values,
+        source_lines=source_lines,
+        on_log=log,
     )
 
 
@@ -353,6 +368,7 @@ def start(
     min_bytes: int,
     budget: float,
     capture_values: bool = False,
+    source_lines: bool = True,
     on_finding: Callable[[Finding, str | None], None] | None = None,
     on_report: Callable[[Report], object] | None = None,
     on_log: Callable[[int, str], None] | None,
@@ -364,6 +380,8 @@ def start(
         raise ValueError(f"budget must be a number above 0 and at most 1, not {budget!r}")
     if not isinstance(capture_values, bool):
         raise ValueError(f"capture_values must be True or False, not {capture_values!r}")
+    if not isinstance(source_lines, bool):
+        raise ValueError(f"source_lines must be True or False, not {source_lines!r}")
     read_configuration()
     return Watch(
         _native.start_watch(
@@ -378,6 +396,7 @@ def start(
             capture_values,
             on_finding,
             on_report,
+            excerpts if source_lines else None,
             on_log,
         )
     )

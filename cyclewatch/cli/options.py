@@ -76,6 +76,7 @@ WATCH_SETTINGS: dict[str, tuple[Callable[[str], object] | None, object]] = {
     "format": (names, None),
     "min_bytes": (byte_count, 0),
     "budget": (share, 0.01),
+    "no_source": (None, False),
     "fail": (None, False),
     "collect_every": (seconds, None),
     "collect_at_exit": (None, False),

@@ -177,6 +177,10 @@ def _add_run(command: Callable[..., _Parser]) -> None:
         "known shape are only counted (default: 0.01)",
     )
     run.setting(
+        "--no-source",
+        help="do not show lines of the program's source code in the report and in cards",
+    )
+    run.setting(
         "--fail",
         help="print the cards to standard error, and exit with 1 instead of 0, if there are new "
         "findings",
@@ -320,10 +324,12 @@ def _add_writers(command: Callable[..., _Parser]) -> None:
     strip = command(
         "strip",
         "remove private information from a report",
-        "Write a report without the program's paths or names. Signatures are kept to identify "
+        "Write a report without the program's paths, names or source code. The source code is "
+        "always removed, because it contains paths and names. Signatures are kept to identify "
         "findings. They are hashes of the names in a cycle, so a correct guess of all of these "
         "names can be confirmed.",
     )
+    strip.switch("--source", help="remove the lines of source code")
     strip.switch("--paths", help="remove folders: /home/me/train.py:30 becomes train.py:30")
     strip.switch(
         "--names",

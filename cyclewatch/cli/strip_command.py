@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``cyclewatch strip``: removes paths and names from a report."""
+"""``cyclewatch strip``: removes paths, names and source code from a report."""
 
 from __future__ import annotations
 
@@ -57,14 +57,19 @@ _KEPT = frozenset(
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Write the report without paths or names."""
-    if not arguments.paths and not arguments.names:
-        raise Failure("nothing to remove: use --paths, --names or both", Status.USAGE)
+    """Write the report without paths, names or source code."""
+    if not arguments.paths and not arguments.names and not arguments.source:
+        raise Failure("nothing to remove: use --source, --paths or --names", Status.USAGE)
     to = convert_command.format_or_json(arguments.output)
     outputs.refuse_to_replace(arguments.output or "-", arguments.force)
     data = json.loads(inputs.merged(inputs.load(arguments.files)).to_json())
-    # --names removes folders, too: their names are private.
-    data = _without_folders(data)
+    # Source code contains paths and names, so it is always removed.
+    for finding in data["findings"]:
+        for reference in [*finding["cut"], *finding["alternatives"], *finding["cycle"]]:
+            reference.pop("source", None)
+    if arguments.paths or arguments.names:
+        # --names removes folders, too: their names are private.
+        data = _without_folders(data)
     if arguments.names:
         pseudonyms = _pseudonyms(data)
         data = _each_text(data, lambda text, _key: _renamed(text, pseudonyms))

@@ -86,7 +86,10 @@ class LeakCheck:
         """Start a silent watch with the options of the run."""
         # An unlimited budget: nothing may be omitted.
         return cyclewatch.watch(
-            devices=self._settings.devices, min_bytes=self._settings.min_bytes, budget=1.0
+            devices=self._settings.devices,
+            min_bytes=self._settings.min_bytes,
+            budget=1.0,
+            source_lines=not self._settings.no_source,
         )
 
     @contextmanager

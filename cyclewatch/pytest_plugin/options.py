@@ -159,6 +159,12 @@ OPTIONS = (
         _boolean,
     ),
     Option(
+        "--cyclewatch-no-source",
+        "Do not show lines of source code in cards and reports.",
+        "false",
+        _boolean,
+    ),
+    Option(
         "--cyclewatch-clear-tracebacks",
         "Clear the frames of a failed test's exception after the test, to free its tensors.",
         "false",
@@ -195,6 +201,7 @@ class Settings:
     baseline: Path | None
     update_baseline: bool
     strict_baseline: bool
+    no_source: bool
     clear_tracebacks: bool
     github: str
     freeze: str

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from cyclewatch import Finding
+    from cyclewatch import Finding, Reference
     from cyclewatch.pytest_plugin.baseline import Baseline
     from cyclewatch.pytest_plugin.marks import Allowance
 
@@ -32,6 +32,16 @@ ALLOWED = "allowed"
 EXPECTED = "expected"  # the test caught the error of an assertion that reported the finding
 
 _EXPECTED_REASON = "the test caught the error of assert_no_tensor_cycles()"
+
+
+class SourceRecord(TypedDict):
+    """A line of source code, and the lines around it."""
+
+    line: str
+    first_line: int
+    lines: list[str]
+    # From 1, up to the column after the expression; None if unknown.
+    columns: tuple[int, int] | None
 
 
 class CycleRecord(TypedDict):
@@ -55,6 +65,7 @@ class CycleRecord(TypedDict):
     # The location of the reference to cut if it is the user's code, else of the test.
     path: str
     line: int
+    source: SourceRecord | None
 
 
 def uncounted(record: CycleRecord) -> CycleRecord:
@@ -190,7 +201,7 @@ class Classifier:
     def _record(
         self, finding: Finding, status: str, reason: str, item: pytest.Item | None
     ) -> CycleRecord:
-        path, line = self._location(finding, item)
+        path, line, source = self._location(finding, item)
         return CycleRecord(
             signature=finding.signature,
             # Class names are arbitrary; they are printed on terminals and in annotations.
@@ -207,9 +218,12 @@ class Classifier:
             nodeid=item.nodeid if item is not None else "",
             path=path,
             line=line,
+            source=source,
         )
 
-    def _location(self, finding: Finding, item: pytest.Item | None) -> tuple[str, int]:
+    def _location(
+        self, finding: Finding, item: pytest.Item | None
+    ) -> tuple[str, int, SourceRecord | None]:
         for reference in [*finding.cuts, *finding.alternatives, *finding.cycle]:
             name, _, line = (reference.location or "").rpartition(":")
             path = Path(name)
@@ -217,11 +231,23 @@ class Classifier:
                 {"site-packages", "dist-packages"} & set(path.parts)
             )
             if name and line.isdigit() and is_users:
-                return path.relative_to(self._root).as_posix(), int(line)
+                return path.relative_to(self._root).as_posix(), int(line), _source(reference)
         if item is None:
-            return "", 0
+            return "", 0, None
         file, number, _ = item.location
-        return Path(file).as_posix(), (number or 0) + 1
+        return Path(file).as_posix(), (number or 0) + 1, None
+
+
+def _source(reference: Reference) -> SourceRecord | None:
+    source = reference.source
+    if source is None:
+        return None
+    return SourceRecord(
+        line=source.lines[source.line - source.first_line],
+        first_line=source.first_line,
+        lines=source.lines,
+        columns=source.columns,
+    )
 
 
 def _occurrences_by_signature(finding: Finding) -> dict[str, int]:

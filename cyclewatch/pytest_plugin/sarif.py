@@ -14,7 +14,7 @@ from cyclewatch._native import write_file
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cyclewatch.pytest_plugin.records import RecordGroup
+    from cyclewatch.pytest_plugin.records import CycleRecord, RecordGroup
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -60,15 +60,30 @@ def _result(group: RecordGroup, patterns: list[str]) -> dict[str, Any]:
         "properties": {"retainedBytes": group.retained_bytes, "tests": group.tests},
     }
     if largest["path"]:
-        location = {
-            "artifactLocation": {
-                "uri": quote(os.fsencode(largest["path"])),
-                "uriBaseId": "SRCROOT",
-            },
-            "region": {"startLine": largest["line"]},
-        }
-        result["locations"] = [{"physicalLocation": location}]
+        result["locations"] = [{"physicalLocation": _location(largest)}]
     return result
+
+
+def _location(record: CycleRecord) -> dict[str, Any]:
+    region: dict[str, Any] = {"startLine": record["line"]}
+    location = {
+        "artifactLocation": {"uri": quote(os.fsencode(record["path"])), "uriBaseId": "SRCROOT"},
+        "region": region,
+    }
+    source = record["source"]
+    if source is not None:
+        if source["columns"] is not None:
+            region["startColumn"], region["endColumn"] = source["columns"]
+            start, end = (column - 1 for column in source["columns"])
+            region["snippet"] = {"text": source["line"][start:end]}
+        else:
+            region["snippet"] = {"text": source["line"]}
+        location["contextRegion"] = {
+            "startLine": source["first_line"],
+            "endLine": source["first_line"] + len(source["lines"]) - 1,
+            "snippet": {"text": "\n".join(source["lines"])},
+        }
+    return location
 
 
 def _pascal_case(pattern: str) -> str:

@@ -38,12 +38,10 @@ void append_references(std::vector<model::Reference>& list,
     const std::size_t shown =
         candidate.shared_cell ? std::min(candidate.edges.size(), kMostOfVariable) : 1;
     for (std::size_t i = 0; i < shown; ++i) {
-        model::Reference reference = reference_of(graph, candidate.edges[i]);
+        model::Reference reference =
+            reference_of(graph, candidate.edges[i], i == 0 ? candidate.keeper : kNone);
         reference.reason = reason_of(graph, candidate, i, cut);
         reference.payload = candidate.payload;
-        if (i == 0) {
-            reference.location = location_of(graph, candidate.edges[0], candidate.keeper);
-        }
         references.push_back(std::move(reference));
     }
     std::sort(references.begin() + 1, references.end(), [](const auto& a, const auto& b) {

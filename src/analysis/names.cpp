@@ -61,6 +61,51 @@ std::string_view kind_prefix(NodeKind kind) {
     }
 }
 
+bool is_known(const model::SourceLocation& location) {
+    return location.path != model::kEmptyString;
+}
+
+const model::SourceLocation& source_of_node(const CollapsedGraph& graph, std::uint32_t node) {
+    return graph.node(named_node(graph, node)).location;
+}
+
+model::SourceLocation source_of(const CollapsedGraph& graph, std::uint32_t edge) {
+    if (const model::AttributeSite* site = site_of(graph, edge);
+        site != nullptr && is_known(site->location)) {
+        return site->location;
+    }
+    if (graph.edges[edge].label.kind == EdgeKind::hook) {
+        // Neither the class of the module nor the class of a callable hook is the code to change.
+        const std::uint32_t hook = graph.targets[edge];
+        return graph.is(hook, NodeKind::object) ? model::SourceLocation()
+                                                : source_of_node(graph, hook);
+    }
+    const std::uint32_t holder = graph.edges[edge].holder;
+    // A callable that is stored on an object: the line that defines it.
+    if (is_attribute(graph, edge) && !is_callable(graph, holder) &&
+        is_callable(graph, graph.targets[edge]) &&
+        is_known(source_of_node(graph, graph.targets[edge]))) {
+        return source_of_node(graph, graph.targets[edge]);
+    }
+    model::SourceLocation location = source_of_node(graph, holder);
+    // The function of the bound method is alive and not in the graph: use the class of its
+    // instance.
+    if (!is_known(location) && graph.is(holder, NodeKind::bound_method)) {
+        location = source_of_node(graph, graph.targets[edge]);
+    }
+    return is_known(location) ? location : graph.node(holder).allocated;
+}
+
+model::SourceLocation source_of(const CollapsedGraph& graph,
+                                std::uint32_t edge,
+                                std::uint32_t keeper) {
+    const model::SourceLocation location = source_of(graph, edge);
+    const bool use_keeper =
+        !is_known(location) && keeper != kNone &&
+        origin_of(graph, graph.edges[keeper].holder) != Origin::standard_library;
+    return use_keeper ? source_of(graph, keeper) : location;
+}
+
 }  // namespace
 
 std::string place_of(const CollapsedGraph& graph, const model::SourceLocation& location) {
@@ -156,7 +201,7 @@ std::string cycle_text(const CollapsedGraph& graph, std::span<const std::uint32_
 }
 
 std::string location_of_node(const CollapsedGraph& graph, std::uint32_t node) {
-    return place_of(graph, graph.node(named_node(graph, node)).location);
+    return place_of(graph, source_of_node(graph, node));
 }
 
 const model::AttributeSite* site_of(const CollapsedGraph& graph, std::uint32_t edge) {
@@ -174,54 +219,25 @@ const model::AttributeSite* site_of(const CollapsedGraph& graph, std::uint32_t e
     return nullptr;
 }
 
-std::string location_of(const CollapsedGraph& graph, std::uint32_t edge) {
-    if (const model::AttributeSite* site = site_of(graph, edge)) {
-        if (std::string text = place_of(graph, site->location); !text.empty()) {
-            return text;
-        }
-    }
-    if (graph.edges[edge].label.kind == EdgeKind::hook) {
-        // Neither the class of the module nor the class of a callable hook is the code to change.
-        const std::uint32_t hook = graph.targets[edge];
-        return graph.is(hook, NodeKind::object) ? std::string() : location_of_node(graph, hook);
-    }
-    const std::uint32_t holder = graph.edges[edge].holder;
-    // A callable that is stored on an object: the line that defines it.
-    if (is_attribute(graph, edge) && !is_callable(graph, holder) &&
-        is_callable(graph, graph.targets[edge])) {
-        if (std::string text = location_of_node(graph, graph.targets[edge]); !text.empty()) {
-            return text;
-        }
-    }
-    std::string location = location_of_node(graph, holder);
-    // The function of the bound method is alive and not in the graph: use the class of its
-    // instance.
-    if (location.empty() && graph.is(holder, NodeKind::bound_method)) {
-        location = location_of_node(graph, graph.targets[edge]);
-    }
-    return location.empty() ? place_of(graph, graph.node(holder).allocated) : location;
-}
-
 std::string location_of(const CollapsedGraph& graph, std::uint32_t edge, std::uint32_t keeper) {
-    std::string location = location_of(graph, edge);
-    if (location.empty() && keeper != kNone &&
-        origin_of(graph, graph.edges[keeper].holder) != Origin::standard_library) {
-        location = location_of(graph, keeper);
-    }
-    return location;
+    return place_of(graph, source_of(graph, edge, keeper));
 }
 
 std::string allocation_of(const CollapsedGraph& graph, const model::DeviceOwner& owner) {
     return owner.is_part ? std::string() : place_of(graph, graph.raw->node(owner.node).allocated);
 }
 
-model::Reference reference_of(const CollapsedGraph& graph, std::uint32_t edge) {
+model::Reference reference_of(const CollapsedGraph& graph,
+                              std::uint32_t edge,
+                              std::uint32_t keeper) {
     model::Reference reference;
+    const model::SourceLocation location = source_of(graph, edge, keeper);
     const CollapsedEdge& collapsed = graph.edges[edge];
     reference.holder = full_name(graph, collapsed.holder);
     reference.label = label_of(graph, edge);
     reference.target = full_name(graph, graph.targets[edge]);
-    reference.location = location_of(graph, edge);
+    reference.location = place_of(graph, location);
+    reference.columns = location.columns;
     for (std::uint32_t i = 0; i < collapsed.step_count; ++i) {
         const model::Edge& step = graph.raw->edges[graph.steps[collapsed.first_step + i]];
         reference.raw_path.push_back(

@@ -57,14 +57,12 @@ template <std::size_t size>
 
 // "path:line" of the code that creates the reference, "" if not known. The first of these that is
 // known: the line that stores the attribute; the function that captures, or is stored as, the
-// attribute; the hook; the frame; the class of the holder; the line that allocated the holder.
-[[nodiscard]] std::string location_of(const CollapsedGraph& graph, std::uint32_t edge);
-
-// The same; if it is not known, the location of `keeper`, the reference that leads to the container
-// or partial, unless that is in the standard library. `keeper` may be kNone.
+// attribute; the hook; the frame; the class of the holder; the line that allocated the holder; the
+// location of `keeper`, the reference that leads to the container or partial, unless that is in the
+// standard library. `keeper` may be kNone.
 [[nodiscard]] std::string location_of(const CollapsedGraph& graph,
                                       std::uint32_t edge,
-                                      std::uint32_t keeper);
+                                      std::uint32_t keeper = kNone);
 
 // The code that stores the attribute; null if it is not known or `edge` is not an attribute.
 [[nodiscard]] const model::AttributeSite* site_of(const CollapsedGraph& graph, std::uint32_t edge);
@@ -81,6 +79,8 @@ template <std::size_t size>
                                         const model::DeviceOwner& owner);
 
 // Everything about the reference except its reason.
-[[nodiscard]] model::Reference reference_of(const CollapsedGraph& graph, std::uint32_t edge);
+[[nodiscard]] model::Reference reference_of(const CollapsedGraph& graph,
+                                            std::uint32_t edge,
+                                            std::uint32_t keeper = kNone);
 
 }  // namespace cyclewatch::analysis

@@ -49,6 +49,35 @@ py::object first_cut(const std::shared_ptr<model::Finding>& finding) {
     return py::cast(std::shared_ptr<model::Reference>(finding, &finding->cut.front()));
 }
 
+py::object columns_or_none(const model::SourceExcerpt& source) {
+    return source.start_column == 0 ? py::object(py::none())
+                                    : py::make_tuple(source.start_column, source.end_column);
+}
+
+void bind_source_excerpt(py::module_& module) {
+    using Self = model::SourceExcerpt;
+    py::class_<Self, std::shared_ptr<Self>> added(
+        module, "SourceExcerpt", "The line of code at a location, with the lines around it.");
+    of_package(added)
+        .def_readonly("first_line", &Self::first_line, "Number of the first line in `lines`.")
+        .def_readonly("line", &Self::line, "Number of the line at the location.")
+        .def_readonly("lines", &Self::lines, "The lines; long lines are truncated.")
+        .def_property_readonly("columns",
+                               &columns_or_none,
+                               "First column of the expression in that line, from 1, and the "
+                               "column after its last character; None if unknown.")
+        .def("__repr__", [](const Self& self) {
+            return "<SourceExcerpt of line " + std::to_string(self.line) + ">";
+        });
+}
+
+py::object source_or_none(const std::shared_ptr<model::Reference>& reference) {
+    if (!reference->source) {
+        return py::none();
+    }
+    return py::cast(std::shared_ptr<model::SourceExcerpt>(reference, &*reference->source));
+}
+
 void bind_reference(py::module_& module) {
     using Self = model::Reference;
     ReferenceClass added(module,
@@ -77,6 +106,10 @@ void bind_reference(py::module_& module) {
             text_or_none(&Self::reason),
             "Why this reference should be cut; for an alternative, the cost of cutting it. None "
             "for other references.")
+        .def_property_readonly("source",
+                               &source_or_none,
+                               "The code at `location` as a SourceExcerpt; None if it is not "
+                               "available, and for references that are not suggestions.")
         .def_readonly("raw_path",
                       &Self::raw_path,
                       "The references between Python objects that this one summarizes, in order.")
@@ -298,6 +331,7 @@ void bind_finding_sizes(FindingClass& added) {
 }  // namespace
 
 void bind_finding(py::module_& module) {
+    bind_source_excerpt(module);
     bind_reference(module);
     bind_owner(module);
     bind_process_occurrences(module);

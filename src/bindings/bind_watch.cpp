@@ -2,8 +2,10 @@
 #include <pybind11/stl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -20,6 +22,7 @@
 #include "python/layout_check.h"
 #include "python/state_lock.h"
 #include "render/renderer.h"
+#include "report/source_table.h"
 #include "watch/collect_timer.h"
 #include "watch/dispatcher.h"
 
@@ -65,8 +68,8 @@ class Callback {
 
     // Runs as a pending call of the interpreter, so an Exception is passed to sys.unraisablehook.
     // KeyboardInterrupt, SystemExit and other BaseExceptions stay pending.
-    template <typename... Arguments>
-    void call(Arguments&&... arguments) const {
+    template <typename Result = py::object, typename... Arguments>
+    Result call(Arguments&&... arguments) const {
         try {
             const py::tuple call_arguments = py::make_tuple(std::forward<Arguments>(arguments)...);
             PyObject* const result = python::let_others_run(
@@ -74,7 +77,7 @@ class Callback {
             if (result == nullptr) {
                 throw py::error_already_set();
             }
-            py::reinterpret_steal<py::object>(result);
+            return py::reinterpret_steal<py::object>(result).template cast<Result>();
         } catch (py::error_already_set& error) {
             error.restore();
             if (PyErr_ExceptionMatches(PyExc_Exception) != 0) {
@@ -82,8 +85,9 @@ class Callback {
                 PyErr_WriteUnraisable(function_->ptr());
             }
         } catch (const std::exception&) {
-            PyErr_Clear();  // out of memory while converting arguments
+            PyErr_Clear();  // out of memory while converting arguments or the result
         }
+        return {};
     }
 
   private:
@@ -112,8 +116,25 @@ py::object path_or_none(const std::string& path) {
     return path.empty() ? py::object(py::none()) : py::object(path_text(path));
 }
 
-watch::Listeners listeners(py::object on_finding, py::object on_report, py::object on_log) {
+watch::Listeners listeners(py::object on_finding,
+                           py::object on_report,
+                           py::object read_source,
+                           py::object on_log) {
     watch::Listeners result;
+    if (!read_source.is_none()) {
+        result.read_source = [callback = Callback(std::move(read_source))](
+                                 const std::vector<std::string>& locations) {
+            using Lines = report::SourceLines::mapped_type;
+            const auto found = callback.call<std::vector<Lines>>(path_texts(locations));
+            report::SourceLines lines;
+            for (std::size_t i = 0; i < std::min(found.size(), locations.size()); ++i) {
+                if (!found[i].second.empty()) {
+                    lines.emplace(locations[i], found[i]);
+                }
+            }
+            return lines;
+        };
+    }
     if (!on_finding.is_none()) {
         result.on_finding = [callback = Callback(std::move(on_finding))](
                                 const model::Finding& finding, const std::string& path) {
@@ -145,6 +166,7 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
                         bool capture_values,
                         const py::object& on_finding,
                         const py::object& on_report,
+                        const py::object& read_source,
                         const py::object& on_log) {
     base::Result<device::DeviceSelection> selection = device::DeviceSelection::parse(devices);
     if (!selection.ok()) {
@@ -159,7 +181,7 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
     settings.min_bytes = min_bytes;
     settings.budget = budget;
     settings.capture_values = capture_values;
-    settings.listeners = listeners(on_finding, on_report, on_log);
+    settings.listeners = listeners(on_finding, on_report, read_source, on_log);
     try {
         base::Result<std::shared_ptr<Watch>> started =
             Dispatcher::instance().start(std::move(settings));

@@ -126,21 +126,26 @@ class LoadSearch {
     void search(PyCodeObject* code, int depth = 0) {
         const Py_ssize_t index = has_file(code) ? index_of_name(code, name_) : -1;
         if (index >= 0) {
-            Visit visit{lines, code};
+            Visit visit{*this, code};
             cyclewatch_visit_reads(code, index, Visit::call, &visit);
         }
         visit_inner_code(code, depth, [&](PyCodeObject* inner) { search(inner, depth + 1); });
     }
 
     OnlyLine lines;
+    model::ColumnRange columns;  // of the first load
 
   private:
     struct Visit {
-        OnlyLine& lines;
+        LoadSearch& search;
         PyCodeObject* code;
         static int call(int offset, void* arg) noexcept {
             auto& visit = *static_cast<Visit*>(arg);
-            visit.lines.note(visit.code, cyclewatch_line_at(visit.code, offset));
+            LoadSearch& search = visit.search;
+            if (search.lines.code == nullptr) {
+                search.columns = columns_at(visit.code, offset);
+            }
+            search.lines.note(visit.code, cyclewatch_line_at(visit.code, offset));
             return 0;
         }
     };
@@ -166,6 +171,7 @@ StoreSite search_method_load(PyTypeObject* type, std::string_view name) {
     if (loads.lines.is_known()) {
         site.path = path_of(loads.lines.code);
         site.line = static_cast<std::uint32_t>(loads.lines.line);
+        site.columns = loads.columns;
     }
     return site;
 }

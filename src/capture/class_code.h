@@ -13,6 +13,8 @@
 
 #include "capture/labelers/labelers.h"
 #include "capture/labelers/text.h"
+#include "compat/code_names.h"
+#include "model/column_range.h"
 
 namespace cyclewatch::capture {
 
@@ -20,6 +22,16 @@ inline constexpr int kMaxNesting = 8;  // limit for nested functions and nested 
 
 // Returns the index of `name` in co_names, or -1.
 [[nodiscard]] Py_ssize_t index_of_name(PyCodeObject* code, std::string_view name);
+
+// The columns of the expression at a byte offset in the code.
+[[nodiscard]] inline model::ColumnRange columns_at(PyCodeObject* code, int offset) noexcept {
+    int start = 0;
+    int end = 0;
+    if (cyclewatch_columns_at(code, offset, &start, &end) == 0) {
+        return {};
+    }
+    return {static_cast<std::uint32_t>(start), static_cast<std::uint32_t>(end)};
+}
 
 // Returns the constant of the code with the text `name`, borrowed, or null.
 [[nodiscard]] PyObject* constant_of_text(PyCodeObject* code, std::string_view name);

@@ -159,7 +159,7 @@ bool GraphBuilder::locate_bound_method(PyObject* method, model::Node& node) {
         reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(unwrap_decorators(function)));
     const StoreSite& taken = known_sites().find_method_load(type, Utf8Text(code->co_name).view());
     if (taken.line != 0) {
-        node.location = {builder_.intern(taken.path), taken.line};
+        node.location = {builder_.intern(taken.path), taken.line, taken.columns};
     }
     return taken.line != 0;
 }
@@ -263,7 +263,7 @@ GraphBuilder::Site GraphBuilder::add_site(std::uint32_t from,
             type, builder_.text(attribute), named_[to], modules_around(from));
         site.holder_made_by_target = made;
     }
-    const model::SourceLocation location{builder_.intern(site.path), site.line};
+    const model::SourceLocation location{builder_.intern(site.path), site.line, site.columns};
     if (site.is_known()) {
         const model::StringId holder =
             builder_.node(static_cast<model::NodeId>(node_of(parent))).name;

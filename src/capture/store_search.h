@@ -20,6 +20,7 @@ namespace cyclewatch::capture {
 struct StoreSite {
     std::string path;        // "" if unknown
     std::uint32_t line = 0;  // 0 if unknown
+    model::ColumnRange columns;
     model::ValueOrigin value = model::ValueOrigin::unknown;
     bool by_holder = false;              // a method of the holder stores it on its own object
     bool holder_made_by_target = false;  // methods of the target's class create the holder

@@ -33,3 +33,10 @@ int cyclewatch_line_at(PyCodeObject* code, int offset) {
     const int line = PyCode_Addr2Line(code, offset);
     return line > 0 ? line : code->co_firstlineno;
 }
+
+int cyclewatch_columns_at(PyCodeObject* code, int offset, int* start, int* end) {
+    int line = -1;
+    int end_line = -1;
+    return PyCode_Addr2Location(code, offset, &line, start, &end_line, end) != 0 &&
+           line == end_line && *start >= 0 && *end > *start;
+}

@@ -26,6 +26,10 @@ PyObject* cyclewatch_default_name(PyCodeObject* code, Py_ssize_t index, Py_ssize
 // Returns the line of a byte offset in the code; the first line of the code if there is none.
 int cyclewatch_line_at(PyCodeObject* code, int offset);
 
+// Stores the columns of the expression at a byte offset, from 0, in bytes of UTF-8. Returns false
+// if they are unknown or the expression has several lines.
+int cyclewatch_columns_at(PyCodeObject* code, int offset, int* start, int* end);
+
 #ifdef __cplusplus
 }
 #endif

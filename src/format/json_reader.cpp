@@ -170,13 +170,19 @@ template <typename T>
 requires std::is_class_v<T>
 void read(const json& value, const std::string& path, T& fields) {
     require(value.is_object(), path, "an object", value);
-    auto read_field = [&](const char* name, auto& field) {
+    auto read_field = [&]<typename Field>(const char* name, Field& field) {
         const std::string field_path = path.empty() ? name : path + "." + name;
         const auto found = value.find(name);
-        if (found == value.end()) {
-            fail(field_path, "this field is missing");
+        if constexpr (is_optional<Field>) {
+            if (found != value.end()) {
+                read(*found, field_path, field.emplace());
+            }
+        } else {
+            if (found == value.end()) {
+                fail(field_path, "this field is missing");
+            }
+            read(*found, field_path, field);
         }
-        read(*found, field_path, field);
     };
     visit_fields(read_field, fields);
 }

@@ -71,7 +71,13 @@ class Converter {
 
     template <typename T>
     void add_fields(Json& object, const T& fields) const {
-        auto add = [&](const char* name, const auto& field) { object[name] = convert(field); };
+        auto add = [&]<typename Field>(const char* name, const Field& field) {
+            if constexpr (!is_optional<Field>) {
+                object[name] = convert(field);
+            } else if (field) {
+                object[name] = convert(*field);
+            }
+        };
         visit_fields(add, fields);
     }
 

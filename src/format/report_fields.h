@@ -5,6 +5,7 @@
 #pragma once
 
 #include <concepts>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 
@@ -14,11 +15,17 @@ namespace cyclewatch::format {
 
 inline constexpr std::string_view kSchemaName = "cyclewatch-report";
 
+template <typename T>
+inline constexpr bool is_optional = false;
+template <typename T>
+inline constexpr bool is_optional<std::optional<T>> = true;
+
 template <typename T, typename Model>
 concept Either = std::same_as<std::remove_const_t<T>, Model>;
 
 // CYCLEWATCH_FIELDS(Type, a, b, ...) defines visit_fields(visit, object), which calls
-// visit("a", object.a), visit("b", object.b) and so on, in file order.
+// visit("a", object.a), visit("b", object.b) and so on, in file order. A field of type
+// std::optional may be missing in the file.
 #define CYCLEWATCH_FIELDS(Type, ...)                                   \
     void visit_fields(auto& visit, Either<model::Type> auto& object) { \
         CYCLEWATCH_SCAN(CYCLEWATCH_VISIT(__VA_ARGS__))                 \
@@ -52,7 +59,9 @@ CYCLEWATCH_FIELDS(Stats,
                   elapsed,
                   skipped);
 
-CYCLEWATCH_FIELDS(Reference, holder, label, target, location, reason, raw_path, payload);
+CYCLEWATCH_FIELDS(SourceExcerpt, first_line, line, start_column, end_column, lines);
+
+CYCLEWATCH_FIELDS(Reference, holder, label, target, location, reason, raw_path, payload, source);
 
 CYCLEWATCH_FIELDS(OwnerSummary, type, device, bytes, shape, dtype, path, count, allocated_at);
 

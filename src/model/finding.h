@@ -5,15 +5,29 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
 
+#include "model/column_range.h"
 #include "model/enum_words.h"
 #include "model/ids.h"
 
 namespace cyclewatch::model {
+
+// The line of code at a location, with the lines around it.
+struct SourceExcerpt {
+    std::uint32_t first_line = 0;  // number of lines[0]
+    std::uint32_t line = 0;        // number of the line at the location
+    // The expression in that line: from 1, in code points; 0: unknown.
+    std::uint32_t start_column = 0;
+    std::uint32_t end_column = 0;  // after its last character
+    std::vector<std::string> lines;
+
+    friend bool operator==(const SourceExcerpt&, const SourceExcerpt&) = default;
+};
 
 // One reference of the collapsed graph.
 struct Reference {
@@ -24,6 +38,9 @@ struct Reference {
     std::string reason;    // of a cut: why; of an alternative: what it costs; otherwise ""
     std::vector<std::string> raw_path;  // the raw references it was collapsed from, in order
     bool payload = false;  // not on the cycle: cutting it frees the memory but not the cycle
+    std::optional<SourceExcerpt> source;  // of a cut or an alternative, if it could be read
+    // The expression at `location`: from 0, in bytes of UTF-8. Not in files.
+    ColumnRange columns;
 
     friend bool operator==(const Reference&, const Reference&) = default;
 };

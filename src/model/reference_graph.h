@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "model/column_range.h"
 #include "model/edge_label.h"
 #include "model/ids.h"
 #include "model/string_table.h"
@@ -64,6 +65,7 @@ enum class PartRole : std::uint8_t {
 struct SourceLocation {
     StringId path = kEmptyString;  // kEmptyString: unknown
     std::uint32_t line = 0;        // 1-based; 0: unknown
+    ColumnRange columns;           // from 0, in bytes of UTF-8
 };
 
 struct Node {

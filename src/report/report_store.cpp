@@ -87,6 +87,16 @@ void ReportStore::revise(const std::function<void(model::Finding&)>& change) {
     std::ranges::for_each(findings_, change);
 }
 
+void ReportStore::add_source(SourceLines lines) {
+    const std::lock_guard lock(mutex_);
+    source_.add(std::move(lines));
+}
+
+void ReportStore::fill_source(model::Finding& finding) const {
+    const std::lock_guard lock(mutex_);
+    source_.fill(finding);
+}
+
 void ReportStore::note(const std::string& sentence) {
     const std::lock_guard lock(mutex_);
     if (notes_.size() < kMaxNotes && std::ranges::find(notes_, sentence) == notes_.end()) {
@@ -100,6 +110,7 @@ model::Report ReportStore::snapshot(const model::Stats& stats) const {
     report.processes = {program_};
     report.devices = devices_;
     report.findings = findings_;
+    std::ranges::for_each(report.findings, [this](auto& finding) { source_.fill(finding); });
     std::ranges::sort(report.findings, model::ranks_before);
     report.retained_bytes = retained_bytes_;
     report.collections = collections_.records();

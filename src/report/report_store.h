@@ -13,6 +13,7 @@
 #include "model/observation.h"
 #include "model/report.h"
 #include "report/mistake_index.h"
+#include "report/source_table.h"
 #include "report/timeline.h"
 
 namespace cyclewatch::report {
@@ -42,6 +43,11 @@ class ReportStore {
     // counts, and must not call the store.
     void revise(const std::function<void(model::Finding&)>& change);
 
+    // Adds source code, which later snapshots contain.
+    void add_source(SourceLines lines);
+    // Adds the known source code to a copy of a finding.
+    void fill_source(model::Finding& finding) const;
+
     // Adds a sentence to the report's notes. Idempotent.
     void note(const std::string& sentence);
 
@@ -60,6 +66,7 @@ class ReportStore {
     bool more_not_kept_ = false;            // not_kept_ is full as well
     std::uint64_t retained_bytes_ = 0;
     Timeline collections_;
+    SourceTable source_;
     std::vector<std::string> notes_;
 };
 

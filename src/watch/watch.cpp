@@ -71,6 +71,7 @@ void Watch::open_store() {
     step_ = -1;
     counter_ = std::make_shared<StatsCounter>();
     store_ = std::make_shared<report::ReportStore>(program_, settings_.devices.words());
+    located_.clear();
     writer_ = nullptr;
 }
 
@@ -135,7 +136,11 @@ std::shared_ptr<CollectionResult> Watch::add(const model::CollectionRecord& reco
     if (settings_.listeners.on_report) {
         result->found = findings;
     }
-    result->fresh = store_->add(record, std::move(findings)).fresh;
+    report::Added added = store_->add(record, std::move(findings));
+    if (settings_.listeners.read_source) {
+        result->unread = unread_locations(added);
+    }
+    result->fresh = std::move(added.fresh);
     counter_->add_owners(record.owners, result->fresh.size());
     open_writer();
     if (writer_ != nullptr) {
@@ -145,8 +150,37 @@ std::shared_ptr<CollectionResult> Watch::add(const model::CollectionRecord& reco
     return result;
 }
 
+std::vector<std::string> Watch::unread_locations(const report::Added& added) {
+    std::vector<std::string> locations;
+    for (const auto* findings : {&added.fresh, &added.seen}) {
+        for (const model::Finding& finding : *findings) {
+            for (const auto* references : {&finding.cut, &finding.alternatives}) {
+                for (const model::Reference& reference : *references) {
+                    if (!reference.location.empty() && located_.insert(reference.location).second) {
+                        locations.push_back(reference.location);
+                    }
+                }
+            }
+        }
+    }
+    return locations;
+}
+
+void Watch::read_source(const std::vector<std::string>& locations) {
+    report::SourceLines lines = settings_.listeners.read_source(locations);
+    if (!lines.empty()) {
+        store_->add_source(std::move(lines));
+        if (writer_ != nullptr) {
+            writer_->changed(false);
+        }
+    }
+}
+
 void Watch::notify(const model::CollectionRecord& record,
                    const std::shared_ptr<CollectionResult>& result) {
+    if (!result->unread.empty()) {
+        enqueue([self = shared_from_this(), result] { self->read_source(result->unread); });
+    }
     if (settings_.listeners.on_finding) {
         notify_findings(result);
     }
@@ -168,6 +202,7 @@ void Watch::notify_findings(const std::shared_ptr<CollectionResult>& result) {
             continue;
         }
         enqueue([self = shared_from_this(), result, i, path] {
+            self->store_->fill_source(result->fresh[i]);
             self->settings_.listeners.on_finding(result->fresh[i], path);
         });
     }
@@ -178,8 +213,11 @@ void Watch::notify_report(const model::CollectionRecord& record,
     enqueue([self = shared_from_this(), record, result, program = program_, figures = stats()] {
         report::ReportStore once(program, self->settings_.devices.words());
         once.add(record, std::move(result->found));
-        self->settings_.listeners.on_report(
-            std::make_shared<const model::Report>(once.snapshot(figures)));
+        auto report = std::make_shared<model::Report>(once.snapshot(figures));
+        for (model::Finding& finding : report->findings) {
+            self->store_->fill_source(finding);
+        }
+        self->settings_.listeners.on_report(std::move(report));
     });
 }
 

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "model/observation.h"
 #include "model/report.h"
 #include "report/report_store.h"
+#include "report/source_table.h"
 #include "watch/budget.h"
 #include "watch/report_writer.h"
 
@@ -37,6 +39,8 @@ struct Listeners {
     std::function<void(const model::Finding&, const std::string& report_path)> on_finding;
     // For each collection that found unreachable owners, with a report of that collection.
     std::function<void(std::shared_ptr<const model::Report>)> on_report;
+    // Reads the source code at locations ("path:line"); null: reports contain no source code.
+    std::function<report::SourceLines(const std::vector<std::string>& locations)> read_source;
     // `level` as in Python's logging.
     std::function<void(int level, const std::string& message)> on_log;
 };
@@ -83,6 +87,7 @@ class StatsCounter {
 struct CollectionResult {
     std::vector<model::Finding> fresh;  // signatures seen for the first time
     std::vector<model::Finding> found;  // all findings; empty without on_report
+    std::vector<std::string> unread;    // locations whose source has not been read yet
 };
 
 class Watch : public std::enable_shared_from_this<Watch> {
@@ -107,7 +112,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     // Stores the classified findings of one collection, and schedules the report file.
     [[nodiscard]] std::shared_ptr<CollectionResult> add(const model::CollectionRecord& record,
                                                         std::vector<model::Finding> findings);
-    // Queues the calls of on_finding and on_report.
+    // Queues the reading of source code, then the calls of on_finding and on_report.
     void notify(const model::CollectionRecord& record,
                 const std::shared_ptr<CollectionResult>& result);
 
@@ -135,6 +140,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
     void open_writer();
     [[nodiscard]] std::vector<model::Finding> large_enough(std::vector<model::Finding> findings);
     void enqueue(std::function<void()> notification);
+    [[nodiscard]] std::vector<std::string> unread_locations(const report::Added& added);
+    void read_source(const std::vector<std::string>& locations);
     void notify_findings(const std::shared_ptr<CollectionResult>& result);
     void notify_report(const model::CollectionRecord& record,
                        const std::shared_ptr<CollectionResult>& result);
@@ -145,6 +152,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     unsigned fork_ = 0;  // the last argument of start_over()
     std::shared_ptr<StatsCounter> counter_;
     std::shared_ptr<report::ReportStore> store_;
+    std::set<std::string> located_;         // locations whose source has been requested
     std::vector<std::string> claimed_;      // entries in claimed_files()
     std::shared_ptr<ReportWriter> writer_;  // null: nothing to write yet, or no formats
 };

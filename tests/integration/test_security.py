@@ -104,7 +104,9 @@ def texts_of(report):
     assert report.retained_bytes == 56
     return {name: getattr(report, f"to_{name}")() for name in sys.argv[1].split(",")}
 watches = [
-    cyclewatch.watch(devices="cpu", budget=1, capture_values=asked == "values")
+    cyclewatch.watch(
+        devices="cpu", budget=1, capture_values=asked == "values", source_lines=False
+    )
     for asked in sys.argv[2].split()
 ]
 leave()

@@ -2,6 +2,7 @@
 """Summary, report, JUnit XML, SARIF and GitHub annotations; files that cannot be written."""
 
 import json
+import math
 import os
 import subprocess
 import xml.etree.ElementTree
@@ -51,6 +52,7 @@ UNATTRIBUTED = CycleRecord(
     nodeid="",
     path="",
     line=0,
+    source=None,
 )
 
 
@@ -115,7 +117,27 @@ def test_sarif_has_one_result_per_new_cycle(run, project):
     assert by_type["Engine"]["properties"]["tests"] == tests
 
 
-def test_sarif_is_valid(run, project):
+@pytest.mark.parametrize("options", [[], ["--cyclewatch-no-source"]])
+def test_sarif_has_the_source(run, project, monkeypatch, options):
+    # The files of the project are newer than this process.
+    monkeypatch.setattr("cyclewatch.source_lines._process_start", math.inf)
+    run("--cyclewatch", "--cyclewatch-sarif=new.sarif", *options, test_it=LEAKS)
+    (sarif_run,) = json.loads((project.path / "new.sarif").read_text())["runs"]
+    locations = [each["locations"][0]["physicalLocation"] for each in sarif_run["results"]]
+    (engine,) = (each for each in locations if each["region"]["startLine"] == 4)
+    if options:
+        assert engine["region"] == {"startLine": 4}
+        assert "contextRegion" not in engine
+        return
+    assert engine["region"]["snippet"]["text"] == "        self._handlers = [lambda: self]"
+    assert engine["contextRegion"]["startLine"] == 3
+    lines = engine["contextRegion"]["snippet"]["text"].split("\n")
+    assert lines[:2] == ["        self.buffer = Buffer(size)", engine["region"]["snippet"]["text"]]
+    assert engine["contextRegion"]["endLine"] == 2 + len(lines)
+
+
+def test_sarif_is_valid(run, project, monkeypatch):
+    monkeypatch.setattr("cyclewatch.source_lines._process_start", math.inf)
     run("--cyclewatch", "--cyclewatch-sarif=leaks.sarif", test_it=LEAKS)
     run("--cyclewatch", "--cyclewatch-sarif=clean.sarif", test_it=CLEAN)
     write_sarif(grouped([UNATTRIBUTED]), project.path / "unattributed.sarif")

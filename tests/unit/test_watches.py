@@ -21,6 +21,7 @@ INVALID_OPTIONS = [
     ({"min_bytes": -1}, ValueError, "min_bytes"),
     ({"capture_values": "yes"}, ValueError, "capture_values"),
     ({"capture_values": None}, ValueError, "capture_values"),
+    ({"source_lines": "no"}, ValueError, "source_lines.*'no'"),
 ]
 
 

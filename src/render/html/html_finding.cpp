@@ -10,6 +10,7 @@
 #include "base/byte_size.h"
 #include "base/text.h"
 #include "model/cycle_gap.h"
+#include "render/excerpt.h"
 #include "render/html/html_writer.h"
 #include "render/picture_text.h"
 #include "render/summary.h"
@@ -124,14 +125,33 @@ std::string reason_of(const Reference& reference, const std::string& heading) {
                                     : element("p", "why", heading + prose(reference.reason)) + "\n";
 }
 
+// The code at the location. Long lines scroll inside the box, so it must be focusable.
+std::string source_of(const Reference& reference) {
+    std::string rows;
+    for (const ExcerptLine& line :
+         reference.source ? excerpt_lines(*reference.source) : std::vector<ExcerptLine>()) {
+        const std::string text =
+            element("span", "number", line.number) + base::escape_markup(line.before) +
+            (line.expression.empty() ? "" : element("u", "", line.expression)) +
+            base::escape_markup(line.after);
+        rows += wrap_markup(line.is_meant ? "mark" : "span", "line", text);
+    }
+    return rows.empty()
+               ? rows
+               : "<pre class=\"source\" role=\"region\" tabindex=\"0\" aria-label=\"Code at " +
+                     base::escape_markup(base::shown_name(reference.location)) + "\">" +
+                     wrap_markup("code", "", rows) + "</pre>\n";
+}
+
 // The label and location come first: they identify the code to change.
 std::string choice(const Reference& reference, const std::string& heading = {}) {
     return wrap_markup("div",
                        "choice",
                        "<p class=\"reference\">" + code(reference.label, "name") +
-                           location_of(reference) + "</p>\n" + reason_of(reference, heading) +
-                           "<p class=\"ends\"><span>from</span> " + code(reference.holder) +
-                           "<br><span>to</span> " + code(reference.target) + "</p>\n") +
+                           location_of(reference) + "</p>\n" + source_of(reference) +
+                           reason_of(reference, heading) + "<p class=\"ends\"><span>from</span> " +
+                           code(reference.holder) + "<br><span>to</span> " +
+                           code(reference.target) + "</p>\n") +
            "\n";
 }
 

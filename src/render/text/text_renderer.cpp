@@ -3,13 +3,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/byte_size.h"
 #include "base/text.h"
 #include "model/cycle_gap.h"
+#include "render/excerpt.h"
 #include "render/summary.h"
 
 namespace cyclewatch::render {
@@ -37,12 +41,24 @@ constexpr std::size_t kCycleLines = 6;    // one less on a compact card
 constexpr std::size_t kOwnerLines = 4;    // one less on a compact card
 constexpr std::size_t kLeastPath = 16;    // columns of a path beside its allocation site
 
+// How much of the source code a card shows.
+enum class SourceDetail : std::uint8_t {
+    none,
+    line,     // the line of each suggestion
+    context,  // also the lines around the line of the cut
+};
+
+std::string trimmed(const std::string& text) {
+    return text.substr(std::min(text.find_first_not_of(' '), text.size()));
+}
+
 // The lines of one card. A compact card (`roomy` false) is used if a roomy one exceeds
 // kMaxCardLines: columns share a line even if their text must be truncated, and the parts marked
 // above have one line less.
 class Card {
   public:
-    Card(std::size_t width, bool roomy) : width_(std::max(width, kLeastWidth)), roomy_(roomy) {}
+    Card(std::size_t width, bool roomy, SourceDetail detail)
+        : width_(std::max(width, kLeastWidth)), roomy_(roomy), detail_(detail) {}
 
     // Adds a line with an optional keyword in the margin.
     void add(std::string_view word, std::string_view text) {
@@ -79,6 +95,31 @@ class Card {
         line.append(left_room - base::text_width(line) + 2, ' ');
         add(word, line + tail);
     }
+    // Adds the code at the location of `reference`, with the expression underlined.
+    void add_source(const Reference& reference, SourceDetail most) {
+        const SourceDetail detail = std::min(detail_, most);
+        if (!reference.source || detail == SourceDetail::none) {
+            return;
+        }
+        for (const ExcerptLine& line : excerpt_lines(*reference.source)) {
+            if (detail == SourceDetail::line && !line.is_meant) {
+                continue;
+            }
+            const std::string text = line.before + line.expression + line.after;
+            if (detail == SourceDetail::line) {
+                add("", "> " + trimmed(line.number) + " | " + trimmed(text));
+                continue;
+            }
+            const std::string margin = (line.is_meant ? "> " : "  ") + line.number + " | ";
+            add("", margin + text);
+            if (!line.expression.empty()) {
+                add("",
+                    std::string(margin.size() - 2, ' ') + "| " +
+                        std::string(base::text_width(line.before), ' ') +
+                        std::string(base::text_width(line.expression), '~'));
+            }
+        }
+    }
     void push(std::string line) {
         line = base::truncate_end(line, width_);
         line.erase(line.find_last_not_of(' ') + 1);
@@ -101,6 +142,7 @@ class Card {
   private:
     std::size_t width_;
     bool roomy_;
+    SourceDetail detail_;
     std::vector<std::string> lines_;
 };
 
@@ -125,16 +167,21 @@ void add_heading(Card& card, const Finding& finding, std::size_t rank) {
     }
 }
 
+std::size_t shown_cuts(const Finding& finding) {
+    return std::min(finding.cut.size(), kCutReferences);
+}
+
 void add_cut(Card& card, const Finding& finding) {
     if (finding.cut.empty()) {
         card.add("cut", "no single reference is clearly the best; see the cycle");
         return;
     }
-    const std::size_t shown = std::min(finding.cut.size(), kCutReferences);
+    const std::size_t shown = shown_cuts(finding);
     for (std::size_t i = 0; i < shown; ++i) {
         card.add_columns(i == 0 ? "cut" : "and",
                          described(finding.cut[i]),
                          base::shown_name(finding.cut[i].location));
+        card.add_source(finding.cut[i], SourceDetail::context);
     }
     if (const std::uint64_t more = finding.cut.size() - shown + finding.omitted_cuts; more > 0) {
         card.add(
@@ -149,12 +196,24 @@ void add_cut(Card& card, const Finding& finding) {
     }
 }
 
+// Whether the card has already shown the source at the location of an alternative.
+bool is_shown_before(const Finding& finding, std::size_t alternative) {
+    const auto same_location = [&](const Reference& reference) {
+        return reference.location == finding.alternatives[alternative].location;
+    };
+    return std::ranges::any_of(std::span(finding.cut).first(shown_cuts(finding)), same_location) ||
+           std::ranges::any_of(std::span(finding.alternatives).first(alternative), same_location);
+}
+
 void add_alternatives(Card& card, const Finding& finding) {
     const std::size_t shown = std::min(finding.alternatives.size(), kAlternatives);
     for (std::size_t i = 0; i < shown; ++i) {
         const Reference& other = finding.alternatives[i];
         const std::string equal = i == 0 && finding.tie ? " (equally good)" : "";
         card.add_columns("or", described(other) + equal, base::shown_name(other.location));
+        if (!is_shown_before(finding, i)) {
+            card.add_source(other, SourceDetail::line);
+        }
         if (!other.reason.empty()) {
             card.add_wrapped(
                 "", "cost: " + base::clean_text(other.reason), card.at_most(kCostLines));
@@ -272,8 +331,12 @@ void append_section(std::string& out,
 }  // namespace
 
 std::string render_card(const Finding& finding, std::size_t rank, std::size_t width) {
-    for (const bool roomy : {true, false}) {
-        Card card(width, roomy);
+    constexpr std::array kLayouts{std::pair(true, SourceDetail::context),
+                                  std::pair(true, SourceDetail::line),
+                                  std::pair(false, SourceDetail::line),
+                                  std::pair(false, SourceDetail::none)};
+    for (const auto& [roomy, detail] : kLayouts) {
+        Card card(width, roomy, detail);
         add_heading(card, finding, rank);
         add_cut(card, finding);
         card.add_wrapped("fix", base::clean_text(finding.advice), card.at_most(kAdviceLines));
@@ -287,7 +350,7 @@ std::string render_card(const Finding& finding, std::size_t rank, std::size_t wi
         add_owners(card, finding);
         card.add_wrapped("seen", seen_sentence(finding), 2);
         card.add("id", base::truncate_end(base::clean_text(finding.signature), card.room()));
-        if (card.fits() || !roomy) {
+        if (card.fits() || detail == SourceDetail::none) {
             return card.text();
         }
     }

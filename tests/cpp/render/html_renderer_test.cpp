@@ -20,14 +20,14 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 // All tags that a page may contain.
-constexpr std::array kTags{"html",    "head", "meta", "title",   "style",      "body",   "main",
-                           "header",  "p",    "b",    "span",    "h1",         "h2",     "h3",
-                           "nav",     "ol",   "ul",   "li",      "dl",         "dt",     "dd",
-                           "pre",     "a",    "svg",  "rect",    "article",    "div",    "section",
-                           "code",    "wbr",  "br",   "figure",  "figcaption", "g",      "path",
-                           "polygon", "text", "desc", "table",   "caption",    "thead",  "tbody",
-                           "tr",      "th",   "td",   "details", "summary",    "footer", "script",
-                           "noscript"};
+constexpr std::array kTags{"html",     "head", "meta", "title",   "style",      "body",   "main",
+                           "header",   "p",    "b",    "span",    "h1",         "h2",     "h3",
+                           "nav",      "ol",   "ul",   "li",      "dl",         "dt",     "dd",
+                           "pre",      "a",    "svg",  "rect",    "article",    "div",    "section",
+                           "code",     "wbr",  "br",   "figure",  "figcaption", "g",      "path",
+                           "polygon",  "text", "desc", "table",   "caption",    "thead",  "tbody",
+                           "tr",       "th",   "td",   "details", "summary",    "footer", "script",
+                           "noscript", "mark", "u"};
 
 // Only the placeholders of the shell.
 constexpr std::string_view kAllParts =
@@ -90,6 +90,20 @@ TEST(Html, ExplainsBuiltInPatterns) {
         report.findings[0].pattern = without;
         EXPECT_THAT(render_html(report), Not(HasSubstr("class=\"pattern\""))) << without;
     }
+}
+
+TEST(Html, HighlightsTheLineOfTheCut) {
+    model::Report report = testing::make_sample_report();
+    report.findings.resize(1);
+    report.findings[0].cut[0].source = {3, 4, 5, 8, {"  if a < b:", "    a.b = c<d", "\x1b[0m"}};
+    const std::string page = render_html(report);
+    EXPECT_THAT(
+        page,
+        HasSubstr("<span class=\"line\"><span class=\"number\">3</span>  if a &lt; b:</span>"
+                  "<mark class=\"line\"><span class=\"number\">4</span>    <u>a.b</u> = "
+                  "c&lt;d</mark>"));
+    report.findings[0].cut[0].source.reset();
+    EXPECT_THAT(page_parts(report).at("findings"), Not(HasSubstr("class=\"source\"")));
 }
 
 TEST(Html, HasUniqueIds) {

@@ -72,6 +72,66 @@ TEST(Card, CountsOmittedStepsOfTheCycle) {
     EXPECT_THAT(card, HasSubstr("... 19"));
 }
 
+model::Finding finding_with_source(const model::SourceExcerpt& source) {
+    model::Finding finding;
+    finding.cut.resize(1);
+    finding.cut.front().location = "train.py:10";
+    finding.cut.front().source = source;
+    return finding;
+}
+
+TEST(Card, ShowsTheSourceOfTheCut) {
+    const std::string card =
+        render_card(finding_with_source({9, 10, 9, 15, {"    if a:", "        b.c\t= d", ""}}));
+    EXPECT_THAT(card,
+                HasSubstr("             9 | if a:\n"
+                          "          > 10 |     b.c = d\n"
+                          "               |     ~~~~~~\n"
+                          "    seen"));
+}
+
+TEST(Card, UnderlinesWideCharacters) {
+    const std::string card = render_card(finding_with_source({1, 1, 3, 5, {"漢=éx"}}));
+    EXPECT_THAT(card, HasSubstr("> 1 | 漢=éx\n              |    ~~\n"));
+}
+
+TEST(Card, ShowsOneLineForAnAlternative) {
+    model::Finding finding = finding_with_source({1, 1, 0, 0, {"a"}});
+    finding.alternatives.resize(2);
+    finding.alternatives[0].location = finding.cut[0].location;
+    finding.alternatives[1].location = "train.py:99";
+    finding.alternatives[1].source = {98, 99, 5, 6, {"    x", "    y", "    z"}};
+    finding.alternatives[0].source = finding.cut[0].source;
+    const std::string card = render_card(finding);
+    EXPECT_THAT(card, HasSubstr("train.py:99\n          > 99 | y\n"));
+    EXPECT_EQ(card.find("> 1 | a"), card.rfind("> 1 | a"));  // once: both have this location
+}
+
+TEST(Card, ReducesTheSourceIfThereAreTooManyLines) {
+    const model::SourceExcerpt source{43, 44, 1, 4, {"preceding", "the line", "following"}};
+    model::Finding finding = testing::make_sample_report().findings[0];
+    finding.cut.front().source = source;
+    EXPECT_THAT(render_card(finding), HasSubstr("preceding"));
+    finding.cut.assign(3, finding.cut.front());
+    finding.cycle.assign(5, finding.cycle.front());
+    const std::string card = render_card(finding, 1, 60);
+    EXPECT_THAT(card, HasSubstr("> 44 | the line"));
+    EXPECT_THAT(card, Not(HasSubstr("preceding")));
+    finding = overfull_finding();
+    finding.cut.front().source = source;
+    EXPECT_THAT(render_card(finding), Not(HasSubstr("the line")));
+}
+
+TEST(Card, IgnoresInvalidSource) {
+    const std::string without = render_card(finding_with_source({}));
+    EXPECT_EQ(render_card(finding_with_source({5, 4, 1, 2, {"a", "b"}})), without);
+    EXPECT_EQ(render_card(finding_with_source({5, 7, 1, 2, {"a", "b"}})), without);
+    const std::uint32_t most = 4'294'967'295;
+    EXPECT_THAT(render_card(finding_with_source({most, most, most, most, {"a"}})),
+                HasSubstr("> 4294967295 | a"));
+    EXPECT_THAT(render_card(finding_with_source({1, 1, 2, most, {"abc"}})), HasSubstr(" ~~\n"));
+}
+
 TEST(Card, AcceptsAnEmptyFinding) {
     EXPECT_THAT(render_card(model::Finding{}), HasSubstr("no single reference"));
 }

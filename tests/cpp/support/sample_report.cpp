@@ -52,6 +52,14 @@ Finding awaitable_finding() {
                              false};
     finding.cycle = {callback, captured};
     finding.cut = {captured};
+    finding.cut.front().source = {.first_line = 43,
+                                  .line = 44,
+                                  .start_column = 13,
+                                  .end_column = 56,
+                                  .lines = {"        self.callback = (",
+                                            "            lambda tensor: tensor.view(-1, "
+                                            "self._view_dim)",
+                                            "        )"}};
     finding.alternatives = {
         {object,
          ".callback",
@@ -366,6 +374,9 @@ model::Report make_hostile_report(const std::string& text) {
             reference.holder = reference.label = reference.target = text;
             reference.location = reference.reason = text;
             reference.raw_path = {text, text};
+            if (reference.source) {
+                reference.source->lines = {text, text, text};
+            }
         }
     };
     for (Finding& finding : report.findings) {

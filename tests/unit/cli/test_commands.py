@@ -291,6 +291,19 @@ def test_strip_removes_every_form_of_path(command, changed, folder):
     assert not re.search("ann|falcon", stripped, re.IGNORECASE)
 
 
+@pytest.mark.parametrize("option", ["--source", "--paths", "--names"])
+def test_strip_removes_source(command, report, option):
+    assert "lambda tensor" in report.read_text()
+    stripped = command("strip", option, report).out
+    assert "lambda tensor" not in stripped
+    cut = json.loads(stripped)["findings"][0]["cut"][0]
+    assert "source" not in cut
+    if option == "--source":
+        original = json.loads(report.read_text())
+        del original["findings"][0]["cut"][0]["source"]
+        assert json.loads(stripped) == original
+
+
 def test_strip_keeps_the_text_of_a_report(command, changed):
     advice = " ".join(each.advice for each in cyclewatch.patterns())
     for word in ("{variable}", "{holder}", "{target}", "{label}", "CudaGraphModule"):

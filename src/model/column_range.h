@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The columns of an expression in its line.
+#pragma once
+
+#include <cstdint>
+
+namespace cyclewatch::model {
+
+// From `start` up to, not including, `end`. Empty if unknown.
+struct ColumnRange {
+    std::uint32_t start = 0;
+    std::uint32_t end = 0;
+
+    [[nodiscard]] bool is_known() const noexcept { return start < end; }
+
+    friend bool operator==(const ColumnRange&, const ColumnRange&) = default;
+};
+
+}  // namespace cyclewatch::model

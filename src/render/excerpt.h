@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lines of a source excerpt as cards show them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/finding.h"
+
+namespace cyclewatch::render {
+
+// One line. The texts are cleaned for display; together they are the line without the indentation
+// that all lines have in common.
+struct ExcerptLine {
+    std::string number;      // padded to the width of the others
+    bool is_meant = false;   // the line at the location
+    std::string before;      // the text before the expression; the whole line if it is not known
+    std::string expression;  // "" if it is not known
+    std::string after;
+};
+
+// The line at the location, the line before and the line after it, without blank lines at the ends.
+[[nodiscard]] std::vector<ExcerptLine> excerpt_lines(const model::SourceExcerpt& source);
+
+}  // namespace cyclewatch::render

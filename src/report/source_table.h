@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The source code at the locations of a report's suggestions. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/finding.h"
+
+namespace cyclewatch::report {
+
+// By location ("path:line"): the number of the first line, and the lines. A location whose source
+// is not available is missing.
+using SourceLines = std::map<std::string, std::pair<std::uint32_t, std::vector<std::string>>>;
+
+class SourceTable {
+  public:
+    void add(SourceLines lines) { lines_.merge(std::move(lines)); }
+    // Sets Reference::source of the cuts and alternatives whose source is known.
+    void fill(model::Finding& finding) const;
+
+  private:
+    SourceLines lines_;
+};
+
+}  // namespace cyclewatch::report

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Source code in reports: which source is read, and what is left out."""
+
+import gc
+import importlib
+import json
+import linecache
+import math
+import os
+import sys
+import zipfile
+
+import pytest
+
+import cyclewatch
+from cyclewatch import source_lines
+
+# The cut is line 5.
+MODULE = """\
+class Child:
+    size = 40
+    def __init__(self, parent):
+        # A comment.
+        self.parent = parent  # é
+        self.name = ""
+
+class Parent:
+    def __init__(self):
+        self.child = Child(self)
+"""
+CUT = "        self.parent = parent  # é"
+
+
+@pytest.fixture(autouse=True)
+def started_now(monkeypatch):
+    """Tests write files while this process runs; regard them as older."""
+    monkeypatch.setattr(source_lines, "_process_start", math.inf)
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """Writes a module into a folder of sys.path."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def write(text=MODULE, encoding="utf-8"):
+        path = tmp_path / "child_of_parent.py"
+        path.write_bytes(text.encode(encoding))
+        return path
+
+    yield write
+    sys.modules.pop("child_of_parent", None)
+
+
+def cut_of(module, change=lambda: None, **options):
+    """The report of one Parent, and its reference to cut."""
+    owner = module.Child
+    cyclewatch.register_owner(owner, lambda child: {"device": "cpu", "nbytes": child.size})
+    gc.collect()
+    try:
+        with cyclewatch.watch(devices="cpu", budget=1, **options) as watch:
+            module.Parent()
+            change()
+            gc.collect()
+    finally:
+        cyclewatch.unregister_owner(owner)
+    [finding] = watch.report().findings
+    return watch.report(), finding.cut
+
+
+def imported():
+    return importlib.import_module("child_of_parent")
+
+
+def test_the_cut_has_its_line_with_one_line_around_it(written):
+    path = written()
+    report, cut = cut_of(imported())
+    assert cut.location == f"{path}:5"
+    assert [cut.source.first_line, cut.source.line] == [4, 5]
+    assert cut.source.lines == ["        # A comment.", CUT, '        self.name = ""']
+    start, end = cut.source.columns
+    assert CUT[start - 1 : end - 1] == "self.parent"
+    assert repr(cut.source) == "<SourceExcerpt of line 5>"
+    assert "  > 5 | self.parent = parent  # é\n" in report.to_text()
+    assert "<u>self.parent</u> = parent  # é</mark>" in report.to_html()
+    others = {
+        other.location: other.source.lines[1]
+        for other in report.findings[0].alternatives
+        if other.location
+    }
+    assert others[f"{path}:10"] == "        self.child = Child(self)"
+    assert all(step.source is None for step in report.findings[0].cycle)
+
+
+def test_source_survives_a_file(written, tmp_path):
+    written()
+    report, cut = cut_of(imported())
+    for name in ("report.json", "report.html"):
+        report.save(tmp_path / name)
+        loaded = cyclewatch.Report.load(tmp_path / name).findings[0].cut.source
+        assert [loaded.lines, loaded.columns] == [cut.source.lines, cut.source.columns]
+
+
+def test_source_lines_false_leaves_it_out(written):
+    written()
+    report, cut = cut_of(imported(), source_lines=False)
+    assert cut.source is None
+    first = json.loads(report.to_json())["findings"][0]
+    assert all("source" not in each for each in first["cut"] + first["alternatives"])
+    for text in (report.to_text(), report.to_html()):
+        assert "= parent" not in text
+
+
+def test_observers_and_warnings_receive_the_source(written, tmp_path, caplog):
+    written()
+    module = imported()
+    cyclewatch.register_owner(module.Child, lambda child: {"device": "cpu", "nbytes": child.size})
+    sources = []
+    with (
+        cyclewatch.observe_tensor_cycles(
+            lambda report: sources.extend(each.cut.source for each in report.findings),
+            devices="cpu",
+        ),
+        cyclewatch.warn_tensor_cycles(devices="cpu", report_dir=tmp_path, formats="json") as watch,
+        pytest.warns(cyclewatch.TensorCycleWarning),
+    ):
+        module.Parent()
+        gc.collect()
+        watch.report()
+    cyclewatch.unregister_owner(module.Child)
+    assert sources[0].lines[1] == CUT
+    assert "> 5 | self.parent = parent" in caplog.text
+    [path] = watch.report_paths
+    assert cyclewatch.Report.load(path).findings[0].cut.source.lines[1] == CUT
+
+
+def rewrite(path):
+    """Change a file until the clock of the file system has advanced; restore its own time."""
+    before = path.stat()
+    while path.stat().st_ctime_ns == before.st_ctime_ns:
+        path.write_text(f"# changed\n{MODULE}")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+@pytest.mark.parametrize(
+    "change", [rewrite, os.unlink, lambda path: os.utime(path, (2**32, 2**32))]
+)
+def test_source_that_changed_is_left_out(written, monkeypatch, change):
+    path = written()
+    module = imported()
+    # As if the process had begun right after the file was written.
+    changed = path.stat().st_ctime
+    monkeypatch.setattr(source_lines, "_process_start", math.nextafter(changed, math.inf))
+    _, cut = cut_of(module)
+    assert cut.source is not None
+    _, cut = cut_of(module, lambda: change(path))
+    assert cut.location == f"{path}:5"
+    assert cut.source is None
+
+
+def test_a_file_written_after_the_process_began_is_left_out(written, monkeypatch):
+    written()
+    monkeypatch.setattr(source_lines, "_process_start", 0.0)
+    assert cut_of(imported())[1].source is None
+
+
+def test_process_start_is_in_the_past(tmp_path):
+    start = source_lines._time_of_process_start()
+    (tmp_path / "new.py").touch()
+    assert os.stat(sys.executable).st_ctime < start <= (tmp_path / "new.py").stat().st_ctime
+
+
+def test_encodings_and_line_ends(written):
+    path = written("# -*- coding: latin-1 -*-\r\nname = 'é'\x0c\r\n", "latin-1")
+    assert source_lines.read_source(str(path)) == ["# -*- coding: latin-1 -*-", "name = 'é'\x0c"]
+
+
+UNREADABLE = {
+    "binary": b"\x7fELF\x02\x01\x01\x00\xff\xfe",
+    "null characters": b"a = 1\n\x00\n",
+    "wrong encoding": "é".encode("latin-1"),
+    "unknown encoding": b"# coding: nonsense\n",
+    "too large": b"a = 1\n" * 1_000_000,
+}
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+def test_a_file_that_is_not_source_is_left_out(tmp_path, kind):
+    path = tmp_path / "file.py"
+    path.write_bytes(UNREADABLE[kind])
+    assert source_lines.read_source(str(path)) is None
+    assert source_lines.excerpts([f"{path}:1"]) == [(1, [])]
+
+
+def test_a_path_that_is_not_a_file_is_left_out(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe.py")
+    (tmp_path / "relative.py").write_text("a\n")
+    paths = [f"{tmp_path}/pipe.py", str(tmp_path), "/dev/zero", "relative.py", "", "<string>"]
+    for path in [*paths, "/no/such.py", "a\0b", "/\udc80.py", "/" + "a" * 10_000]:
+        assert source_lines.read_source(path) is None
+        assert source_lines.excerpts([f"{path}:1"]) == [(1, [])]
+
+
+@pytest.mark.parametrize("number", ["0", "3", "9" * 20, "", "-1", "x"])
+def test_a_line_that_does_not_exist_is_left_out(tmp_path, number):
+    path = tmp_path / "two.py"
+    path.write_text("one\ntwo\n")
+    [(_, lines)] = source_lines.excerpts([f"{path}:{number}"])
+    assert lines == []
+
+
+def test_long_lines_are_truncated(written):
+    path = written(MODULE.replace("# é", "#" + "é" * 500))
+    _, cut = cut_of(imported())
+    assert [len(line) for line in cut.source.lines] == [20, 200, 22]
+    assert cut.source.lines[1].endswith("éé...")
+    assert cut.source.columns == (9, 20)
+    late = " " * 300 + "self.parent = parent"
+    path.write_text(late)
+    assert source_lines.excerpts([f"{path}:1"]) == [(1, [" " * 197 + "..."])]
+
+
+def test_cells_are_read_from_linecache(monkeypatch):
+    name = "/tmp/ipykernel_1/2.py"  # a name, not a file
+    lines = [f"{line}\n" for line in MODULE.splitlines()]
+    monkeypatch.setitem(linecache.cache, name, (len(MODULE), None, lines, name))
+    cell = type(sys)("cell")
+    exec(compile(MODULE, name, "exec"), cell.__dict__)
+    _, cut = cut_of(cell)
+    assert cut.location == f"{name}:5"
+    assert cut.source.lines[1] == CUT
+
+
+def test_a_copy_of_a_file_in_linecache_is_not_used(written):
+    path = written()
+    linecache.getlines(str(path))
+    rewrite(path)
+    assert source_lines.read_source(str(path))[0] == "# changed"
+
+
+def test_zip_files_are_read_by_their_loader(tmp_path, monkeypatch):
+    archive = tmp_path / "library.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("child_of_parent.py", MODULE)
+    monkeypatch.syspath_prepend(archive)
+    module = imported()
+    try:
+        _, cut = cut_of(module)
+        assert cut.location == f"{archive}/child_of_parent.py:5"
+        assert cut.source.lines[1] == CUT
+        monkeypatch.setattr(source_lines, "_process_start", 0.0)
+        assert cut_of(module)[1].source is None
+    finally:
+        del sys.modules["child_of_parent"]
+
+
+def test_errors_of_a_loader_are_ignored(tmp_path, monkeypatch):
+    class Loader:
+        def get_source(self, name):
+            raise RuntimeError(name)
+
+    (tmp_path / "library.zip").touch()
+    module = type(sys)("broken")
+    origin = f"{tmp_path}/library.zip/broken.py"
+    module.__spec__ = importlib.machinery.ModuleSpec("broken", Loader(), origin=origin)
+    monkeypatch.setitem(sys.modules, "broken", module)
+    assert source_lines.read_source(origin) is None
+
+
+def test_lone_surrogates_are_replaced(monkeypatch):
+    monkeypatch.setitem(linecache.cache, "cell", (1, None, ["a = '\udc80'\n"], "cell"))
+    assert source_lines.excerpts(["cell:1"]) == [(1, ["a = '?'"])]
