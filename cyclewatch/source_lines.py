@@ -25,8 +25,9 @@ def read_source(path: str) -> list[str] | None:
     """
     try:
         text = _registered(path)
-        if text is None and os.path.isabs(path):
-            text = _from_file(path) if os.path.isfile(path) else _from_loader(path)
+        if text is None:
+            full = os.path.join(_folder, path)
+            text = _from_file(full) if os.path.isfile(full) else _from_loader(full)
     except Exception:
         return None  # best effort: errors include those of a module's loader
     if text is None or "\0" in text:
@@ -110,6 +111,16 @@ def _time_of_process_start() -> float:
     except (OSError, ValueError, IndexError):
         return time.time()
 
+
+def _current_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return os.sep  # it was removed
+
+
+# Paths may be relative (runpy.run_path()), and the program may change the current directory.
+_folder = _current_folder()
 
 # A forked child inherits the time of its parent, which loaded the modules.
 _process_start = _time_of_process_start()

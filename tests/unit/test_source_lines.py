@@ -194,11 +194,17 @@ def test_a_file_that_is_not_source_is_left_out(tmp_path, kind):
 def test_a_path_that_is_not_a_file_is_left_out(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     os.mkfifo("pipe.py")
-    (tmp_path / "relative.py").write_text("a\n")
+    (tmp_path / "relative.py").write_text("a\n")  # the current directory has changed
     paths = [f"{tmp_path}/pipe.py", str(tmp_path), "/dev/zero", "relative.py", "", "<string>"]
     for path in [*paths, "/no/such.py", "a\0b", "/\udc80.py", "/" + "a" * 10_000]:
         assert source_lines.read_source(path) is None
         assert source_lines.excerpts([f"{path}:1"]) == [(1, [])]
+
+
+def test_relative_paths_use_the_folder_of_the_start(tmp_path, monkeypatch):
+    (tmp_path / "relative.py").write_text("a\n")
+    monkeypatch.setattr(source_lines, "_folder", str(tmp_path))
+    assert source_lines.read_source("relative.py") == ["a"]
 
 
 @pytest.mark.parametrize("number", ["0", "3", "9" * 20, "", "-1", "x"])
