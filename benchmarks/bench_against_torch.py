@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares cyclewatch with torch.utils.viz._cycles, on the same garbage in the same process.
 
-Both write an HTML page that shows what kept tensors alive. torch's tool makes its graph and page
-after each collection, as its own `warn_tensor_cycles` does, with a filter that includes CPU tensors
-and without the lookup of CUDA allocations. cyclewatch runs its function of the same name, which
-writes the page in the background.
+Both write an HTML page that shows what kept tensors alive. torch's tool creates its graph and page
+after each collection, as its own `warn_tensor_cycles` does, but its filter includes CPU tensors and
+it does not look up CUDA allocations. cyclewatch runs its function of the same name, which writes
+the page in the background.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def run_profile_function() -> None:
 
 
 def collection(generation: int, make_owner: MakeOwner) -> float:
-    """Seconds of one collection of that garbage, including what the tools do right after it."""
+    """Seconds of one collection of that garbage and of the work that follows it directly."""
     gc.disable()
     drop_pairs(CYCLES, make_owner)
 
@@ -83,7 +83,7 @@ def collection(generation: int, make_owner: MakeOwner) -> float:
 def collections(
     tool: AbstractContextManager[object], generation: int, rounds: int, make_owner: MakeOwner
 ) -> list[float]:
-    """Seconds of each collection with `tool` enabled; the first one is not counted."""
+    """Seconds of each collection with `tool` enabled, except the first one."""
     gc.collect()
     with tool:
         return [collection(generation, make_owner) for _ in range(rounds + 1)][1:]
@@ -106,7 +106,7 @@ def child(generation: int, rounds: int, tensors: bool) -> dict[str, float | list
             stats = watch.stats
             plain_ms.append(1000 * plain)
             # The duration of a full collection varies by more than the watch adds, so use the time
-            # that the watch measured itself.
+            # measured by the watch.
             own = stats.seconds / stats.collections
             ours_ms.append(1000 * (own if generation == 2 else ours - plain))
             theirs_ms.append(1000 * (theirs - plain))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what a watch adds to a program that only creates garbage without tensors."""
+"""Measures the overhead of a watch on a program that only creates garbage without tensors."""
 
 from __future__ import annotations
 

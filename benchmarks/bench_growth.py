@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures how capture and analysis scale with the garbage, and the cost of a dense component.
 
-The growth is the slope of log(seconds) over log(objects) between two sizes: 1 is linear, 2 would be
+The growth is the slope of log(seconds) over log(objects) between two sizes: 1 is linear, 2 is
 quadratic. The dense component has 10,000 objects, each with references to five random objects.
 """
 

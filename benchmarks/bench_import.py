@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what `from cyclewatch import warn_tensor_cycles` adds to interpreter startup."""
+"""Measures the cost of `from cyclewatch import warn_tensor_cycles` at interpreter startup."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what the pytest plugin adds to an empty test, with torch imported."""
+"""Measures the overhead of the pytest plugin for an empty test, with torch imported."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def measure(quick: bool) -> list[Figure]:
     for number in range(rounds):
         order = list(runs) if number % 2 else list(runs)[::-1]
         for variant in order:
-            # A naive test costs a hundred times as much, so fewer of them suffice.
+            # A test with a full collection takes a hundred times as long, so fewer tests suffice.
             count = tests if variant != "naive" else max(20, tests // 20)
             runs[variant].append(in_child(__file__, variant=variant, tests=count))
     off = statistics.median(run["milliseconds"] for run in runs["off"])

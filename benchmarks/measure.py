@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shared by all benchmarks: rounds, child processes, figures and the table.
 
-Absolute times are not reproducible on a shared machine. So most figures are ratios of two times
-measured next to each other, and the median of many short rounds is compared with the goal.
+Absolute times are not reproducible on a shared machine. Therefore most figures are ratios of two
+times measured directly after one another, and the median of many short rounds is compared with the
+goal.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def seconds_of(function: Callable[[], object]) -> float:
 
 
 def paired_ratios(on: Callable[[], float], off: Callable[[], float], rounds: int) -> list[float]:
-    """Return seconds of `on` / seconds of `off` per round, in alternating order."""
+    """Return the ratio of the seconds of `on` and `off` per round, run in alternating order."""
     on()
     off()  # warm up caches and memory
     ratios = []
@@ -100,7 +101,7 @@ def main(
     measure: Callable[[bool], list[Figure]],
     child: Callable[..., dict[str, float | list[float]]] | None = None,
 ) -> None:
-    """Command line of one benchmark; child processes enter here, too."""
+    """The command line of one benchmark. Child processes also start here."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to check that it runs")
     parser.add_argument("--child", help=argparse.SUPPRESS)

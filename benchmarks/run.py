@@ -31,7 +31,7 @@ QUESTIONS = [
 
 
 def circumstances() -> dict[str, str]:
-    """Describe the machine and versions; nothing that identifies the host or its user."""
+    """Describe the machine and versions, without identifying the host or its user."""
     models = [
         line.partition(":")[2].strip()
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

@@ -143,14 +143,14 @@ def soak(minutes: float) -> list[dict[str, float]]:
                 samples.append(sample(watch, trainer))
                 if elapsed >= minutes * 60:
                     break
-        # The report on disk is complete and agrees with the watch.
+        # The report on disk is complete and consistent with the watch.
         written = cyclewatch.Report.load(watch.report_paths[0])
         assert written.retained_bytes == watch.report().retained_bytes
         return samples
 
 
 def shares_of(samples: list[dict[str, float]]) -> list[float]:
-    """Return the percentage of wall time in the watch for each sample."""
+    """Return the percentage of wall time spent in the watch, for each sample."""
     shares = []
     before = {"elapsed": 0.0, "seconds": 0.0}
     for now in samples:
@@ -165,7 +165,7 @@ def after_warm_up(values: list[float]) -> list[float]:
 
 
 def halves(values: list[float]) -> tuple[float, float]:
-    """Return the medians of the first and the second half after the warm-up."""
+    """Return the medians of the first and second halves after the warm-up."""
     counted = after_warm_up(values)
     middle = len(counted) // 2
     return median(counted[:middle]), median(counted[middle:])

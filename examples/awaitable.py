@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A callback captures the object that stores it, and keeps that object's result alive.
+"""A callback captures the object that stores it, which keeps that object's result alive.
 
 Example: python examples/awaitable.py --iterations 20 --size 1024 --device auto --watch
 """
@@ -8,7 +8,7 @@ from workload import parse_arguments, run
 
 
 class AwaitableTensor:
-    """A result that is computed on the first wait() and then stored."""
+    """A result that is computed by the first wait() and then stored."""
 
     def __init__(self, make_tensor):
         self._make_tensor = make_tensor
@@ -22,7 +22,7 @@ class AwaitableTensor:
 
 
 class AwaitableTensorWithViewCallback:
-    """Waits for another awaitable and reshapes what it returns."""
+    """Waits for another awaitable and reshapes its result."""
 
     def __init__(self, awaitable, view_dim):
         self._awaitable = awaitable

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared by the example programs: command line, and a leaking loop under a watch."""
+"""Code shared by the examples: the command line, and a leaking loop under a watch."""
 
 import argparse
 import gc

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MkDocs hooks: adapt what is written for GitHub and for help() to the site."""
+"""MkDocs hooks: adapt pages written for GitHub and docstrings written for help() to the site."""
 
 import re
 
 
 def on_page_markdown(markdown, page, **_):
-    """Replace links that lead out of docs/, where the site has no page."""
+    """Replace links to files outside docs/, for which the site has no page."""
     depth = page.file.src_uri.count("/")
     pattern = re.compile(rf"\[([^\]]+)\]\((?:\.\./){{{depth + 1}}}[^)]*\)")
     # In the tables of answers, "[0]['key']" is text and not a link.
@@ -13,5 +13,5 @@ def on_page_markdown(markdown, page, **_):
 
 
 def on_page_content(html, **_):
-    """Remove the role of Sphinx cross references, which docstrings use."""
+    """Remove the roles of Sphinx cross-references, which docstrings use."""
     return re.sub(r":(?:meth|func|class|mod|exc):(?=<code>)", "", html)

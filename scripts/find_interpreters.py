@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the supported interpreters on this machine that extensions can be built for.
+"""Prints the supported interpreters on this machine for which extensions can be built.
 
 One path per line and version, oldest first. The version of the running interpreter is omitted,
 because the build always includes it.
@@ -36,7 +36,7 @@ def candidates(version):
 
 
 def usable_path(candidate):
-    """Return the interpreter that `candidate` starts, or None if nothing can be built for it."""
+    """Return the interpreter that `candidate` starts; None if extensions cannot be built for it."""
     try:
         answer = subprocess.run(
             [candidate, "-c", QUESTION], capture_output=True, text=True, timeout=30, check=True

@@ -38,7 +38,7 @@ def troff(text):
 
 
 def with_reference(page):
-    """Return the Markdown page with a new reference: the output of --help."""
+    """Return the Markdown page with the reference replaced by the output of --help."""
     parser = command_line.make_parser()
     parts = [page.partition(BEGIN)[0], BEGIN, "\n## Reference\n"]
     for name, command in command_line.commands(parser).items():

@@ -26,14 +26,14 @@ def pytest_addoption(parser, pluginmanager):
 
 
 def pytest_configure():
-    """Restore SIGINT, which shells ignore in background jobs and child processes would inherit."""
+    """Restore SIGINT: shells ignore it in background jobs, which child processes inherit."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclasses.dataclass(frozen=True)
 class Interpreter:
-    """An interpreter that can import cyclewatch; only the first one may have torch."""
+    """An interpreter that can import cyclewatch. Only the first one may have torch."""
 
     path: str
     has_torch: bool
@@ -81,7 +81,7 @@ def running_interpreter():
 
 
 def known_interpreters():
-    """The running interpreter and every other interpreter of the build."""
+    """The running interpreter and all other interpreters that the extension was built for."""
     if os.environ.get("CYCLEWATCH_ONE_INTERPRETER"):
         return [running_interpreter()]
     built = BUILD / "interpreters.txt"
@@ -129,19 +129,19 @@ def built_library(name):
 
 @pytest.fixture(scope="session")
 def backwards_clock():
-    """Path of a library to preload, with which clocks run backwards."""
+    """Path of a library to preload that makes clocks run backwards."""
     return built_library("libbackwards_clock.so")
 
 
 @pytest.fixture(scope="session")
 def failing_allocator():
-    """Path of a library to preload, which can make allocations of C++ or CPython fail."""
+    """Path of a library to preload that can make allocations by C++ or CPython fail."""
     return built_library("libfailing_allocator.so")
 
 
 @pytest.fixture(scope="session")
 def failing_disk():
-    """Path of a library to preload; if FAILING_DISK is set, writing reports fails."""
+    """Path of a library to preload that makes writing reports fail if FAILING_DISK is set."""
     return built_library("libfailing_disk.so")
 
 
@@ -153,7 +153,7 @@ def simulated_cuda():
 
 @pytest.fixture(scope="session")
 def no_network():
-    """Path of a library to preload, which exits if a process is started or a socket opened."""
+    """Path of a library to preload that exits if a process is started or a socket is opened."""
     with open(sys.executable, "rb") as executable:
         if executable.read(2) == b"#!":
             pytest.skip("this interpreter is a script, which starts a process")

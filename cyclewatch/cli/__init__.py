@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command ``cyclewatch``: parser.py and one module per command.
+"""The command ``cyclewatch``: the parser, and one module per command.
 
 The module of a command is imported when the command is used. Its ``main(arguments) -> int``
 returns the exit status.

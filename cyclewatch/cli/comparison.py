@@ -35,7 +35,7 @@ KINDS = ("new", "grown", "shrunk", "gone", "same")
 
 
 def compare(before: cyclewatch.Report, after: cyclewatch.Report) -> list[Change]:
-    """One change per finding, the largest difference in bytes first."""
+    """Return one change per finding, those with the largest difference in bytes first."""
     changes = [_change(old, new) for old, new in _pairs(before, after)]
     return sorted(changes, key=lambda each: (-abs(each.bytes_after - each.bytes_before), each))
 
@@ -56,7 +56,7 @@ Pair = tuple["cyclewatch.Finding | None", "cyclewatch.Finding | None"]
 
 
 def _pairs(before: cyclewatch.Report, after: cyclewatch.Report) -> list[Pair]:
-    """Pairs of findings, before and after, with a signature in common."""
+    """Pairs of findings, before and after, that have a signature in common."""
     left = list(before.findings)
     pairs: list[Pair] = []
     for new in after.findings:

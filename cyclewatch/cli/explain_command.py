@@ -23,7 +23,7 @@ _FIELDS = ("id", "title", "shape", "explanation", "advice", "before", "after", "
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Print the pattern. Return NO if the signature is unknown or has no pattern."""
+    """Print the pattern. Return NO if the signature is unknown or its finding has no pattern."""
     subject = arguments.subject
     if not subject.startswith(_SIGNATURE):
         return _explain(_pattern(subject), None, arguments)

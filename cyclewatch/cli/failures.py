@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class Status(IntEnum):
-    """Exit statuses of all commands except ``run``, which has the status of its program."""
+    """Exit statuses of all commands except ``run``, which exits with the status of its program."""
 
     OK = 0
     NO = 1
@@ -19,6 +19,6 @@ class Failure(Exception):  # noqa: N818
     """Ends the command with a message for the user."""
 
     def __init__(self, sentence: str, status: Status = Status.FILE) -> None:
-        """`sentence` names the problem and the remedy."""
+        """`sentence` states the problem and the remedy."""
         super().__init__(sentence)
         self.status = status

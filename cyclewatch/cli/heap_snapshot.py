@@ -24,7 +24,7 @@ _NODE_TYPES = (
 _EDGE_FIELDS = ("type", "name_or_index", "to_node")
 _EDGE_TYPES = ("context", "element", "property", "internal", "hidden", "shortcut", "weak")
 _MAX_SIZE = (1 << 32) - 1  # DevTools stores sizes in 32 bits
-# Reports contain only the sizes of storages. DevTools hides objects of size 0 and what they retain.
+# Only the sizes of storages are in reports. DevTools hides objects of size 0 and what they retain.
 _UNKNOWN_SIZE = 1
 
 

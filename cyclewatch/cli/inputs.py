@@ -13,7 +13,7 @@ from cyclewatch import _native
 from cyclewatch.cli import terminal
 from cyclewatch.cli.failures import Failure, Status
 
-# Suffixes of reports in a folder. Of two files that differ in suffix only, the first is read.
+# Suffixes of reports in a folder. If two files differ only in their suffix, the first is read.
 _SUFFIXES = (".json", ".html", ".htm")
 
 
@@ -25,7 +25,7 @@ class Input(NamedTuple):
 
 
 def load(words: list[str]) -> list[Input]:
-    """Load all reports named by `words`. Raises Failure if there is none."""
+    """Load all reports named by `words`. Raises Failure if there are none."""
     loaded = []
     for path, certain in _expand(words):
         report = _read(path, certain)

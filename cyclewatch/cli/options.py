@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Converts option values; the settings of the process watch."""
+"""Converts option values, and lists the settings of the process watch."""
 
 from __future__ import annotations
 

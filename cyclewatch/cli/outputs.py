@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the output of commands: to standard output or to a file."""
+"""Writes the output of commands to standard output or to a file."""
 
 from __future__ import annotations
 

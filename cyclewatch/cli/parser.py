@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parser. The manual page, docs/command_line.md and shell completion are made from it."""
+"""The parser. The manual page, docs/command_line.md and shell completion are generated from it."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPars
 
 
 def _parse_run(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
-    # As for python, options end at the name of the program.
+    # As with python, options end at the name of the program.
     takes_value = {
         flag
         for action in commands(parser)["run"]._actions

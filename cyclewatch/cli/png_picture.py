@@ -23,7 +23,7 @@ _CONVERTERS = (
 
 
 def render(report: cyclewatch.Report) -> bytes:
-    """The image, at twice its nominal size for high-density screens."""
+    """Return the image at twice its nominal size, for high-density screens."""
     converter = next((each for each in _CONVERTERS if shutil.which(each[0])), None)
     if converter is None:
         names = ", ".join(each[0] for each in _CONVERTERS)

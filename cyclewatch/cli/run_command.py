@@ -42,7 +42,7 @@ def main(arguments: argparse.Namespace) -> NoReturn:
 
 
 def _interpreter_options() -> list[str]:
-    """The options of python: all arguments before the script, -m or -c."""
+    """The options for python: all arguments before the script, -m or -c."""
     options = sys.orig_argv[1 : len(sys.orig_argv) - len(sys.argv)]
     # "-m" may be combined with other letters: python -Im cyclewatch.
     if options and options[-1][0] == "-" and options[-1][1] not in "WX" and options[-1][-1] in "mc":

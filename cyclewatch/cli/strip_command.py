@@ -47,9 +47,9 @@ _PUBLIC_NAMES = frozenset(
         *("close", "aclose", "cancel"),
     }
 )
-# Fields that contain names of the program; other fields are sentences that may quote names.
+# Fields that contain names from the program; other fields are sentences that may quote names.
 _NAMED = frozenset({"holder", "label", "target", "raw_path", "path", "detail", "text", "type"})
-# Fields without text of the program.
+# Fields that do not contain text from the program.
 _KEPT = frozenset(
     {"signature", "pattern", "status", "device", "dtype", "schema", "strategy", "verdict"}
     | {"python_version", "cyclewatch_version", "started_at", "devices", "source"}

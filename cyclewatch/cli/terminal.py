@@ -90,11 +90,11 @@ def complain(sentence: str) -> None:
 
 @contextlib.contextmanager
 def _output() -> Iterator[None]:
-    """Handle write errors of standard output; ignore a closed pipe, such as a pager that quit."""
+    """Handle write errors on standard output; ignore a closed pipe, as from a pager that quit."""
     try:
         yield
     except OSError as error:
-        # Discards the buffered rest, so that the flush at exit does not fail as well.
+        # Discards the data that is still buffered, so that the flush at exit does not fail as well.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             raise Failure(f"cannot write to standard output: {error.strerror}") from None

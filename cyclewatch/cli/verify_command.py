@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Return OK if every expected signature is gone and cycles retain fewer bytes than before."""
+    """Return OK if all expected signatures are gone and cycles retain fewer bytes than before."""
     if not arguments.expect:
         raise Failure("--expect SIGNATURE is required", Status.USAGE)
     before, after = inputs.load_pair(arguments.before, arguments.after)

@@ -35,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marks; set the plugin up if it is enabled."""
+    """Declare the marks, and set the plugin up if it is enabled."""
     for mark in MARKS:
         config.addinivalue_line("markers", mark)
     settings = read_settings(config)
@@ -66,7 +66,7 @@ def tensor_cycles(pytestconfig: pytest.Config) -> Iterator[Watch]:
     from cyclewatch.collecting import collect
 
     settings = read_settings(pytestconfig)
-    collect()  # older garbage does not belong to this test
+    collect()  # older garbage is not this test's
     with cyclewatch.watch(
         devices=settings.devices, min_bytes=settings.min_bytes, budget=1.0
     ) as watch:

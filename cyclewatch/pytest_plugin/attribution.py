@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Determines which test created a cycle that becomes garbage later.
 
-A cycle may outlive its test, for example in a fixture of the module, a cache or a thread. So the
-tensor owners that survive a test are recorded with the test. If a later collection frees some of
-them, the cycle that kept them alive is attributed to that test.
+A cycle may outlive its test, for example in a module-scoped fixture, a cache or a thread. Therefore
+the tensor owners that survive a test are recorded together with the test. If a later collection
+frees some of them, the cycle that kept them alive is attributed to that test.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Survivors:
         return list(self._survivors.values())
 
     def reassign_fixtures(self, ended: set[object], item: pytest.Item) -> bool:
-        """Attribute survivors created in the setup of the nodes in `ended` to `item`.
+        """Set `item` as the creator of survivors that the setup of the nodes in `ended` created.
 
         Their teardown is part of the teardown of `item`. Returns True if any are alive.
         """
@@ -98,18 +98,18 @@ class Survivors:
 
     @property
     def should_check_everything(self) -> bool:
-        """Whether many objects have survived since :meth:`reset`; some may be garbage now."""
+        """Whether many objects have survived since :meth:`reset`. Some may be garbage by now."""
         crowded = len(self._survivors) > self._limit and len(self.alive()) > self._limit
         return crowded or self._new_objects > _MAX_OBJECTS
 
     def reset(self) -> None:
-        """Restart counting, after a check of the whole heap."""
+        """Restart counting after a check of the whole heap."""
         self._limit = len(self.alive()) + _MAX_SURVIVORS
         self._new_objects = 0
 
 
 def creators(finding: Finding, freed: Iterable[Survivor]) -> dict[pytest.Item, str]:
-    """Map each test that created one of the `freed` survivors to the phase in which it did so.
+    """Map each test that created one of the `freed` survivors to the phase in which it created it.
 
     Only survivors whose type is among the owners of `finding` are considered.
     """
@@ -122,6 +122,6 @@ def creators(finding: Finding, freed: Iterable[Survivor]) -> dict[pytest.Item, s
 
 
 def ended_nodes(item: pytest.Item, nextitem: pytest.Item | None) -> set[object]:
-    """The class, module and so on that pytest tears down together with `item`."""
+    """The collection nodes (class, module, ...) that pytest tears down together with `item`."""
     ended: set[object] = set(item.listchain()[:-1])
     return ended - set(nextitem.listchain()) if nextitem is not None else ended

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The baseline file of known cycles: reads, writes and shrinks it.
+"""Reads and writes the baseline file of known cycles, and removes entries.
 
-Entries are sorted by signature, one per line, and the version follows as the last line. Therefore
-every entry ends with a comma, and branches that change different entries merge line by line. To
-resolve a conflict, keep the lines of both sides: the result is valid.
+Entries are sorted by signature, one per line, and the version is the last line. Therefore every
+entry ends with a comma, and branches that change different entries merge line by line. To resolve a
+conflict, keep the lines of both sides; the result is valid.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class BaselineError(ValueError):
 
 @dataclass(frozen=True)
 class Entry:
-    """A known cycle: its count in the first run, a test that created it, why it is accepted."""
+    """A known cycle: its count in the first run, a test that created it, and why it is accepted."""
 
     count: int
     test: str
@@ -51,7 +51,7 @@ class Baseline:
     """The entries by signature."""
 
     def __init__(self, entries: dict[str, Entry]) -> None:
-        """Create a baseline of `entries`."""
+        """Create a baseline with `entries`."""
         self.entries = entries
 
     @classmethod
@@ -92,7 +92,7 @@ class Baseline:
         """Write the file atomically. Raises OSError."""
         lines = [entry.line(signature) for signature, entry in sorted(self.entries.items())]
         text = "{\n" + ",\n".join([*lines, f'"version": {VERSION}']) + "\n}\n"
-        # A lone surrogate, which UTF-8 cannot express, keeps its JSON spelling.
+        # A lone surrogate, which UTF-8 cannot encode, is written as a JSON escape.
         write_file(path, text.encode(errors="backslashreplace"), replace=True)
 
 
@@ -117,7 +117,7 @@ def first_baseline(records: Iterable[CycleRecord]) -> Baseline:
             entry = Entry(count, record["nodeid"], record["title"], FIRST_REASON)
             earlier = entries.get(signature)
             if earlier is not None:
-                # Under xdist the order of tests varies; the first by name is deterministic.
+                # Under xdist the order of tests varies, so the first one by name is used.
                 entry = replace(
                     entry, count=entry.count + earlier.count, test=min(entry.test, earlier.test)
                 )
@@ -126,7 +126,7 @@ def first_baseline(records: Iterable[CycleRecord]) -> Baseline:
 
 
 class BaselineUpdate:
-    """Compares a run with the baseline; creates or shrinks the file if requested."""
+    """Compares a run with the baseline, and creates or updates the file if requested."""
 
     def __init__(self, settings: Settings, baseline: Baseline) -> None:
         """`baseline` is the contents of the file when the run began."""
@@ -190,7 +190,7 @@ class BaselineUpdate:
 def _has_vanished(
     test: str, passed: Collection[str], collected: Collection[str], session: pytest.Session
 ) -> bool:
-    # Either the entry's test passed, or tests of its file did and it no longer exists.
+    # Either the entry's test passed, or it no longer exists and other tests of its file passed.
     if test in passed:
         return True
     config = session.config

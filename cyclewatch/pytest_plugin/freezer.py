@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Freezes older objects while a test is checked, so that a full collection is cheap.
 
-Everything that is alive when a test begins is frozen (``gc.freeze``). A collection then visits only
-what the test created, so no cycle of older objects is blamed on it. Freezing and unfreezing take
-constant time; only :meth:`Freezer.collect_everything` visits the whole heap.
+All objects that are alive when a test begins are frozen (``gc.freeze``). A collection then visits
+only objects that the test created, so cycles of older objects are not attributed to it. Freezing
+and unfreezing take constant time; only :meth:`Freezer.collect_everything` visits the whole heap.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from cyclewatch.collecting import collect
 
 
 class _Canary:
-    """Refers to itself, so that only the collector can free it."""
+    """Refers to itself, so only the collector can free it."""
 
     def __init__(self) -> None:
         self.me = self
@@ -24,19 +24,19 @@ class _Canary:
 class Freezer:
     """Freezes from the first :meth:`begin` to :meth:`close`.
 
-    If the program had frozen objects before, nothing is frozen or unfrozen here. Automatic
-    collection is never enabled or disabled.
+    Does not freeze or unfreeze anything if the program has frozen objects before. Never enables or
+    disables automatic collection.
     """
 
     def __init__(self, *, enabled: bool) -> None:
-        """Create a freezer; it does nothing before :meth:`begin`."""
+        """Create a freezer. It does not freeze anything before :meth:`begin`."""
         self.frozen_by_program = enabled and gc.get_freeze_count() > 0
         self._enabled = enabled and not self.frozen_by_program
         self._canary: _Canary | None = None
         self.is_open = False
 
     def begin(self) -> None:
-        """Begin a test: collect older garbage and freeze what is alive."""
+        """Begin a test: collect older garbage and freeze all live objects."""
         collect()
         self.is_open = True
         self._freeze()
@@ -55,7 +55,7 @@ class Freezer:
         return False
 
     def collect_everything(self) -> None:
-        """Collect the whole heap, which takes as long as it would without freezing."""
+        """Collect the whole heap. This takes as long as without freezing."""
         if self._enabled:
             gc.unfreeze()
         collect()

@@ -41,7 +41,7 @@ class TestHooks:
         results: ProcessResults,
         baseline_tests: Collection[str],
     ) -> None:
-        """Create the hooks; nothing is frozen or watched before the first checked test."""
+        """Create the hooks. Freezing and watching begin with the first checked test."""
         self._settings = settings
         self._results = results
         self._baseline_tests = baseline_tests
@@ -119,7 +119,7 @@ class TestHooks:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self, nextitem: pytest.Item | None) -> Phase:
-        """Check the teardown, including that of the class and the module if they end here."""
+        """Check the teardown, including class and module teardown if this is their last test."""
         return (yield from self._checked("teardown", nextitem))
 
     @pytest.hookimpl(wrapper=True)
@@ -184,7 +184,7 @@ class TestHooks:
 def point_at_cycle(
     report: pytest.TestReport, records: Sequence[CycleRecord], text: str, config: pytest.Config
 ) -> None:
-    """Make the one-line description of the failure name the cycle, not this plugin."""
+    """Name the cycle, not this plugin, in the one-line description of the failure."""
     crash = getattr(report.longrepr, "reprcrash", None)
     new = [record for record in records if record["status"] == NEW]
     if crash is None or not new:
@@ -205,10 +205,10 @@ def forget_last_exception() -> None:
 
 
 def clear_frames(exceptions: Iterable[BaseException]) -> None:
-    """Clear the frames of `exceptions`, their causes and contexts, and the members of groups.
+    """Clear the frames of `exceptions`, of their causes and contexts, and of the members of groups.
 
-    A running frame is left as it is. The exceptions and the line numbers in their tracebacks stay,
-    so that they are printed as before.
+    Running frames are not cleared. The exceptions and the line numbers in their tracebacks are
+    kept, so that they are printed as before.
     """
     waiting: list[BaseException | None] = list(exceptions)
     seen: set[int] = set()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collects garbage after each phase, each test and the last test; fails tests that created it."""
+"""Collects garbage after each phase, each test and the whole run; fails tests that created it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ REPORT_NAME = "cyclewatch.html"  # in the folder of --cyclewatch-report
 
 
 class TensorCycle(pytest.fail.Exception):  # type: ignore[misc, name-defined]
-    """Fails a phase; the message contains the cards. Not caught by users."""
+    """Raised to fail a phase; the message contains the cards. Not part of the public API."""
 
     def __init__(self, text: str) -> None:
         """Create the exception, without a traceback, which would only show the plugin."""
@@ -42,7 +42,7 @@ class TensorCycle(pytest.fail.Exception):  # type: ignore[misc, name-defined]
 
 
 class LateTensorCycle(TensorCycle):
-    """Fails a test after it has been reported."""
+    """Raised to fail a test that has already been reported."""
 
     def __init__(self, text: str, records: list[CycleRecord]) -> None:
         """Create the exception; `records` are added to the report."""
@@ -64,7 +64,7 @@ class TestRun:
     exceptions: list[BaseException] = field(default_factory=list)
     # In the current phase.
     assertions: ReportedAssertions = field(default_factory=ReportedAssertions)
-    # The findings of the current phase, until its report is made; `text` describes the new ones.
+    # The findings of the current phase, until its report is created; `text` describes the new ones.
     records: list[CycleRecord] = field(default_factory=list)
     text: str = ""
 
@@ -84,7 +84,7 @@ class LeakCheck:
 
     def start_watch(self) -> Watch:
         """Start a silent watch with the options of the run."""
-        # An unlimited budget: nothing may be omitted.
+        # The budget is unlimited, so that nothing is omitted.
         return cyclewatch.watch(
             devices=self._settings.devices,
             min_bytes=self._settings.min_bytes,
@@ -113,7 +113,8 @@ class LeakCheck:
                     self._freezer.collect()
                 runs_with.update(finding.signature for finding in watch.report().findings)
 
-        # On the object, so that captured output, fixtures and time limits apply as for one run.
+        # Set on the instance, so that captured output, fixtures and time limits apply as for one
+        # run.
         item.runtest = runtest  # type: ignore[method-assign]
         try:
             yield lambda finding: runs_with[finding.signature] > 1
@@ -131,7 +132,7 @@ class LeakCheck:
     ) -> None:
         """Find the cycles that the phase left as garbage. Raises TensorCycle if they fail the test.
 
-        If the phase itself raised `error`, nothing is raised, and the text is added to its report.
+        If the phase itself raised `error`, the text is added to its report instead.
         """
         if when == "teardown" and isinstance(run.item, pytest.Function):
             # The values of torn-down fixtures, which pytest is about to drop.
@@ -177,7 +178,7 @@ class LeakCheck:
             self._report_late(run.item, "teardown", findings)
 
     def check_everything(self, *, only_if_due: bool = False) -> None:
-        """Find older garbage, in the whole heap."""
+        """Find older garbage in the whole heap."""
         if only_if_due and not self._survivors.should_check_everything:
             return
         survivors = self._survivors.alive()
@@ -258,8 +259,8 @@ class LeakCheck:
 def is_failed_assertion(error: BaseException | None, item: pytest.Item) -> bool:
     """Whether ``assert_no_tensor_cycles()`` failed the phase.
 
-    `error` is the exception that the phase raised. A ``unittest.TestCase`` raises nothing: pytest
-    stores its errors on the item until the report is made.
+    `error` is the exception that the phase raised. For a ``unittest.TestCase`` no exception is
+    raised: pytest stores its errors on the item until the report is created.
     """
     stored = [each.value for each in getattr(item, "_excinfo", None) or ()]
     return any(isinstance(each, cyclewatch.TensorCycleError) for each in (error, *stored))

@@ -24,18 +24,18 @@ class Allowance:
     pattern: str | None = None
 
     def covers(self, finding: Finding) -> bool:
-        """Whether the mark applies to the pattern of the finding, regardless of its size."""
+        """Whether the mark applies to the pattern of `finding`, regardless of its size."""
         return self.pattern is None or fnmatchcase(finding.pattern, self.pattern)
 
     def allowed(self, findings: list[Finding]) -> list[Finding]:
-        """The findings that the mark accepts: all that it covers, or none if they are too large."""
+        """Return the accepted findings: all that the mark covers, or none if they are too large."""
         covered = [finding for finding in findings if self.covers(finding)]
         total = sum(finding.attributed_bytes for finding in covered)
         return covered if self.max_bytes is None or total <= self.max_bytes else []
 
 
 def mode_for(item: pytest.Item, mode: str) -> str:
-    """The mode for `item` if the run has `mode`; a marked test is always checked."""
+    """The mode for `item` in a run with `mode`. A marked test is always checked."""
     return "fail" if item.get_closest_marker("no_tensor_cycles") is not None else mode
 
 

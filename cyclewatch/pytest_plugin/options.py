@@ -60,9 +60,9 @@ def _path(text: str) -> Path:
 
 
 class _StoreWord(argparse.Action):
-    """Stores the value after '=' in a spelling of the flag, or `const` if there is none.
+    """Stores the value after '=' in the flag, or `const` if there is none.
 
-    ``nargs="?"`` would swallow a path that follows the flag.
+    ``nargs="?"`` would consume a path that follows the flag.
     """
 
     def __init__(self, **keywords: Any) -> None:
@@ -189,7 +189,7 @@ OPTIONS = (
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of one run: from the command line, else from the ini file."""
+    """The options of one run, from the command line or otherwise from the ini file."""
 
     mode: str
     devices: tuple[str, ...]
@@ -217,7 +217,7 @@ def add_options(parser: pytest.Parser) -> None:
     group = parser.getgroup("cyclewatch", "cyclewatch: reference cycles that keep tensors alive")
     for option in OPTIONS:
         spellings = [option.flag]
-        # Another default than None would override the ini file.
+        # A default other than None would override the ini file.
         arguments: dict[str, Any] = {"dest": option.key, "default": None}
         if option.field == "mode":
             spellings += [f"{option.flag}={mode}" for mode in MODES]

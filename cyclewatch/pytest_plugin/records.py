@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cyclewatch.pytest_plugin.baseline import Baseline
     from cyclewatch.pytest_plugin.marks import Allowance
 
-# The status of a record, besides those that a finding itself can have. Only NEW fails a test.
+# The statuses of a record, in addition to those of a finding. Only NEW fails a test.
 NEW = "new"
 KNOWN = "known"
 ALLOWED = "allowed"
@@ -62,7 +62,7 @@ class CycleRecord(TypedDict):
     reason: str
     # The test; empty if it is unknown.
     nodeid: str
-    # The location of the reference to cut if it is the user's code, else of the test.
+    # The location of the reference to cut if it is in user code, otherwise that of the test.
     path: str
     line: int
     source: SourceRecord | None
@@ -84,7 +84,7 @@ class RecordGroup:
 
     @property
     def largest(self) -> CycleRecord:
-        """The record to show for all of them."""
+        """The record to show for the group."""
         return max(self.records, key=lambda record: record["retained_bytes"])
 
     @property
@@ -94,7 +94,7 @@ class RecordGroup:
 
     @property
     def retained_bytes(self) -> int:
-        """Bytes shared with other findings included."""
+        """Retained bytes, including those shared with other findings."""
         return sum(record["retained_bytes"] for record in self.records)
 
     @property
@@ -104,7 +104,7 @@ class RecordGroup:
 
 
 def grouped(records: Iterable[CycleRecord]) -> list[RecordGroup]:
-    """`records` in groups, the largest first."""
+    """`records` in groups, largest first."""
     groups: dict[tuple[str, str], RecordGroup] = {}
     for record in records:
         key = (record["signature"], record["status"])
@@ -117,7 +117,7 @@ class ProcessResults:
     """The findings of a process that are not in its test reports; sent by workers."""
 
     records: list[CycleRecord] = field(default_factory=list)
-    # Serialized reports of tests that had been reported already.
+    # Serialized reports of tests that have already been reported.
     late_reports: list[dict[str, Any]] = field(default_factory=list)
     # Lines for the summary.
     notes: list[str] = field(default_factory=list)
@@ -175,7 +175,7 @@ class Classifier:
         allowances: Sequence[Allowance] = (),
         is_expected: Callable[[Finding], bool] = lambda _: False,
     ) -> tuple[list[Finding], list[CycleRecord]]:
-        """Return those of `findings` that are new, and a record of each finding."""
+        """Return the new ones among `findings`, and a record of each finding."""
         statuses: dict[str, tuple[str, str]] = {}
         unsettled: list[Finding] = []
         for finding in findings:

@@ -24,7 +24,7 @@ SCHEMA = (
 def write_sarif(groups: list[RecordGroup], path: Path) -> None:
     """Write one result for each of `groups` to `path`. Raises OSError."""
     text = json.dumps(sarif_log(groups), indent=2, ensure_ascii=False) + "\n"
-    # A lone surrogate, from a name that is not UTF-8, keeps its JSON spelling.
+    # A lone surrogate, from a name that is not UTF-8, is written as a JSON escape.
     write_file(path, text.encode(errors="backslashreplace"), replace=True)
 
 

@@ -38,7 +38,7 @@ _MAX_LINES = 20
 
 
 class Summary:
-    """The summary of a run; exists once, also under xdist."""
+    """The summary of a run. There is only one, also under xdist."""
 
     def __init__(
         self, settings: Settings, results: ProcessResults, baseline_update: BaselineUpdate | None
@@ -129,7 +129,7 @@ class Summary:
             path.parent.mkdir(parents=True, exist_ok=True)
             write(path)
         except OSError as error:
-            # The system's message for a file in place of a folder is only "File exists".
+            # If a file exists in place of a folder, the system's message is only "File exists".
             why = why_not(path) or error.strerror or error
             self._failures.append(f"{what} {path} cannot be written: {why}")
             return False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An engine with a new cycle, a trainer with an old one, and a loader without a cycle."""
+"""An engine with a new cycle, a trainer with a known one, and a loader without a cycle."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Engine:
 
 
 class Trainer:
-    """Stores one of its bound methods: the old cycle."""
+    """Stores one of its bound methods: the known cycle."""
 
     def __init__(self) -> None:
         self.state = torch.zeros(SIDE)
@@ -31,7 +31,7 @@ class Trainer:
 
 
 class Loader:
-    """Creates no cycle."""
+    """Does not create a cycle."""
 
     def batch(self) -> torch.Tensor:
         return torch.ones(SIDE, 1)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads any bytes as a baseline or a configuration: they are accepted or rejected with a message.
+"""Reads any bytes as a baseline or a configuration: they are accepted, or rejected with a message.
 
-The functions raise AssertionError, or an unexpected exception of the parser.
+The functions raise AssertionError on failure, or an unexpected exception from the parser.
 """
 
 import logging
@@ -39,7 +39,7 @@ def check_baseline(folder, contents):
         assert str(path) in str(error)
         assert "\n" not in str(error)
         return False
-    # Writing and reading again makes no difference.
+    # Writing and reading it again does not change it.
     assert all(entry.count > 0 and entry.reason.strip() for entry in baseline.entries.values())
     again = folder / "again.json"
     baseline.write(again)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import atheris
 
-# Instrumented modules report coverage to libFuzzer. They must not be imported before.
+# Instrumented modules report coverage to libFuzzer. They must not be imported earlier.
 with atheris.instrument_imports(include=["cyclewatch", "json", "tomllib"]):
     import json.decoder
     import json.scanner

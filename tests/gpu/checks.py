@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks for a real device, one per process: `checks.py NAME DEVICE`.
 
-Each check prints its results as JSON. With "cpu" it runs the same code as far as possible, so that
-the check itself is tested on machines without a device.
+Each check prints its results as JSON. With "cpu" it runs as much of the same code as possible, so
+that the check itself is tested on machines without a device.
 """
 
 import gc
@@ -23,7 +23,7 @@ BLOCK = 512  # the block size of torch's CUDA allocator
 
 
 class Holder:
-    """A cycle of one object, with a tensor."""
+    """An object that refers to itself and to a tensor."""
 
 
 def leak(tensor):
@@ -115,7 +115,7 @@ def capture(device):
 
 
 def streams(device):
-    """Tensors on several streams are found when their cycles die while in use."""
+    """Tensors on several streams are found if their cycles are freed while they are in use."""
     if device == "cpu":
         return {"streams": 0}
     several = [torch.cuda.Stream() for _ in range(4)]
@@ -138,7 +138,7 @@ def streams(device):
 
 
 class Collecting(torch.autograd.Function):
-    """Leaks a cycle and collects, on the thread on which autograd runs it."""
+    """Leaks a cycle and collects, on the thread on which autograd calls it."""
 
     threads = []
 
@@ -198,7 +198,7 @@ def compiled(device):
 
 
 def out_of_memory(device):
-    """If memory runs out while cycles retain some, the program gets the error and continues."""
+    """If memory runs out because cycles retain it, the program gets the error and continues."""
     error = torch.cuda.OutOfMemoryError if device == "cuda" else RuntimeError
     with watching(device) as watch:
         for _ in range(10):
@@ -252,7 +252,7 @@ def seconds_of(step, steps, device):
 def memory_history(device):
     """Owners have an allocation site while torch records its memory history.
 
-    Their addresses are reused: other allocations have them before and after.
+    Their addresses are reused: other allocations use the same addresses before and after.
     """
 
     def block():
@@ -307,7 +307,7 @@ def overhead(device):
 
 
 def against_torch(device):
-    """torch's own detector finds the same tensors; compares the times."""
+    """torch's own detector finds the same tensors. Also compares the times."""
     from torch.utils.viz._cycles import create_graph, observe_garbage, to_html
 
     found = []

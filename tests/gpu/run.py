@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs tests/gpu on this machine's device and writes the results to docs/gpu.md (make gpu-test)."""
+"""Runs tests/gpu on this machine's device and writes the results to docs/gpu.md."""
 
 import datetime
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exceptions of readers and callbacks go to sys.unraisablehook or are deferred to the program."""
+"""Exceptions from readers and callbacks go to sys.unraisablehook or are deferred to the program."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every owner that a collection frees is counted with its bytes; living owners are not counted.
+"""Every owner that a collection frees is counted with its bytes; live owners are not counted.
 
 The graphs are random; the expected report is derived from their description
 (programs/object_graphs.py).

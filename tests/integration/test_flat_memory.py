@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bounded memory: ten thousand watches leak nothing; millions of references are not all captured.
+"""Memory is bounded: ten thousand watches do not leak; a capture has a limit of references.
 
 Also runs programs under the interpreter's debug modes.
 """
@@ -65,7 +65,7 @@ def test_millions_of_references_hide_no_cycle(interpreter):
 def test_ten_thousand_watches_leak_nothing(interpreter):
     outcome = interpreter.run(PROGRAMS / "many_watches.py", ROUNDS, timeout=300)
     early, late = json.loads(outcome.stdout)
-    # A leak in every hundredth watch would be 80 objects, blocks or references.
+    # If one in a hundred watches leaked, there would be 80 more objects, blocks or references.
     assert late["objects"] - early["objects"] < 20
     assert late["blocks"] - early["blocks"] < 50
     assert [b - a for a, b in zip(early["references"], late["references"], strict=True)] == [0] * 5

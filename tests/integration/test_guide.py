@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs docs/guide: python blocks as programs, bash blocks as commands."""
+"""Runs the code in docs/guide: python blocks as programs, bash blocks as commands."""
 
 import os
 import re
@@ -52,7 +52,7 @@ def test_block_of_the_guide_runs(tmp_path, language, text):
     }
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
     program = [sys.executable, "-c", text] if language == "python" else ["bash", "-ec", text]
-    # The first command of the page on CI is one that fails: the tests leak.
+    # The first command on the page about CI fails, because the tests leak.
     fails = "pytest --cyclewatch=fail tests" in text.splitlines()
     outcome = subprocess.run(
         program, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120

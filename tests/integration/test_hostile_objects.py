@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hostile garbage and other tools: a program behaves the same with and without a watch.
+"""With hostile garbage and other tools, a program behaves the same with and without a watch.
 
-Each act runs in two processes, without and with a watch. Everything it prints must be equal; the
-expected report is listed here.
+Each act (scenario) runs in two processes, without and with a watch. Its output must be the same in
+both; the expected report is listed here.
 """
 
 import json
@@ -22,7 +22,7 @@ OBJECTS = {
     "class_that_is_garbage_itself": (8, None),
     "disguise": (8, ["Disguised.me -> Disguised"]),
     "names_from_hell": (56, None),
-    # Not reported when it is resurrected, but when it is finally freed.
+    # It is not reported when it is resurrected, but when it is finally freed.
     "finalizer_that_resurrects": (8, [FINAL]),
     "generator_that_refuses_to_end": (8, None),
     "living_owner_on_the_stack_of_a_generator": (8, [NODE]),

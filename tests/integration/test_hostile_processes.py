@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes that fork, exit or are killed at inconvenient moments.
 
-Each process exits as without a watch, and every report that it leaves is complete.
+Each process exits in the same way as without a watch, and every report that it writes is complete.
 """
 
 import subprocess

@@ -69,7 +69,7 @@ MESSAGE = re.compile(
 
 @pytest.fixture
 def run_failing(main_interpreter, tmp_path, failing_disk):
-    """Runs an act of the program; returns its output and its lines on stderr."""
+    """Runs one act (scenario) of the program; returns its output and its lines on stderr."""
 
     def run(act, fault):
         folder = tmp_path / (fault.split()[0] if fault else "none")
@@ -221,7 +221,8 @@ def test_failing_allocation_loses_at_most_one_observation(
     assert "SystemError" not in outcome.stderr  # the callback left no error set
 
 
-# The owner at the end of the chain is too far from the cycle; the report counts what was left out.
+# The owner at the end of the chain is too far from the cycle; the report counts the omitted
+# objects.
 @pytest.mark.parametrize(("shape", "found"), [("ring", [["Node", 200]]), ("chain", [])])
 def test_a_million_objects_are_analysed_and_rendered(interpreter, tmp_path, shape, found):
     outcome = interpreter.run(PROGRAM, "deep", tmp_path, shape)

@@ -46,7 +46,7 @@ def run(notebook, **options):
 
 @pytest.fixture(scope="module")
 def outputs():
-    """Per code cell of the example: the displayed mime bundles."""
+    """The displayed MIME bundles of each code cell of the example."""
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     return [[output.data for output in cell if "data" in output] for cell in run(notebook)]
 

@@ -40,7 +40,7 @@ class Python:
 
     def __init__(self, folder, site):
         self.folder = folder
-        # As in an installation, every interpreter runs this line when it starts.
+        # As in an installation, every interpreter runs this line at startup.
         line = (ROOT / "cyclewatch" / "cyclewatch-autostart.pth").read_text()
         (site / "sitecustomize.py").write_text(line)
         self.environment = {

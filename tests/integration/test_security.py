@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attacks on the promises of SECURITY.md: values, files in shared folders, hostile input."""
+"""Attacks on the guarantees in SECURITY.md: values, files in shared folders, hostile input."""
 
 import ctypes
 import json
@@ -115,8 +115,8 @@ print(json.dumps([texts_of(watch.report()) for watch in watches]))
 """
 
 
-# Each word is a watch. With "values" alone the secrets are reported, which proves that the program
-# has secrets to leave out.
+# Each word starts a watch. With "values" alone the secrets are reported, which proves that the
+# program has secrets to omit.
 @pytest.mark.parametrize("asked", ["silent", "values silent", "silent values", "values"])
 def test_reports_hold_no_values_unless_every_watch_asked(interpreter, shared, monkeypatch, asked):
     monkeypatch.setenv("hunter2_name", "hunter2 of the environment")
@@ -154,7 +154,7 @@ print(len(watch.report_paths))
     assert modes == {f".{suffix}": 0o600 for suffix in FORMATS.values()}
 
 
-# With a cycle the watch writes the report, without one `run` writes an empty report.
+# If there is a cycle, the watch writes the report; otherwise `run` writes an empty report.
 @pytest.mark.parametrize("leaks", [True, False])
 def test_a_report_that_run_names_is_the_owners_alone(main_interpreter, shared, leaks):
     for name in ("report.json", "report.html"):
@@ -360,7 +360,7 @@ print(0)
         hostile,
     )
     reports = sorted(shared.glob("cyclewatch-*"))
-    # The data of a page with foreign scripts can be read, too.
+    # The data of a page that contains other scripts can also be read.
     page = next(path for path in reports if path.suffix == ".html")
     owned = page.read_text().replace("<script>", "<script>owned();</script><script>", 1)
     page.with_name("cyclewatch-owned.html").write_text(owned)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A watch, from start to exit, does not change the state of (simulated) CUDA."""
+"""From its start until exit, a watch does not change the state of the (simulated) CUDA."""
 
 import json
 from pathlib import Path

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 LINE = (ROOT / "cyclewatch" / "cyclewatch-autostart.start").read_text().strip()
 
-# As site.py does (PEP 829): resolve the line of the file, call the result without arguments.
+# As site.py does (PEP 829): resolve the line in the file, and call the result without arguments.
 PROGRAM = """
 import pkgutil, sys
 pkgutil.resolve_name(sys.argv[1])()

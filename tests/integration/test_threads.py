@@ -153,7 +153,7 @@ def test_gil_stays_disabled(interpreter):
 
 
 def test_each_cycle_of_eight_threads_is_counted_once(interpreter):
-    # Every tenth of the 400 cycles per thread stays alive, and 8 shared ones.
+    # Every tenth of the 400 cycles per thread stays alive, and so do 8 shared ones.
     created, alive = 8 * 400 + 8, 8 * 40 + 8
     assert answer_of(interpreter, STRESS) == {
         "failures": [],
@@ -237,7 +237,7 @@ def test_threads_start_and_stop_watches_concurrently(interpreter, tmp_path):
     threads, rounds = 8, 20
     outcome = interpreter.run(WATCHES, threads, rounds, tmp_path, timeout=300)
     (stopped, callbacks), left = map(json.loads, outcome.stdout.splitlines())
-    # Each watch found its own cycle, no gc callback and no temporary file is left.
+    # Each watch found its own cycle. No gc callback and no temporary file remains.
     assert (stopped, callbacks, left) == (threads * rounds, 0, [])
 
 

@@ -26,14 +26,14 @@ def assert_same(with_watch, without):
 def timing(interpreter, threshold):
     """Flags for automatic collections.
 
-    On free-threaded builds each thread first counts up to 512 objects itself, so the time of a
-    collection depends on everything imported before.
+    On free-threaded builds, each thread first counts up to 512 objects itself, so the time of a
+    collection depends on all earlier imports.
     """
     return [] if interpreter.free_threaded else ["--threshold", threshold]
 
 
 def forget_counts(answers):
-    """Remove what depends on the times of automatic collections."""
+    """Remove values that depend on when automatic collections run."""
     answers["explicit"] = [answer[1] for answer in answers["explicit"][:-3]]
     answers["after"][0] = None
     for generation in answers["stats"]:
@@ -75,7 +75,7 @@ def test_watch_changes_nothing_if_tensors_are_freed(torch_interpreter, threshold
 
 def test_tensor_saved_by_a_finalizer_changes_only_counts(torch_interpreter):
     # Reading a tensor creates a Python object for its storage, which is subtracted from the count
-    # when the collection ends. When a saved storage is freed later, the count is one too low.
+    # when the collection ends. If a saved storage is freed later, the count is one too low.
     flags = ["--torch", "--threshold", 700]
     without, _ = outcome_of(torch_interpreter, *flags)
     with_watch, seen = outcome_of(torch_interpreter, *flags, "--watch")

@@ -26,7 +26,7 @@ def read_rules(text):
 
 
 def needed_permission(include, rooms):
-    """The permissions that allow `include`; an empty set needs none."""
+    """The permissions that allow `include`. If the set is empty, none is needed."""
     first = include.split("/", 1)[0]
     if first in rooms:
         return {first, include}
@@ -40,7 +40,7 @@ def needed_permission(include, rooms):
 
 
 def violations(room, text, rules):
-    """The forbidden includes in `text` of `room`."""
+    """The forbidden includes in `text`, the contents of a file in `room`."""
     found = []
     for include in INCLUDE.findall(COMMENT.sub("", text)):
         needed = needed_permission(include, rules.keys())

@@ -111,7 +111,7 @@ def unpack(release, root, packages):
 
 
 def keep_links_inside(root):
-    """Replace links through /etc/alternatives, which would lead to this machine's libraries."""
+    """Replace links through /etc/alternatives, which would point to this machine's libraries."""
     library = root / "usr/lib" / TRIPLET
     for link in filter(Path.is_symlink, list(library.iterdir())):
         target = link.readlink()
@@ -150,16 +150,16 @@ def launcher(root, version):
 
 
 def prepare_headers(include, version):
-    """Make the headers of an unpacked interpreter usable without those of its C library."""
+    """Make the headers of an unpacked interpreter usable without the headers of its C library."""
     headers = include / f"python{version}"
-    # The headers of a debug build are links to the release build, whose pyconfig.h the compiler
-    # would then use.
+    # The headers of a debug build are links to those of the release build. The compiler would then
+    # use the pyconfig.h of the release build.
     for link in filter(Path.is_symlink, list(headers.iterdir())):
         target = link.resolve(strict=True)
         link.unlink()
         (shutil.copytree if target.is_dir() else shutil.copy)(target, link)
-    # Debian's pyconfig.h includes an architecture-specific file from /usr/include, which belongs to
-    # this machine: copy the right one next to the other headers.
+    # Debian's pyconfig.h includes an architecture-specific file from /usr/include, which is that of
+    # this machine. Copy the right one next to the other headers.
     own = headers / TRIPLET / f"python{version}"
     if not own.exists():
         shutil.copytree(include / TRIPLET / f"python{version}", own)
@@ -198,7 +198,7 @@ def build(archive, prefix, options):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     run("tar", "-xf", archive, "-C", folder, "--strip-components=1", log=log)
-    # Shared, because the static library and ours define the same tables.
+    # Shared, because the static library and our code define the same tables.
     settings = [f"--prefix={prefix}", "--enable-shared", f"LDFLAGS=-Wl,-rpath={prefix}/lib"]
     settings += ["--without-ensurepip", "--disable-test-modules", *options]
     run("./configure", "-q", *settings, cwd=folder, log=log)

@@ -2,8 +2,8 @@
 """Builds and tests on every available interpreter, and prints one table.
 
 ``make matrix`` runs all of them; arguments select some by name. .build/matrix is kept, so a second
-run builds only changes. The exit status is 1 if a build or a test fails; an unavailable interpreter
-is noted in the table.
+run only builds what has changed. The exit status is 1 if a build or a test fails; an unavailable
+interpreter is noted in the table.
 """
 
 import dataclasses
@@ -85,7 +85,7 @@ class Row:
 
 
 def install_packages():
-    """Install the test tools with the versions of requirements-dev.txt."""
+    """Install the test tools in the versions listed in requirements-dev.txt."""
     pins = (ROOT / "requirements-dev.txt").read_text().splitlines()
     wanted = [pin for pin in pins if pin.split("==")[0] in PURE]
     done = PACKAGES / "installed.txt"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures: a small project with reference cycles, and pytest runs of it."""
+"""Fixtures: a small project with reference cycles, and functions that run pytest on it."""
 
 import pytest
 
@@ -93,7 +93,7 @@ import cyclewatch, leaky, pytest
 
 @pytest.fixture
 def run(project):
-    """Runs pytest on the given test files, in this process or `apart` in another."""
+    """Runs pytest on the given test files, in this process or, with `apart`, in another one."""
 
     def run_tests(*options, apart=False, **files):
         for name, source in files.items():

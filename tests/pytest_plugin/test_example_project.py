@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The output of the example project is the one in docs/pytest.md."""
+"""The output of the example project matches docs/pytest.md."""
 
 import os
 import re
@@ -19,7 +19,7 @@ RUNS = {"pytest": 1}
 
 
 def shown(output, folder):
-    """The output without progress and times, and with /app as the folder."""
+    """The output without progress and times, with /app as the folder."""
     text = output.replace(str(folder), "/app")
     text = re.sub(r" in \d+\.\d+s", "", text)
     text = re.sub(r"unreachable for up to [\d.]+ \w+", "unreachable for up to 1 ms", text)

@@ -48,7 +48,8 @@ def test_cycle_is_found_although_the_program_changed_the_collector(check, projec
 
 @pytest.mark.parametrize("kind", ["buffers", "tensors"], indirect=True)
 def test_fork(check, kind):
-    # Small tensors: torch fills large ones with threads, which do not exist in a forked child.
+    # The tensors are small, because torch fills large ones with threads, which do not exist in a
+    # forked child.
     check(
         """
 def test_forks():

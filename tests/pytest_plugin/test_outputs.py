@@ -36,7 +36,7 @@ def test_allowed():
     engine.callback = lambda: engine
 """
 
-# Without a test and a location.
+# Has neither a test nor a location.
 UNATTRIBUTED = CycleRecord(
     signature="cw1-0000000000000000",
     title="Engine.me -> Engine",
@@ -194,7 +194,7 @@ def test_invalid_path_ends_the_run_before_it_starts(run, project, monkeypatch, f
         for name in ("new.sarif", "deep/cyclewatch.html", "known.json"):
             (project.path / "out" / name).mkdir(parents=True)
     else:
-        # root has every permission.
+        # root is never denied permission.
         allowed, path = os.access, str(project.path)
         monkeypatch.setattr(writing.os, "access", lambda of, how: of != path and allowed(of, how))
     result = run("--cyclewatch", *OPTIONS[file], test_it=CLEAN)

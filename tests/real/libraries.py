@@ -12,7 +12,7 @@ class InstallError(Exception):
 
 
 def pins_of(case, fixed=False):
-    """Return the pinned requirements; with `fixed`, versions in which upstream fixed the leak."""
+    """Return the pinned requirements, or with `fixed` the versions with the upstream fix."""
     replaced = {pin.split("==")[0]: pin for pin in case.get("fixed", "").split() if fixed}
     pins = [replaced.pop(pin.split("==")[0], pin) for pin in case.get("pip", "").split()]
     return [*pins, *replaced.values()]
@@ -25,7 +25,7 @@ def is_current(folder, pins):
 
 
 def folder_of(cache, name, pins):
-    """Return the install directory for `pins`; a different list of pins gets its own directory."""
+    """Return the install directory for `pins`. Each list of pins has a separate directory."""
     folder = cache / name
     if not (folder / ".installed").exists() or is_current(folder, pins):
         return folder
@@ -33,7 +33,7 @@ def folder_of(cache, name, pins):
 
 
 def install(cache, name, pins):
-    """Return a directory with `pins`, installing them if needed. Raises InstallError."""
+    """Install `pins` if needed and return their directory. Raises InstallError."""
     folder = folder_of(cache, name, pins)
     if not pins:
         folder.mkdir(parents=True, exist_ok=True)

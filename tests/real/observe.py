@@ -84,7 +84,7 @@ def find(module):
 
 
 def count_tensors():
-    """Return the number of live tensors without calling code of the program."""
+    """Return the number of live tensors, without calling code of the program."""
     import torch
 
     return sum(issubclass(type(item), torch.Tensor) for item in gc.get_objects())

@@ -3,7 +3,7 @@
 
 import re
 
-# The start of a path that the card shortened.
+# The beginning of a path that was shortened for the card.
 SHORTENED = re.compile(r"/\S*/\.cache/\w*\.\.\.")
 
 TABLE_HEAD = """\

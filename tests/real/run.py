@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks whether the first suggestion for leaks of published libraries matches the upstream fix.
+"""Checks whether the first suggestion for leaks in published libraries matches the upstream fix.
 
 Usage: run.py [--cases DIR]... [--cache DIR] [--json FILE] [--write] [--check] [NAME...]
 
 Each case runs in its own process, with its pinned libraries. Prints a table. The exit status is 1
-if the share of cases with the verdict `first` is below --needed. --check does not use cyclewatch:
-a case is valid if it leaks tensors, and the `fixed` version of its library does not.
+if the share of cases with the verdict `first` is below --needed. --check does not use cyclewatch: a
+case is valid if it leaks tensors with the pinned version of its library but not with the `fixed`
+version.
 """
 
 import argparse

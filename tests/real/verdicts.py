@@ -14,9 +14,9 @@ def matches(pattern, references):
 def verdict(case, findings):
     """Return one of VERDICTS for the first new finding, or for the first if none is new.
 
-    first: all references of its cut are accepted. alarming: they are not, and cutting one of them
-    breaks the library or discards the user's data. next: an alternative or a part of the cut is
-    accepted. failed: nothing was found.
+    first: all references of its cut are accepted. alarming: cutting one of them breaks the library
+    or discards the user's data. next: only a part of the cut, or an alternative, is accepted.
+    failed: nothing was found.
     """
     finding = next((one for one in findings if one["status"] == "new"), (findings or [None])[0])
     if finding is None:

@@ -6,8 +6,8 @@ whose .pth file starts a watch in each process. It runs the modules of modules.t
 the watch, and some of them also with a collection at nearly every allocation.
 
 A test whose outcome differs is run again several times, alone. A difference is ignored if the
-outcome also varies without a watch, or if a callback in gc.callbacks that does nothing has the same
-effect: the dict that CPython creates for any callback changes allocation counts.
+outcome also varies without a watch, or if a no-op callback in gc.callbacks has the same effect,
+because the dict that CPython creates for any callback changes allocation counts.
 """
 
 from __future__ import annotations
@@ -119,11 +119,11 @@ def arrange(python: Path, way: Round) -> None:
 
 
 def require_watch(python: Path) -> None:
-    """Exit unless processes really are watched: otherwise the comparison would be meaningless."""
+    """Exit unless processes are actually watched: otherwise the comparison would be meaningless."""
     program = "import gc; print(sum('cyclewatch' in repr(entry) for entry in gc.callbacks))"
     for mode, entries in (("off", "0"), ("idle", "0"), ("walk", "1"), ("watch", "1")):
         arrange(python, Round(mode))
-        # An empty environment, as many tests pass to child processes.
+        # An empty environment, which many tests pass to child processes.
         done = subprocess.run([python, "-c", program], env={}, capture_output=True, text=True)
         if done.stdout.strip() != entries or done.stderr:
             sys.exit(f"{python} cannot start a watch (is the build current?):\n{done.stderr}")
@@ -166,7 +166,7 @@ def outcomes_of(results: Path) -> dict[Case, str]:
 
 
 def known_modules(python: Path, modules: list[str]) -> list[str]:
-    """The modules that the interpreter has."""
+    """The test modules of this interpreter."""
     program = (
         "import importlib.util, sys\n"
         "def there(name):\n"
@@ -179,7 +179,7 @@ def known_modules(python: Path, modules: list[str]) -> list[str]:
 
 
 def differing(before: dict[Case, str], after: dict[Case, str]) -> list[Case]:
-    """Tests whose outcome differs or that are missing in one run."""
+    """Tests whose outcome differs, or that are missing from one run."""
     cases = sorted(before.keys() | after.keys(), key=lambda case: (case.module, case.name))
     return [case for case in cases if before.get(case) != after.get(case)]
 
@@ -187,8 +187,8 @@ def differing(before: dict[Case, str], after: dict[Case, str]) -> list[Case]:
 def confirmed(python: Path, cases: list[Case], way: Round) -> tuple[list[str], list[str]]:
     """Run differing tests again. Returns descriptions of the confirmed differences.
 
-    The first list contains the differences caused only by a watch, the second those that a gc
-    callback without effect causes as well.
+    The first list contains the differences caused only by a watch, the second those that a no-op gc
+    callback also causes.
     """
     modules = sorted({case.module for case in cases})
     modes = ("off", way.mode, "idle")
@@ -227,7 +227,7 @@ class Line:
 def compare(
     python: Path, modules: list[str], before: dict[Case, str], way: Round, jobs: int
 ) -> Line:
-    """Run `modules` with the watch; `before` is the outcome without it."""
+    """Run `modules` with the watch, and compare with `before`, the outcome without it."""
     after = run(python, modules, way, jobs)
     suspects = differing(before, after)
     if suspects == [EXIT_STATUS]:

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Imported by a .pth file in every process of a test run.
 
-The file `watch` in the virtual environment selects the kind of watch. It is a file so that child
-processes with another environment are watched, too:
+The file `watch` in the virtual environment selects the kind of watch. A file is used instead of a
+variable so that child processes with another environment are watched, too:
 
 - "off": no watch;
-- "idle": no watch, but a callback in gc.callbacks that does nothing;
-- "walk": nothing owns memory, as in most programs;
+- "idle": no watch, but a no-op callback in gc.callbacks;
+- "walk": a watch, but no object owns memory, as in most programs;
 - "watch": every list is an owner, so most garbage is analysed.
 
-A number after it sets the first threshold of gc.
+A number after the word sets the first threshold of gc.
 """
 
 import sys
 
 
 def read_list(owner):
-    """A list owns one byte per element."""
+    """Report that a list owns one byte per element."""
     return {"device": "cpu", "nbytes": len(owner), "data_ptr": id(owner)}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings with the same cut are merged; memory that findings share is attributed once."""
+"""Findings with the same cut are merged, and memory that findings share is attributed once."""
 
 import functools
 import gc
@@ -63,7 +63,7 @@ class Recall(Metric):
 
 
 def report_of(*makers):
-    """The report after the garbage of all `makers` is collected at once."""
+    """Collect the garbage of all `makers` at once, and return the report."""
     with cyclewatch.watch(devices=("cpu",)) as watch:
         for make in makers:
             make()
@@ -111,7 +111,7 @@ def test_reports_compare_by_any_signature():
 
 
 class Registry:
-    """Holds itself under two kinds of keys."""
+    """Refers to itself under two kinds of keys."""
 
     def __init__(self, size):
         self.block = Block(size)

@@ -49,7 +49,7 @@ def report_of(*sizes, steps=()):
 
 
 def as_other_process(report, rank, tmp_path):
-    """The same report, as if written by another process."""
+    """The same report, as if another process had written it."""
     document = json.loads(report.to_json())
     document["processes"][0].update(rank=rank, pid=4000 + rank)
     path = tmp_path / f"rank{rank}.json"

@@ -226,8 +226,8 @@ def test_suspended_generator_is_reported():
 
     gc.collect()
     suspend()
-    # The finalizer breaks the cycle before the collector counts: it finds nothing, except on 3.13.0
-    # and on free-threaded builds.
+    # The finalizer breaks the cycle before the collector counts objects, so it finds none, except
+    # on 3.13.0 and on free-threaded builds.
     counted = gc.collect()
     with cyclewatch.watch(devices="cpu") as watch:
         suspend()

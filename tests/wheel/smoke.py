@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks an installed wheel without torch, pytest or a compiler; exits with 1 if a check fails.
 
-Leaks one registered buffer through a reference cycle, writes the report in every format, checks
-that the first suggestion names the back reference, and that CYCLEWATCH=1 starts a watch.
+Leaks one registered buffer through a reference cycle and writes the report in every format. Checks
+that the first suggestion is the back reference, and that CYCLEWATCH=1 starts a watch.
 """
 
 import gc
@@ -16,7 +16,7 @@ import cyclewatch
 
 
 class Buffer:
-    """A stand-in for a library's array in device memory."""
+    """Stands in for a library's array in device memory."""
 
     nbytes = 1 << 20
 
@@ -64,7 +64,7 @@ def check_report():
 
 
 def check_start_with_the_interpreter():
-    """CYCLEWATCH=1 watches a program that imports cyclewatch only to register its type."""
+    """With CYCLEWATCH=1, a program that imports cyclewatch only to register its type is watched."""
     program = (
         f"import runpy, sys; smoke = runpy.run_path({__file__!r}); import cyclewatch; "
         "cyclewatch.register_owner(smoke['Buffer'], smoke['read']); smoke['leak']()"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the reports for the browser tests: `python make_reports.py FOLDER`.
 
-They are derived from the golden report, except for one of a program that leaks.
+They are derived from the golden report, except for one from a program that leaks.
 """
 
 import copy
@@ -51,7 +51,7 @@ def quiet():
 
 
 def single():
-    """A run with a single collection that found something, on the CPU."""
+    """A run on the CPU in which only one collection had findings."""
     report = golden()
     record = report["collections"][2]
     memory = record["device_memory"][0]
@@ -62,7 +62,7 @@ def single():
 
 
 def merged():
-    """Eight ranks; some of them saw each finding."""
+    """Eight ranks; each finding occurred on some of them."""
     report = golden()
     first = report["processes"][0]
     report["processes"] = [first | {"rank": rank, "pid": 4242 + rank} for rank in range(8)]
@@ -114,7 +114,7 @@ def hostile():
 
 
 def many():
-    """A thousand ranks and two hundred signatures, each seen by most of the ranks."""
+    """A thousand ranks and two hundred signatures, each of which occurs on most ranks."""
     report = golden()
     first, templates = report["processes"][0], report["findings"]
     report["processes"] = [first | {"rank": rank, "pid": 5000 + rank} for rank in range(RANKS)]
@@ -124,7 +124,7 @@ def many():
         finding["signature"] = f"cw1-{place:016x}"
         finding["title"] = f"Layer{place}.{finding['title']}"
         finding["retained_bytes"] = (SIGNATURES - place) * 2**24
-        # Most ranks see the same cycles at the same step, but at different times. One rank in
+        # On most ranks the same cycles occur at the same step, but at different times. One rank in
         # thirteen differs.
         finding["by_process"] = [
             {
@@ -179,7 +179,8 @@ def large():
                 "bytes": 4096 * here if owner else 0,
             }
         )
-        # Twenty children of the cycle, the rest a ternary tree in which owners have no children.
+        # The cycle has twenty children. The other nodes are a ternary tree in which owners have no
+        # children.
         parent = here % 2 if here < 24 else 4 + (here - 24) // 3
         while picture["items"][parent]["owner"]:
             parent -= 1
@@ -198,7 +199,7 @@ class Node:
 
 
 class Hostile:
-    """Refers to itself by an invalid Unicode name, and to a tensor."""
+    """Refers to a tensor, and to itself through a name that is invalid Unicode."""
 
     def __init__(self, tensor):
         setattr(self, "lone \ud800 <img src=x onerror=window.hurt=1>", self)
@@ -209,7 +210,7 @@ Hostile.__qualname__ = Hostile.__name__ = HOSTILE[0]
 
 
 def real(path):
-    """The report of a program that leaks."""
+    """The report from a program that leaks."""
     import torch
 
     with cyclewatch.watch(devices=("cpu",)) as watch:

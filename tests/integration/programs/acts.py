@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Helpers of the hostile programs: an owner, a cycle, and `main()`, which runs one act.
+"""Helpers for the hostile programs: an owner, a cycle, and `main()`, which runs an act (scenario).
 
 PROGRAM ACT [--watch]. The output of an act must be the same with and without a watch. With
-`--watch` one more line follows: the retained bytes and the titles of the report, and whether this
-interpreter's collector clears the weak references to all unreachable objects.
+`--watch`, an additional line contains the retained bytes, the titles of the findings, and whether
+this interpreter's collector clears the weak references to all unreachable objects.
 """
 
 import gc
@@ -29,7 +29,7 @@ class Node:
 
 
 def cycle(**attributes):
-    """A cycle of one Node that holds an owner of eight bytes."""
+    """Return a Node that refers to itself and to an owner of eight bytes."""
     node = Node()
     node.me = node
     node.owner = Owner()
@@ -45,20 +45,20 @@ def summary_of(watch):
 
 
 def start_watch(**options):
-    """Start a watch that knows Owner."""
+    """Register Owner and start a watch."""
     import cyclewatch
 
     # A reader written in C, which tracers and profilers do not see.
     cyclewatch.register_owner(Owner, operator.attrgetter("answer"))
     if FREE_THREADED:
-        # Code objects of recently imported modules are garbage on free-threaded builds.
+        # On free-threaded builds, code objects of recently imported modules are garbage.
         cyclewatch.watch().stop()
         gc.collect()
     return cyclewatch.watch(devices="cpu", budget=1, **options)
 
 
 def main(acts):
-    """Run the act that the command line names."""
+    """Run the act named on the command line."""
     act = acts[sys.argv[1]]
     gc.disable()
     gc.collect()

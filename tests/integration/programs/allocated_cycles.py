@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Creates a cycle with owners and prints their reported allocation locations.
 
-Usage: allocated_cycles.py FRAMES [torch]; with 0 frames tracemalloc does not trace.
+Usage: allocated_cycles.py FRAMES [torch]; with 0 frames, tracemalloc is not started.
 """
 
 import gc
@@ -23,7 +23,7 @@ class Buffer:
 
 
 class Slotted:
-    """An object with only a GC header in front of it."""
+    """An object that has only a GC header in front of it."""
 
     __slots__ = ("mib",)
 

@@ -27,7 +27,8 @@ def refuse(name):
     return method
 
 
-# Special methods that inspecting an object might call, with their behaviour until ARMED.
+# Special methods that might be called when an object is inspected, with their behaviour until
+# ARMED.
 DEFAULTS = {
     "__getattribute__": object.__getattribute__,
     "__setattr__": object.__setattr__,
@@ -217,7 +218,7 @@ class Unreferable:
 
 
 def living_owner_on_the_stack_of_a_generator():
-    # From 3.14 on the generator pushes the value of a variable without a new reference, and
+    # From 3.14 on, the generator pushes the value of a variable without creating a reference, and
     # tp_traverse visits both.
     def generate(held):
         me = yield

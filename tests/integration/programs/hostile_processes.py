@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes that fork, exit or are killed at inconvenient moments. PROGRAM ACT.
 
-Each process that saw cycles writes its own report into the current folder. Each act prints a line
-"PID BYTES" for every report that it expects.
+Each process in which cycles were freed writes its own report into the current folder. Each act
+prints a line "PID BYTES" for every expected report.
 """
 
 import atexit
@@ -48,7 +48,7 @@ def expect(nbytes, pid=None):
 
 
 def fork_once(then, done=[]):
-    """Fork in the first call; the child continues, and calls `then` at exit."""
+    """Fork on the first call. The child continues, and calls `then` at exit."""
     if not done:
         done.append(True)
         sys.stdout.flush()
@@ -140,8 +140,8 @@ def read_in_fork(owner):
 
 
 def fork_while_another_thread_collects():
-    # A reader written in Python could be interrupted by the fork, and the child could then never
-    # collect again: a limitation of CPython that finalizers have as well.
+    # The fork could interrupt a reader written in Python, and the child could then never collect
+    # again. This limitation of CPython also applies to finalizers.
     start(operator.attrgetter("answer"))
     stop = threading.Event()
 
@@ -305,7 +305,7 @@ def collect_during_finalization():
 
 
 def signal_for_sigtimedwait():
-    """The writer thread starts before the program blocks the signal."""
+    """The writer thread is started before the program blocks the signal."""
     start()
     retained = 0
     while len(os.listdir("/proc/self/task")) < 2:  # until the writer thread runs

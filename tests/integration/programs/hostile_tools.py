@@ -47,7 +47,7 @@ def callbacks_that_raise():
 
 
 def callback_that_keeps_what_it_meets():
-    # As memory profilers do. The list refers to the canary, which therefore is not garbage.
+    # As memory profilers do. The list refers to the canary, so the canary is not garbage.
     kept = []
 
     def keep(phase, info):

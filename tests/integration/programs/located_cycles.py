@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Creates cycles through attributes and prints the reported location of each store.
 
-The expected line ends in a comment with an arrow (`<-`) and the attributes, or NAME/LABEL if
+The expected line ends with a comment that has an arrow (`<-`) and the attributes, or NAME/LABEL if
 several programs have the same label. A double arrow (`<=`) marks the line of a class, which is
-reported if no store is found and classes have line numbers (3.13). Usage: located_cycles.py
-[trace], to run under a trace function, as debuggers and coverage tools do.
+reported if no store is found and classes have line numbers (3.13 and later). Usage:
+located_cycles.py [trace], to run under a trace function, as debuggers and coverage tools do.
 """
 
 import contextlib
@@ -206,7 +206,7 @@ def by_computed_name():
 
 class Handed:
     def finish_later(self):
-        """Bound by code of the module, not of the class."""
+        """Bound by code in the module, not in the class."""
 
 
 def handed():

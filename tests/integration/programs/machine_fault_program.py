@@ -49,7 +49,7 @@ def watch_in(folder, *formats):
 
 
 def folder_gone(folder):
-    """Remove the report's folder while the program runs."""
+    """Remove the folder of the report while the program runs."""
     inner = os.path.join(folder, "inner")
     watch = watch_in(inner)
     make_finding(0)
@@ -176,7 +176,7 @@ def make_ring(length):
 
 
 def make_chain(length):
-    """A self-reference that leads to an owner through `length` nested lists."""
+    """An object that refers to itself, and through `length` nested lists to an owner."""
     node = acyclic_owner()
     for _ in range(length):
         node = [node]

@@ -81,7 +81,7 @@ def main():
     logging.disable()
     cyclewatch.register_owner(Owner, read)
     with tempfile.TemporaryDirectory() as folder:
-        # After this the interpreter's free lists have their final size.
+        # After this, the interpreter's free lists have reached their final size.
         many_rounds(rounds // 5, folder)
         early = levels()
         many_rounds(rounds - rounds // 5, folder)

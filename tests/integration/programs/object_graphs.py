@@ -101,7 +101,7 @@ def in_order(description):
 
 
 def edges_of(description):
-    """For each node, the positions that it actually refers to."""
+    """For each node, the positions of the nodes to which it actually refers."""
     rank = {position: place for place, position in enumerate(in_order(description))}
     result = []
     for position, node in enumerate(description):
@@ -113,7 +113,7 @@ def edges_of(description):
 
 
 def build(description, make_owner=None):
-    """Build the graph and return its roots; all other objects are garbage or already freed.
+    """Build the graph and return its roots. All other objects are garbage or already freed.
 
     `make_owner(storage)` creates the owning instances, if given.
     """
@@ -144,9 +144,9 @@ def build(description, make_owner=None):
 def expected(description, generation):
     """Positions of the nodes that a collection of `generation` must free, and of the survivors.
 
-    Nodes reachable from roots survive. Of the others, nodes without references are freed at once.
-    The collector finds the unreachable nodes among those that are young enough, and objects that
-    only unreachable objects refer to are freed with them.
+    Nodes reachable from roots survive. Other nodes to which no node refers are freed immediately.
+    The collector finds the unreachable nodes among those that are young enough, and frees them
+    together with the objects to which only unreachable objects refer.
     """
     everything = set(range(len(description)))
     edges = edges_of(description)
@@ -198,7 +198,7 @@ def owns(node):
 
 
 def read_storage(owner):
-    """The reader: equal storage numbers are the same memory."""
+    """The reader. Owners with the same storage number share their memory."""
     storage = int(owner.real) if isinstance(owner, Block) else owner.storage
     return {"device": "cpu", "nbytes": STORAGE_BYTES[storage], "data_ptr": 0x1000 + storage}
 

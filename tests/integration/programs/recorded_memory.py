@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Creates cycles that own memory from a stand-in for torch's CUDA allocator with its history.
+"""Creates cycles that own memory from a simulated CUDA allocator of torch that records its history.
 
 The stand-in implements `_cuda_memoryStats` and `_cuda_isHistoryEnabled` of `torch._C`, and
 `_snapshot` of `torch.cuda.memory`. Usage: recorded_memory.py SCENARIO; prints the findings as JSON.
@@ -18,7 +18,7 @@ MIB = 1 << 20
 
 
 class Allocator:
-    """Reuses the address that was freed last, as a caching allocator does."""
+    """Reuses the most recently freed address, as a caching allocator does."""
 
     def __init__(self):
         self.recording = True
@@ -83,7 +83,7 @@ class Allocator:
 
 
 def calls():
-    """The call stack as torch names it: C++ and Python frames, innermost first."""
+    """The call stack as symbolized by torch: C++ and Python frames, innermost first."""
     frames = [
         {"name": "malloc", "filename": "/pytorch/c10/cuda/CUDACachingAllocator.cpp", "line": 7},
         {"name": "CUDAGeneratorImpl", "filename": "??", "line": 0},
@@ -171,7 +171,7 @@ def as_torch_2_6():
 
 
 def named_by_torch():
-    """torch itself gathers and names the call stack; its CPU build has the same functions."""
+    """torch itself gathers and symbolizes the call stack; its CPU build has the same functions."""
     for name in [name for name in sys.modules if name.split(".")[0] == "torch"]:
         del sys.modules[name]
     import torch.cuda.memory

@@ -28,7 +28,7 @@ class ThreadState(Structure):
 
 
 class Library:
-    """One of the two libraries; `thread` is the state of the calling thread."""
+    """One of the two libraries. `thread` is the state of the calling thread."""
 
     def __init__(self, path):
         self.calls = ctypes.CDLL(path)

@@ -65,7 +65,7 @@ class Buffer:
 TRIAL_DELETION = os.environ.get("CYCLEWATCH_STRATEGY") == "trial-deletion"
 CANARIES = int("--watch" in sys.argv)
 
-# On free-threaded builds counts are per thread and garbage is found in address order, so both
+# On free-threaded builds, counts are per thread and garbage is found in address order, so both
 # depend on earlier allocations.
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 get_count = (lambda: None) if FREE_THREADED else gc.get_count
@@ -80,7 +80,7 @@ def record(*words):
 
 
 def new_objects_of_ours():
-    """Types of tracked cyclewatch objects that did not exist at the start."""
+    """Types of tracked objects of cyclewatch that did not exist at the start."""
     return sorted(
         type(object).__qualname__
         for object in gc.get_objects()
@@ -175,7 +175,7 @@ def run_automatic(payload):
 
 
 def run_growing(payload):
-    """Keep most objects: the number of survivors decides when a full collection is due."""
+    """Keep most objects, because the number of survivors decides when a full collection is due."""
     kept = []
     for number in range(GROWING_ROUNDS):
         kept.append(Silent())
@@ -194,7 +194,7 @@ def payload_of(arguments):
 
 
 def start_watch(arguments):
-    """Start the watch that the arguments select, or none."""
+    """Start a watch if the arguments request one."""
     if not arguments.watch:
         return None
     import cyclewatch

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory of tensors, read without running Python code of the program."""
+"""The memory of tensors is read without running the program's Python code."""
 
 import gc
 
@@ -13,7 +13,7 @@ FLOAT = 4
 
 
 def report_of(make):
-    """The report after the garbage that `make` creates is collected."""
+    """Collect the garbage that `make` creates, and return the report."""
     gc.collect()
     with cyclewatch.watch(devices="cpu", budget=1) as watch:
         kept = make()
@@ -29,7 +29,7 @@ CALLS = []
 
 
 class Overriding(torch.Tensor):
-    """A subclass that records calls of its Python code."""
+    """A subclass that records calls to its Python code."""
 
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A collection does not change storages that survive it."""
+"""A collection does not change the storages that survive it."""
 
 import gc
 
