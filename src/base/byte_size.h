@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats byte counts for people.
+// Formats byte counts for display.
 #pragma once
 
 #include <cstdint>

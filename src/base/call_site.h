@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Source locations of a call stack, and the choice of the one to report.
+// The source locations in a call stack, and the choice of the one to report.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ struct CallSite {
 [[nodiscard]] std::string text_of(const CallSite& site);
 
 // Chooses the frame of a call stack to report as an allocation site: the innermost frame in user
-// code, since a location in a library does not help; the innermost frame if there is none.
+// code, because a location in a library does not help, or the innermost frame of all if there is
+// none in user code.
 class CallChoice {
   public:
     // Offers the frames in order, innermost first. Returns false once the choice is final.

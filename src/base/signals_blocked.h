@@ -11,11 +11,11 @@
 
 namespace cyclewatch::base {
 
-// Blocks signals on the calling thread until destroyed; threads started meanwhile inherit the mask
-// and keep it. The kernel delivers a process-directed signal to any thread that does not block it,
-// so without this a signal that the program blocks in order to sigwait() for it would kill the
-// process on one of our threads. Synchronous fault signals stay unblocked, so that faulthandler
-// works. Any thread; takes no lock.
+// Blocks signals on the calling thread until destroyed. Threads started meanwhile inherit the mask
+// and keep it. The kernel delivers a process-directed signal to any thread that does not block it.
+// If a program blocks a signal in order to sigwait() for it, an unblocked thread of ours would
+// receive it and the process would be killed. Synchronous fault signals remain unblocked, so that
+// faulthandler works. May be used on any thread; does not acquire locks.
 class SignalsBlocked {
   public:
     SignalsBlocked() noexcept {
@@ -36,7 +36,8 @@ class SignalsBlocked {
 
 // Until destroyed, a write on the calling thread that exceeds RLIMIT_FSIZE, or goes to a pipe
 // without a reader, only fails with an error. The kernel also sends SIGXFSZ or SIGPIPE, which would
-// terminate a process that neither ignores nor handles them. Any thread; takes no lock.
+// terminate a process that neither ignores nor handles them. May be used on any thread; does not
+// acquire locks.
 class WriteSignalsBlocked {
   public:
     WriteSignalsBlocked() noexcept {

@@ -16,8 +16,9 @@ namespace cyclewatch::base {
 // bidirectional marks, invisible characters, lone surrogates and invalid bytes become U+FFFD.
 [[nodiscard]] std::string clean_text(std::string_view text);
 
-// Terminal columns: two for East Asian wide characters, one for every other character. Combining
-// marks count too, so a long text is never narrow. REQUIRES: cleaned text.
+// The number of terminal columns: two for East Asian wide characters, one for every other
+// character. Combining marks count too, so a long text never has a small width. REQUIRES: cleaned
+// text.
 [[nodiscard]] std::size_t text_width(std::string_view text);
 
 // Shortens to at most `width` columns with "..." at the end, or in the middle if both ends matter

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The extension module by topic: one bind_<topic>.cpp each.
+// The parts of the extension module: one bind_<topic>.cpp for each topic.
 //
 // REQUIRES (everything here): GIL held.
 #pragma once
@@ -13,8 +13,9 @@
 
 namespace cyclewatch::bindings {
 
-// Call guard of functions that access module state. Arguments and results, whose conversion may run
-// Python, are converted outside the lock. Properties need an explicit cpp_function to take it.
+// Call guard for functions that access module state. Arguments and results are converted outside
+// the lock, because the conversion may run Python. Properties need an explicit cpp_function to use
+// it.
 using Locked = pybind11::call_guard<python::StateLock>;
 
 using ReportClass = pybind11::class_<model::Report, std::shared_ptr<model::Report>>;

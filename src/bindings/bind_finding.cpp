@@ -22,7 +22,7 @@ using FindingClass = py::class_<model::Finding, std::shared_ptr<model::Finding>>
 using ReferenceClass = py::class_<model::Reference, std::shared_ptr<model::Reference>>;
 using OwnerClass = py::class_<model::OwnerSummary, std::shared_ptr<model::OwnerSummary>>;
 
-// "[2, 3]" -> (2, 3). Symbolic dimensions, and other texts, stay strings.
+// "[2, 3]" -> (2, 3). Symbolic dimensions and other text remain strings.
 py::object shape_or_none(const model::OwnerSummary& owner) {
     const std::string& text = owner.shape;
     if (text.empty()) {

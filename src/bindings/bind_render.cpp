@@ -22,7 +22,8 @@ namespace py = pybind11;
 namespace cyclewatch::bindings {
 namespace {
 
-// Releases the GIL: rendering may take long, and reports visible to Python never change.
+// Releases the GIL: rendering may take a long time, and reports that are visible to Python never
+// change.
 std::string rendered(const model::Report& report, render::Format format) {
     const py::gil_scoped_release unlocked;
     return render::render(report, format);
@@ -98,7 +99,7 @@ std::shared_ptr<model::Report> parsed(std::string_view contents, const std::stri
     return std::make_shared<model::Report>(std::move(report).value());
 }
 
-// Larger than any report; limits what is read from an endless device.
+// Larger than any report; limits how much is read from an endless device.
 constexpr std::size_t kMaxFileSize = std::size_t{256} << 20U;
 
 std::shared_ptr<model::Report> load(const py::object& path) {

@@ -20,7 +20,7 @@ bool in_subinterpreter() {
     return PyInterpreterState_Get() != PyInterpreterState_Main();
 }
 
-// The ImportError message if this interpreter is not supported, else null.
+// The ImportError message if this interpreter is not supported, otherwise null.
 const char* unsupported_reason() {
     if (in_subinterpreter()) {
         return "module cyclewatch._native does not support loading in subinterpreters";
@@ -66,7 +66,7 @@ void reset_locks(State& internals) {
     }
 }
 
-// In a forked child, threads that no longer exist may have held pybind11's locks.
+// In a forked child, pybind11's locks may be held by threads that no longer exist.
 void reset_locks_after_fork() {
     pybind11_internals = &pybind11::detail::get_internals();
     pthread_atfork(nullptr, nullptr, [] { reset_locks(*pybind11_internals); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Getters that convert members of the model's structs for Python. An unknown value is None.
+// Getters that convert members of the model's structs to Python objects. An unknown value is None.
 //
 // REQUIRES (everything here): GIL held.
 #pragma once

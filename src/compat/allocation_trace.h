@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The place where an object was allocated, as recorded by tracemalloc.
+// The location at which an object was allocated, as recorded by tracemalloc.
 #pragma once
 
 #include <Python.h>

@@ -18,7 +18,7 @@ static int is_constant_at(const struct cyclewatch_operand_stack* stack,
 }
 
 // `setattr(object, "name", value)`: the three arguments are on top. The function is below them,
-// with or without a word between.
+// possibly with one word in between.
 static int calls_setter(const struct cyclewatch_operand_stack* stack) {
     for (int depth = 3; depth <= 4; ++depth) {
         const struct cyclewatch_operand callee = cyclewatch_operand_at(stack, depth);

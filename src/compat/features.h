@@ -4,8 +4,8 @@
 #pragma once
 
 // The object, dict and frame layouts below are those of the headers of these versions, and are
-// tested on each of them. On any other version the functions of object_layout.h and frame_access.h
-// find nothing (README.md: supporting a new CPython version).
+// tested on each of them. On any other version, the functions in object_layout.h and frame_access.h
+// do not find anything (README.md: supporting a new CPython version).
 #if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x03100000 && !defined(Py_GIL_DISABLED)
 #define CYCLEWATCH_LAYOUTS_KNOWN 1
 #elif PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000
@@ -41,7 +41,7 @@
 #define CYCLEWATCH_COLLECTIONS_ARE_FULL CYCLEWATCH_HAS_NO_GIL
 
 // The watch supports this build: it has a GIL, or is a free-threaded version that was reviewed and
-// measured. Otherwise importing the extension fails.
+// measured. Otherwise, importing the extension fails.
 #define CYCLEWATCH_CAN_WATCH (!CYCLEWATCH_HAS_NO_GIL || CYCLEWATCH_LAYOUTS_KNOWN)
 
 // The minor version at build time. Compare it with `Py_Version >> 16` at run time.
@@ -69,8 +69,8 @@
 #define CYCLEWATCH_HAS_INLINE_VALUES (PY_VERSION_HEX >= 0x030D0000)
 
 // A frame has `f_executable` (may be None) and `instr_ptr`, and a delegating generator is in the
-// state FRAME_SUSPENDED_YIELD_FROM. Earlier versions have `f_code` and `prev_instr` (one unit
-// before), and delegation must be read from the next instruction.
+// state FRAME_SUSPENDED_YIELD_FROM. Earlier versions have `f_code` and `prev_instr` (which points
+// one unit earlier), and delegation must be inferred from the next instruction.
 // https://github.com/python/cpython/issues/111354
 #define CYCLEWATCH_HAS_DELEGATION_STATE (PY_VERSION_HEX >= 0x030D0000)
 
@@ -84,8 +84,8 @@
 // structs moved to pycore_interpframe.h. https://github.com/python/cpython/issues/117139
 #define CYCLEWATCH_FRAME_WORDS_ARE_TAGGED (PY_VERSION_HEX >= 0x030E0000)
 
-// The run-time version of the previous flag, which also holds for interpreters newer than the
-// build.
+// The run-time equivalent of the previous flag, which is also correct for interpreters newer than
+// the build.
 #define CYCLEWATCH_GENERATORS_MAY_BORROW (Py_Version >= 0x030E0000)
 
 // A frame object has `f_overwritten_fast_locals`: the values replaced through its f_locals.
@@ -101,9 +101,9 @@
 // https://github.com/python/cpython/issues/103082
 #define CYCLEWATCH_HAS_INSTRUMENTED_OPCODES (PY_VERSION_HEX >= 0x030C0000)
 
-// The table of the opcodes replaced by line events starts with the number of bytes per entry; the
-// first byte of an entry is the opcode. Earlier versions have two bytes per entry and no header.
-// Checked at run time, because it changed in 3.13.3.
+// The table of opcodes that line events have replaced starts with the number of bytes per entry;
+// the first byte of an entry is the opcode. Earlier versions have two bytes per entry and no
+// header. Checked at run time, because it changed in 3.13.3.
 // https://github.com/python/cpython/issues/127953
 #define CYCLEWATCH_LINE_TABLE_IS_PACKED (Py_Version >= 0x030D0300)
 
@@ -135,19 +135,21 @@
 // The instruction tables are in pycore_opcode_metadata.h (formerly pycore_opcode.h).
 #define CYCLEWATCH_HAS_OPCODE_METADATA_HEADER (PY_VERSION_HEX >= 0x030D0000)
 
-// The compiler merges two neighbouring loads and stores of variables into one instruction. Earlier,
-// only the specialising interpreter does, and cyclewatch_next_instruction() reverts that.
+// The compiler merges two neighbouring loads and stores of variables into one instruction. In
+// earlier versions, only the specialising interpreter does this, and cyclewatch_next_instruction()
+// reverts it.
 #define CYCLEWATCH_COMPILER_PAIRS_VARIABLES (PY_VERSION_HEX >= 0x030D0000)
 
-// tracemalloc's functions are declared in pycore_tracemalloc.h. Earlier, Python.h included them.
+// tracemalloc's functions are declared in pycore_tracemalloc.h. In earlier versions, Python.h
+// includes them.
 #define CYCLEWATCH_ALLOCATION_TRACES_ARE_INTERNAL (PY_VERSION_HEX >= 0x030D0000)
 
 // The compiler uses instructions that push a borrowed reference to a variable, and LOAD_SMALL_INT.
 // https://github.com/python/cpython/issues/130704
 #define CYCLEWATCH_COMPILER_BORROWS_VARIABLES (PY_VERSION_HEX >= 0x030E0000)
 
-// The tables of sys.monitoring are declared in pycore_instruments.h. Earlier, Python.h included
-// them.
+// The tables of sys.monitoring are declared in pycore_instruments.h. In earlier versions, Python.h
+// includes them.
 #define CYCLEWATCH_MONITORING_IS_INTERNAL (PY_VERSION_HEX >= 0x030E0000)
 
 // LOAD_METHOD exists. Later versions set a flag in the argument of LOAD_ATTR instead.
@@ -160,5 +162,6 @@
 // https://github.com/python/cpython/issues/102859
 #define CYCLEWATCH_CONDITIONAL_JUMPS_HAVE_DIRECTIONS (PY_VERSION_HEX < 0x030C0000)
 
-// A type's version is valid only if a flag is set. In later versions, 0 means that there is none.
+// A type's version is valid only if a flag is set. In later versions, the version is 0 if there is
+// none.
 #define CYCLEWATCH_TYPE_VERSION_HAS_FLAG (PY_VERSION_HEX < 0x030D0000)

@@ -49,8 +49,8 @@ static PyObject* object_in(_PyStackRef word) {
     return (word.bits & kNoObject) != 0 ? NULL : (PyObject*)(word.bits & ~(uintptr_t)kNotCounted);
 }
 
-// The object to which a word owns a reference, or null. Includes immortal objects, whose references
-// are never counted.
+// The object to which the word owns a reference, or null. Includes immortal objects, whose
+// references are never counted.
 static PyObject* reference_in(_PyStackRef word) {
     PyObject* const object = object_in(word);
     const int counted = (word.bits & kNotCounted) == 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The references that frames, generators and coroutines own, read from internal structs.
 //
-// Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. Takes no references;
-// creates neither frame objects nor dicts of locals.
+// Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. Does not create
+// references, frame objects or dicts of locals.
 #pragma once
 
 #include <Python.h>
@@ -29,8 +29,8 @@ struct cyclewatch_frame_reference {
 typedef int (*cyclewatch_frame_visitor)(const struct cyclewatch_frame_reference* reference,
                                         void* arg);
 
-// Visits the references that a frame object owns. The variables of a running frame and of a
-// generator's frame belong to the thread or generator and are not visited.
+// Visits the references that a frame object owns. The variables of a running frame or of a
+// generator's frame are owned by the thread or generator, so they are not visited.
 int cyclewatch_visit_frame(PyObject* frame, cyclewatch_frame_visitor visit, void* arg);
 
 // Visits the references of a generator, coroutine or asynchronous generator and of its frame. The

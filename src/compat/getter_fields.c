@@ -24,9 +24,9 @@ struct instruction {
     unsigned char effect;
 };
 
-// What compilers generate for `Py_INCREF(self->field); return self->field;`, optionally with
-// Py_INCREF(self) and Py_DECREF(self) around it. Conditional jumps belong to reference counting
-// (immortal objects, deallocation): only the fall-through path is followed.
+// The instructions that compilers generate for `Py_INCREF(self->field); return self->field;`,
+// optionally with Py_INCREF(self) and Py_DECREF(self) around it. Conditional jumps are part of
+// reference counting (immortal objects, deallocation), so only the fall-through path is followed.
 static const struct instruction kInstructions[] = {
     {{0xf3, 0x0f, 0x1e, 0xfa}, 4, 0, kNone},   // endbr64
     {{0x53}, 1, 0, kNone},                     // push rbx

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names for the fields of C types (builtin types, torch) that tp_members does not declare. The
-// table need not be right for every version: a caller names a word only if tp_traverse visits the
-// object it refers to.
+// table need not be correct for every version, because callers name a word only if tp_traverse
+// visits the object to which it refers.
 //
 // Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no.
 #pragma once

@@ -74,7 +74,7 @@ static int end_at_first(PyObject* object, void* arg) {
     return 1;
 }
 
-// Checked on the dict instead of the version, because distributions have backported this change.
+// This checks the dict instead of the version, because distributions have backported the change.
 static int holds_values(PyObject* dict) {
     return PyDict_Type.tp_traverse(dict, end_at_first, NULL) != 0;
 }
@@ -131,8 +131,8 @@ int cyclewatch_visit_attribute_values(PyObject* object,
     return 0;
 }
 
-// The unmanaged dict pointer of a variable-sized object may be at its end: then the offset is
-// negative, relative to the end.
+// The unmanaged dict pointer of a variable-sized object may be at the end of the object. The offset
+// is then negative, relative to the end.
 static PyObject** unmanaged_dict_pointer(PyObject* object) {
     PyTypeObject* type = Py_TYPE(object);
     Py_ssize_t offset = type->tp_dictoffset;

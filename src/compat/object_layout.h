@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The attributes of an instance, read from internal structs.
 //
-// Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. Takes no references and
-// never creates an instance's __dict__: a dict created inside a collection would refer to
-// unreachable objects whose references the collector has already counted, so the collector would
-// consider these objects reachable.
+// Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. Does not create
+// references, and never creates an instance's __dict__: a dict created inside a collection would
+// add references to unreachable objects after the collector has counted their references, so the
+// collector would consider these objects reachable.
 #pragma once
 
 #include <Python.h>
@@ -29,7 +29,7 @@ int cyclewatch_visit_attribute_values(PyObject* object,
                                       cyclewatch_attribute_visitor visit,
                                       void* arg);
 
-// Returns the instance's __dict__ if it has been created, borrowed; else null.
+// Returns the instance's __dict__ (borrowed) if it has been created, otherwise null.
 PyObject* cyclewatch_existing_dict(PyObject* object);
 
 // True if an instance owns the references to the values of this dict

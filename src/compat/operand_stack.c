@@ -66,7 +66,8 @@ static void push_constant(struct cyclewatch_operand_stack* stack, PyObject* cons
     push(stack, value);
 }
 
-// Assigning a constant, usually the None of a variable without a value, is not counted.
+// Assignments of constants do not count: the constant is usually the None of a variable without a
+// value.
 static void assign(struct cyclewatch_operand_stack* stack, int variable) {
     const struct cyclewatch_operand value = cyclewatch_operand_at(stack, 0);
     pop(stack, 1);
@@ -100,7 +101,7 @@ static int is_call(int opcode) {
 }
 
 // `f(a, b)`: one of the two words below the arguments is the function, or they are a method and
-// its object. CALL_KW has the names of the keywords on top.
+// its object. For CALL_KW, the names of the keywords are on top.
 static struct cyclewatch_operand call_result(const struct cyclewatch_operand_stack* stack,
                                              PyCodeObject* code,
                                              const struct cyclewatch_instruction* at) {
@@ -322,7 +323,7 @@ static void follow(struct cyclewatch_operand_stack* stack,
     }
 }
 
-// `a if b else c` leaves one of several values.
+// `a if b else c` leaves one of two values on the stack.
 static void arrive(struct cyclewatch_operand_stack* stack, Py_ssize_t index) {
     int ways = stack->is_reached;
     for (int i = 0; i < CYCLEWATCH_BRANCHES; ++i) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tracks the values on the interpreter's stack while code is read, without running it: the variable
-// that a value was loaded from, or the call that returned it. Used to determine which object
-// creates another, and whether a stored value was created or passed in (capture/store_search and
-// creator_search).
-// Without this, the suggested cut gets worse in 5 of 130 trial programs and 8 of 92 corpus cases
-// (3.0 points) and better in one. Only the instructions that matter for these questions are
-// interpreted; all others leave unknown values.
+// Tracks the values on the interpreter's stack while bytecode is read, without running it: the
+// variable from which a value was loaded, or the call that returned it. Used to determine which
+// object creates another, and whether a stored value was created or passed in (capture/store_search
+// and creator_search). Without this, the suggested cut becomes worse in 5 of 130 trial programs and
+// 8 of 92 corpus cases (3.0 points) and better in one. Only the instructions that matter for this
+// purpose are interpreted; all others leave unknown values.
 //
 // Everything here: REQUIRES: as instructions.h. RUNS PYTHON: never. ALLOCATES: no. Results are
 // borrowed from the code object.
@@ -48,12 +47,12 @@ struct cyclewatch_operand_stack {
     int is_reached;  // false: the previous instruction never continues with this one
 };
 
-// Returns the value `depth` below the top. If it was loaded from a variable that has been assigned
-// to, returns the assigned value, which is unknown after several assignments.
+// Returns the value at `depth` below the top. If it was loaded from a variable to which a value was
+// assigned, returns the assigned value, which is unknown after several assignments.
 struct cyclewatch_operand cyclewatch_operand_at(const struct cyclewatch_operand_stack* stack,
                                                 int depth);
 
-// Returns the variable that the value `depth` below the top was loaded from; -1 if unknown.
+// Returns the variable from which the value at `depth` below the top was loaded; -1 if unknown.
 int cyclewatch_variable_at(const struct cyclewatch_operand_stack* stack, int depth);
 
 // Called before each instruction takes effect. A nonzero result ends the visit.

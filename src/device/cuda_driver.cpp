@@ -8,7 +8,7 @@ namespace cyclewatch::device {
 
 namespace {
 
-// Switches the thread's stream capture mode to relaxed. In the other modes a query that CUDA
+// Switches the thread's stream capture mode to relaxed. In the other modes, a query that CUDA
 // considers unsafe invalidates a capture in progress.
 class RelaxedCapture {
   public:

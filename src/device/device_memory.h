@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries about this process's device memory, answered by the CUDA driver if the program has
-// loaded it. docs/design/devices.md gives the reason for each rule.
+// Queries about this process's device memory. They use the CUDA driver if the program has loaded
+// it. docs/design/devices.md explains each rule.
 //
 // REQUIRES (everything here): GIL held. RUNS PYTHON: never.
-// PROMISES: loads no library, initializes nothing, creates no context, neither sets nor clears a
-// CUDA error, and does not invalidate a stream capture. A forked child never calls CUDA.
+// PROMISES: does not load or initialize libraries, create contexts, set or clear CUDA errors, or
+// invalidate stream captures. A forked child never calls CUDA.
 #pragma once
 
 #include <cstdint>
@@ -63,9 +63,9 @@ class DeviceQueries {
 };
 
 // True if a CUDA library is loaded and a device is available. Once the program has initialized
-// CUDA, the driver's device count decides and a positive answer is final. Before that, CUDA must
-// not be called, so the system's device files decide. Cheap enough for every collection: reads
-// the loader's counter and calls one driver function.
+// CUDA, the result depends on the driver's device count, and a positive result is final. Before
+// that, CUDA must not be called, so the result depends on the system's device files. Cheap enough
+// for every collection: reads the loader's counter and calls one driver function.
 [[nodiscard]] bool accelerator_usable() noexcept;
 
 // Both return nullopt in a forked child, and if the driver is not loaded, has no live context on

@@ -70,7 +70,8 @@ bool DeviceSelection::matches(std::string_view device, bool accelerator_usable) 
             return true;
         }
         if (word == "auto") {
-            // Only CUDA availability is checked; memory on another accelerator proves it exists.
+            // Only CUDA availability is checked. Memory on another accelerator proves that the
+            // accelerator exists.
             return kind_of(device) == "cpu" ? !accelerator_usable : kind_of(device) != "meta";
         }
         return word == device || word == kind_of(device);

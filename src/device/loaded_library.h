@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared libraries that the process has already loaded. Loads none.
+// Finds shared libraries that the process has already loaded. Does not load any.
 #pragma once
 
 #include <string_view>
 
 namespace cyclewatch::device {
 
-// The loader's count of libraries loaded since the process started; it never decreases.
+// The loader's count of libraries loaded since the process started. It never decreases.
 [[nodiscard]] unsigned long long libraries_ever_loaded() noexcept;
 
 // A handle to a loaded library. The library stays loaded, and its functions callable, for the

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples how much memory of a device is in use before and after a collection. A report plots the
-// samples over time.
+// Samples the memory in use on a device before and after a collection. Reports plot the samples
+// over time.
 //
 // REQUIRES (everything here): GIL held. RUNS PYTHON: never; calls at most one C function of torch.
-// PROMISES: the same as device_memory.h. Leaves no Python error and no object.
+// PROMISES: the same as device_memory.h. Does not leave a Python error or an object.
 #pragma once
 
 #include <array>

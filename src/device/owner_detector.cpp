@@ -79,7 +79,7 @@ void OwnerDetector::hold(OutsideEntry& entry, std::vector<PyObject*>& list) {
 }
 
 void OwnerDetector::count_reference(OutsideEntry& entry) {
-    // If every reference is known, no living object refers to it.
+    // If all references are known, no live object refers to it.
     if (static_cast<Py_ssize_t>(++entry.references) == Py_REFCNT(entry.object)) {
         hold(entry, dying_);
     }
@@ -111,8 +111,9 @@ int OwnerDetector::visit(PyObject* target, void* self) noexcept {
     if (target == nullptr) {
         return 0;
     }
-    // Called for every reference of the unreachable set. The two most frequent targets need no
-    // lookup: the outside object counted last, and an object in the set of the latest type.
+    // Called for every reference of the unreachable set. No lookup is needed for the two most
+    // frequent targets: the most recently counted outside object, and an object in the set with the
+    // most recent type.
     if (target == detector.latest_) {
         if (static_cast<Py_ssize_t>(++detector.latest_entry_->references) != Py_REFCNT(target)) {
             return 0;
@@ -140,8 +141,8 @@ void OwnerDetector::visit_references(PyObject* object, const TypeEntry& type) {
 }
 
 // If a module stores its own output, the output's autograd graph refers to the module's parameters.
-// The collector does not see these references and treats the parameters as alive, although they die
-// with the module.
+// These references are invisible to the collector, which treats the parameters as alive although
+// they die with the module.
 void OwnerDetector::add_externally_held_owners(Detection& detection) {
     for (PyObject* const object : outside_owners_) {
         OwnerReader* const reader = type_entry(Py_TYPE(object)).reader;
@@ -177,7 +178,8 @@ void OwnerDetector::detect(const collector::UnreachableSet& unreachable,
         }
         visit_references(object, type);
     }
-    // dying_ may grow during the loop: an object referenced only by a dying one dies as well.
+    // dying_ may grow during the loop, because an object to which only a dying object refers also
+    // dies.
     for (std::size_t i = 0; i < dying_.size(); ++i) {
         const TypeEntry& type = type_entry(Py_TYPE(dying_[i]));
         if (type.role == TypeRole::owner) {

@@ -49,7 +49,8 @@ class OwnerDetector {
         owner,
     };
 
-    // Cached for one collection only: a type may be freed and its address reused between two.
+    // Cached for one collection only: between collections a type may be freed and its address
+    // reused.
     struct TypeEntry {
         python::TypeTraversal traversal;
         OwnerReader* reader = nullptr;
@@ -68,7 +69,7 @@ class OwnerDetector {
     [[nodiscard]] TypeEntry classify(PyTypeObject* type) const noexcept;
     OutsideEntry& outside_entry(PyObject* object);
     void grow_outside();
-    // Takes a reference to the entry's object and appends the object to `list`.
+    // Creates a strong reference to the entry's object and appends the object to `list`.
     void hold(OutsideEntry& entry, std::vector<PyObject*>& list);
     void count_reference(OutsideEntry& entry);
     void visit_references(PyObject* object, const TypeEntry& type);
@@ -85,8 +86,8 @@ class OwnerDetector {
     const TypeEntry* latest_type_ = types_.data();  // consecutive objects often share a type
     std::vector<OutsideEntry> outside_;             // open addressing
     std::size_t outside_count_ = 0;
-    // The outside object counted last, and its entry: most references out of the set are to
-    // classes.
+    // The most recently counted outside object and its entry, because most references out of the
+    // set are to classes.
     PyObject* latest_ = nullptr;
     OutsideEntry* latest_entry_ = nullptr;
     std::vector<PyObject*> outside_owners_;

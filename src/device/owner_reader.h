@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface of a library's reader: which types own device memory, and what an instance owns.
-// Readers run inside a collection, on unreachable objects.
+// The interface of a library's reader, which determines which types own device memory and which
+// memory an instance owns. Readers run inside a collection, on unreachable objects.
 //
-// Rules for every reader (reasons in docs/design/collector.md):
+// Rules for every reader (docs/design/collector.md explains them):
 //   REQUIRES: GIL held. RUNS PYTHON: no user code; only C getters of the library.
 //   Must not create a GC object that refers to the object read, or leave a Python error set.
 #pragma once
@@ -49,12 +49,12 @@ enum class ReadOutcome : std::uint8_t {
 class OwnerReader {
   public:
     virtual ~OwnerReader() = default;
-    // True if instances of `type` may own device memory. Decided by the MRO.
+    // True if instances of `type` may own device memory. Determined from the MRO.
     [[nodiscard]] virtual bool recognises(PyTypeObject* type) const noexcept = 0;
     [[nodiscard]] virtual ReadOutcome read(PyObject* object, OwnerReading& reading) noexcept = 0;
-    // Number of references to `object` that the library holds and the collector does not see. If
-    // all others come from dying objects, the owner may die too; whether it did is checked after
-    // the collection.
+    // Number of references to `object` that the library holds and that are invisible to the
+    // collector. If all other references come from dying objects, the owner may die too; whether it
+    // did is checked after the collection.
     [[nodiscard]] virtual Py_ssize_t hidden_references(PyObject* /*object*/) noexcept { return 0; }
     // True if read() runs user code, which may invalidate every borrowed reference.
     [[nodiscard]] virtual bool runs_user_code() const noexcept { return false; }

@@ -23,7 +23,7 @@ bool OwnerRegistry::empty() const noexcept {
 }
 
 OwnerReader* OwnerRegistry::reader_for(PyTypeObject* type) noexcept {
-    // A reader that the user registered has precedence.
+    // A user-registered reader takes precedence.
     if (registered_.recognises(type)) {
         return &registered_;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps types to readers. Detects libraries that the program has imported; imports none.
+// Maps types to readers. Detects libraries that the program has imported. Does not import any.
 // REQUIRES (everything here): GIL held.
 #pragma once
 
@@ -21,15 +21,15 @@ class OwnerRegistry {
     // at "start" of each collection, never during the sweep. RUNS PYTHON: no user code.
     void refresh() noexcept;
 
-    // True if there are no readers: collections need not be inspected.
+    // True if there are no readers, so that collections need not be inspected.
     [[nodiscard]] bool empty() const noexcept;
 
-    // The reader for `type`, or null. Safe inside a collection: creates no Python object. Must not
-    // be cached across collections, because a type may be freed and its address reused.
+    // The reader for `type`, or null. Safe inside a collection: does not create Python objects.
+    // Must not be cached across collections, because a type may be freed and its address reused.
     [[nodiscard]] OwnerReader* reader_for(PyTypeObject* type) noexcept;
 
-    // Registers the Python callable `reader` for `type` and its subclasses; replaces an earlier
-    // registration. Keeps both alive until unregistered.
+    // Registers the Python callable `reader` for `type` and its subclasses, and replaces an earlier
+    // registration. Keeps both alive until the type is unregistered.
     void register_owner(PyTypeObject* type, PyObject* reader) { registered_.add(type, reader); }
     // Returns false if `type` is not registered.
     bool unregister_owner(PyTypeObject* type) { return registered_.remove(type); }

@@ -135,13 +135,13 @@ class Snapshot {
     void add(PyObject* event, AddressHistory& history) const {
         const std::string_view action = text_of(entry(event, keys_.action));
         const bool allocated = action == "alloc";
-        // A free is completed when no stream uses the memory any more. Other actions concern
+        // A free is completed once no stream uses the memory any more. Other actions concern
         // segments.
         if (!allocated && action != "free_requested" && action != "free_completed") {
             return;
         }
         const auto bytes = unsigned_number(entry(event, keys_.size));
-        // Older versions record no time. Such an event never matches.
+        // Older versions do not record the time. Their events never match.
         constexpr std::uint64_t kNever = std::numeric_limits<std::int64_t>::max();
         const auto time = unsigned_number(entry(event, keys_.time)).value_or(kNever);
         history.events.push_back(
@@ -186,7 +186,7 @@ void note_failure(HistoryReading& reading) {
                PyErr_ExceptionMatches(PyExc_SystemExit) != 0) {
         reading.interrupted = true;
     } else {
-        // Only the type: the message may contain anything.
+        // Only the type, because the message may contain anything.
         reading.failure =
             PyType_Check(error) != 0 ? reinterpret_cast<PyTypeObject*>(error)->tp_name : "an error";
         PyErr_Clear();
@@ -194,7 +194,7 @@ void note_failure(HistoryReading& reading) {
 }
 
 // torch._C._cuda_memoryStats, borrowed. Null if it is not a C function: a program may have replaced
-// it by one in Python.
+// it with a Python function.
 PyObject* memory_stats_function() noexcept {
     PyObject* const native = imported("torch._C");
     PyObject* const function =

@@ -21,7 +21,7 @@ using nlohmann::json;
 
 constexpr int kMaxDepth = 32;
 
-// What is wrong with the file. Thrown only inside this file.
+// Describes what is wrong with the report. Thrown and caught only in this source file.
 struct InvalidReport {
     std::string problem;
 };
@@ -60,7 +60,7 @@ json parse(std::string_view text, std::size_t offset) {
     }
 }
 
-// The type of a value for error messages; numbers and literals as they are written.
+// The type of a value for error messages, or the text of a number or literal.
 std::string kind_of(const json& value) {
     if (value.is_string()) {
         return "a string";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses what json_renderer writes. The input is untrusted: the result is a valid report, or an
-// error with the problem and its location. Throws only std::bad_alloc.
+// Parses the documents that json_writer writes. The input is untrusted: the result is a valid
+// report, or an error with the problem and its location. Throws only std::bad_alloc.
 #pragma once
 
 #include <cstddef>

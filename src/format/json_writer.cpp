@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 // Converts the parts of a report to JSON values.
 class Converter {
   public:
-    // `columns`: store by_process by columns, as packed pages do.
+    // `columns`: store by_process in columns, as packed pages do.
     explicit Converter(bool columns) : columns_(columns) {}
 
     template <typename T>
@@ -32,8 +32,8 @@ class Converter {
     static Json convert(E value) {
         return model::word_of(value);
     }
-    // JSON has no infinity and no NaN. Times are rounded to microseconds, because more digits would
-    // double the size of a large report.
+    // JSON cannot represent infinity or NaN. Times are rounded to microseconds, because more digits
+    // would double the size of a large report.
     static Json convert(double value) {
         constexpr double kLargestRounded = 1e9;
         if (!std::isfinite(value)) {
@@ -126,7 +126,8 @@ std::string write_script_safe_json(const model::Report& report) {
     std::string safe;
     safe.reserve(plain.size() + plain.size() / 16);
     for (const char c : plain) {
-        // In JSON these three occur only in strings, where \u escapes are equivalent.
+        // In JSON, these three characters occur only in strings, in which \u escapes are
+        // equivalent.
         safe += c == '<'   ? "\\u003c"
                 : c == '>' ? "\\u003e"
                 : c == '&' ? "\\u0026"

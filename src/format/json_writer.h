@@ -15,7 +15,7 @@ namespace cyclewatch::format {
 // On one line, with '<', '>' and '&' escaped for an HTML <script> element.
 [[nodiscard]] std::string write_script_safe_json(const model::Report& report);
 
-// On one line, with by_process stored by columns. Smaller and faster to parse; only for packed
+// On one line, with by_process stored in columns. Smaller and faster to parse; only for packed
 // pages.
 [[nodiscard]] std::string write_json_to_pack(const model::Report& report);
 

@@ -22,7 +22,7 @@ struct AdjacencyView {
     }
 };
 
-// Builds compressed rows by counting sort: call count() for every (row, item) pair, then
+// Builds compressed rows by counting sort. Call count() for every (row, item) pair, then
 // begin_filling(), then fill() for the same pairs.
 template <typename Item = std::uint32_t>
 class Rows {
@@ -48,8 +48,8 @@ class Rows {
     std::vector<Item> items_;
 };
 
-// Inverts `row_of`: row r lists the positions i with row_of[i] == r, ascending. Positions with
-// UINT32_MAX are in no row.
+// Inverts `row_of`: row r lists the positions i with row_of[i] == r, ascending. Positions i with
+// row_of[i] == UINT32_MAX are not in any row.
 inline Rows<> listed_by(std::span<const std::uint32_t> row_of, std::size_t rows) {
     Rows<> listed(rows);
     for (const std::uint32_t row : row_of) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// In a cycle too long to list, one entry of Finding::cycle replaces the middle. Its label,
-// "... 801 more ...", holds the number of references left out. Labels of real references never
-// begin with dots.
+// If a cycle is too long to list, one entry of Finding::cycle replaces the middle. Its label, "...
+// 801 more ...", contains the number of omitted references. Labels of real references never begin
+// with dots.
 #pragma once
 
 #include <charconv>
@@ -21,7 +21,7 @@ inline constexpr std::string_view kGapEnd = " more ...";
     return std::string(kGapStart) + std::to_string(references) + std::string(kGapEnd);
 }
 
-// The number of references in the cycle, including those left out. The entries may come from an
+// The number of references in the cycle, including the omitted ones. The entries may come from an
 // untrusted file: a malformed gap label counts as one reference.
 [[nodiscard]] inline std::uint64_t references_in(std::span<const Reference> entries) {
     std::uint64_t sum = 0;

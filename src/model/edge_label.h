@@ -43,7 +43,7 @@ struct EdgeLabel {
     StringId name = kEmptyString;  // for kinds that have a name
     std::uint32_t index = 0;       // meaning depends on the kind, see EdgeKind
 
-    // The index if it distinguishes references of one object, else 0.
+    // The index if it distinguishes references of one object, otherwise 0.
     [[nodiscard]] std::uint32_t position() const { return kind == EdgeKind::key_value ? 0 : index; }
 
     friend bool operator==(const EdgeLabel&, const EdgeLabel&) = default;
@@ -53,25 +53,28 @@ struct EdgeLabel {
 // are passed through without_ids(), so that titles are the same on every run.
 [[nodiscard]] std::string label_text(EdgeKind kind, std::string_view name, std::uint32_t index);
 
-// The label with [x] instead of the index, for several references that differ only in the index.
+// The label with [x] instead of the index, for several references that differ only in their index.
 [[nodiscard]] std::string label_text_of_many(EdgeKind kind,
                                              std::string_view name,
                                              std::uint32_t index);
 
-// Replaces the parts of `name` that differ between runs: UUIDs by "<uuid>", addresses and other
-// numbers of at least eight hexadecimal digits by "<id>". "hook_139872346112" -> "hook_<id>".
+// Replaces the parts of `name` that differ between runs: UUIDs with "<uuid>", and addresses and
+// other numbers of at least eight hexadecimal digits with "<id>". "hook_139872346112" ->
+// "hook_<id>".
 [[nodiscard]] std::string without_ids(std::string_view name);
 
-// Replaces a trailing number by "#" ("slot_17" -> "slot_#"); other names as without_ids().
+// Replaces a trailing number with "#" ("slot_17" -> "slot_#"). For other names, the same as
+// without_ids().
 [[nodiscard]] std::string name_shape(std::string_view name);
 
 // The part of an identifier key that signatures contain: name_shape(key), or "" if that still has
-// digits. Depends on the text only.
+// digits. Depends only on the text.
 [[nodiscard]] std::string key_shape(std::string_view key);
 
-// The label as signatures contain it: every index becomes [x], and keys, attribute names and names
-// of keyword arguments become their shape, since one line of code may compute many of them. Keys
-// recorded by capture_values are left out, so that the setting does not change signatures.
+// The label as it appears in signatures: every index becomes [x], and keys, attribute names and
+// names of keyword arguments are replaced with their shape, because one line of code may compute
+// many of them. Keys recorded by capture_values are omitted, so that the setting does not change
+// signatures.
 [[nodiscard]] std::string generic_label_text(EdgeKind kind,
                                              std::string_view name,
                                              std::uint32_t index);

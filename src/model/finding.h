@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One kind of reference cycle that kept device memory alive, and how to fix it. Self-contained text
-// and numbers: a finding outlives the observation that it was created from.
+// One kind of reference cycle that kept device memory alive, and how to fix it. Contains only text
+// and numbers, because a finding outlives the observation from which it was created.
 #pragma once
 
 #include <array>
@@ -96,7 +96,7 @@ struct Picture {
 };
 
 // Only findings with status `fresh` cause warnings and fail a test run. If two reports disagree on
-// the status of a finding, the one listed first wins.
+// the status of a finding, the status listed first wins.
 enum class Status : std::uint8_t {
     fresh,    // spelled "new" in files and in Python
     known,    // in the baseline
@@ -128,7 +128,7 @@ struct ProcessOccurrences {
     friend bool operator==(const ProcessOccurrences&, const ProcessOccurrences&) = default;
 };
 
-// One of the signatures in a finding that was merged from several.
+// One of the signatures of a finding that was merged from several.
 struct Variant {
     std::string signature;
     std::string name;      // what distinguishes it from the others: "F1Score"
@@ -152,8 +152,8 @@ struct Finding {
     std::uint64_t retained_bytes = 0;  // kept alive by these cycles only, each storage once
     std::uint64_t shared_bytes = 0;    // also kept alive by something else, each storage once
     std::uint64_t shared_with = 0;     // number of findings that share them
-    // retained_bytes plus the shared bytes attributed to this finding. In the sum over all
-    // findings, each storage counts once.
+    // retained_bytes plus the shared bytes attributed to this finding. Each storage counts once in
+    // the sum over all findings.
     std::uint64_t attributed_bytes = 0;
     std::uint64_t occurrences = 0;    // cycles with this signature
     std::uint64_t largest_bytes = 0;  // retained_bytes of the largest occurrence

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strongly typed indices into the vectors of one observation; meaningless outside of it.
+// Strongly typed indices into the vectors of one observation. They are not valid outside it.
 #pragma once
 
 #include <cstddef>

@@ -84,7 +84,7 @@ bool is_container(std::string_view holder) {
 }
 
 // One key per holder: the cycle, starting at that holder, without the holder's name. Cycles that
-// differ in one class share such a key. They need as many cuts: otherwise the
+// differ in one class share such a key. They must also need the same number of cuts: otherwise the
 // suggestion for one would leave cycles of the other.
 void add_keys_of_cycle(std::vector<std::string>& keys, const Finding& finding) {
     const std::vector<Reference>& cycle = finding.cycle;
@@ -106,8 +106,8 @@ void add_keys_of_cycle(std::vector<std::string>& keys, const Finding& finding) {
     }
 }
 
-// The first thing on the cycle of `finding` that is not on that of `other`: a holder ("F1Score"),
-// else a reference ("Engine.second").
+// The first item on the cycle of `finding` that is not on that of `other`: a holder ("F1Score"), or
+// otherwise a reference ("Engine.second").
 std::string distinguishing_name(const Finding& finding, const Finding& other) {
     const auto on_other = [&](auto&& same) {
         return [&other, same](const Reference& step) {

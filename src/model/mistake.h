@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recognises findings with the same cause: cycles of several signatures that one code change fixes.
-// Uses only the text of findings, so it works on stored findings too.
+// Recognises findings with the same cause: cycles with different signatures that one code change
+// fixes. Uses only the text of findings, so it works on stored findings too.
 #pragma once
 
 #include <string>

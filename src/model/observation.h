@@ -28,7 +28,7 @@ struct DeviceOwner {
     std::string type;   // "torch.nn.parameter.Parameter"
     std::string shape;  // "[1024, 1024]"; "" if the owner has none
     std::string dtype;  // "float32"; "" if the owner has none
-    // Not the object of the node itself but something freed with it, such as a gradient.
+    // Not the object of the node itself, but one that is freed with it, such as a gradient.
     bool is_part = false;
 };
 

@@ -44,9 +44,9 @@ constexpr bool is_suspended(NodeKind kind) {
            kind == NodeKind::async_generator;
 }
 
-// Containers that a programmer regards as part of another object. The references of such a part
-// have the label of that object: `.attr` for an instance_dict, `closure:name` for a closure,
-// `args[0]` for partial_args, and so on.
+// Containers that a programmer regards as part of another object. The references of such a part are
+// labelled as references of that object: `.attr` for an instance_dict, `closure:name` for a
+// closure, `args[0]` for partial_args, and so on.
 enum class PartRole : std::uint8_t {
     none,
     instance_dict,  // __dict__ of an instance, function or exception
@@ -78,8 +78,8 @@ struct Node {
     SourceLocation location;         // function: its def; frame, traceback, generator: current
                                      // line; type and instance: the class, if known
     SourceLocation allocated;        // where the object was allocated, if recorded
-    // A dict returned by locals(): it holds every variable of a call. `name` and `location` are
-    // those of the function.
+    // A dict returned by locals(), which contains every variable of a call. `name` and `location`
+    // are those of the function.
     bool locals_snapshot = false;
     // The method that releases the object's resources ("close") and its location; empty if its
     // class has none.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The result of a watch: its findings, the collections, and notes on what was left out. A value
+// The result of a watch: its findings, the collections, and notes about what was omitted. A value
 // type without references to the watch.
 #pragma once
 

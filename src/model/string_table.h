@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interns strings, so that nodes and edges hold four-byte ids. Not thread-safe.
+// Interns strings, so that nodes and edges store four-byte ids. Not thread-safe.
 #pragma once
 
 #include <deque>

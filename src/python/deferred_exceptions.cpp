@@ -12,7 +12,7 @@
 namespace cyclewatch::python {
 namespace {
 
-// A strong reference. Not an OwnedRef, because collections may run after static destructors.
+// A strong reference. It is not an OwnedRef, because collections may run after static destructors.
 PyObject* deferred = nullptr;
 
 // A pending call: runs on the main thread, between two bytecodes.

@@ -138,7 +138,8 @@ class Samples {
             static_cast<void>(names_.release());
             return;
         }
-        // A class is a cycle. It is leaked, because the program's next collection would count it.
+        // A class is part of a cycle. It is leaked, because the program's next collection would
+        // count it.
         static_cast<void>(borrow(PyDict_GetItemString(names_.get(), "Sample")).release());
         PyDict_Clear(names_.get());
         PyErr_Clear();
@@ -294,9 +295,9 @@ LayoutCheck run_checks() {
 }  // namespace
 
 const LayoutCheck& check_layouts() {
-    // Guarded by the GIL. The checks run Python, so another thread may get here in the meantime. A
-    // static initializer would then deadlock: that thread would wait for it, and this one for the
-    // GIL. The first result is kept.
+    // Guarded by the GIL. The checks run Python, so another thread may call this function in the
+    // meantime. A static initializer would then deadlock: that thread would wait for it, and this
+    // thread for the GIL. The first result is kept.
     static LayoutCheck check;
     static bool done = false;
     if (!done) {

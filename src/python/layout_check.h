@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verifies on sample objects that the interpreter's object layouts are those this module was
-// compiled for. Layouts that fail are disabled (compat/layout_switches.h): findings then lack the
-// names of the references concerned, and nothing else changes.
+// Verifies on sample objects that the interpreter's object layouts are those for which this module
+// was compiled. Layouts that fail are disabled (compat/layout_switches.h): findings then lack the
+// names of the affected references, and nothing else changes.
 #pragma once
 
 #include <string>
@@ -15,7 +15,8 @@ struct LayoutCheck {
     [[nodiscard]] bool ok() const noexcept { return unreliable == 0; }
 };
 
-// A Python error is pending: KeyboardInterrupt from a signal handler, MemoryError, RecursionError.
+// A Python error is pending, such as KeyboardInterrupt from a signal handler, MemoryError or
+// RecursionError.
 struct Interrupted {};
 
 // Runs once per process, in less than a millisecond; later calls return the first result.

@@ -2,8 +2,8 @@
 // Detects whether the calling thread is inside the standard library's logging.
 //
 // A report is logged between two bytecodes of the main thread. If the thread is inside a log
-// handler that holds a non-reentrant lock (that of logging.handlers.QueueHandler's queue, or its
-// own), logging the report would call the same handler and deadlock.
+// handler that holds a non-reentrant lock (its own, or that of logging.handlers.QueueHandler's
+// queue), logging the report would call the same handler and deadlock.
 #pragma once
 
 namespace cyclewatch::python {

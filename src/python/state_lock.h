@@ -38,7 +38,8 @@ class StateLock {
 // Releases the lock, if held, for a thread that will never run again.
 void abandon_state() noexcept;
 
-// Releases the lock for a scope, however often this thread acquired it. No-op if it is not held.
+// Releases the lock for a scope, regardless of how often this thread acquired it. No-op if it is
+// not held.
 // REQUIRES: attached to the interpreter when the scope begins and when it ends.
 class StateRelease {
   public:

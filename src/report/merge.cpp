@@ -43,7 +43,7 @@ void sort_and_bound_owners(model::Finding& stored) {
         return a.bytes * a.count > b.bytes * b.count;
     });
     if (stored.owners.size() > model::kMaxOwnersPerFinding) {
-        // Owners omitted in different collections may be equal: use the lower bound of their
+        // Owners that different collections omitted may be equal, so use the lower bound of their
         // number.
         const std::uint64_t over = stored.owners.size() - model::kMaxOwnersPerFinding;
         stored.omitted_owners = std::max(stored.omitted_owners, over);
@@ -66,7 +66,7 @@ void merge_owners(model::Finding& stored, Owners owners) {
     sort_and_bound_owners(stored);
 }
 
-// Moves everything that describes one particular occurrence.
+// Moves all fields that describe one particular occurrence.
 void move_description(model::Finding& to, model::Finding& from) {
     to.pattern = std::move(from.pattern);
     to.title = std::move(from.title);

@@ -22,8 +22,8 @@ namespace {
 using model::ProgramInfo;
 using model::Report;
 
-// Identifies a process and defines the order of processes. Includes the rank, because containers
-// that start together may have equal process ids and start times.
+// Identifies a process and defines the order of processes. Includes the rank, because processes in
+// containers that start together may have equal process ids and start times.
 using Identity = std::tuple<int, std::int64_t, std::string, std::string>;
 
 Identity identity(const ProgramInfo& process) {
@@ -160,7 +160,7 @@ class Merger {
         }
     }
 
-    // Each part refers to the finding into which its own was merged.
+    // Makes each part refer to the finding into which its finding was merged.
     void rename_parts(model::CollectionRecord& record) const {
         for (model::FindingPart& part : record.findings) {
             if (const auto found = signatures_.find(part.signature); found != signatures_.end()) {

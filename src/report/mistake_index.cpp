@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMostNames = 50'000;
 
-// Signatures first: an equal signature takes precedence over an equal key.
+// Signatures come first, because an equal signature takes precedence over an equal key.
 std::vector<std::string> names_of(const model::Finding& finding) {
     std::vector<std::string> names = model::signatures_of(finding);
     for (const std::string& key : model::mistake_keys(finding)) {

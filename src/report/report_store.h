@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores the findings and collection records of one watch. Bounded: ten thousand equal leaks are
+// Stores the findings and collection records of one watch. Bounded: ten thousand equal leaks become
 // one finding. Thread-safe; never calls Python.
 #pragma once
 
@@ -21,7 +21,7 @@ namespace cyclewatch::report {
 inline constexpr std::size_t kMaxFindings = 1000;  // a note in the report counts the rest
 inline constexpr std::size_t kMaxNotes = 100;
 
-// The note in a report that left out `number` findings.
+// The note in a report that omitted `number` findings.
 [[nodiscard]] std::string not_kept_note(const std::string& number);
 
 // The result of ReportStore::add().
@@ -39,8 +39,8 @@ class ReportStore {
     // finding with the same cause as a stored one is merged into it and takes its signature.
     Added add(const model::CollectionRecord& record, std::vector<model::Finding> findings);
 
-    // Calls `change` on every finding under the lock. It must change neither signatures nor byte
-    // counts, and must not call the store.
+    // Calls `change` on every finding under the lock. It must not change signatures or byte counts,
+    // and must not call the store.
     void revise(const std::function<void(model::Finding&)>& change);
 
     // Adds source code, which later snapshots contain.

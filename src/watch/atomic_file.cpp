@@ -109,7 +109,7 @@ std::error_code write_into(const std::string& path, std::string_view bytes) {
     }
     struct stat status {};
     std::error_code error;
-    // It may have been replaced by a regular file, which must not be changed.
+    // It may have been replaced with a regular file, which must not be changed.
     if (::fstat(file, &status) != 0 || S_ISREG(status.st_mode)) {
         error = std::make_error_code(std::errc::file_exists);
     } else {

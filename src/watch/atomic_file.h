@@ -12,8 +12,8 @@ namespace cyclewatch::watch {
 enum class Existing {
     keep,     // fail with std::errc::file_exists
     replace,  // replace it atomically; a link, a pipe or a device is replaced, not followed
-    // As `replace`, but follow links, and write into a terminal, a pipe or a device. Only for paths
-    // named by the user: elsewhere, another user could have created it.
+    // Like `replace`, but follows links, and writes into a terminal, a pipe or a device. Only for
+    // paths named by the user: at any other path, another user could have created the file.
     replace_or_write_into
 };
 

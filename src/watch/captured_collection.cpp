@@ -62,7 +62,7 @@ void OwnerReadings::read_with_user_code() {
     }
 }
 
-// Returns false if the object owns no watched memory.
+// Returns false if the object does not own watched memory.
 bool OwnerReadings::add(PyObject* object, device::OwnerReader& reader, std::size_t position) {
     device::OwnerReading reading;
     const device::ReadOutcome outcome = reader.read(object, reading);
@@ -100,7 +100,7 @@ PendingOwner& OwnerReadings::push(const std::string& type,
     return collection_.owners.emplace_back(std::move(pending));
 }
 
-// Views of one block of memory share one storage. An identity is unique per device only.
+// Views of one block of memory share one storage. An identity is unique only within a device.
 std::size_t OwnerReadings::storage_index(const device::OwnerReading& reading) {
     std::vector<model::Storage>& storages = collection_.observation.storages;
     const auto [begin, end] = storages_.equal_range(reading.storage);

@@ -48,7 +48,7 @@ struct CapturedCollection {
     std::uint64_t failed_readings = 0;
     int objects_made = 0;  // objects created by readers; each is freed with its storage
     int objects_left = 0;  // those of them whose storage is watched and was not freed
-    // Graph, storages and omissions are common to all watches; select_owners() sets the rest.
+    // The graph, storages and omissions are common to all watches; select_owners() sets the rest.
     model::Observation observation;
 
     void take(capture::CapturedGraph captured);
@@ -60,17 +60,17 @@ class OwnerReadings {
     // Only owners on devices that `watched` accepts are added.
     OwnerReadings(CapturedCollection& collection, const DeviceFilter& watched);
 
-    // Reads all owners except those whose reader is user code; these are kept alive until
+    // Reads all owners except those whose reader is user code. Keeps the latter alive until
     // read_with_user_code(). RUNS PYTHON: never.
     void read(const std::vector<device::DetectedOwner>& owners);
     // RUNS PYTHON: user code, so other borrowed references must not be used afterwards.
     void read_with_user_code();
 
-    // The objects that own watched memory, then those with a reader of the user.
+    // The objects that own watched memory, then those with a user-registered reader.
     [[nodiscard]] std::span<PyObject* const> objects() const noexcept { return objects_; }
 
   private:
-    // A strong reference, because user code may drop the last other one.
+    // A strong reference, because user code may drop the last other reference.
     struct UserOwner {
         python::OwnedRef object;
         device::OwnerReader* reader = nullptr;

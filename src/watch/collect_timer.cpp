@@ -20,7 +20,7 @@ namespace {
 // True while a call is pending.
 std::atomic<bool> due{false};
 
-// Not PyGC_Collect(), which is a no-op if automatic collection is disabled.
+// PyGC_Collect() is not used, because it is a no-op if automatic collection is disabled.
 int collect(void* function) {
     due = false;
     // An exception, such as KeyboardInterrupt, propagates to the program.
@@ -32,7 +32,7 @@ class Timer {
     Timer(std::chrono::duration<double> period, PyObject* function)
         : period_(period), function_(function), thread_([this] { run(); }) {}
 
-    // REQUIRES: GIL not held, because the thread may be waiting for it.
+    // REQUIRES: GIL not held, because the timer thread may be waiting for it.
     void stop() {
         {
             const std::lock_guard lock(mutex_);
@@ -49,8 +49,8 @@ class Timer {
             if (due.exchange(true)) {
                 continue;
             }
-            // Takes the GIL: on CPython 3.11, a busy main thread checks for pending calls of other
-            // threads only after it has reacquired the GIL.
+            // Acquires the GIL: on CPython 3.11, a busy main thread checks for pending calls of
+            // other threads only after it has reacquired the GIL.
             const PyGILState_STATE state = PyGILState_Ensure();
             if (Py_AddPendingCall(&collect, function_) != 0) {
                 due = false;  // the table of pending calls is full

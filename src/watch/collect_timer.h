@@ -11,8 +11,8 @@
 namespace cyclewatch::watch {
 
 // Calls `collect`, the original gc.collect, on the main thread once per `period`, as a pending
-// call. Periods in which that thread runs no Python code are skipped. Replaces an earlier timer.
-// `collect` is never released. A forked child has no timer.
+// call. Periods in which that thread does not run Python code are skipped. Replaces an earlier
+// timer. `collect` is never released. There is no timer in a forked child.
 void collect_every(std::chrono::duration<double> period, PyObject* collect);
 
 // Idempotent.

@@ -23,8 +23,8 @@ constexpr double kFlushSeconds = 10;
 // Number of forks between the process that loaded this module and this process.
 std::atomic<unsigned> forks{0};
 
-// Uses a class that every interpreter has: creating one would leave garbage for the program's next
-// collection.
+// Uses a class that exists in every interpreter, because creating one would leave garbage for the
+// program's next collection.
 void learn_plain_instances() {
     PyObject* const module = PyDict_GetItemString(PyImport_GetModuleDict(), "_frozen_importlib");
     PyObject* const sample = module != nullptr && PyModule_Check(module)
@@ -94,7 +94,8 @@ void Dispatcher::stop(const std::shared_ptr<Watch>& watch) {
 void Dispatcher::end() {
     handle_fork();
     ending_thread_ = std::this_thread::get_id();
-    // Oldest first, and only the watches that exist now: a notification may start another one.
+    // Oldest first, and only the watches that exist now, because a notification may start another
+    // one.
     for (std::size_t left = watches_.size(); left > 0 && !watches_.empty(); --left) {
         stop(std::shared_ptr<Watch>(watches_.front()));
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lifecycle of all watches: starts and stops them, installs the one hook they share, handles
-// forks, and passes each collection to the pipeline.
+// Manages all watches: starts and stops them, installs the hook that they share, handles forks, and
+// passes each collection to the pipeline.
 //
 // REQUIRES (everything here): GIL held.
 #pragma once
@@ -25,7 +25,7 @@ class Dispatcher final : public collector::CollectionListener {
     // Removes the hook with the last watch; delivers queued notifications; waits for the report
     // file. Idempotent. May leave a Python exception pending.
     void stop(const std::shared_ptr<Watch>& watch);
-    // At exit: stops all watches. A watch that another thread starts from now on does nothing,
+    // At exit: stops all watches. A watch that another thread starts afterwards is inactive,
     // because nothing would wait for its report.
     void end();
     [[nodiscard]] bool is_active(const std::shared_ptr<Watch>& watch) const;
@@ -48,7 +48,8 @@ class Dispatcher final : public collector::CollectionListener {
     void handle_fork();
     [[nodiscard]] bool is_ending() const;
     // Whether the current collection began before the fork that created this process. The parent
-    // reports it; here, the report writer's locks may be held by threads that do not exist.
+    // reports it. In this process, the report writer's locks may be held by threads that do not
+    // exist.
     [[nodiscard]] bool is_inherited() noexcept;
 
     Watches watches_;

@@ -28,7 +28,7 @@ struct Queue {
     bool delivering = false;
 };
 
-// Never destroyed: delivery may outlive statics. Constructed without allocating.
+// Never destroyed, because delivery may outlive statics. Constructed without allocating.
 Queue& queue() noexcept {
     alignas(Queue) static std::array<std::byte, sizeof(Queue)> memory;
     static Queue& instance = *new (memory.data()) Queue;

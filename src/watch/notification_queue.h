@@ -9,14 +9,14 @@
 
 namespace cyclewatch::watch {
 
-// Queues `notification` and schedules its delivery. Notifications must not throw. Returns false if
-// the queue is full; the notification is dropped then.
+// Queues `notification` and schedules its delivery. Notifications must not throw. Returns false and
+// drops the notification if the queue is full.
 bool post(std::function<void()> notification);
 
 // Call after each collection: schedules the delivery again if the queue is not empty.
 void reschedule_delivery() noexcept;
 
-// Delivers the queued notifications on this thread, but not those that they queue in turn. No-op
+// Delivers the queued notifications on this thread, but not those that are queued meanwhile. No-op
 // during a delivery. RUNS PYTHON: yes. Returns false if a notification left an exception pending,
 // such as KeyboardInterrupt; the rest stays queued, and the caller must propagate the exception.
 [[nodiscard]] bool deliver_notifications() noexcept;

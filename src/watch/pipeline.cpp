@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t kLeanObjects = 2'000;
 
-// A literal, because the reason is recorded when no memory can be allocated.
+// A string literal, because it is recorded when memory cannot be allocated.
 constexpr const char* kOutOfMemory = "out of memory in the watch";
 
 // By collector::Miss.
@@ -193,8 +193,8 @@ DeviceFilter Pipeline::devices_of(const Watch& watch) const {
     };
 }
 
-// Returns when the last collection of this or an older generation ended, and replaces it by `now`.
-// Objects that are unreachable now were alive then, or did not exist.
+// Returns the time at which the last collection of this or an older generation ended, and replaces
+// it with `now`. Objects that are unreachable now were alive at that time, or did not exist.
 Clock::time_point Pipeline::replace_last_reaching(Clock::time_point now) {
     const int reached = CYCLEWATCH_COLLECTIONS_ARE_FULL ? 2 : current_.generation;
     const auto generation = static_cast<std::size_t>(std::clamp(reached, 0, 2));

@@ -210,11 +210,11 @@ void ReportWriter::set_failure(std::size_t format, std::string failure) {
     failures_[format] = std::move(failure);
 }
 
-// Reads paths_ without the lock: only the writing thread changes it.
+// Reads paths_ without the lock, because only the writing thread changes it.
 std::error_code ReportWriter::put(const std::string& text, std::size_t format) {
     const Existing existing = written_[format] ? Existing::replace : Existing::keep;
     std::error_code error = write_file(paths_[format], text, existing, Readers::owner);
-    // Another process with the same id, in another container, may have created the file since then.
+    // A process with the same id in another container may have created the file in the meantime.
     for (int number = 2; error == std::errc::file_exists && number <= kMostNames; ++number) {
         std::string next = numbered(number, plan_.formats[format]);
         error = write_file(next, text, Existing::keep, Readers::owner);

@@ -25,7 +25,8 @@ class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
         std::string stem;                // "cyclewatch-train-1234"
         std::vector<render::Format> formats;
         bool replace = false;  // existing files may be replaced
-        // Paths that must not be used although no file exists; null: none.
+        // Returns whether `path` must not be used although no file exists. Null: every path may be
+        // used.
         std::function<bool(const std::string& path)> is_reserved;
         // Minimum time between two writes, unless changed() is called with `soon`.
         std::chrono::milliseconds quiet_period{1000};
@@ -34,20 +35,21 @@ class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
 
     explicit ReportWriter(Plan plan);
 
-    // The path of the first format, even before it is written; "" if it could not be written. In
-    // the temporary directory if the chosen one is not writable; with a number if the name is
-    // taken.
+    // The path of the first format, even if it has not been written yet; "" if it could not be
+    // written. It is in the temporary directory if the chosen directory is not writable, and has a
+    // number if the name is taken.
     [[nodiscard]] std::string path() const;
     // The paths of all formats that could be written.
     [[nodiscard]] std::vector<std::string> paths() const;
-    // One sentence, without its full stop, for each format that could not be written.
+    // One sentence, without a trailing period, for each format that could not be written.
     [[nodiscard]] std::vector<std::string> failures() const;
 
-    // Schedules a write: now if `soon`, else after the quiet period. Starts the thread if needed.
+    // Schedules a write: immediately if `soon`, otherwise after the quiet period. Starts the thread
+    // if needed.
     void changed(bool soon) noexcept;
 
     // Waits at most `seconds` until all changes are on disk, and retries failed writes. Returns
-    // whether they are. REQUIRES: GIL not held.
+    // whether all changes are on disk. REQUIRES: GIL not held.
     bool flush(double seconds) noexcept;
 
     // The errors since the last call, without duplicates.
@@ -56,7 +58,7 @@ class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
   private:
     void choose_directory();
     void choose_names();
-    // The path of a format; with the suffix -2, -3 ... if `number` is above 1.
+    // The path of a format, with the suffix -2, -3 ... if `number` is greater than 1.
     [[nodiscard]] std::string numbered(int number, render::Format format) const;
     void run() noexcept;
     // Writes all formats, with `lock` on mutex_ released.

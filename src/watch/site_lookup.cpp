@@ -31,7 +31,7 @@ void append_storages(const SiteRequest& request, std::vector<device::CollectedSt
     }
 }
 
-// The allocation sites of the owners. Consumes `sites`, which are in the order of
+// Returns the allocation sites of the owners. Consumes `sites`, which are in the order of
 // append_storages().
 std::vector<report::PlacedOwners> placed(SiteRequest& request,
                                          std::span<const base::CallSite>& sites) {
@@ -147,8 +147,8 @@ void SiteLookup::enqueue(const std::shared_ptr<Watch>& watch,
 }
 
 bool SiteLookup::affordable(const Pending& pending) const {
-    // Not counted as time spent in collections: the first lookup may take seconds, which must not
-    // use up the budget of later collections.
+    // Not counted as time spent in collections: the first lookup may take seconds and must not
+    // exhaust the budget of later collections.
     const Watch& watch = *pending.watch;
     const Budget budget(watch.settings().budget);
     return seconds_ == 0 ||

@@ -53,7 +53,7 @@ model::Stats StatsCounter::stats() const {
 }
 
 Watch::Watch(Settings settings) : settings_(std::move(settings)) {
-    // A folder that exists now and is missing later was removed by the program.
+    // If a folder exists now and is missing later, the program has removed it.
     std::error_code ignored;
     settings_.may_make_dir = !std::filesystem::exists(settings_.report_dir, ignored);
     open_store();

@@ -154,7 +154,8 @@ ReadOutcome CudaArrayInterfaceReader::read(PyObject* object, OwnerReading& readi
     }
 }
 
-// Sets the device as known to CUDA, or as stated by the library if CUDA has no answer.
+// Sets the device reported by CUDA, or the one stated by the library if CUDA does not know the
+// address.
 ReadOutcome CudaArrayInterfaceReader::set_device(
     OwnerReading& reading, std::optional<std::int64_t> device_by_library) const {
     if (reading.storage == 0 || reading.bytes == 0) {
@@ -219,7 +220,8 @@ PyObject* unwrap_proxy(PyObject* object) noexcept {
 }
 
 // array.gpu_data is a MemoryPointer (the allocation), or an OwnedPointer whose ._mem is a weak
-// proxy of one, which Numba keeps in a table until the last OwnedPointer dies.
+// proxy of a MemoryPointer. Numba keeps that MemoryPointer in a table until the last OwnedPointer
+// dies.
 ReadOutcome CudaArrayInterfaceReader::read_numba(PyObject* array, OwnerReading& reading) const {
     PyObject* const pointer = instance_attribute(array, "gpu_data");
     if (pointer == nullptr || pointer == Py_None) {
@@ -248,7 +250,7 @@ ReadOutcome CudaArrayInterfaceReader::read_numba(PyObject* array, OwnerReading& 
     return outcome;
 }
 
-// Accepts an int, a ctypes integer or pointer, and C types with __int__ (NVIDIA's driver bindings).
+// Accepts ints, ctypes integers and pointers, and C types with __int__ (NVIDIA's driver bindings).
 std::optional<std::int64_t> CudaArrayInterfaceReader::address_in(PyObject* pointer) const noexcept {
     if (pointer == nullptr || PyLong_CheckExact(pointer)) {
         return integer(pointer);

@@ -28,7 +28,7 @@ PyObject* class_attribute(PyTypeObject* type, PyObject* name) noexcept {
         return nullptr;
     }
     for (Py_ssize_t index = 0; index < PyTuple_GET_SIZE(mro); ++index) {
-        // Static builtin types store their dict elsewhere; they have none of these attributes.
+        // Static builtin types store their dict elsewhere, but do not have any of these attributes.
         PyObject* const dict =
             reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, index))->tp_dict;
         PyObject* const value = dict == nullptr ? nullptr : PyDict_GetItemWithError(dict, name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads attributes of objects of other libraries without running Python code: calls C descriptors
-// directly and reads instance attributes from the interpreter's own structures. Never uses
+// Reads attributes of other libraries' objects without running Python code: calls C descriptors
+// directly and reads instance attributes from the interpreter's internal structures. Never uses
 // `getattr`, so overridden attributes are ignored.
 //
 // Everything here: REQUIRES: GIL held. RUNS PYTHON: never; only C getters of the object's library.
@@ -34,7 +34,7 @@ namespace cyclewatch::device {
 // str keys: a lookup could run the __eq__ of another key.
 [[nodiscard]] PyObject* entry(PyObject* dict, const char* name) noexcept;
 
-// The value of an exact int that fits 64 bits; nullopt for any other object, and for null.
+// The value of an exact int that fits into 64 bits; nullopt for any other object, and for null.
 [[nodiscard]] std::optional<std::int64_t> integer(PyObject* object) noexcept;
 
 // "[2, 3]" for a tuple of ints; "" for any other object. May throw std::bad_alloc.

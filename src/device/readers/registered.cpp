@@ -18,7 +18,7 @@ constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 48;  // 65,535 such owne
 constexpr Py_ssize_t kMaxDimensions = 64;
 constexpr Py_ssize_t kMaxCharacters = 1000;
 
-// Clears the pending error, if any: a text or shape that cannot be read is omitted.
+// Clears the pending error, if any. Text or a shape that cannot be read is omitted.
 void clear_error() {
     if (PyErr_Occurred() != nullptr && !python::defer_exception()) {
         PyErr_Clear();
@@ -37,7 +37,7 @@ std::string text_of(PyObject* object) {
     return data == nullptr ? std::string() : std::string(data) + (is_long ? "..." : "");
 }
 
-// A new reference, because str() of the value may run Python that changes the dict.
+// Returns a new reference, because str() of the value may run Python code that changes the dict.
 OwnedRef field(PyObject* result, const char* name) {
     OwnedRef value = python::borrow(PyDict_GetItemString(result, name));
     return value.get() == Py_None ? OwnedRef() : std::move(value);
@@ -67,7 +67,8 @@ std::string shape_of(PyObject* shape) {
     return text_of(dimensions ? dimensions.get() : shape);
 }
 
-// Copies the fields of a reader's result. Returns the problem if the result is invalid, else "".
+// Copies the fields of a reader's result. Returns the problem if the result is invalid, otherwise
+// "".
 std::string take_fields(PyObject* result, OwnerReading& reading) {
     if (!PyDict_Check(result)) {
         return std::string("it returned ") + Py_TYPE(result)->tp_name + ", not a dict or None";

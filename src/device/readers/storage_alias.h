@@ -4,7 +4,7 @@
 // Tensor.untyped_storage() creates a Python object that lives as long as the storage. This has
 // side effects: autograd does not accumulate in place into a gradient whose storage has such an
 // object, autograd's threads need the GIL to free it, and the collector counts it. Instead, the
-// StorageImpl pointer of a storage object of our own is replaced temporarily.
+// StorageImpl pointer of our own storage object is replaced temporarily.
 #pragma once
 
 #include <Python.h>
@@ -21,11 +21,12 @@ namespace cyclewatch::device {
 class StorageAlias {
   public:
     // Locates the pointer in storage objects created for this purpose, and verifies that torch uses
-    // it. Returns false if it does not; then the alias must not be used. Leaves no error set.
+    // it. Returns false if it does not; the alias must then not be used. Does not leave an error
+    // set.
     [[nodiscard]] bool set_up(const torch_api::TorchFunctions& torch) noexcept;
 
     // For a scope, object() refers to the StorageImpl at address `storage` (as returned by
-    // torch._C._storage_address). Takes no reference to it: the caller keeps it alive.
+    // torch._C._storage_address). Does not own a reference to it: the caller keeps it alive.
     // REQUIRES: set_up() returned true; at most one View exists.
     class View {
       public:

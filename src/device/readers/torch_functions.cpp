@@ -149,7 +149,7 @@ bool is_being_imported(PyObject* module) noexcept {
 bool fetch(TorchFunctions& torch) noexcept {
     PyObject* const top = imported("torch");
     PyObject* const native = imported("torch._C");
-    // Calling torch during its import would initialize parts of it too early.
+    // If torch were called during its import, parts of it would be initialized too early.
     if (top == nullptr || native == nullptr || is_being_imported(top)) {
         return false;
     }
@@ -168,7 +168,7 @@ bool fetch(TorchFunctions& torch) noexcept {
                           fetch_all(torch.tensor_base->tp_dict, kTensorAttributes, torch) &&
                           fetch_all(torch.storage_base->tp_dict, kStorageAttributes, torch) &&
                           fetch_all(torch.device->tp_dict, kDeviceAttributes, torch);
-    // Static methods: the attribute is the function, the dict's entry a descriptor.
+    // For static methods, the attribute is the function, while the dict's entry is a descriptor.
     PyObject* const storage_type = reinterpret_cast<PyObject*>(torch.storage_base);
     torch.storage_expired = steal(PyObject_GetAttrString(storage_type, "_expired"));
     torch.storage_free_weak_ref = steal(PyObject_GetAttrString(storage_type, "_free_weak_ref"));

@@ -66,7 +66,7 @@ struct TorchFunctions {
 // Calls a function of one argument; null as in get(). Does not change CPython's tuple free lists.
 [[nodiscard]] OwnedRef call(const OwnedRef& function, PyObject* argument) noexcept;
 
-// The value of an exact int. 0 for null and for other objects, such as symbolic sizes. Clears the
+// The value of an exact int; 0 for null and for other objects, such as symbolic sizes. Clears the
 // Python error.
 [[nodiscard]] std::uint64_t number_of(const OwnedRef& result) noexcept;
 

@@ -74,8 +74,8 @@ class TorchReader final : public OwnerReader {
         }
     }
 
-    // If C++ also refers to a tensor (a view, an autograd node), the tensor refers to its Python
-    // object.
+    // If a C++ object (a view, an autograd node) also refers to a tensor, the tensor refers to its
+    // Python object.
     [[nodiscard]] Py_ssize_t hidden_references(PyObject* object) noexcept override {
         if (!torch_.use_count || PyType_IsSubtype(Py_TYPE(object), torch_.tensor_base) == 0) {
             return 0;
@@ -112,8 +112,8 @@ class TorchReader final : public OwnerReader {
         if (!has_own_storage(tensor, in_python)) {
             return ReadOutcome::owns_nothing;
         }
-        // Before the size, which may be symbolic: evaluating it would add a guard to an export. Not
-        // the storage's data_ptr(), which copies a copy-on-write storage.
+        // Before the size, which may be symbolic: evaluating it would add a guard to an export. The
+        // storage's data_ptr() is not used, because it copies a copy-on-write storage.
         reading.storage = number_of(call(torch_.data_address, tensor));
         if (reading.storage == 0) {
             return ReadOutcome::owns_nothing;  // a wrapper, fake or empty tensor
@@ -127,7 +127,7 @@ class TorchReader final : public OwnerReader {
         return outcome;
     }
 
-    // For other tensors torch throws a C++ exception if their storage is requested.
+    // For other tensors, torch throws a C++ exception if their storage is requested.
     [[nodiscard]] bool has_own_storage(PyObject* tensor, bool in_python) const noexcept {
         if (!in_python && (get(torch_.layout, tensor).get() != torch_.strided.get() ||
                            get(torch_.is_nested, tensor).get() == Py_True)) {
@@ -151,8 +151,8 @@ class TorchReader final : public OwnerReader {
         }
         const StorageAlias::View view(alias_, storage);
         const ReadOutcome outcome = read_rest_of_storage(view.object(), reading);
-        // A weak reference to the tensor is avoided if possible: the tensor's finalizers can see
-        // it, and torch.utils.swap_tensors() rejects tensors that have one.
+        // Avoid a weak reference to the tensor if possible: the tensor's finalizers can see it, and
+        // torch.utils.swap_tensors() rejects tensors that have one.
         reading.goes_with_storage =
             reading.weak_storage && number_of(call(torch_.storage_use_count, address.get())) == 1;
         return outcome;
@@ -167,7 +167,7 @@ class TorchReader final : public OwnerReader {
              number_of(get(torch_.version, tensor)) != 0)) {
             return false;
         }
-        // For other tensors torch issues a Python warning.
+        // For other tensors, torch issues a Python warning.
         return get(torch_.is_leaf, tensor).get() == Py_True ||
                get(torch_.retains_grad, tensor).get() == Py_True;
     }
@@ -199,9 +199,9 @@ class TorchReader final : public OwnerReader {
         return object;
     }
 
-    // A storage object that we caused to be created is untracked, so that gc.get_objects() does not
-    // list it; it has no references. A gradient stays tracked, because training code accesses it
-    // anyway.
+    // If the storage object was created because of us, it is untracked, so that gc.get_objects()
+    // does not list it. This is safe because it does not refer to other objects. A gradient remains
+    // tracked, because training code accesses it anyway.
     OwnedRef storage_object_of(PyObject* tensor, OwnerReading& reading) {
         const int left_objects = reading.left_objects;
         OwnedRef storage =
@@ -280,7 +280,7 @@ class TorchReader final : public OwnerReader {
         if (known != dtypes_.end()) {
             return known->second;
         }
-        // Not PyObject_Repr(), which may run the program's signal handlers.
+        // PyObject_Repr() is not used, because it may run the program's signal handlers.
         const OwnedRef text = steal(Py_TYPE(dtype.get())->tp_repr(dtype.get()));
         std::string name = text ? text_of(text.get()) : std::string();
         if (name.starts_with("torch.")) {
