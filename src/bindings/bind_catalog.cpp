@@ -49,7 +49,7 @@ void bind_catalog(py::module_& module) {
         .def_property_readonly(
             "advice",
             [](const Pattern& self) { return self.words.advice; },
-            "How to change the code; same placeholders.")
+            "How to change the code, with the same placeholders.")
         .def_readonly("before", &Pattern::before, "Example code that creates such a cycle.")
         .def_readonly("after", &Pattern::after, "The example, fixed.")
         .def_readonly("links", &Pattern::links, "Links to public examples.")

@@ -91,13 +91,12 @@ void bind_reference(py::module_& module) {
                          "    >>> [reference.label for reference in finding.cycle]\n"
                          "    ['.hook', '__self__']");
     of_package(added)
-        .def_readonly("holder",
-                      &Self::holder,
-                      "The object that holds the reference, such as 'mymodel.Engine'.")
+        .def_readonly(
+            "holder", &Self::holder, "The object that has the reference, such as 'mymodel.Engine'.")
         .def_readonly("label",
                       &Self::label,
                       "The attribute, index, key or variable: '.callback', 'closure:self', '[3]'.")
-        .def_readonly("target", &Self::target, "The object referred to.")
+        .def_readonly("target", &Self::target, "The object to which it refers.")
         .def_property_readonly("location",
                                text_or_none(&Self::location),
                                "'path:line' of the code to change; None if unknown.")
@@ -127,7 +126,7 @@ void bind_owner(py::module_& module) {
     OwnerClass added(module,
                      "Owner",
                      "A tensor owner: an object that owned device memory and was freed with the "
-                     "cycle.\n\nEqual owners are one entry with a `count`.\n\n"
+                     "cycle.\n\nEqual owners share one entry with a `count`.\n\n"
                      "Examples:\n"
                      "    >>> [owner] = finding.owners\n"
                      "    >>> owner.path, owner.nbytes, owner.device\n"
@@ -144,7 +143,7 @@ void bind_owner(py::module_& module) {
         .def_property_readonly("dtype",
                                text_or_none(&Self::dtype),
                                "The data type, such as 'float32'; None if the owner has none.")
-        .def_readonly("path", &Self::path, "How the cycle reaches the owner: 'Node.data'.")
+        .def_readonly("path", &Self::path, "Path from the cycle to the owner: 'Node.data'.")
         .def_readonly("count", &Self::count, "Number of equal owners.")
         .def_property_readonly(
             "allocated_at",
@@ -193,7 +192,7 @@ void bind_variant(py::module_& module) {
     py::class_<Self, std::shared_ptr<Self>> added(
         module,
         "Variant",
-        "The cycles of one signature in a merged finding.\n\n"
+        "The cycles with one of the signatures of a merged finding.\n\n"
         "Examples:\n"
         "    >>> class FineTuner(Trainer):\n"
         "    ...     pass\n"
@@ -253,7 +252,7 @@ void bind_finding_times(FindingClass& added) {
                       "Seconds from the start of the watch to the last occurrence.")
         .def_readonly("dead_for_at_most",
                       &Self::dead_for_at_most,
-                      "The longest time, in seconds, that the memory can have been unreachable "
+                      "The longest time, in seconds, that the memory may have been unreachable "
                       "before it was freed.")
         .def_readonly("first_collection",
                       &Self::first_collection,
@@ -372,7 +371,8 @@ void bind_finding(py::module_& module) {
                       &Self::omitted_cuts,
                       "Number of kinds of references that must also be cut but are not in `cuts`, "
                       "because there are too many.")
-        .def_readonly("omitted_owners", &Self::omitted_owners, "Number of owners not in `owners`.")
+        .def_readonly(
+            "omitted_owners", &Self::omitted_owners, "Number of owners omitted from `owners`.")
         .def(
             "to_text",
             [](const Self& self, std::size_t rank, std::size_t width) {

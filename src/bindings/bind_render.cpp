@@ -169,7 +169,7 @@ void bind_render(py::module_& module, ReportClass& report_class) {
                      "Args:\n"
                      "    path: A path ending in .txt, .json, .dot, .gv, .svg, .html or .htm.\n\n"
                      "Raises:\n"
-                     "    ValueError: Another suffix.\n"
+                     "    ValueError: The path has another suffix.\n"
                      "    OSError: The file cannot be written.\n\n"
                      "Examples:\n"
                      "    >>> report.save('report.html')");
@@ -179,7 +179,7 @@ void bind_render(py::module_& module, ReportClass& report_class) {
         py::arg("path"),
         "Read a report from a .json file, or from the JSON embedded in an .html report.\n\n"
         "Raises:\n"
-        "    ReportFormatError: The file is not a valid report; the message says where.\n"
+        "    ReportFormatError: The file is not a valid report; the message gives the position.\n"
         "    OSError: The file cannot be read.\n\n"
         "Examples:\n"
         "    >>> report.save('report.html')\n"
@@ -192,7 +192,7 @@ void bind_render(py::module_& module, ReportClass& report_class) {
         },
         py::arg("contents"),
         py::arg("name"),
-        "As Report.load(), from bytes. Error messages begin with `name`.");
+        "Like Report.load(), but from bytes. Error messages begin with `name`.");
     module.def(
         "write_file",
         [](const py::object& path, const py::bytes& contents, bool replace, bool owner_only) {

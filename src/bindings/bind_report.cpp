@@ -151,7 +151,8 @@ void bind_program(py::module_& module) {
         .def_readonly("started_at",
                       &Self::started_at,
                       "Start of the watch, UTC, ISO 8601: '2026-01-31T12:00:00Z'.")
-        .def_readonly("strategy", &Self::strategy, "How unreachable objects were determined.")
+        .def_readonly(
+            "strategy", &Self::strategy, "The method of determining the unreachable objects.")
         .def("__repr__", [](const Self& self) {
             return "<Program " + quoted(self.script) + ", pid " + std::to_string(self.pid) + ">";
         });
@@ -191,7 +192,7 @@ void bind_stats(py::module_& module) {
                       &Self::collection_seconds,
                       "Seconds all collections took, including the watch's share.")
         .def_readonly("elapsed", &Self::elapsed, "Seconds since the start of the watch.")
-        .def_readonly("skipped", &Self::skipped, "How often something was left out, by reason.")
+        .def_readonly("skipped", &Self::skipped, "The number of omissions, by reason.")
         .def(
             "keys",
             [](const Self&) { return stats_names(); },
@@ -282,7 +283,7 @@ void bind_report(py::module_& module) {
             "evenly spaced sample.")
         .def_readonly("omitted_collections",
                       &Self::omitted_collections,
-                      "Number of such collections not in `collections`.")
+                      "Number of such collections omitted from `collections`.")
         .def_readonly("devices", &Self::devices, "The watched devices, as passed by the user.")
         .def_property_readonly(
             "notes",
@@ -298,7 +299,7 @@ void bind_report(py::module_& module) {
         .def_property_readonly(
             "stats",
             [](const Shared& self) { return std::shared_ptr<model::Stats>(self, &self->stats); },
-            "Statistics of the watch when the report was made.")
+            "Statistics of the watch when the report was created.")
         .def("__repr__", [](const Self& self) {
             const std::size_t processes = self.processes.size();
             return "<Report of " +
@@ -312,8 +313,8 @@ void bind_report(py::module_& module) {
         &merged,
         py::arg("reports"),
         "Merge reports of several processes or runs.\n\n"
-        "Findings with a signature in common become one, with an entry in `by_process` for each "
-        "process. A process contained in several reports counts once, in its latest state.\n\n"
+        "Findings that share a signature are merged, with an entry in `by_process` for each "
+        "process. A process contained in several reports is counted once, in its latest state.\n\n"
         "Raises:\n"
         "    ValueError: `reports` is empty, or merged reports overlap so that the result would "
         "be wrong.\n\n"

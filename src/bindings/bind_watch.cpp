@@ -248,7 +248,8 @@ void bind_native_watch(py::module_& module) {
             "report_failures",
             [](const NativeWatch& self) { return path_texts(self.watch->report_failures()); },
             Locked(),
-            "One sentence, without its full stop, for each report file that could not be written.");
+            "One sentence, without a final period, for each report file that could not be "
+            "written.");
 }
 
 std::atomic<int> failure_status{0};
