@@ -51,7 +51,7 @@ class TestHooks:
         self._whole_run: Watch | None = None
         if self._freezer.frozen_by_program:
             results.notes.append(
-                "the program has frozen objects (gc.freeze), so cyclewatch froze none; each check "
+                "the program has frozen objects (gc.freeze), so cyclewatch did not; each check "
                 "collected the rest of the heap"
             )
 

@@ -340,7 +340,7 @@ void bind_finding(py::module_& module) {
     FindingClass added(module,
                        "Finding",
                        "A reference cycle that kept device memory alive.\n\n"
-                       "Cycles with the same signature are one finding with a count. Immutable.\n\n"
+                       "Cycles with the same signature are grouped into one finding. Immutable.\n\n"
                        "Examples:\n"
                        "    >>> finding = report.findings[0]\n"
                        "    >>> finding.title, finding.retained_bytes, finding.pattern\n"

@@ -151,8 +151,9 @@ void bind_program(py::module_& module) {
         .def_readonly("started_at",
                       &Self::started_at,
                       "Start of the watch, UTC, ISO 8601: '2026-01-31T12:00:00Z'.")
-        .def_readonly(
-            "strategy", &Self::strategy, "The method of determining the unreachable objects.")
+        .def_readonly("strategy",
+                      &Self::strategy,
+                      "How unreachable objects were found: 'ride-along' or 'trial-deletion'.")
         .def("__repr__", [](const Self& self) {
             return "<Program " + quoted(self.script) + ", pid " + std::to_string(self.pid) + ">";
         });
