@@ -47,7 +47,7 @@ matrix: ## Build and test on every interpreter available, including debug builds
 	@scripts/bootstrap
 	@.venv/bin/python tests/matrix/run.py $(INTERPRETERS)
 
-real: ## Score the suggestions on leaks of published libraries, installed into ~/.cache
+real: ## Score the suggestions on leaks in published libraries, installed into ~/.cache
 	@scripts/bootstrap
 	@scripts/build dev _native
 	@.venv/bin/python tests/real/run.py $(CASES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs without anything to report."""
+"""Programs that must not produce a finding."""
 
 # %% acyclic
 """Objects without a cycle are freed at once."""

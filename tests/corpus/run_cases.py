@@ -31,7 +31,7 @@ from variants import VARIANTS  # noqa: E402
 
 
 class Tensor:
-    """A stand-in for a tensor; `alive_count` is the number of instances."""
+    """Stands in for a tensor; `alive_count` is the number of instances."""
 
     alive_count = 0
 

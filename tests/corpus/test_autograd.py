@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cycles through autograd: the collector does not see cycles through C++ objects.
+"""Cycles through autograd: cycles through C++ objects are invisible to the collector.
 
 Such a cycle is never freed, so it is not reported.
 """

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preloaded library: selected allocations of C++ or CPython fail.
+// Preloaded library: selected allocations by C++ or CPython fail.
 #include <dlfcn.h>
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the analysis of small graphs with a brute-force implementation: components that lead to
-// an owner, their retained bytes, and whether the cut breaks every cycle that leads to an owner.
+// Compares the analysis of small graphs with a brute-force implementation: components from which an
+// owner can be reached, their retained bytes, and whether the cut breaks every such cycle.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -138,7 +138,7 @@ bool leads_to_owner(const Case& one, const Reach& reach, std::uint32_t node) {
         one.owners, [&](std::uint32_t owner) { return owner == node || reach[node][owner]; });
 }
 
-// Owners that no cycle leads to are freed by reference counting, not by a collection.
+// Owners that cannot be reached from a cycle are freed by reference counting, not by a collection.
 void drop_owners_without_cycle(Case& one) {
     const Reach reach = reach_of(one, std::vector<bool>(one.edges.size(), false));
     for (std::size_t o = one.owners.size(); o-- > 0;) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a report file give a report or an error, and a report that is written and read again
-// is equal.
+// Reading any bytes as a report file yields a report or an error, and a report that is written and
+// read again is equal.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

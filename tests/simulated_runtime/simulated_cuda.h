@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A simulated CUDA for machines without a GPU: two shared libraries with symbols of the real ones,
-// a device heap in host memory, and injectable faults.
+// A simulated CUDA for machines without a GPU: two shared libraries with the symbols of the real
+// ones, a device heap in host memory, and injectable faults.
 //
 //   libcuda.so.1      the driver: contexts, the heap, faults and counters
 //   libcudart.so.13   the runtime: only its last error, which our code must not touch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A strict parser for the markup of the renderers, to check that no text of the program becomes a
-// tag or an attribute.
+// A strict parser for the markup of the renderers, to check that text from the program never
+// becomes a tag or an attribute.
 #pragma once
 
 #include <string>

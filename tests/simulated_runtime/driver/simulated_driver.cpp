@@ -45,7 +45,7 @@ std::size_t used_bytes() {
     return used;
 }
 
-// The checks of every query that needs the device.
+// The checks that every query of the device makes.
 CUresult begin_query() {
     ++state.counters.queries;
     if (!state.initialized) {

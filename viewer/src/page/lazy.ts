@@ -3,8 +3,8 @@
 
 const AHEAD = "400px"; // above and below the viewport
 
-// Milliseconds that must remain of an idle period, which has up to 50. Periods between the frames of a
-// scrolling page are shorter and are not used.
+// Milliseconds that must remain in an idle period, which lasts up to 50. Periods between the frames
+// of a scrolling page are shorter and are not used.
 const MIN_REMAINING = 30;
 
 const waiting = new Map<Element, () => void>();
@@ -33,7 +33,7 @@ export function onFirstVisible(element: Element, act: () => void): void {
     observer.observe(element);
 }
 
-// Work is also done while idle, so that the browser's search finds the content.
+// Work is also done while the browser is idle, so that its search finds the content.
 export function onVisibleOrIdle(element: Element, act: () => void): void {
     onFirstVisible(element, act);
     idle.push(element);
@@ -67,7 +67,7 @@ function whenIdle(act: Act): void {
     }
 }
 
-// Do all work before printing; it may register more.
+// Do all work before printing. Work may register more work.
 window.addEventListener("beforeprint", () => {
     while (waiting.size > 0) {
         [...waiting.keys()].forEach(actOn);

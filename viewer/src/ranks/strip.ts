@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One row of the heat map. A canvas, because a merged report may have 200,000 cells.
+// One row of the heat map. It is a canvas, because a merged report may have 200,000 cells.
 import { make } from "../page/dom";
 import { onFirstVisible } from "../page/lazy";
 import { shades, shares } from "./shares";

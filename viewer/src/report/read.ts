@@ -104,7 +104,7 @@ async function pack(json: string): Promise<string> {
     return btoa(text);
 }
 
-// Not a Blob, because browsers store those in another process.
+// A Blob is not used, because browsers store Blobs in another process.
 function through(bytes: Bytes, stream: CompressionStream | DecompressionStream): ReadableStream<Bytes> {
     const source = new ReadableStream<Bytes>({
         start: (controller) => {

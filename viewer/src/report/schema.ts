@@ -34,7 +34,7 @@ export interface ProcessOccurrences {
     first_step: number; // -1: unknown
 }
 
-// By columns: an array of values for each field.
+// In columns: an array of values for each field.
 export type OccurrencesByProcess = Record<keyof ProcessOccurrences, number[]>;
 
 export const STATUSES = ["new", "known", "library", "benign", "ignored"] as const;

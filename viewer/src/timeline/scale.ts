@@ -71,7 +71,8 @@ export function byteTickTexts(ticks: readonly number[]): string[] {
     return short;
 }
 
-// Starts at zero unless the changes would be too small to see; then at a round value below them.
+// Starts at zero unless the changes would be too small to see. In that case, starts at a round
+// value below them.
 export function byteRange(lowest: number, highest: number): [number, number] {
     const span = highest - lowest;
     if (span <= 0 || span > highest * 0.25) {

@@ -18,7 +18,7 @@ test("a V8 heap snapshot loader computes the retained sizes", () => {
         expect.stringMatching(/^cw1-[0-9a-f]{16} Node\.other/),
         expect.stringMatching(/^cw1-[0-9a-f]{16} AwaitableTensorWithViewCallback\.callback/),
     ]);
-    // The size of a Python object is unknown. It is given as one byte, so that loaders list the object.
+    // The size of a Python object is unknown. One byte is written, so that loaders list the object.
     const [owner] = below(findings[2]?.index ?? -1);
     expect(owner?.name()).toContain("AwaitableTensorWithViewCallback");
     expect(owner?.self_size).toBe(1n);

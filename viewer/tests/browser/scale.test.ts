@@ -22,7 +22,7 @@ test.each(["many", "large"])("%s is small and opens quickly", async (name) => {
     expect(await page.locator("h1").isVisible()).toBe(true);
 });
 
-// Thread time hardly depends on the load of the machine.
+// The time of the main thread hardly depends on the load of the machine.
 test("a thousand ranks by two hundred findings need little main thread time", async () => {
     const page = await openReport("quiet");
     const tools = await page.context().newCDPSession(page);

@@ -46,7 +46,7 @@ test.each(["golden", "many"])("a copy of %s has the verdict and the note", LONG,
     const bar = page.getByRole("region", { name: "Unsaved verdicts" });
     expect(await bar.isVisible()).toBe(false);
     const card = page.locator("#finding-1");
-    // By keyboard, because lazily drawn parts may still move the card.
+    // Uses the keyboard, because lazily drawn parts may still move the card.
     await card.locator("input[value=bug]").focus();
     await page.keyboard.press("Space");
     await card.getByLabel("Your note").fill(NOTE);
