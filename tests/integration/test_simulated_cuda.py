@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From its start until exit, a watch does not change the state of the (simulated) CUDA."""
+"""A watch never changes the state of the (simulated) CUDA libraries."""
 
 import json
 from pathlib import Path
