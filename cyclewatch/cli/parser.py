@@ -23,7 +23,8 @@ ENVIRONMENT = (
 )
 EXIT_STATUS = (
     "0: success. 1: a negative answer (verify: the fix is not verified; diff --fail: a finding is "
-    "new or has grown; show and explain: no finding has the signature, or its pattern is unknown). "
+    "new or has grown; show and explain: no finding has the signature, its pattern is unknown, or "
+    "there is no diff). "
     "2: usage error. 3: a file cannot be read or written, is not a report, or exists already. run "
     "exits with the status of the program, or is terminated by the same signal; with --fail, it "
     "exits with 1 instead of 0 if there are findings."
@@ -256,6 +257,12 @@ def _add_readers(command: Callable[..., _Parser]) -> None:
         "explain a pattern and how to fix it",
         "Print the explanation of a pattern, with example code before and after the fix. For a "
         "signature, also print the card of the finding, which is looked up in the reports.",
+    )
+    explain.switch(
+        "--diff",
+        help="for a signature: print a change to the source that removes the cycle, as a unified "
+        "diff for patch -p0 or git apply -p0. Exits with 1 and a reason if the change is not "
+        "mechanical, or the source has changed since the run",
     )
     _add_layout(explain)
     explain.add_argument(

@@ -28,9 +28,22 @@ class Node:
 
 Node()
 """
+SCALE = """\
+import torch
+
+
+class Model:
+    def __init__(self):
+        self.weight = torch.ones(8)
+        self.scale = lambda factor: factor * self.weight
+
+
+Model()
+"""
 FILES = {
     "clean.py": CLEAN,
     "train.py": LEAK,
+    "scale.py": SCALE,
     "tests/test_engine.py": LEAK.replace("Node()", "def test_node():\n    Node()"),
 }
 

@@ -336,3 +336,43 @@ def test_explain(command, report, changed):
     assert command("explain", "cw1-0000000000000000", report).status == 1
     data = json.loads(command("explain", LAMBDA, report, "--json").out)
     assert data["pattern"]["id"] == "closure-captures-self"
+
+
+PROGRAM = """\
+class Model:
+    def __init__(self):
+        self.scale = lambda: self.factor
+"""
+
+
+def test_explain_prints_a_diff_of_the_source(command, report, changed, tmp_path):
+    source = tmp_path / "program.py"
+    source.write_text(PROGRAM)
+
+    def locate(data):
+        data["processes"][0]["started_at"] = "2100-01-31T12:00:00Z"
+        function = "function program.Model.__init__.<locals>.<lambda>"
+        stored, cut = data["findings"][0]["cycle"]
+        stored.update(holder="program.Model", label=".scale", target=function)
+        cut.update(holder=function, target="program.Model")
+        for each in (stored, cut):
+            each["location"] = f"{source}:3"
+        data["findings"][0]["cut"] = [cut]
+
+    located = changed("located.json", locate)
+    outcome = command("explain", "--diff", LAMBDA, located)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert "\n+        self.scale = lambda: weak_self().factor\n" in outcome.out
+    data = json.loads(command("explain", "--diff", "--json", LAMBDA, located).out)
+    assert data == {"signature": LAMBDA, "diff": outcome.out, "reason": None}
+    source.write_text(PROGRAM + "weak_self = 1\n")
+    none = command("explain", "--diff", LAMBDA, located)
+    reason = "the file already uses the name weak_self"
+    assert (none.status, none.out) == (1, "")
+    assert none.err == f"cyclewatch: no diff for {LAMBDA}: {reason}\n"
+    data = json.loads(command("explain", "--diff", "--json", LAMBDA, located).out)
+    assert data == {"signature": LAMBDA, "diff": None, "reason": reason}
+    assert "cannot read" in command("explain", "--diff", LAMBDA, report).err
+    by_name = command("explain", "--diff", "closure-captures-self")
+    assert (by_name.status, by_name.out) == (2, "")
+    assert "--diff expects a signature" in by_name.err

@@ -50,6 +50,7 @@ def test_hostile_names_are_escaped_by_every_command(command, report, tmp_path, n
         ("diff", hostile, report, "--json"),
         ("verify", report, hostile, "-e", SIGNATURE),
         ("explain", SIGNATURE, hostile),
+        ("explain", "--diff", SIGNATURE, hostile),
         ("merge", hostile),
         ("strip", "--names", "--paths", hostile),
         *(

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Proposed changes of a source file. tests/corpus/test_diffs.py runs the changed programs."""
+
+import os
+import subprocess
+import textwrap
+import types
+
+import pytest
+
+from cyclewatch import source_diff, source_edit
+
+
+def reference(holder, label, target, location):
+    return types.SimpleNamespace(holder=holder, label=label, target=target, location=location)
+
+
+def finding(pattern, cuts, *others):
+    return types.SimpleNamespace(
+        pattern=pattern, cuts=cuts, cycle=[*others, *cuts], omitted_cuts=0, tie=False
+    )
+
+
+@pytest.fixture
+def program(tmp_path, monkeypatch):
+    """A function that writes a source file and returns the path."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(text):
+        path = tmp_path / "program.py"
+        path.write_text(textwrap.dedent(text))
+        return path
+
+    return write
+
+
+def line_of(path, part):
+    [number] = [i for i, line in enumerate(path.read_text().split("\n"), 1) if part in line]
+    return f"{path}:{number}"
+
+
+def lambda_on_self(path):
+    place = line_of(path, "self.scale = ")
+    function = "function program.Model.__init__.<locals>.<lambda>"
+    return finding(
+        "closure-captures-self",
+        [reference(function, "closure:self", "program.Model", place)],
+        reference("program.Model", ".scale", function, place),
+    )
+
+
+def back_pointer(path, part="self.model = "):
+    return finding(
+        "back-pointer",
+        [reference("program.Head", ".model", "program.Model", line_of(path, part))],
+        reference("program.Model", ".head", "program.Head", None),
+    )
+
+
+def error_in_local(path, name="last", part="def work"):
+    cut = reference("frame of program.work", f"local:{name}", "ValueError", line_of(path, part))
+    return finding("exception-in-frame", [cut])
+
+
+def recursive(path):
+    name = "function program.outer.<locals>.load"
+    cut = reference(name, "closure:load", name, line_of(path, "def load"))
+    return finding("recursive-closure", [cut])
+
+
+def applied(diff, path):
+    """The namespace of the changed program, changed by `git apply`."""
+    subprocess.run(["git", "apply", "-p0"], input=diff, text=True, cwd=path.parent, check=True)
+    names = {"__name__": "program"}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    return names
+
+
+MODEL = """\
+    '''A model.'''
+    from __future__ import annotations
+
+    import os
+    import zlib
+
+    class Model:
+        def __init__(self, factor):
+            self.factor = factor
+            # Scales.
+            self.scale = lambda x: x * self.factor  # often called
+    """
+
+
+def test_a_lambda_captures_a_weak_reference(program):
+    path = program(MODEL)
+    diff = source_diff.propose(lambda_on_self(path))
+    changed = [line for line in diff.split("\n") if line.startswith(("+", "-"))]
+    assert changed == [
+        "--- program.py",
+        "+++ program.py",
+        "+import weakref",
+        "-        self.scale = lambda x: x * self.factor  # often called",
+        "+        weak_self = weakref.ref(self)",
+        "+        self.scale = lambda x: x * weak_self().factor  # often called",
+    ]
+    model = applied(diff, path)["Model"](3)
+    model.factor = 4
+    assert model.scale(2) == 8
+    assert path.read_text().index("os") < path.read_text().index("weakref")
+
+
+PARENT = """\
+    class Base:
+        pass
+
+    class Model:
+        pass
+
+    class Head(Base):
+        model = None
+        def __init__(self, model):
+            self.model = model
+    """
+
+
+def test_a_back_pointer_becomes_a_property(program):
+    path = program(PARENT)
+    names = applied(source_diff.propose(back_pointer(path)), path)
+    model = names["Model"]()
+    head = names["Head"](model)
+    assert head.model is model  # not a proxy, which has another identity and no hash
+    other = names["Model"]()
+    head.model = other
+    assert head.model is other
+    head.model = None
+    assert head.model is None
+    assert names["Head"].__new__(names["Head"]).model is None  # the default of the class
+    head.model = model
+    del model
+    assert head.model is None
+
+
+WORK = """\
+    def work(fail):
+        last = None
+        try:
+            raise ValueError("bad")
+        except ValueError as error:
+            last = error
+        {end}
+    """
+
+
+@pytest.mark.parametrize(
+    ("end", "added"),
+    [
+        ("print(last)", ["    del last"]),
+        ("return str(last)", ["    try:", "        return str(last)", "    finally:"]),
+        (
+            "if fail:\n            raise last\n        return 'no'",
+            ["    try:", "        if fail:", "            raise last", "    finally:"],
+        ),
+    ],
+)
+def test_a_local_variable_is_cleared_however_the_function_ends(program, end, added):
+    path = program(WORK.format(end=end))
+    diff = source_diff.propose(error_in_local(path))
+    lines = [line.removeprefix("+").split("  #")[0] for line in diff.split("\n")]
+    assert [line for line in lines if line in added] == added
+    names = applied(diff, path)
+    assert "del last  # break a reference cycle" in path.read_text()
+    if "raise" not in end:
+        names["work"](False)
+    else:
+        with pytest.raises(ValueError, match="bad") as caught:
+            names["work"](True)
+        assert "last" not in caught.traceback[-1].frame.f_locals
+
+
+def test_a_recursive_function_is_deleted_after_its_last_call(program):
+    path = program("""\
+        def outer(tree):
+            def load(node):
+                return sum(load(child) for child in node) + 1
+            return load(tree)
+        """)
+    names = applied(source_diff.propose(recursive(path)), path)
+    assert names["outer"]([[], [[]]]) == 4
+    assert "    finally:\n        del load" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "make", "reason"),
+    [
+        (MODEL + "    Model(3).scale(2)", lambda_on_self, "uses .scale of an object without a"),
+        (MODEL + "    weak_self = 1", lambda_on_self, "already uses the name weak_self"),
+        (MODEL.replace("import os", "weakref = 1"), lambda_on_self, "name weakref for something"),
+        (MODEL.replace("# Scales.", "self = self"), lambda_on_self, "self is assigned more than"),
+        (
+            MODEL.replace("class Model:", "class Model:\n        __slots__ = ('a',)"),
+            lambda_on_self,
+            "Model has slots without",
+        ),
+        (PARENT.replace("(Base)", "(Unknown)"), back_pointer, "base class Unknown is not defined"),
+        (PARENT.replace("class Head", "@dataclass\n    class Head"), back_pointer, "a decorator"),
+        (PARENT + "    import copy", back_pointer, "uses copy, which would see the weak"),
+        (PARENT + "    del Head(1).model", back_pointer, "deletes .model"),
+        (PARENT.replace("= None", "= 3"), back_pointer, "Head defines model"),
+        (
+            PARENT.replace("class Model", "class Modem"),
+            back_pointer,
+            "Model is not defined exactly",
+        ),
+        (WORK.format(end="f = lambda: last"), error_in_local, "an inner function uses last"),
+        (WORK.format(end='return last, """a\n    b"""'), error_in_local, "string of several lines"),
+        ("def work(x):\n  pass", error_in_local, "does not use last"),
+        ("def outer():\n  def load(): load()\n  return load", recursive, "may keep load for later"),
+        ("def outer():\n  def load(): yield load()\n  load()", recursive, "load can be suspended"),
+        ("def outer():\n  def load(): load()\n  map(load, [])", recursive, "may keep load"),
+        ("def outer():\n  def load(): load()\n  (load() for _ in '')", recursive, "a generator"),
+        ("class load:\n  def load(", recursive, "does not compile"),
+    ],
+)
+def test_no_diff_if_the_change_is_not_mechanical(program, text, make, reason):
+    path = program(text)
+    with pytest.raises(source_edit.NoDiff, match=reason):
+        source_diff.propose(make(path))
+
+
+def test_no_diff_for_an_unsuitable_file(program):
+    path = program(MODEL)
+    found = lambda_on_self(path)
+    long_ago = path.stat().st_mtime - 10
+    os.utime(path, (long_ago, long_ago))
+    source_diff.propose(found, long_ago)
+    for contents, since, reason in (
+        (path.read_bytes(), long_ago - 1, "has changed since the run"),
+        (b"\xff\xfe" + path.read_bytes(), None, "is not UTF-8 text"),
+        (path.read_bytes().replace(b"\n", b"\r\n"), None, "has carriage returns"),
+        (b"#\n" * (1 << 20), None, "is larger than 1 MiB"),
+        (b"\n" * 3, None, "Model is not defined"),
+    ):
+        path.write_bytes(contents)
+        with pytest.raises(source_edit.NoDiff, match=reason):
+            source_diff.propose(found, since)
+    path.unlink()
+    with pytest.raises(source_edit.NoDiff, match="No such file"):
+        source_diff.propose(found)
+    os.mkfifo(path)
+    with pytest.raises(source_edit.NoDiff, match="is not a file"):
+        source_diff.propose(found)
+
+
+def test_a_file_that_does_not_end_with_a_newline(program):
+    path = program(MODEL.rstrip())
+    names = applied(source_diff.propose(lambda_on_self(path)), path)
+    assert names["Model"](3).scale.__name__ == "<lambda>"
+    assert not path.read_text().endswith("\n")
