@@ -301,6 +301,20 @@ def test_fail_changes_only_a_status_of_zero(python, program):
     assert python.run("--fail", "program.py").returncode == 9
 
 
+def test_no_source_leaves_out_the_code(python, program, tmp_path):
+    program(LEAK)
+    cards = python.run("--fail", "--output", "with.json", "program.py").stderr
+    assert b"> 7 |     self.me = self" in cards
+    assert "self.me = self" in (tmp_path / "with.json").read_text()
+    cards = python.run("--fail", "--no-source", "--output", "without.json", "program.py").stderr
+    assert b"cut   .me" in cards
+    assert b"self.me = self" not in cards
+    assert "self.me = self" not in (tmp_path / "without.json").read_text()
+    more = {"CYCLEWATCH": "1", "CYCLEWATCH_OUTPUT": "x.json", "CYCLEWATCH_NO_SOURCE": "1"}
+    python.start("program.py", **more)
+    assert "self.me = self" not in (tmp_path / "x.json").read_text()
+
+
 def test_headline_and_report_path_are_printed_unless_quiet(python, program, tmp_path):
     program(LEAK)
     outcome = python.run("-o", "report.json", "program.py")
