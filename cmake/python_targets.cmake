@@ -27,6 +27,12 @@ function(cyclewatch_add_python_targets executable suffix)
     if(CYCLEWATCH_BUILD_TESTS)
         target_compile_definitions(${module} PRIVATE PYBIND11_ASSERT_GIL_HELD_INCREF_DECREF)
     endif()
+    if(CYCLEWATCH_OLD_GLIBC)
+        target_sources(${module} PRIVATE "${PROJECT_SOURCE_DIR}/cmake/glibc_2_28.c")
+        target_link_options(${module} PRIVATE -static-libstdc++ "LINKER:--exclude-libs,ALL")
+        # Before glibc 2.34, libc.so.6 does not contain them.
+        target_link_libraries(${module} PRIVATE -Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0)
+    endif()
     cyclewatch_unity_build(${module})
     set_target_properties(${module} PROPERTIES PREFIX "" OUTPUT_NAME _native
                           SUFFIX "${PYTHON_EXT_SUFFIX}")
