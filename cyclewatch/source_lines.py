@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 LONGEST_LINE = 200  # characters; the rest is cut off
 _CONTEXT = 1  # lines before and after
-_LARGEST_FILE = 4 << 20  # bytes
+_LARGEST_FILE = 4_000_000  # characters
 
 
 def read_source(path: str) -> list[str] | None:
     """The lines of the source file `path` as this process loaded it, without line ends.
 
     Also finds notebook cells, generated code registered with ``linecache``, and modules in a zip
-    file. None if the source is unavailable: it does not exist, is not text, is larger than 4 MiB,
+    file. None if the source is unavailable: it does not exist, is not text, has more than 4 million characters,
     or may have changed since this process began.
     """
     try:
@@ -70,14 +70,14 @@ def _registered(path: str) -> str | None:
 
 
 def _from_file(path: str) -> str | None:
-    from importlib.util import decode_source
+    import tokenize
 
-    with open(path, "rb") as file:
-        contents = file.read(_LARGEST_FILE + 1)
+    with tokenize.open(path) as file:
+        text = file.read(_LARGEST_FILE + 1)
     # Checked after reading: a later change does not matter.
-    if len(contents) > _LARGEST_FILE or not _is_unchanged(path):
+    if len(text) > _LARGEST_FILE or not _is_unchanged(path):
         return None
-    return decode_source(contents).removesuffix("\n")
+    return text.removesuffix("\n")
 
 
 def _from_loader(path: str) -> str | None:

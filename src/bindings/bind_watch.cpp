@@ -216,6 +216,8 @@ void bind_native_watch(py::module_& module) {
             [](const NativeWatch& self) {
                 Dispatcher::instance().refresh(self.watch);
                 raise_pending();
+                self.watch->read_source();
+                raise_pending();
                 return std::make_shared<model::Report>(self.watch->report());
             },
             Locked(),

@@ -38,9 +38,9 @@ struct Reference {
     std::string reason;    // of a cut: why; of an alternative: what it costs; otherwise ""
     std::vector<std::string> raw_path;  // the raw references it was collapsed from, in order
     bool payload = false;  // not on the cycle: cutting it frees the memory but not the cycle
-    std::optional<SourceExcerpt> source;  // of a cut or an alternative, if it could be read
+    std::optional<SourceExcerpt> source{};  // of a cut or an alternative, if it could be read
     // The expression at `location`: from 0, in bytes of UTF-8. Not in files.
-    ColumnRange columns;
+    ColumnRange columns{};
 
     friend bool operator==(const Reference&, const Reference&) = default;
 };

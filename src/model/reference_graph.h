@@ -65,7 +65,7 @@ enum class PartRole : std::uint8_t {
 struct SourceLocation {
     StringId path = kEmptyString;  // kEmptyString: unknown
     std::uint32_t line = 0;        // 1-based; 0: unknown
-    ColumnRange columns;           // from 0, in bytes of UTF-8
+    ColumnRange columns{};         // from 0, in bytes of UTF-8
 };
 
 struct Node {

@@ -72,6 +72,7 @@ void Watch::open_store() {
     counter_ = std::make_shared<StatsCounter>();
     store_ = std::make_shared<report::ReportStore>(program_, settings_.devices.words());
     located_.clear();
+    unread_.clear();
     writer_ = nullptr;
 }
 
@@ -138,7 +139,8 @@ std::shared_ptr<CollectionResult> Watch::add(const model::CollectionRecord& reco
     }
     report::Added added = store_->add(record, std::move(findings));
     if (settings_.listeners.read_source) {
-        result->unread = unread_locations(added);
+        note_locations(added.fresh);
+        note_locations(added.seen);
     }
     result->fresh = std::move(added.fresh);
     counter_->add_owners(record.owners, result->fresh.size());
@@ -150,23 +152,25 @@ std::shared_ptr<CollectionResult> Watch::add(const model::CollectionRecord& reco
     return result;
 }
 
-std::vector<std::string> Watch::unread_locations(const report::Added& added) {
-    std::vector<std::string> locations;
-    for (const auto* findings : {&added.fresh, &added.seen}) {
-        for (const model::Finding& finding : *findings) {
-            for (const auto* references : {&finding.cut, &finding.alternatives}) {
-                for (const model::Reference& reference : *references) {
-                    if (!reference.location.empty() && located_.insert(reference.location).second) {
-                        locations.push_back(reference.location);
-                    }
+void Watch::note_locations(const std::vector<model::Finding>& findings) {
+    for (const model::Finding& finding : findings) {
+        for (const auto* references : {&finding.cut, &finding.alternatives}) {
+            for (const model::Reference& reference : *references) {
+                if (!reference.location.empty() && located_.insert(reference.location).second) {
+                    unread_.push_back(reference.location);
                 }
             }
         }
     }
-    return locations;
 }
 
-void Watch::read_source(const std::vector<std::string>& locations) {
+void Watch::read_source() {
+    const std::vector<std::string> locations = std::exchange(unread_, {});
+    if (locations.empty()) {
+        return;
+    }
+    const python::YoungCountGuard young_count;
+    const python::GcPause pause;
     report::SourceLines lines = settings_.listeners.read_source(locations);
     if (!lines.empty()) {
         store_->add_source(std::move(lines));
@@ -178,13 +182,14 @@ void Watch::read_source(const std::vector<std::string>& locations) {
 
 void Watch::notify(const model::CollectionRecord& record,
                    const std::shared_ptr<CollectionResult>& result) {
-    if (!result->unread.empty()) {
-        enqueue([self = shared_from_this(), result] { self->read_source(result->unread); });
+    const Listeners& listeners = settings_.listeners;
+    if (!unread_.empty() && (listeners.on_finding || listeners.on_report || writer_ != nullptr)) {
+        enqueue([self = shared_from_this()] { self->read_source(); });
     }
-    if (settings_.listeners.on_finding) {
+    if (listeners.on_finding) {
         notify_findings(result);
     }
-    if (settings_.listeners.on_report) {
+    if (listeners.on_report) {
         notify_report(record, result);
     }
 }

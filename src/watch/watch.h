@@ -87,7 +87,6 @@ class StatsCounter {
 struct CollectionResult {
     std::vector<model::Finding> fresh;  // signatures seen for the first time
     std::vector<model::Finding> found;  // all findings; empty without on_report
-    std::vector<std::string> unread;    // locations whose source has not been read yet
 };
 
 class Watch : public std::enable_shared_from_this<Watch> {
@@ -112,12 +111,17 @@ class Watch : public std::enable_shared_from_this<Watch> {
     // Stores the classified findings of one collection, and schedules the report file.
     [[nodiscard]] std::shared_ptr<CollectionResult> add(const model::CollectionRecord& record,
                                                         std::vector<model::Finding> findings);
-    // Queues the reading of source code, then the calls of on_finding and on_report.
+    // Queues the calls of on_finding and on_report.
     void notify(const model::CollectionRecord& record,
                 const std::shared_ptr<CollectionResult>& result);
 
     // Applies `change` to all stored findings (ReportStore::revise).
     void revise(const std::function<void(model::Finding&)>& change);
+
+    // Reads the source code at the locations of new findings. A watch without callbacks and files
+    // reads it only when it is asked for a report, because a watch that only observes must not
+    // change the objects of the program. RUNS PYTHON: yes. May leave an exception pending.
+    void read_source();
 
     [[nodiscard]] model::Report report() const;
     [[nodiscard]] model::Stats stats() const { return counter_->stats(); }
@@ -140,8 +144,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     void open_writer();
     [[nodiscard]] std::vector<model::Finding> large_enough(std::vector<model::Finding> findings);
     void enqueue(std::function<void()> notification);
-    [[nodiscard]] std::vector<std::string> unread_locations(const report::Added& added);
-    void read_source(const std::vector<std::string>& locations);
+    void note_locations(const std::vector<model::Finding>& findings);
     void notify_findings(const std::shared_ptr<CollectionResult>& result);
     void notify_report(const model::CollectionRecord& record,
                        const std::shared_ptr<CollectionResult>& result);
@@ -152,7 +155,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
     unsigned fork_ = 0;  // the last argument of start_over()
     std::shared_ptr<StatsCounter> counter_;
     std::shared_ptr<report::ReportStore> store_;
-    std::set<std::string> located_;         // locations whose source has been requested
+    std::set<std::string> located_;         // all locations
+    std::vector<std::string> unread_;       // those whose source has not been read
     std::vector<std::string> claimed_;      // entries in claimed_files()
     std::shared_ptr<ReportWriter> writer_;  // null: nothing to write yet, or no formats
 };

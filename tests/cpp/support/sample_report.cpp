@@ -55,7 +55,7 @@ Finding awaitable_finding() {
     finding.cut.front().source = {.first_line = 43,
                                   .line = 44,
                                   .start_column = 13,
-                                  .end_column = 56,
+                                  .end_column = 59,
                                   .lines = {"        self.callback = (",
                                             "            lambda tensor: tensor.view(-1, "
                                             "self._view_dim)",
