@@ -20,8 +20,8 @@ def read_source(path: str) -> list[str] | None:
     """The lines of the source file `path` as this process loaded it, without line ends.
 
     Also finds notebook cells, generated code registered with ``linecache``, and modules in a zip
-    file. None if the source is unavailable: it does not exist, is not text, has more than 4 million characters,
-    or may have changed since this process began.
+    file. None if the source is unavailable: it does not exist, is not text, has more than 4
+    million characters, or may have changed since this process began.
     """
     try:
         text = _registered(path)
