@@ -96,9 +96,8 @@ def _from_loader(path: str) -> str | None:
 
 
 def _is_unchanged(path: str) -> bool:
-    # The time of the last change of the inode as well, because tools restore modification times.
-    status = os.stat(path)
-    return max(status.st_mtime, status.st_ctime) < _process_start
+    # Not the modification time, which tools set.
+    return os.stat(path).st_ctime < _process_start
 
 
 def _time_of_process_start() -> float:
