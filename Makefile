@@ -69,6 +69,8 @@ wheel: ## Build the source distribution and a wheel per interpreter into dist/
 	@scripts/wheel $(INTERPRETERS)
 
 docs: ## Build the documentation site in .build/site; warnings are errors
+	@scripts/bootstrap
+	@scripts/build dev _native
 	@scripts/docs
 
 lint: ## Check formatting, clang-tidy, ruff, mypy and the viewer; changes no file

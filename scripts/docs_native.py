@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Griffe extension: takes the docstrings of the extension module, which its stub file lacks."""
+
+import importlib
+import re
+import sys
+from pathlib import Path
+
+import griffe
+
+# pybind11 begins the docstring of a function with its signature, which the stub states, too.
+SIGNATURE = re.compile(r"\w+\(.*\) -> .*\n\n")
+
+
+class NativeDocstrings(griffe.Extension):
+    """Adds the docstrings of cyclewatch._native; fails if a public member has none."""
+
+    def on_package(self, *, pkg, **_):
+        """Change the package after it and the stub file have been loaded."""
+        sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+        native = importlib.import_module("cyclewatch._native")
+        for described in pkg["_native"].classes.values():
+            public = getattr(native, described.name)
+            if public.__module__ != "cyclewatch":
+                continue
+            describe(described, public)
+            for name, member in described.members.items():
+                if not name.startswith("_"):
+                    describe(member, getattr(public, name))
+
+
+def describe(described, public):
+    """Set the docstring of one object."""
+    text = SIGNATURE.sub("", public.__doc__ or "", count=1)
+    if not text:
+        raise ValueError(f"{described.path} has no docstring")
+    described.docstring = griffe.Docstring(text, parser="google", parent=described)
