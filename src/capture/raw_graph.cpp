@@ -2,7 +2,6 @@
 #include "capture/raw_graph.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <functional>
 #include <new>
@@ -84,21 +83,6 @@ std::uint32_t kind_of(PyObject* object) {
     return type;
 }
 
-// A cache, because garbage usually has few types.
-class Traversals {
-  public:
-    const python::TypeTraversal& of(PyTypeObject* type) {
-        python::TypeTraversal& known = known_[hash_of(type) % known_.size()];
-        if (known.type() != type) {
-            known = python::TypeTraversal(type);
-        }
-        return known;
-    }
-
-  private:
-    std::array<python::TypeTraversal, 64> known_;
-};
-
 }  // namespace
 
 RawGraph make_raw_graph(std::span<PyObject* const> objects, const collector::PointerIndex& index) {
@@ -107,7 +91,7 @@ RawGraph make_raw_graph(std::span<PyObject* const> objects, const collector::Poi
     references.first.reserve(objects.size() + 1);
     references.targets.reserve(objects.size() * 2);
     graph.kinds.reserve(objects.size());
-    Traversals traversals;
+    python::TypeTraversals traversals;
     EdgeCollector edges(objects, index, references.targets);
     for (std::uint32_t position = 0; position < objects.size(); ++position) {
         PyObject* const object = objects[position];

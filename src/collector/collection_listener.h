@@ -15,7 +15,7 @@ enum class Miss : std::uint8_t {
     not_armed,      // the canary's weak reference could not be created: out of memory
     canary_held,    // other code held a reference to the canary, so it was reachable
     not_listed,     // the callback was called outside a sweep
-    broken_list,    // the list has an unexpected structure; the hook switches to trial deletion
+    broken_list,    // the list has an unexpected structure; the hook switches to scanning the heap
     out_of_memory,  // the set could not be stored
 };
 

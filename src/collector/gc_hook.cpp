@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "collector/canary.h"
+#include "collector/heap_scan.h"
 #include "collector/self_test.h"
-#include "collector/trial_deletion.h"
 #include "compat/features.h"
 #include "compat/generations.h"
 #include "python/deferred_exceptions.h"
@@ -74,21 +74,21 @@ void on_canary_unreachable(PyObject* canary) noexcept {
     h.canary.leave_list();
 }
 
-void begin_trial_deletion(Hook& h, int generation) noexcept {
-    if (!find_garbage_by_trial_deletion(generation, h.unreachable)) {
+void scan_before_collection(Hook& h, int generation) noexcept {
+    HeapScan scan;
+    if (!scan_heap({.generation = generation}, scan)) {
         h.miss = Miss::out_of_memory;
         return;
     }
-    h.listener->on_unreachable(h.unreachable);
-    h.unreachable.clear();
+    h.listener->on_unreachable(scan.collectable);
 }
 
 void begin_collection(Hook& h, int generation) noexcept {
     h.collecting = PyThread_get_thread_ident();
     h.miss = Miss::none;
     h.listener->on_start(generation);
-    if (h.strategy == Strategy::trial_deletion) {
-        begin_trial_deletion(h, generation);
+    if (h.strategy == Strategy::heap_scan) {
+        scan_before_collection(h, generation);
         return;
     }
     if (!h.unreachable.reserve(kReservedObjects)) {
@@ -109,7 +109,7 @@ void end_collection(Hook& h) noexcept {
     h.canary.disarm();
     h.collecting.reset();
     if (h.miss == Miss::broken_list) {
-        h.strategy = Strategy::trial_deletion;
+        h.strategy = Strategy::heap_scan;
     }
     h.listener->on_stop(h.miss);
     python::raise_deferred();
@@ -215,24 +215,23 @@ bool ride_along_works(Hook& h) noexcept {
 base::Result<Installed> choose_strategy(Hook& h) {
     const char* const variable = std::getenv("CYCLEWATCH_STRATEGY");
     const std::string_view requested = variable != nullptr ? variable : "auto";
-    const bool trial_deletion = requested == "trial-deletion";
-    const bool known = cw_collector_is_known() != 0 && requested != "unproven";
-    if (!trial_deletion && (known || requested == "ride-along" || ride_along_works(h))) {
+    const bool scan = requested == "heap-scan";
+    if (!scan && (collector_is_known() || requested == "ride-along" || ride_along_works(h))) {
         return Installed{Strategy::ride_along, ""};
     }
     if (CYCLEWATCH_HAS_NO_GIL) {
         return base::Error{
-            "cyclewatch cannot use trial deletion on a free-threaded build, because other threads "
+            "cyclewatch cannot scan the heap on a free-threaded build, because other threads "
             "change reference counts while it reads them: nothing is watched."};
     }
-    if (trial_deletion) {
-        return Installed{Strategy::trial_deletion, ""};
+    if (scan) {
+        return Installed{Strategy::heap_scan, ""};
     }
     return Installed{
-        Strategy::trial_deletion,
+        Strategy::heap_scan,
         std::string("cyclewatch cannot read the garbage collector's list on CPython ") +
             Py_GetVersion() +
-            " and falls back to trial deletion, which about doubles the time of each "
+            " and scans the heap instead, which about doubles the time of each "
             "collection. Install a cyclewatch version built for this interpreter."};
 }
 

@@ -17,25 +17,24 @@ namespace cyclewatch::collector {
 
 // How the unreachable set is determined.
 enum class Strategy : std::uint8_t {
-    ride_along,      // read the collector's own list through the canary: exact and cheap
-    trial_deletion,  // compute it before the collector does, by public API only: about as expensive
-                     // as another collection
+    ride_along,  // read the collector's own list through the canary: exact and cheap
+    heap_scan,   // compute it before the collector does: about as expensive as another collection
 };
 
 [[nodiscard]] constexpr const char* strategy_name(Strategy strategy) noexcept {
-    return strategy == Strategy::ride_along ? "ride-along" : "trial-deletion";
+    return strategy == Strategy::ride_along ? "ride-along" : "heap-scan";
 }
 
 struct Installed {
     Strategy strategy = Strategy::ride_along;
-    std::string warning;  // why trial deletion is used; "" for the ride-along
+    std::string warning;  // why the heap is scanned; "" for the ride-along
 };
 
 // Appends the hook to gc.callbacks. `listener` must outlive remove(). On an unknown CPython
-// version, first tests the ride-along with two young collections and falls back to trial deletion
-// if the test fails. The environment variable CYCLEWATCH_STRATEGY overrides the choice: "auto",
-// "ride-along", "trial-deletion", "unproven" (as "auto" on an unknown version).
-// RUNS PYTHON: only in the collections of the test.
+// version, first tests the ride-along with two young collections and falls back to scanning the
+// heap if the test fails. The environment variable CYCLEWATCH_STRATEGY overrides the choice:
+// "auto", "ride-along", "heap-scan", "unproven" (as "auto" on an unknown version). RUNS PYTHON:
+// only in the collections of the test.
 [[nodiscard]] base::Result<Installed> install(CollectionListener& listener);
 
 // Removes the hook from gc.callbacks, and ends the observation of a collection in progress without
@@ -56,7 +55,7 @@ void put_back() noexcept;
 // leaves behind, because freeing them decrements the count.
 void change_young_count(int by) noexcept;
 
-// The current strategy. A broken list switches it to trial deletion.
+// The current strategy. A broken list switches it to heap_scan.
 [[nodiscard]] Strategy strategy() noexcept;
 
 }  // namespace cyclewatch::collector

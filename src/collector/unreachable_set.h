@@ -69,7 +69,7 @@ class UnreachableSet {
     // result is CW_WALK_COMPLETE.
     [[nodiscard]] cw_walk_result walk(PyObject* canary) noexcept;
 
-    // Fills the set with objects found by trial deletion. May throw std::bad_alloc.
+    // Fills the set with objects found by a heap scan. May throw std::bad_alloc.
     void assign(std::span<PyObject* const> objects);
 
   private:

@@ -12,14 +12,28 @@
 #include "compat/features.h"
 #include "compat/gc_list.h"
 
-/* Its address in the running interpreter, which may be unaligned. */
-static char* young_count = NULL;
+/* The address of the three generations in the running interpreter; NULL: not found. */
+static char* generations = NULL;
+
+static char* young_count(void) {
+    return generations + offsetof(struct gc_generation, count);
+}
 
 #if CYCLEWATCH_HAS_NO_GIL
 
 int cw_find_generations(const int thresholds[3]) {
     (void)thresholds;
     return 0; /* not supported */
+}
+
+cw_walk_result cw_list_generation(int generation, cw_object_list* found) {
+    (void)generation;
+    (void)found;
+    return CW_WALK_BROKEN;
+}
+
+int cw_has_frozen_objects(void) {
+    return 0;
 }
 
 #else
@@ -59,7 +73,7 @@ int cw_find_generations(const int thresholds[3]) {
         for (int sign = -1; sign <= 1; sign += 2) {
             char* const place = expected + sign * distance;
             if (are_generations(place, thresholds)) {
-                young_count = place + offsetof(struct gc_generation, count);
+                generations = place;
                 return 1;
             }
         }
@@ -67,18 +81,74 @@ int cw_find_generations(const int thresholds[3]) {
     return 0;
 }
 
+static const PyGC_Head* next_of(const PyGC_Head* head) {
+    return (const PyGC_Head*)(head->_gc_next & ~(uintptr_t)kFlags);
+}
+
+static const PyGC_Head* prev_of(const PyGC_Head* head) {
+    return (const PyGC_Head*)(head->_gc_prev & ~(uintptr_t)kFlags);
+}
+
+/* NULL if the lists cannot be read. */
+static const PyGC_Head* list_of(int generation) {
+    if (generations == NULL || !cw_collector_is_known() ||
+        (uintptr_t)generations % _Alignof(struct gc_generation) != 0) {
+        return NULL;
+    }
+    const size_t permanent = offsetof(struct _gc_runtime_state, permanent_generation) -
+                             offsetof(struct _gc_runtime_state, generations);
+    const size_t offset =
+        generation == kCwFrozen ? permanent : (size_t)generation * sizeof(struct gc_generation);
+    return &((const struct gc_generation*)(generations + offset))->head;
+}
+
+cw_walk_result cw_list_generation(int generation, cw_object_list* found) {
+    const PyGC_Head* const list = list_of(generation);
+    if (list == NULL) {
+        return CW_WALK_BROKEN;
+    }
+    const PyGC_Head* node = list;
+    for (;;) {
+        const PyGC_Head* const next = next_of(node);
+        if (next == NULL || prev_of(next) != node) {
+            return CW_WALK_BROKEN;
+        }
+        if (next == list) {
+            return CW_WALK_COMPLETE;
+        }
+        if (!cw_add_object(found, (PyObject*)(next + 1))) {
+            return CW_WALK_NO_MEMORY;
+        }
+        node = next;
+    }
+}
+
+int cw_has_frozen_objects(void) {
+    const PyGC_Head* const list = list_of(kCwFrozen);
+    return list != NULL && next_of(list) != list;
+}
+
 #endif
 
 int cw_young_count(void) {
     int count = 0;
-    if (young_count != NULL) {
-        memcpy(&count, young_count, sizeof(count));
+    if (generations != NULL) {
+        memcpy(&count, young_count(), sizeof(count)); /* it may be unaligned */
     }
     return count;
 }
 
 void cw_set_young_count(int count) {
-    if (young_count != NULL) {
-        memcpy(young_count, &count, sizeof(count));
+    if (generations != NULL) {
+        memcpy(young_count(), &count, sizeof(count));
     }
+}
+
+int cw_collects_automatically(void) {
+    int threshold = 1;
+    if (generations != NULL) {
+        memcpy(
+            &threshold, generations + offsetof(struct gc_generation, threshold), sizeof(threshold));
+    }
+    return threshold != 0 && PyGC_IsEnabled();
 }

@@ -24,7 +24,7 @@ struct ProgramInfo {
     std::string python_version;  // "3.11.7"
     std::string cyclewatch_version;
     std::string started_at;  // UTC, "2026-01-31T12:00:00Z"
-    std::string strategy;    // "ride-along" or "trial-deletion"
+    std::string strategy;    // "ride-along" or "heap-scan"
 
     friend bool operator==(const ProgramInfo&, const ProgramInfo&) = default;
 };

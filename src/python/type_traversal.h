@@ -8,6 +8,10 @@
 
 #include <Python.h>
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
 #include "compat/frame_access.h"
 #include "compat/plain_instance.h"
 
@@ -85,6 +89,22 @@ class TypeTraversal {
     bool is_plain_ = false;
     bool may_have_gc_header_ = false;
     bool has_gc_header_ = false;
+};
+
+// A cache, because consecutive objects have few types. Valid as long as no type is freed.
+class TypeTraversals {
+  public:
+    const TypeTraversal& of(PyTypeObject* type) noexcept {
+        const auto address = reinterpret_cast<std::uintptr_t>(type);
+        TypeTraversal& known = known_[((address * 0x9e3779b97f4a7c15ULL) >> 32) % known_.size()];
+        if (known.type() != type) {
+            known = TypeTraversal(type);
+        }
+        return known;
+    }
+
+  private:
+    std::array<TypeTraversal, 64> known_;
 };
 
 }  // namespace cyclewatch::python

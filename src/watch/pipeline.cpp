@@ -105,7 +105,7 @@ void Pipeline::after_sweep(collector::Miss miss, const Watches& watches) {
         for (const auto& watch : watches) {
             watch->log(kWarning,
                        "The garbage collector's list has an unknown layout; cyclewatch now finds "
-                       "unreachable objects by trial deletion, which is slower.");
+                       "unreachable objects by scanning the heap, which is slower.");
         }
     }
     const model::CollectionRecord record = make_record(Clock::now());

@@ -129,7 +129,7 @@ def random_case(generator):
     return description, generator.randrange(3)
 
 
-@pytest.mark.parametrize("strategy", ["ride-along", "trial-deletion"])
+@pytest.mark.parametrize("strategy", ["ride-along", "heap-scan"])
 def test_every_interpreter_counts_exactly_the_freed_owners(interpreter, strategy, tmp_path):
     generator = random.Random(20)
     cases = [random_case(generator) for _ in range(CASES_FOR_EACH_INTERPRETER)]

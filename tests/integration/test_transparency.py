@@ -85,11 +85,11 @@ def test_tensor_saved_by_a_finalizer_changes_only_counts(torch_interpreter):
     assert seen > 0
 
 
-def test_trial_deletion_changes_only_free_lists(interpreter):
+def test_heap_scan_changes_only_free_lists(interpreter):
     if interpreter.free_threaded:
-        pytest.skip("no trial deletion on free-threaded builds")
+        pytest.skip("no heap scan on free-threaded builds")
     flags = ["--owners", "--threshold", 700]
-    strategy = {"CYCLEWATCH_STRATEGY": "trial-deletion"}
+    strategy = {"CYCLEWATCH_STRATEGY": "heap-scan"}
     without, _ = outcome_of(interpreter, *flags, **strategy)
     with_watch, seen = outcome_of(interpreter, *flags, "--watch", **strategy)
     # Its temporary lists end up on the interpreter's free list, which changes gc.get_count().

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A CPython version released after the build: verified before use, or trial deletion."""
+"""A CPython version released after the build: verified before use, or the heap is scanned."""
 
 import json
 
@@ -54,13 +54,13 @@ def test_verified_version_is_watched_without_names(interpreter):
     assert "layouts of CPython" in notes
 
 
-def test_version_that_fails_verification_uses_trial_deletion(interpreter):
+def test_version_that_fails_verification_scans_the_heap(interpreter):
     # The self-test calls gc.collect(), which does nothing here.
     failing = "collect, gc.collect = gc.collect, lambda generation=2: 0"
     free_threaded, answer, notes = outcome_of(interpreter, failing)
     if free_threaded:
-        # Trial deletion does not work on free-threaded builds.
+        # The heap cannot be scanned on free-threaded builds.
         assert "nothing is watched" in answer[0]
     else:
-        assert answer == ["trial-deletion", 100, 1]
-        assert notes.count("falls back to trial deletion") == 1
+        assert answer == ["heap-scan", 100, 1]
+        assert notes.count("scans the heap instead") == 1

@@ -134,14 +134,14 @@ TEST_P(GcHookTest, DoesNotChangeTheYoungCount) {
 std::vector<const char*> strategies() {
     std::vector<const char*> names{"ride-along"};
     if (!CYCLEWATCH_HAS_NO_GIL) {
-        names.push_back("trial-deletion");
+        names.push_back("heap-scan");
     }
     return names;
 }
 
 INSTANTIATE_TEST_SUITE_P(
     BothStrategies, GcHookTest, ::testing::ValuesIn(strategies()), [](const auto& parameter) {
-        return std::string(parameter.param) == "ride-along" ? "RideAlong" : "TrialDeletion";
+        return std::string(parameter.param) == "ride-along" ? "RideAlong" : "HeapScan";
     });
 
 class UnknownVersionTest : public GcHookTest {};
@@ -153,11 +153,11 @@ TEST_P(UnknownVersionTest, UsesTheRideAlongAfterTheSelfTest) {
     EXPECT_EQ(seen_sorted(), garbage);
 }
 
-// Without a GIL, other threads change reference counts while trial deletion reads them.
-TEST(GcHook, TrialDeletionRequiresAGil) {
+// Without a GIL, other threads change reference counts while the scan reads them.
+TEST(GcHook, ScanningTheHeapRequiresAGil) {
     test::start_python();
     Recorder recorder;
-    ::setenv("CYCLEWATCH_STRATEGY", "trial-deletion", 1);
+    ::setenv("CYCLEWATCH_STRATEGY", "heap-scan", 1);
     const auto installed = install(recorder);
     ::unsetenv("CYCLEWATCH_STRATEGY");
     EXPECT_EQ(installed.ok(), !CYCLEWATCH_HAS_NO_GIL);

@@ -61,8 +61,8 @@ class Buffer:
 
 
 # From 3.15 on gc.get_stats() includes durations and the number of examined objects, which include
-# our canary or the lists of trial deletion.
-TRIAL_DELETION = os.environ.get("CYCLEWATCH_STRATEGY") == "trial-deletion"
+# our canary or the lists of the heap scan.
+HEAP_SCAN = os.environ.get("CYCLEWATCH_STRATEGY") == "heap-scan"
 CANARIES = int("--watch" in sys.argv)
 
 # On free-threaded builds, counts are per thread and garbage is found in address order, so both
@@ -97,7 +97,7 @@ def comparable(stats, collections):
     stats = {name: value for name, value in stats.items() if name != "duration"}
     if "candidates" in stats:
         stats["candidates"] -= CANARIES * collections
-    if TRIAL_DELETION:
+    if HEAP_SCAN:
         stats.pop("candidates", None)
     return stats
 

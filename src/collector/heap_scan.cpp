@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/heap_scan.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <new>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "compat/generations.h"
+#include "python/guards.h"
+#include "python/references.h"
+#include "python/type_traversal.h"
+
+namespace cyclewatch::collector {
+namespace {
+
+// The objects to examine, as borrowed references: those of the generations, then the frozen ones.
+class Candidates {
+  public:
+    Candidates() = default;
+    Candidates(const Candidates&) = delete;
+    Candidates& operator=(const Candidates&) = delete;
+    ~Candidates() { cw_free_objects(&list_); }
+
+    [[nodiscard]] bool fill(HeapScope scope) {
+        const cw_walk_result result = collector_is_known() ? walk(scope) : CW_WALK_BROKEN;
+        return result == CW_WALK_COMPLETE || (result != CW_WALK_NO_MEMORY && ask(scope.generation));
+    }
+    [[nodiscard]] std::span<PyObject* const> objects() const {
+        return {list_.objects, list_.count};
+    }
+    [[nodiscard]] std::size_t first_frozen() const { return first_frozen_; }
+
+  private:
+    cw_walk_result walk(HeapScope scope) {
+        cw_walk_result result = CW_WALK_COMPLETE;
+        for (int young = 0; young <= scope.generation && result == CW_WALK_COMPLETE; ++young) {
+            result = cw_list_generation(young, &list_);
+        }
+        first_frozen_ = list_.count;
+        if (scope.frozen && result == CW_WALK_COMPLETE) {
+            result = cw_list_generation(kCwFrozen, &list_);
+        }
+        return result;
+    }
+
+    // By gc.get_objects().
+    bool ask(int generation) {
+        list_.count = 0;
+        const python::OwnedRef gc = python::steal(PyImport_ImportModule("gc"));
+        const python::OwnedRef get_objects =
+            python::steal(gc ? PyObject_GetAttrString(gc.get(), "get_objects") : nullptr);
+        for (int young = 0; young <= generation; ++young) {
+            if (!get_objects || !append(get_objects.get(), young)) {
+                PyErr_Clear();
+                return false;
+            }
+        }
+        first_frozen_ = list_.count;
+        return true;
+    }
+
+    // Frees the list of get_objects(), so that its references are not counted.
+    bool append(PyObject* get_objects, int generation) {
+        // Positional: a dict of keyword arguments would be listed, and freed after the call.
+        const python::OwnedRef number = python::steal(PyLong_FromLong(generation));
+        const python::OwnedRef listed =
+            python::steal(number ? PyObject_CallOneArg(get_objects, number.get()) : nullptr);
+        if (!listed || !PyList_Check(listed.get())) {
+            return false;
+        }
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(listed.get()); ++i) {
+            PyObject* const object = PyList_GET_ITEM(listed.get(), i);
+            // Skip objects that only this list refers to: they are freed with it.
+            if (Py_REFCNT(object) > 1 && cw_add_object(&list_, object) == 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    cw_object_list list_{};
+    std::size_t first_frozen_ = 0;
+};
+
+// The states of the objects, one integer each. First the reference count, minus the references
+// between candidates. Later 0: not reached; positive: reached, and ahead of the sweep; negative:
+// reached. The negative ones also form a stack of the objects to traverse next: each holds the
+// position of the one below it.
+class Trial {
+  public:
+    explicit Trial(const Candidates& candidates) : objects_(candidates.objects()) {
+        if (objects_.size() >= kMost) {
+            throw std::bad_alloc();
+        }
+        index_.build(objects_);
+        states_.reserve(objects_.size());
+    }
+
+    void run() {
+        for (PyObject* object : objects_) {
+            states_.push_back(static_cast<std::int32_t>(
+                std::min<Py_ssize_t>(Py_REFCNT(object), std::numeric_limits<std::int32_t>::max())));
+        }
+        for (std::size_t i = 0; i < objects_.size(); ++i) {
+            prefetch(i);
+            traverse<subtract>(i);
+        }
+        for (position_ = 0; position_ < objects_.size(); ++position_) {
+            prefetch(position_);
+            // A negative count, from a tp_traverse that visits a reference that it does not own,
+            // keeps the object alive as well.
+            if (states_[position_] != 0) {
+                states_[position_] = link(kNone);
+                traverse<reach>(position_);
+            }
+            while (top_ != kNone) {
+                const std::uint32_t reached = top_;
+                top_ = below(states_[reached]);
+                traverse<reach>(reached);
+            }
+        }
+    }
+
+    // Moves the unreachable objects into `scan`. `first_frozen`: position of the first frozen one.
+    void divide(std::size_t first_frozen, HeapScan& scan) {
+        std::vector<PyObject*> collectable;
+        std::vector<PyObject*> frozen;
+        // Everything reachable from an unreachable frozen object: the sweep has passed.
+        for (std::size_t i = first_frozen; i < objects_.size(); ++i) {
+            if (states_[i] == 0) {
+                push(static_cast<std::uint32_t>(i));
+            }
+            while (top_ != kNone) {
+                const std::uint32_t reached = top_;
+                top_ = below(states_[reached]);
+                frozen.push_back(objects_[reached]);
+                traverse<reach>(reached);
+            }
+        }
+        for (std::size_t i = 0; i < first_frozen; ++i) {
+            if (states_[i] == 0) {
+                collectable.push_back(objects_[i]);
+            }
+        }
+        scan.collectable.assign(collectable);
+        scan.frozen.assign(frozen);
+    }
+
+  private:
+    static constexpr std::uint32_t kNone = (1U << 30) - 1;
+    static constexpr std::size_t kMost = kNone;
+
+    static std::int32_t link(std::uint32_t next) { return -1 - static_cast<std::int32_t>(next); }
+    static std::uint32_t below(std::int32_t link) { return static_cast<std::uint32_t>(-1 - link); }
+
+    void push(std::uint32_t position) {
+        states_[position] = link(top_);
+        top_ = position;
+    }
+
+    void prefetch(std::size_t position) const {
+        constexpr std::size_t kAhead = 8;
+        __builtin_prefetch(objects_[std::min(position + kAhead, objects_.size() - 1)]);
+    }
+
+    template <visitproc kVisit>
+    void traverse(std::size_t position) {
+        PyObject* const object = objects_[position];
+        traversals_.of(Py_TYPE(object)).visit<kVisit>(object, this);
+    }
+
+    static int subtract(PyObject* target, void* context) noexcept {
+        auto& trial = *static_cast<Trial*>(context);
+        if (const std::uint32_t at = trial.find(target); at != PointerIndex::kAbsent) {
+            --trial.states_[at];
+        }
+        return 0;
+    }
+
+    static int reach(PyObject* target, void* context) noexcept {
+        auto& trial = *static_cast<Trial*>(context);
+        const std::uint32_t at = trial.find(target);
+        if (at == PointerIndex::kAbsent || trial.states_[at] != 0) {
+            return 0;
+        }
+        if (at > trial.position_) {
+            trial.states_[at] = 1;  // the sweep will come to it, in the order of allocation
+        } else {
+            trial.push(at);
+        }
+        return 0;
+    }
+
+    [[nodiscard]] std::uint32_t find(PyObject* target) const noexcept {
+        return target == nullptr ? PointerIndex::kAbsent : index_.find(target);
+    }
+
+    const std::span<PyObject* const> objects_;
+    PointerIndex index_;
+    python::TypeTraversals traversals_;
+    std::vector<std::int32_t> states_;
+    std::size_t position_ = 0;  // of the sweep
+    std::uint32_t top_ = kNone;
+};
+
+}  // namespace
+
+bool collector_is_known() noexcept {
+    const char* const variable = std::getenv("CYCLEWATCH_STRATEGY");
+    const std::string_view strategy = variable != nullptr ? variable : "";
+    return cw_collector_is_known() != 0 && strategy != "unproven" && strategy != "heap-scan";
+}
+
+bool scan_heap(HeapScope scope, HeapScan& scan) noexcept {
+    const python::ErrorStash stash;
+    try {
+        Candidates candidates;
+        if (!candidates.fill(scope)) {
+            return false;
+        }
+        Trial trial(candidates);
+        trial.run();
+        trial.divide(candidates.first_frozen(), scan);
+        return true;
+    } catch (...) {
+        scan.collectable.clear();
+        scan.frozen.clear();
+        return false;
+    }
+}
+
+}  // namespace cyclewatch::collector

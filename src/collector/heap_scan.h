@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds unreachable objects without a collection. Read-only: frees and moves no object, runs no
+// finalizer and no weakref callback, and leaves the collector's counts and statistics unchanged.
+//
+// Uses the collector's own method: subtracts the references between the candidates from their
+// reference counts. Objects reachable from one with a positive remainder are alive, the others are
+// unreachable. References that the collector does not see, such as those from C variables, keep an
+// object alive. Bacon, Rajan, "Concurrent Cycle Collection in Reference Counted Systems" (2001), as
+// described in CPython's garbage collector design.
+#pragma once
+
+#include "collector/unreachable_set.h"
+
+namespace cyclewatch::collector {
+
+// The candidates. References from all other objects keep an object alive.
+struct HeapScope {
+    int generation = 2;   // the objects of this generation and younger ones
+    bool frozen = false;  // also those of gc.freeze()
+};
+
+struct HeapScan {
+    UnreachableSet collectable;  // what gc.collect(generation) would find unreachable
+    // What it would find in addition after gc.unfreeze(): unreachable frozen objects and everything
+    // reachable only from them. No collection frees these.
+    UnreachableSet frozen;
+};
+
+// True if the collector's lists can be read: its version was reviewed. CYCLEWATCH_STRATEGY can
+// declare it unknown ("unproven", "heap-scan").
+[[nodiscard]] bool collector_is_known() noexcept;
+
+// Fills `scan`. If the collector's lists cannot be read, the candidates are those of
+// gc.get_objects(), which never lists frozen objects. Returns false if out of memory or if
+// gc.get_objects() fails; leaves no Python error. About as expensive as gc.collect(generation).
+// The result is valid as long as no Python code runs. REQUIRES: GIL held, a build with a GIL.
+// RUNS PYTHON: never.
+[[nodiscard]] bool scan_heap(HeapScope scope, HeapScan& scan) noexcept;
+
+}  // namespace cyclewatch::collector

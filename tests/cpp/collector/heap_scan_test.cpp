@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/heap_scan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compat/features.h"
+#include "compat/generations.h"
+#include "python/references.h"
+#include "support/embedded_python.h"
+
+namespace cyclewatch::collector {
+namespace {
+
+using Addresses = std::vector<PyObject*>;
+
+Addresses sorted(std::span<PyObject* const> objects) {
+    Addresses addresses(objects.begin(), objects.end());
+    std::ranges::sort(addresses);
+    return addresses;
+}
+
+void call_gc(const char* code) {
+    ASSERT_EQ(PyRun_SimpleString((std::string("import gc; ") + code).c_str()), 0);
+}
+
+// Lists that refer to each other at random. Those in `held` are alive.
+struct RandomLists {
+    explicit RandomLists(unsigned seed) {
+        constexpr int kLists = 40;
+        std::mt19937 random(seed);
+        std::vector<python::OwnedRef> lists;
+        for (int i = 0; i < kLists; ++i) {
+            lists.push_back(python::steal(PyList_New(0)));
+        }
+        for (int i = 0; i < kLists * 2; ++i) {
+            PyList_Append(lists[random() % kLists].get(), lists[random() % kLists].get());
+        }
+        for (int i = 0; i < kLists; ++i) {
+            if (random() % 8 == 0) {
+                held.push_back(python::borrow(lists[i].get()));
+            }
+        }
+    }
+    std::vector<python::OwnedRef> held;
+};
+
+// Both ways to list the candidates.
+class HeapScanTest : public ::testing::TestWithParam<bool> {
+  protected:
+    void SetUp() override {
+        if (CYCLEWATCH_HAS_NO_GIL) {
+            GTEST_SKIP() << "the heap cannot be scanned without a GIL";
+        }
+        test::start_python();
+        call_gc("gc.disable(); gc.collect()");
+        const int thresholds[3] = {700, 10, 10};
+        call_gc("gc.set_threshold(700, 10, 10)");
+        ASSERT_NE(cw_find_generations(thresholds), 0);
+        if (!GetParam()) {
+            ::setenv("CYCLEWATCH_STRATEGY", "unproven", 1);
+        }
+        ASSERT_EQ(collector_is_known(), GetParam());
+    }
+    void TearDown() override {
+        ::unsetenv("CYCLEWATCH_STRATEGY");
+        call_gc("gc.unfreeze(); gc.collect()");
+    }
+};
+
+TEST_P(HeapScanTest, FindsWhatTheNextCollectionFrees) {
+    std::size_t total = 0;
+    for (unsigned seed = 0; seed < 60; ++seed) {
+        const int generation = static_cast<int>(seed % 3);
+        const RandomLists lists(seed);
+        HeapScan scan;
+        ASSERT_TRUE(scan_heap({.generation = generation}, scan));
+        const Addresses found = sorted(scan.collectable.objects());
+        total += found.size();
+        EXPECT_TRUE(scan.frozen.objects().empty());
+        const std::string collect = "assert gc.collect(" + std::to_string(generation) +
+                                    ") == " + std::to_string(found.size());
+        call_gc(collect.c_str());
+        HeapScan again;
+        ASSERT_TRUE(scan_heap({.generation = generation}, again));
+        EXPECT_TRUE(again.collectable.objects().empty());
+    }
+    EXPECT_GT(total, 100U);
+}
+
+TEST_P(HeapScanTest, OlderObjectsKeepYoungOnesAlive) {
+    const python::OwnedRef parent = python::steal(PyList_New(0));
+    PyList_Append(parent.get(), parent.get());
+    call_gc("gc.collect(0)");
+    python::OwnedRef child = python::steal(PyList_New(0));
+    PyList_Append(child.get(), child.get());
+    PyObject* const young = child.get();
+    PyList_Append(parent.get(), young);
+    child.reset();
+    HeapScan scan;
+    ASSERT_TRUE(scan_heap({.generation = 0}, scan));
+    EXPECT_TRUE(scan.collectable.objects().empty());
+    PyList_SetSlice(parent.get(), 1, 2, nullptr);
+    ASSERT_TRUE(scan_heap({.generation = 0}, scan));
+    EXPECT_EQ(sorted(scan.collectable.objects()), Addresses{young});
+    PyList_SetSlice(parent.get(), 0, 1, nullptr);
+}
+
+TEST_P(HeapScanTest, ChangesNoCount) {
+    const RandomLists lists(1);
+    const int young = cw_young_count();
+    HeapScan scan;
+    ASSERT_TRUE(scan_heap({}, scan));
+    if (GetParam()) {  // gc.get_objects() makes a list
+        EXPECT_EQ(cw_young_count(), young);
+    }
+    EXPECT_EQ(PyErr_Occurred(), nullptr);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sources,
+                         HeapScanTest,
+                         ::testing::Values(true, false),
+                         [](const auto& parameter) {
+                             return std::string(parameter.param ? "CollectorsLists" : "PublicApi");
+                         });
+
+class FrozenTest : public HeapScanTest {};
+
+TEST_P(FrozenTest, FrozenGarbageIsFoundOnlyOnRequest) {
+    EXPECT_EQ(cw_has_frozen_objects(), 0);
+    python::OwnedRef frozen = python::steal(PyList_New(0));
+    PyObject* const address = frozen.get();
+    PyList_Append(address, address);
+    call_gc("gc.freeze()");
+    EXPECT_NE(cw_has_frozen_objects(), 0);
+    // A young list that the frozen one keeps alive, and one that refers to the frozen one.
+    python::OwnedRef kept = python::steal(PyList_New(0));
+    PyList_Append(address, kept.get());
+    PyObject* const young = kept.get();
+    kept.reset();
+    python::OwnedRef other = python::steal(PyList_New(0));
+    PyList_Append(other.get(), other.get());
+    PyList_Append(other.get(), address);
+    PyObject* const collectable = other.get();
+    other.reset();
+    frozen.reset();
+
+    HeapScan scan;
+    ASSERT_TRUE(scan_heap({.frozen = true}, scan));
+    EXPECT_EQ(sorted(scan.frozen.objects()), sorted(Addresses{address, young}));
+    EXPECT_EQ(sorted(scan.collectable.objects()), Addresses{collectable});
+    ASSERT_TRUE(scan_heap({.frozen = false}, scan));
+    EXPECT_EQ(sorted(scan.collectable.objects()), Addresses{collectable});
+    call_gc("assert gc.collect() == 1; gc.unfreeze(); assert gc.collect() == 2");
+}
+
+INSTANTIATE_TEST_SUITE_P(Lists, FrozenTest, ::testing::Values(true));
+
+TEST(CollectsAutomatically, ReadsTheSwitchAndTheThreshold) {
+    test::start_python();
+    call_gc("gc.enable()");
+    EXPECT_NE(cw_collects_automatically(), 0);
+    call_gc("gc.disable()");
+    EXPECT_EQ(cw_collects_automatically(), 0);
+    if (!CYCLEWATCH_HAS_NO_GIL) {
+        call_gc("gc.enable(); gc.set_threshold(0, 10, 10)");
+        EXPECT_EQ(cw_collects_automatically(), 0);
+        call_gc("gc.set_threshold(700, 10, 10); gc.disable()");
+    }
+}
+
+}  // namespace
+}  // namespace cyclewatch::collector
