@@ -22,6 +22,7 @@ from cyclewatch._native import (
 from cyclewatch.assertions import assert_no_tensor_cycles
 from cyclewatch.configuration import ignore, patterns
 from cyclewatch.errors import ReportFormatError, TensorCycleError, TensorCycleWarning
+from cyclewatch.scanning import dead_bytes, scan
 from cyclewatch.watches import (
     Watch,
     observe_tensor_cycles,
@@ -55,10 +56,12 @@ __all__ = [
     "Watch",
     "__version__",
     "assert_no_tensor_cycles",
+    "dead_bytes",
     "ignore",
     "observe_tensor_cycles",
     "patterns",
     "register_owner",
+    "scan",
     "unregister_owner",
     "warn_tensor_cycles",
     "watch",

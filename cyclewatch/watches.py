@@ -198,7 +198,7 @@ def warn_tensor_cycles(
     """
     return start(
         devices,
-        formats=_names(formats, "formats"),
+        formats=names_in(formats, "formats"),
         report_dir=_folder(report_dir),
         min_bytes=min_bytes,
         budget=budget,
@@ -385,7 +385,7 @@ def start(
     read_configuration()
     return Watch(
         _native.start_watch(
-            _names(devices, "devices"),
+            names_in(devices, "devices"),
             formats or [],
             # Bytes: a file name may not be valid UTF-8.
             os.fsencode(report_dir) if report_dir is not None else None,
@@ -402,7 +402,8 @@ def start(
     )
 
 
-def _names(value: str | Iterable[str], argument: str) -> list[str]:
+def names_in(value: str | Iterable[str], argument: str) -> list[str]:
+    """Validate a name or an iterable of names."""
     names = [value] if isinstance(value, str) else value
     if isinstance(names, (bytes, bytearray)) or not hasattr(names, "__iter__"):
         raise TypeError(f"{argument} expects a name or a list of names, not {value!r}")

@@ -230,6 +230,11 @@ void bind_finding_status(FindingClass& added) {
             "'new', 'known' (listed in the baseline), 'library' (a known leak of a library), "
             "'benign' (a cycle by design) or 'ignored' (by configuration). Only new findings warn "
             "and fail checks.")
+        .def_property_readonly(
+            "collected",
+            word_of(&Self::collected),
+            "Whether a collection has freed the memory: 'yes', 'not yet' (a scan found it) or "
+            "'never' (frozen by gc.freeze(), so no collection frees it).")
         .def_readonly("status_reason",
                       &Self::status_reason,
                       "Why the finding has its status; empty for a new finding.")

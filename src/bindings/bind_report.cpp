@@ -93,6 +93,9 @@ void bind_collection(py::module_& module) {
                       &Self::number,
                       "Number among all collections since the start of the watch, from 1.")
         .def_readonly("generation", &Self::generation, "The generation, as in `gc.callbacks`.")
+        .def_readonly("scan",
+                      &Self::scan,
+                      "True for a scan: found without a collection, and nothing was freed.")
         .def_readonly("started_at",
                       &Self::started_at,
                       "Seconds from the start of the watch to the start of the collection.")
@@ -164,6 +167,7 @@ using StatsClass = py::class_<model::Stats, std::shared_ptr<model::Stats>>;
 // The keys of a Stats object, which is also a mapping.
 const std::vector<std::string>& stats_names() {
     static const std::vector<std::string> names{"collections",
+                                                "scans",
                                                 "unreachable",
                                                 "owners",
                                                 "findings",
@@ -185,10 +189,12 @@ void bind_stats(py::module_& module) {
         "    (1, 1)");
     of_package(added)
         .def_readonly("collections", &Self::collections, "Number of collections.")
+        .def_readonly("scans", &Self::scans, "Number of scans without a collection.")
         .def_readonly("unreachable", &Self::unreachable, "Number of unreachable objects.")
         .def_readonly("owners", &Self::owners, "Number of unreachable tensor owners.")
         .def_readonly("findings", &Self::findings, "Number of distinct findings.")
-        .def_readonly("seconds", &Self::seconds, "Seconds spent in the watch during collections.")
+        .def_readonly(
+            "seconds", &Self::seconds, "Seconds spent in the watch during collections and scans.")
         .def_readonly("collection_seconds",
                       &Self::collection_seconds,
                       "Seconds all collections took, including the watch's share.")

@@ -194,6 +194,41 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
     }
 }
 
+watch::Settings scan_settings(const std::vector<std::string>& devices) {
+    base::Result<device::DeviceSelection> selection = device::DeviceSelection::parse(devices);
+    if (!selection.ok()) {
+        throw py::value_error(selection.error());
+    }
+    watch::Settings settings;
+    settings.devices = std::move(selection).value();
+    return settings;
+}
+
+template <typename T>
+T value_or_raise(base::Result<T> result) {
+    if (!result.ok()) {
+        throw std::runtime_error(result.error());
+    }
+    return std::move(result).value();
+}
+
+void bind_scan(py::module_& module) {
+    module.def(
+        "scan",
+        [](int generation, bool frozen, const std::vector<std::string>& devices) {
+            return std::make_shared<model::Report>(value_or_raise(
+                Dispatcher::instance().scan(scan_settings(devices), {generation, frozen})));
+        },
+        Locked());
+    module.def(
+        "dead_bytes",
+        [](int generation, bool frozen) {
+            return value_or_raise(
+                Dispatcher::instance().dead_bytes(scan_settings({"all"}), {generation, frozen}));
+        },
+        Locked());
+}
+
 void bind_native_watch(py::module_& module) {
     py::class_<NativeWatch>(module, "NativeWatch", "A watch; readable after stop().")
         .def_property_readonly("active",
@@ -290,6 +325,7 @@ void bind_process_watch(py::module_& module) {
 void bind_watch(py::module_& module) {
     bind_native_watch(module);
     bind_process_watch(module);
+    bind_scan(module);
     module.def("start_watch", &start_watch, Locked());
     module.def(
         "shutdown",

@@ -10,7 +10,6 @@
 #include "collector/heap_scan.h"
 #include "collector/self_test.h"
 #include "compat/features.h"
-#include "compat/generations.h"
 #include "python/deferred_exceptions.h"
 #include "python/guards.h"
 #include "python/references.h"
@@ -148,18 +147,6 @@ PyMethodDef entry_definition{
     METH_FASTCALL,
     "cyclewatch's entry in gc.callbacks."};
 
-// Failure is harmless: automatic collections may then start at slightly different times.
-void find_generations(PyObject* gc) {
-    const python::OwnedRef values =
-        python::steal(PyObject_CallMethod(gc, "get_threshold", nullptr));
-    int thresholds[3];
-    if (values && PyArg_ParseTuple(
-                      values.get(), "iii", &thresholds[0], &thresholds[1], &thresholds[2]) != 0) {
-        static_cast<void>(cw_find_generations(thresholds));
-    }
-    PyErr_Clear();
-}
-
 // The last index of our entry in gc.callbacks, or -1.
 Py_ssize_t last_position(const Hook& h) noexcept {
     const python::ErrorStash stash;
@@ -193,7 +180,7 @@ bool create_once(Hook& h) {
     if (!gc || !h.canary.create(on_canary_unreachable)) {
         return false;
     }
-    find_generations(gc.get());
+    find_generations();
     h.callbacks = python::steal(PyObject_GetAttrString(gc.get(), "callbacks"));
     h.entry = python::steal(PyCFunction_New(&entry_definition, nullptr));
     h.generation_key = python::steal(PyUnicode_InternFromString("generation"));

@@ -217,6 +217,19 @@ bool collector_is_known() noexcept {
     return cw_collector_is_known() != 0 && strategy != "unproven" && strategy != "heap-scan";
 }
 
+void find_generations() noexcept {
+    const python::ErrorStash stash;
+    static bool found = false;
+    const python::OwnedRef gc = python::steal(found ? nullptr : PyImport_ImportModule("gc"));
+    const python::OwnedRef values =
+        python::steal(gc ? PyObject_CallMethod(gc.get(), "get_threshold", nullptr) : nullptr);
+    int thresholds[3];
+    if (values && PyArg_ParseTuple(
+                      values.get(), "iii", &thresholds[0], &thresholds[1], &thresholds[2]) != 0) {
+        found = cw_find_generations(thresholds) != 0;
+    }
+}
+
 bool scan_heap(HeapScope scope, HeapScan& scan) noexcept {
     const python::ErrorStash stash;
     try {

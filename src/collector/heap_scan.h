@@ -30,6 +30,11 @@ struct HeapScan {
 // declare it unknown ("unproven", "heap-scan").
 [[nodiscard]] bool collector_is_known() noexcept;
 
+// Locates the collector's generations in the interpreter's state. Idempotent. Failure is harmless:
+// automatic collections may then start at slightly different times, and scans use the public API.
+// RUNS PYTHON: never.
+void find_generations() noexcept;
+
 // Fills `scan`. If the collector's lists cannot be read, the candidates are those of
 // gc.get_objects(), which never lists frozen objects. Returns false if out of memory or if
 // gc.get_objects() fails; leaves no Python error. About as expensive as gc.collect(generation).

@@ -35,9 +35,12 @@ struct OwnerReading {
                                 // storage
     std::string part;           // for an element of `parts`: its label (".grad")
     std::unique_ptr<WeakStorage> weak_storage;  // null: the storage is freed with its owners
-    bool goes_with_storage = false;             // the owner dies if and only if the storage does
-    std::vector<OwnerReading> parts;            // storages that die with the owner and that only
-                                                // its library can reach
+    // Set by count_references(). The storage dies with its owners if they explain all references.
+    std::uint64_t storage_references = 0;  // 0: unknown
+    std::int64_t explained_references = 0;
+    bool goes_with_storage = false;   // the owner dies if and only if the storage does
+    std::vector<OwnerReading> parts;  // storages that die with the owner and that only
+                                      // its library can reach
 };
 
 enum class ReadOutcome : std::uint8_t {
@@ -56,6 +59,9 @@ class OwnerReader {
     // collector. If all other references come from dying objects, the owner may die too; whether it
     // did is checked after the collection.
     [[nodiscard]] virtual Py_ssize_t hidden_references(PyObject* /*object*/) noexcept { return 0; }
+    // For a scan, after read(): counts the references to the memory, which the collector does not
+    // see. RUNS PYTHON: no user code.
+    virtual void count_references(PyObject* /*object*/, OwnerReading& /*reading*/) noexcept {}
     // True if read() runs user code, which may invalidate every borrowed reference.
     [[nodiscard]] virtual bool runs_user_code() const noexcept { return false; }
 };

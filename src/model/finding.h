@@ -117,6 +117,17 @@ constexpr Words words_of(Verdict) {
     return kVerdictWords;
 }
 
+// Whether a collection has freed the memory of a finding. Only scans find memory that is not freed.
+enum class Collected : std::uint8_t {
+    yes,
+    not_yet,
+    never,  // frozen by gc.freeze(), so that no collection frees it
+};
+inline constexpr std::array<std::string_view, 3> kCollectedWords{"yes", "not yet", "never"};
+constexpr Words words_of(Collected) {
+    return kCollectedWords;
+}
+
 // The occurrences of a finding in one process.
 struct ProcessOccurrences {
     std::uint32_t process = 0;  // index into Report::processes
@@ -147,7 +158,8 @@ struct Finding {
     std::string remedy;     // end of the headline: "cut <lambda>.closure:self (train.py:12)"
     std::string advice;     // how to change the code, one or two sentences; "" if unknown
     Status status = Status::fresh;
-    std::string status_reason;  // "" if the status is fresh
+    std::string status_reason;             // "" if the status is fresh
+    Collected collected = Collected::yes;  // the worst of all occurrences
 
     std::uint64_t retained_bytes = 0;  // kept alive by these cycles only, each storage once
     std::uint64_t shared_bytes = 0;    // also kept alive by something else, each storage once

@@ -68,6 +68,7 @@ struct CollectionRecord {
     std::uint32_t process = 0;         // index into Report::processes
     std::uint64_t number = 0;          // counts the collections of this watch, from 1
     int generation = 0;                // the collector's generation
+    bool scan = false;                 // a scan: found without a collection, nothing was freed
     double started_at = 0;             // seconds since the watch started
     double duration = 0;               // seconds, including own_seconds
     double own_seconds = 0;            // seconds spent in the watch

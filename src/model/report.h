@@ -32,12 +32,13 @@ struct ProgramInfo {
 // In a merged report, the totals of all processes.
 struct Stats {
     std::uint64_t collections = 0;
-    std::uint64_t unreachable = 0;                 // objects
-    std::uint64_t owners = 0;                      // unreachable memory owners
-    std::uint64_t findings = 0;                    // including those that were not stored
-    double seconds = 0;                            // spent in the watch during collections
-    double collection_seconds = 0;                 // spent in collections, including `seconds`
-    double elapsed = 0;                            // seconds since the watch started
+    std::uint64_t scans = 0;        // searches without a collection
+    std::uint64_t unreachable = 0;  // objects
+    std::uint64_t owners = 0;       // unreachable memory owners
+    std::uint64_t findings = 0;     // including those that were not stored
+    double seconds = 0;             // spent in the watch during collections and scans
+    double collection_seconds = 0;  // spent in collections, including `seconds`
+    double elapsed = 0;             // seconds since the watch started
     std::map<std::string, std::uint64_t> skipped;  // reason -> number of times
 
     friend bool operator==(const Stats&, const Stats&) = default;

@@ -22,6 +22,10 @@ std::uint64_t total_cycles(const model::Report& report) {
     return cycles;
 }
 
+bool is_collected(const model::Finding& finding) {
+    return finding.collected == model::Collected::yes;
+}
+
 std::string joined(const std::vector<std::string>& words) {
     std::string text;
     for (std::size_t i = 0; i < words.size(); ++i) {
@@ -42,6 +46,12 @@ std::string memory_watched(const std::vector<std::string>& devices) {
 std::string quiet_sentence(const model::Report& report) {
     const model::Stats& stats = report.stats;
     const std::string watched = memory_watched(report.devices);
+    if (stats.collections == 0 && stats.scans > 0) {
+        return "No reference cycle keeps " + watched +
+               " alive: " + base::counted(stats.scans, "scan") + " found " +
+               base::counted(stats.unreachable, "unreachable object") + " and " +
+               base::counted(stats.owners, "owner") + " of such memory among them.";
+    }
     if (stats.collections == 0) {
         return "No reference cycle kept " + watched +
                " so far: no collection ran while cyclewatch " + "was watching (" +
@@ -154,7 +164,8 @@ std::string effect_of(const model::Finding& finding) {
     return "keep" + verb_end +
            base::format_bytes(own ? finding.retained_bytes : finding.shared_bytes) + " of " +
            memory_kind(std::span(&finding, 1)) + " alive" +
-           (own ? "" : ", " + sharing_words(finding));
+           (own ? "" : ", " + sharing_words(finding)) +
+           (is_collected(finding) ? "" : " (" + collected_words(finding) + ")");
 }
 
 }  // namespace
@@ -185,9 +196,14 @@ std::string summary_sentence(const model::Report& report) {
     for (const model::Finding& finding : report.findings) {
         longest = std::max(longest, finding.dead_for_at_most);
     }
-    std::string sentence = base::counted(total_cycles(report), "reference cycle") + " kept " +
-                           format_bytes(report.retained_bytes) + " of " +
-                           memory_kind(report.findings);
+    const std::string cycles = base::counted(total_cycles(report), "reference cycle");
+    const std::string memory =
+        format_bytes(report.retained_bytes) + " of " + memory_kind(report.findings);
+    if (std::ranges::none_of(report.findings, &is_collected)) {
+        return cycles + (total_cycles(report) == 1 ? " keeps " : " keep ") + memory +
+               " alive that no collection has freed.";
+    }
+    std::string sentence = cycles + " kept " + memory;
     sentence += longest > 0
                     ? " for up to " + base::format_duration(longest) + " after its last use."
                     : " after its last use.";
@@ -232,6 +248,18 @@ std::string remedy_sentence(const model::Report& report) {
            ". There are " + base::counted(count, all_new ? "finding" : "new finding") + "." + more;
 }
 
+std::string collected_words(const model::Finding& finding) {
+    switch (finding.collected) {
+        case model::Collected::yes:
+            break;
+        case model::Collected::not_yet:
+            return "not collected yet";
+        case model::Collected::never:
+            return "frozen: no collection will free this";
+    }
+    return "";
+}
+
 std::string sharing_words(const model::Finding& finding) {
     return "shared with " + (finding.shared_with == 0
                                  ? std::string("objects outside any cycle")
@@ -245,6 +273,9 @@ std::string size_words(const model::Finding& finding) {
     if (finding.shared_bytes > 0) {
         text += own ? ", and " + format_bytes(finding.shared_bytes) + " " : ", ";
         text += sharing_words(finding);
+    }
+    if (!is_collected(finding)) {
+        text += ", " + collected_words(finding);
     }
     return text;
 }
@@ -280,8 +311,11 @@ std::string variants_words(const model::Finding& finding, std::size_t most) {
 }
 
 std::string seen_sentence(const model::Finding& finding) {
-    std::string text = base::counted(finding.occurrences, "cycle") + " in " +
-                       base::counted(finding.collections, "collection");
+    std::string text =
+        base::counted(finding.occurrences, "cycle") + " in " +
+        (is_collected(finding)
+             ? base::counted(finding.collections, "collection")
+             : base::counted(finding.collections, "scan or collection", "scans or collections"));
     if (finding.occurrences > 1 && finding.largest_bytes > 0) {
         text += ", the largest " + format_bytes(finding.largest_bytes);
     }
@@ -296,8 +330,9 @@ std::string seen_sentence(const model::Finding& finding) {
 
 std::string overhead_sentence(const model::Stats& stats) {
     std::string text = "Overhead: " + base::format_duration(stats.seconds) + " in " +
-                       base::counted(stats.collections, "collection") + " over " +
-                       base::format_duration(stats.elapsed);
+                       base::counted(stats.collections, "collection") +
+                       (stats.scans > 0 ? " and " + base::counted(stats.scans, "scan") : "") +
+                       " over " + base::format_duration(stats.elapsed);
     if (stats.elapsed > 0) {
         text += " (" + base::format_percent(stats.seconds / stats.elapsed) + " of the run time)";
     }

@@ -24,6 +24,9 @@ namespace cyclewatch::render {
 // escaped.
 [[nodiscard]] std::string headline(const model::Finding& finding);
 
+// "not collected yet", "frozen: no collection will free this", or "" if it was collected.
+[[nodiscard]] std::string collected_words(const model::Finding& finding);
+
 // "shared with 4 other findings", or "shared with objects outside any cycle".
 [[nodiscard]] std::string sharing_words(const model::Finding& finding);
 // "256 MiB in 64 cycles"; "10.0 KiB in 1 cycle, shared with 4 other findings".

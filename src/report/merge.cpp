@@ -150,6 +150,7 @@ void merge(model::Finding& stored, model::Finding later) {
         stored.first_collection = later.first_collection;
     }
     stored.last_seen = std::max(stored.last_seen, later.last_seen);
+    stored.collected = std::max(stored.collected, later.collected);
     stored.dead_for_at_most = std::max(stored.dead_for_at_most, later.dead_for_at_most);
     stored.omitted_owners = std::max(stored.omitted_owners, later.omitted_owners);
     merge_owners(stored, std::move(later.owners));

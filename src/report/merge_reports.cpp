@@ -172,6 +172,7 @@ class Merger {
     void add_stats(const model::Stats& stats) {
         model::Stats& sum = merged_.stats;
         sum.collections += stats.collections;
+        sum.scans += stats.scans;
         sum.unreachable += stats.unreachable;
         sum.owners += stats.owners;
         sum.seconds += stats.seconds;

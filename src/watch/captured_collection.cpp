@@ -39,8 +39,10 @@ void CapturedCollection::take(capture::CapturedGraph captured) {
     repeats = std::move(captured.repeats);
 }
 
-OwnerReadings::OwnerReadings(CapturedCollection& collection, const DeviceFilter& watched)
-    : collection_(collection), watched_(watched) {}
+OwnerReadings::OwnerReadings(CapturedCollection& collection,
+                             const DeviceFilter& watched,
+                             const KnownStorages* known)
+    : collection_(collection), watched_(watched), known_(known) {}
 
 void OwnerReadings::read(const std::vector<device::DetectedOwner>& owners) {
     for (const device::DetectedOwner& owner : owners) {
@@ -57,6 +59,7 @@ void OwnerReadings::read(const std::vector<device::DetectedOwner>& owners) {
 
 void OwnerReadings::read_with_user_code() {
     std::size_t position = objects_.size() - user_owners_.size();
+    collection_.ran_user_code = !user_owners_.empty();
     for (const UserOwner& owner : user_owners_) {
         add(owner.object.get(), *owner.reader, position++);
     }
@@ -71,11 +74,17 @@ bool OwnerReadings::add(PyObject* object, device::OwnerReader& reader, std::size
     if (outcome != device::ReadOutcome::owns || !watched_(reading.device)) {
         return false;
     }
+    if (known_ != nullptr) {
+        if ((*known_)(reading)) {
+            return false;
+        }
+        reader.count_references(object, reading);
+    }
     std::vector<device::OwnerReading> parts = std::move(reading.parts);
     const std::size_t parent = collection_.owners.size();
     const std::string type = capture::type_name(Py_TYPE(object));
     PendingOwner& owner = push(type, std::move(reading), position);
-    if (!owner.reading.goes_with_storage) {
+    if (!owner.reading.goes_with_storage && (known_ == nullptr || !owner.reading.weak_storage)) {
         owner.weakref = weakref_to(object);
     }
     for (device::OwnerReading& part : parts) {
@@ -138,6 +147,23 @@ void check_freed(CapturedCollection& collection) noexcept {
     }
 }
 
+void check_references(CapturedCollection& collection) {
+    std::vector<model::Storage>& storages = collection.observation.storages;
+    std::vector<std::int64_t> unexplained(storages.size(), 0);
+    for (const PendingOwner& owner : collection.owners) {
+        unexplained[owner.storage] -= owner.reading.explained_references;
+    }
+    for (const PendingOwner& owner : collection.owners) {
+        const auto references = static_cast<std::int64_t>(owner.reading.storage_references);
+        if (references > 0 && references + unexplained[owner.storage] > 0) {
+            storages[owner.storage].released = false;
+        }
+    }
+    for (PendingOwner& owner : collection.owners) {
+        owner.freed = storages[owner.storage].released;
+    }
+}
+
 const model::Observation& select_owners(CapturedCollection& collection,
                                         const DeviceFilter& watched,
                                         const Watch& watch,
@@ -155,7 +181,8 @@ const model::Observation& select_owners(CapturedCollection& collection,
     std::vector<bool> counted(observation.storages.size(), false);
     for (const PendingOwner& owner : collection.owners) {
         const model::Storage& storage = observation.storages[owner.storage];
-        if (!owner.freed || !watched(storage.device)) {
+        if (!owner.freed || !watched(storage.device) ||
+            (!record.scan && watch.reported().contains(storage.device, owner.reading.storage))) {
             continue;
         }
         ++observation.record.owners;

@@ -25,6 +25,9 @@ namespace cyclewatch::watch {
 // Whether the memory of a device ("cuda:0") is watched.
 using DeviceFilter = std::function<bool(std::string_view device)>;
 
+// Whether a scan has already reported the storage of a reading.
+using KnownStorages = std::function<bool(const device::OwnerReading& reading)>;
+
 // An owner that was unreachable before the sweep.
 struct PendingOwner {
     std::string type;
@@ -46,8 +49,9 @@ struct CapturedCollection {
     device::WallTime unreachable_at;  // before the sweep
     device::WallTime swept_at;        // after the sweep
     std::uint64_t failed_readings = 0;
-    int objects_made = 0;  // objects created by readers; each is freed with its storage
-    int objects_left = 0;  // those of them whose storage is watched and was not freed
+    bool ran_user_code = false;  // readers of the user
+    int objects_made = 0;        // objects created by readers; each is freed with its storage
+    int objects_left = 0;        // those of them whose storage is watched and was not freed
     // The graph, storages and omissions are common to all watches; select_owners() sets the rest.
     model::Observation observation;
 
@@ -57,8 +61,11 @@ struct CapturedCollection {
 // Reads the owners of one collection into a CapturedCollection.
 class OwnerReadings {
   public:
-    // Only owners on devices that `watched` accepts are added.
-    OwnerReadings(CapturedCollection& collection, const DeviceFilter& watched);
+    // Only owners on devices that `watched` accepts are added. For a scan, `known` is not null:
+    // owners of storages that it accepts are left out, and references are counted.
+    OwnerReadings(CapturedCollection& collection,
+                  const DeviceFilter& watched,
+                  const KnownStorages* known);
 
     // Reads all owners except those whose reader is user code. Keeps the latter alive until
     // read_with_user_code(). RUNS PYTHON: never.
@@ -82,6 +89,7 @@ class OwnerReadings {
 
     CapturedCollection& collection_;
     const DeviceFilter& watched_;
+    const KnownStorages* known_;
     std::vector<PyObject*> objects_;
     std::vector<UserOwner> user_owners_;
     std::unordered_multimap<std::uint64_t, std::size_t> storages_;  // index by identity
@@ -89,6 +97,10 @@ class OwnerReadings {
 
 // After the sweep: determines which owners and storages were freed, and sets `objects_left`.
 void check_freed(CapturedCollection& collection) noexcept;
+
+// After a scan, instead of check_freed(): marks the storages that other references keep alive, and
+// their owners, as not freed.
+void check_references(CapturedCollection& collection);
 
 // Restricts the observation to the owners that were freed on the devices of `watch`. The result is
 // valid until the next call. `record` has the values that are common to all watches.

@@ -10,7 +10,9 @@
 
 #include "advice/catalog.h"
 #include "collector/gc_hook.h"
+#include "compat/features.h"
 #include "compat/plain_instance.h"
+#include "python/guards.h"
 #include "python/layout_check.h"
 #include "watch/notification_queue.h"
 #include "watch/program_info.h"
@@ -73,6 +75,42 @@ base::Result<std::shared_ptr<Watch>> Dispatcher::start(Settings settings) {
         watch->log(kWarning, warning);
     }
     return watch;
+}
+
+base::Result<std::shared_ptr<Watch>> Dispatcher::prepare_scan(Settings settings) {
+    if (CYCLEWATCH_HAS_NO_GIL) {
+        return base::Error{
+            "cyclewatch cannot scan the heap on a free-threaded build, because other threads "
+            "change "
+            "reference counts while it reads them. Call gc.collect() with a watch instead."};
+    }
+    handle_fork();
+    collector::find_generations();
+    const python::YoungCountGuard young_count;
+    const python::GcPause pause;
+    (void)python::check_layouts();
+    learn_plain_instances();
+    (void)advice::Catalog::built_in();
+    settings.budget = 1;
+    return std::make_shared<Watch>(std::move(settings));
+}
+
+base::Result<model::Report> Dispatcher::scan(Settings settings, collector::HeapScope scope) {
+    const auto watch = prepare_scan(std::move(settings));
+    if (!watch.ok()) {
+        return base::Error{watch.error()};
+    }
+    pipeline_.scan(watch.value(), scope);
+    return watch.value()->report();
+}
+
+base::Result<std::map<std::string, std::uint64_t>> Dispatcher::dead_bytes(
+    Settings settings, collector::HeapScope scope) {
+    const auto watch = prepare_scan(std::move(settings));
+    if (!watch.ok()) {
+        return base::Error{watch.error()};
+    }
+    return pipeline_.dead_bytes(watch.value(), scope);
 }
 
 void Dispatcher::stop(const std::shared_ptr<Watch>& watch) {
@@ -159,6 +197,9 @@ void Dispatcher::on_start(int generation) noexcept {
     try {
         handle_fork();
         inherited_ = false;
+        for (const auto& watch : watches_) {
+            watch->reported().forget_freed();
+        }
         pipeline_.begin(generation);
     } catch (...) {
         pipeline_.drop_capture();

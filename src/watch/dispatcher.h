@@ -5,12 +5,17 @@
 // REQUIRES (everything here): GIL held.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "advice/rules.h"
 #include "base/result.h"
 #include "collector/collection_listener.h"
+#include "collector/heap_scan.h"
+#include "model/report.h"
 #include "watch/pipeline.h"
 #include "watch/watch.h"
 
@@ -30,6 +35,13 @@ class Dispatcher final : public collector::CollectionListener {
     void end();
     [[nodiscard]] bool is_active(const std::shared_ptr<Watch>& watch) const;
 
+    // Finds the unreachable owners now, without a collection (Pipeline::scan()), also if no watch
+    // is active. Only `settings.devices` is used. The error is a sentence for the user. Throws
+    // std::bad_alloc if out of memory.
+    base::Result<model::Report> scan(Settings settings, collector::HeapScope scope);
+    base::Result<std::map<std::string, std::uint64_t>> dead_bytes(Settings settings,
+                                                                  collector::HeapScope scope);
+
     // Call before reading a watch: handles a fork, restores a removed hook and delivers queued
     // notifications. May leave a Python exception pending.
     void refresh(const std::shared_ptr<Watch>& watch);
@@ -46,6 +58,8 @@ class Dispatcher final : public collector::CollectionListener {
   private:
     Dispatcher() = default;
     void handle_fork();
+    // A watch for one scan.
+    base::Result<std::shared_ptr<Watch>> prepare_scan(Settings settings);
     [[nodiscard]] bool is_ending() const;
     // Whether the current collection began before the fork that created this process. The parent
     // reports it. In this process, the report writer's locks may be held by threads that do not

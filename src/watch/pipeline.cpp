@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "collector/gc_hook.h"
 #include "compat/features.h"
 #include "device/device_memory.h"
+#include "python/guards.h"
 #include "python/stop_the_world.h"
 #include "watch/program_info.h"
 
@@ -45,6 +47,21 @@ class ScopedTimer {
     const Clock::time_point began_;
 };
 
+// Saves the current collection, which another thread may be in, for a scan.
+template <typename Current>
+class RestoredAtEnd {
+  public:
+    explicit RestoredAtEnd(Current& current)
+        : current_(current), saved_(std::exchange(current, {})) {}
+    RestoredAtEnd(const RestoredAtEnd&) = delete;
+    RestoredAtEnd& operator=(const RestoredAtEnd&) = delete;
+    ~RestoredAtEnd() { current_ = std::move(saved_); }
+
+  private:
+    Current& current_;
+    Current saved_;
+};
+
 Depth lowest_depth(const Watches& watches, Clock::time_point now) {
     Depth depth = Depth::full;
     for (const auto& watch : watches) {
@@ -53,15 +70,33 @@ Depth lowest_depth(const Watches& watches, Clock::time_point now) {
     return depth;
 }
 
+// Later scans leave out what this one has reported.
+void remember(CapturedCollection& captured, model::Collected state, Watch& watch) {
+    for (PendingOwner& owner : captured.owners) {
+        if (owner.freed) {
+            watch.reported().add(owner.reading, std::move(owner.weakref), state);
+        }
+    }
+}
+
 }  // namespace
 
 void Pipeline::before_sweep(const collector::UnreachableSet& unreachable, const Watches& watches) {
     const ScopedTimer timer(current_.own, unreachable.began());
+    capture(unreachable, watches, Depth::full);
+    if (current_.captured != nullptr) {
+        collector::change_young_count(current_.captured->objects_made);
+    }
+}
+
+void Pipeline::capture(const collector::UnreachableSet& unreachable,
+                       const Watches& watches,
+                       Depth least_depth) {
     current_.unreachable = unreachable.objects().size();
     if (registry_.empty()) {
         return;  // no library that can own device memory is imported
     }
-    current_.depth = lowest_depth(watches, current_.started);
+    current_.depth = std::max(least_depth, lowest_depth(watches, current_.started));
     accelerator_usable_ = device::accelerator_usable();
     const DeviceFilter watched = [&](std::string_view device) {
         return std::ranges::any_of(
@@ -78,7 +113,11 @@ void Pipeline::before_sweep(const collector::UnreachableSet& unreachable, const 
 
     // 2. Read the device, the size and the storage of each owner.
     current_.captured = std::make_unique<CapturedCollection>();
-    OwnerReadings readings(*current_.captured, watched);
+    const KnownStorages known = [&](const device::OwnerReading& reading) {
+        return watches.front()->reported().contains(reading.device, reading.storage);
+    };
+    const bool scan = current_.collected != model::Collected::yes;
+    OwnerReadings readings(*current_.captured, watched, scan ? &known : nullptr);
     readings.read(detection.owners);
 
     // 3. Capture the references that lead to the owners.
@@ -88,12 +127,11 @@ void Pipeline::before_sweep(const collector::UnreachableSet& unreachable, const 
     detection.held.clear();
     readings.read_with_user_code();
 
-    // 5. Sample the memory in use.
-    if (current_.depth == Depth::full) {
+    // 5. Sample the memory in use. A scan does not change it.
+    if (current_.depth == Depth::full && !scan) {
         current_.captured->memory = sampler_.before(current_.captured->observation.storages);
     }
     current_.captured->unreachable_at = device::WallTime::now();
-    collector::change_young_count(current_.captured->objects_made);
 }
 
 void Pipeline::after_sweep(collector::Miss miss, const Watches& watches) {
@@ -120,12 +158,22 @@ void Pipeline::after_sweep(collector::Miss miss, const Watches& watches) {
     captured->swept_at = device::WallTime::now();
     collector::change_young_count(-captured->objects_left);
 
-    const CollectedStorages storages = collected_storages(*captured);
+    report(*captured, record, watches);
+    for (const auto& watch : watches) {
+        watch->update_collected();
+    }
+    log_failed_readers(watches);
+}
+
+void Pipeline::report(CapturedCollection& captured,
+                      const model::CollectionRecord& record,
+                      const Watches& watches) {
+    const CollectedStorages storages = collected_storages(captured, record.scan);
     for (const std::shared_ptr<Watch>& watch : watches) {
         // 7. Select the owners on the devices of this watch.
         const model::Observation& observation =
-            select_owners(*captured, devices_of(*watch), *watch, record, current_.started);
-        count_omissions(*watch, *captured);
+            select_owners(captured, devices_of(*watch), *watch, record, current_.started);
+        count_omissions(*watch, captured);
         if (observation.record.owners == 0) {
             continue;
         }
@@ -136,6 +184,7 @@ void Pipeline::after_sweep(collector::Miss miss, const Watches& watches) {
         // 9. Assign patterns and statuses.
         for (model::Finding& finding : findings) {
             rules_.judge(finding, loaded_version);
+            finding.collected = current_.collected;
         }
 
         // 10. Store the findings; update the report file.
@@ -147,7 +196,6 @@ void Pipeline::after_sweep(collector::Miss miss, const Watches& watches) {
         site_lookup_.enqueue(watch, result, std::move(requests));
         watch->notify(observation.record, result);
     }
-    log_failed_readers(watches);
 }
 
 void Pipeline::reset() {
@@ -164,6 +212,66 @@ void Pipeline::begin(int generation) {
     current_.started = started;
     ++collections_;
     registry_.refresh();
+}
+
+void Pipeline::scan_each(const std::shared_ptr<Watch>& watch,
+                         collector::HeapScope scope,
+                         Depth least_depth,
+                         const Finish& finish) {
+    const python::ErrorStash stash;
+    const python::GcPause pause;
+    const python::YoungCountGuard young_count;
+    const RestoredAtEnd collection(current_);
+    watch->reported().forget_freed();
+    begin(scope.generation);
+    collector::HeapScan heap;
+    const auto find = [&] {
+        if (!collector::scan_heap(scope, heap)) {
+            throw std::bad_alloc();
+        }
+    };
+    find();
+    const std::size_t unreachable =
+        heap.collectable.objects().size() + heap.frozen.objects().size();
+    for (const auto collected : {model::Collected::not_yet, model::Collected::never}) {
+        const bool frozen = collected == model::Collected::never;
+        current_.collected = collected;
+        capture(frozen ? heap.frozen : heap.collectable, {watch}, least_depth);
+        if (const auto captured = std::move(current_.captured)) {
+            check_references(*captured);
+            finish(*captured);
+            if (captured->ran_user_code) {
+                find();  // it may have freed the frozen objects
+            }
+        }
+    }
+    current_.unreachable = unreachable;
+    current_.own = Clock::now() - current_.started;
+    count({watch});
+    log_failed_readers({watch});
+}
+
+void Pipeline::scan(const std::shared_ptr<Watch>& watch, collector::HeapScope scope) {
+    scan_each(watch, scope, Depth::full, [&](CapturedCollection& captured) {
+        const Clock::time_point now = Clock::now();
+        current_.own = now - current_.started;
+        report(captured, make_record(now), {watch});
+        remember(captured, current_.collected, *watch);
+    });
+}
+
+std::map<std::string, std::uint64_t> Pipeline::dead_bytes(const std::shared_ptr<Watch>& watch,
+                                                          collector::HeapScope scope) {
+    std::map<std::string, std::uint64_t> bytes;
+    scan_each(watch, scope, Depth::owners_only, [&](CapturedCollection& captured) {
+        for (const model::Storage& storage : captured.observation.storages) {
+            if (storage.released) {
+                bytes[storage.device] += storage.bytes;
+            }
+        }
+        remember(captured, current_.collected, *watch);
+    });
+    return bytes;
 }
 
 void Pipeline::capture_graph(const collector::UnreachableSet& unreachable,
@@ -193,15 +301,20 @@ DeviceFilter Pipeline::devices_of(const Watch& watch) const {
     };
 }
 
-// Returns the time at which the last collection of this or an older generation ended, and replaces
-// it with `now`. Objects that are unreachable now were alive at that time, or did not exist.
-Clock::time_point Pipeline::replace_last_reaching(Clock::time_point now) {
+// The time since the last collection of this or an older generation. Objects that are unreachable
+// now were alive then, or did not exist. 0: unknown.
+double Pipeline::dead_for_at_most(Clock::time_point now) {
+    if (current_.collected == model::Collected::never) {
+        return 0;  // no collection would have freed them
+    }
     const int reached = CYCLEWATCH_COLLECTIONS_ARE_FULL ? 2 : current_.generation;
     const auto generation = static_cast<std::size_t>(std::clamp(reached, 0, 2));
     const Clock::time_point last =
         *std::max_element(last_of_generation_.begin() + generation, last_of_generation_.end());
-    last_of_generation_[generation] = now;
-    return last;
+    if (current_.collected == model::Collected::yes) {
+        last_of_generation_[generation] = now;
+    }
+    return last == Clock::time_point() ? 0 : seconds(current_.started - last);
 }
 
 model::CollectionRecord Pipeline::make_record(Clock::time_point now) {
@@ -210,7 +323,8 @@ model::CollectionRecord Pipeline::make_record(Clock::time_point now) {
     record.generation = current_.generation;
     record.duration = seconds(now - current_.started);
     record.own_seconds = seconds(current_.own);
-    record.dead_for_at_most = seconds(current_.started - replace_last_reaching(now));
+    record.scan = current_.collected != model::Collected::yes;
+    record.dead_for_at_most = dead_for_at_most(now);
     record.unreachable = current_.unreachable;
     record.note = current_.depth == Depth::owners_only
                       ? "over budget: owners were counted, but no graph was captured"
@@ -242,8 +356,10 @@ void Pipeline::drop_capture() noexcept {
 }
 
 void Pipeline::count(const Watches& watches) noexcept {
-    const CollectionCost cost{
-        current_.unreachable, seconds(current_.own), seconds(Clock::now() - current_.started)};
+    const CollectionCost cost{current_.collected != model::Collected::yes,
+                              current_.unreachable,
+                              seconds(current_.own),
+                              seconds(Clock::now() - current_.started)};
     try {
         for (const auto& watch : watches) {
             watch->count(cost);

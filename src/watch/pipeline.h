@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stages of one collection: find owners -> read owners -> capture the graph, and after the
-// sweep: check what was freed -> analyze -> apply rules -> store -> notify.
+// sweep: check what was freed -> analyze -> apply rules -> store -> notify. A scan of the heap runs
+// the same stages, except that nothing is freed.
 //
 // REQUIRES (everything here): GIL held. RUNS PYTHON: only readers passed to register_owner().
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "advice/rules.h"
 #include "collector/collection_listener.h"
+#include "collector/heap_scan.h"
 #include "collector/unreachable_set.h"
 #include "device/memory_events.h"
 #include "device/memory_sampler.h"
@@ -49,6 +54,15 @@ class Pipeline {
     // After after_sweep(): adds the collection to the statistics of each watch.
     void count(const Watches& watches) noexcept;
 
+    // Finds the unreachable owners in `scope`, without a collection, and adds them to the findings
+    // of `watch`. Storages that an earlier scan reported to it are left out. Throws
+    // std::bad_alloc if out of memory. May be called during a collection of another thread.
+    // REQUIRES: a build with a GIL.
+    void scan(const std::shared_ptr<Watch>& watch, collector::HeapScope scope);
+    // The same, without a graph and findings: the bytes on each device that `watch` watches.
+    [[nodiscard]] std::map<std::string, std::uint64_t> dead_bytes(
+        const std::shared_ptr<Watch>& watch, collector::HeapScope scope);
+
   private:
     // The current collection.
     struct Current {
@@ -56,17 +70,31 @@ class Pipeline {
         Clock::time_point started;
         Clock::duration own{};  // time spent in the watch
         std::uint64_t unreachable = 0;
+        model::Collected collected = model::Collected::yes;  // a scan: not_yet or never
         Depth depth = Depth::full;
         std::unique_ptr<CapturedCollection> captured;  // null: no owner was found
         const char* skipped = "";                      // why nothing was captured; "" if it was
     };
 
+    // Called for each set that a scan finds.
+    using Finish = std::function<void(CapturedCollection& captured)>;
+
+    void capture(const collector::UnreachableSet& unreachable,
+                 const Watches& watches,
+                 Depth least_depth);
+    void report(CapturedCollection& captured,
+                const model::CollectionRecord& record,
+                const Watches& watches);
+    void scan_each(const std::shared_ptr<Watch>& watch,
+                   collector::HeapScope scope,
+                   Depth least_depth,
+                   const Finish& finish);
     void capture_graph(const collector::UnreachableSet& unreachable,
                        const device::Detection& detection,
                        const OwnerReadings& readings,
                        const Watches& watches);
     [[nodiscard]] DeviceFilter devices_of(const Watch& watch) const;
-    [[nodiscard]] Clock::time_point replace_last_reaching(Clock::time_point now);
+    [[nodiscard]] double dead_for_at_most(Clock::time_point now);
     [[nodiscard]] model::CollectionRecord make_record(Clock::time_point now);
     void count_omissions(Watch& watch, const CapturedCollection& captured) const;
     void log_failed_readers(const Watches& watches);

@@ -80,7 +80,7 @@ void update_copies(Watch& watch,
 
 }  // namespace
 
-CollectedStorages collected_storages(const CapturedCollection& collection) {
+CollectedStorages collected_storages(const CapturedCollection& collection, bool scan) {
     std::shared_ptr<std::vector<device::CollectedStorage>> storages;
     for (const PendingOwner& owner : collection.owners) {
         const model::Storage& storage = collection.observation.storages[owner.storage];
@@ -95,7 +95,7 @@ CollectedStorages collected_storages(const CapturedCollection& collection) {
         (*storages)[owner.storage] = {.device = *device,
                                       .address = owner.reading.storage,
                                       .bytes = storage.bytes,
-                                      .released = storage.released,
+                                      .released = storage.released && !scan,
                                       .unreachable = collection.unreachable_at,
                                       .settled = collection.swept_at};
     }

@@ -19,8 +19,9 @@ namespace cyclewatch::watch {
 // The storages of one collection, by model::StorageId. Null if none is on a CUDA device.
 using CollectedStorages = std::shared_ptr<const std::vector<device::CollectedStorage>>;
 
-// Call after check_freed(). RUNS PYTHON: never. May throw std::bad_alloc.
-[[nodiscard]] CollectedStorages collected_storages(const CapturedCollection& collection);
+// Call after check_freed() or, for a scan, check_references(). RUNS PYTHON: never. May throw
+// std::bad_alloc.
+[[nodiscard]] CollectedStorages collected_storages(const CapturedCollection& collection, bool scan);
 
 // The owners of one finding to look up.
 struct SiteRequest {

@@ -28,10 +28,10 @@ std::set<std::string>& claimed_files() {
 
 void StatsCounter::count(const CollectionCost& cost) {
     const std::lock_guard lock(mutex_);
-    ++stats_.collections;
+    ++(cost.scan ? stats_.scans : stats_.collections);
     stats_.unreachable += cost.unreachable;
     stats_.seconds += cost.own_seconds;
-    stats_.collection_seconds += cost.collection_seconds;
+    stats_.collection_seconds += cost.scan ? 0 : cost.collection_seconds;
 }
 
 void StatsCounter::skip(const std::string& reason, std::uint64_t times) {
@@ -224,6 +224,22 @@ void Watch::notify_report(const model::CollectionRecord& record,
         }
         self->settings_.listeners.on_report(std::move(report));
     });
+}
+
+void Watch::update_collected() {
+    for (const auto state : {model::Collected::not_yet, model::Collected::never}) {
+        if (!reported_.any(state)) {
+            continue;
+        }
+        reported_.forget_freed();
+        if (!reported_.any(state)) {
+            revise([state](model::Finding& finding) {
+                if (finding.collected == state) {
+                    finding.collected = model::Collected::yes;
+                }
+            });
+        }
+    }
 }
 
 void Watch::revise(const std::function<void(model::Finding&)>& change) {

@@ -21,6 +21,7 @@
 #include "report/source_table.h"
 #include "watch/budget.h"
 #include "watch/report_writer.h"
+#include "watch/reported_storages.h"
 
 namespace cyclewatch::watch {
 
@@ -61,6 +62,7 @@ struct Settings {
 
 // One collection, for the statistics.
 struct CollectionCost {
+    bool scan = false;
     std::uint64_t unreachable = 0;  // objects
     double own_seconds = 0;
     double collection_seconds = 0;
@@ -115,6 +117,12 @@ class Watch : public std::enable_shared_from_this<Watch> {
     void notify(const model::CollectionRecord& record,
                 const std::shared_ptr<CollectionResult>& result);
 
+    // What the scans of this watch have reported.
+    [[nodiscard]] ReportedStorages& reported() noexcept { return reported_; }
+    [[nodiscard]] const ReportedStorages& reported() const noexcept { return reported_; }
+    // After a collection: updates the findings of scans whose memory it has freed.
+    void update_collected();
+
     // Applies `change` to all stored findings (ReportStore::revise).
     void revise(const std::function<void(model::Finding&)>& change);
 
@@ -152,6 +160,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     Settings settings_;
     model::ProgramInfo program_;
     std::int64_t step_ = -1;
+    ReportedStorages reported_;
     unsigned fork_ = 0;  // the last argument of start_over()
     std::shared_ptr<StatsCounter> counter_;
     std::shared_ptr<report::ReportStore> store_;

@@ -53,6 +53,9 @@ def check(description, generation, answer):
     owners, released = object_graphs.owners_among(description, doomed)
     assert answer["skipped"] == {}
     assert answer["before"] == 0
+    scan = answer["scan"]
+    assert (scan["owners"], scan["bytes"], scan["dead"]) == (owners, released, released)
+    assert scan["collected"] in ([], ["not yet"])
     assert (answer["owners"], answer["bytes"]) == (owners, released)
     # All freed memory belongs to a finding; shared memory is included in each of them.
     assert answer["exclusive"] <= released <= answer["exclusive"] + answer["shared"]
@@ -108,6 +111,7 @@ def test_freed_tensors_are_counted_and_shared_storages_only_if_freed(description
     assert answer["skipped"] == {}
     assert answer["owners"] == len(dead)
     assert answer["bytes"] == sum(4 * FLOATS[storage] for storage in released)
+    assert answer["scan"]["bytes"] == answer["scan"]["dead"] == answer["bytes"]
 
 
 def random_case(generator):
@@ -138,6 +142,23 @@ def test_every_interpreter_counts_exactly_the_freed_owners(interpreter, strategy
     outcome = interpreter.run(PROGRAM, path, CYCLEWATCH_STRATEGY=strategy)
     for case, answer in zip(cases, json.loads(outcome.stdout), strict=True):
         check(*case, answer)
+        assert answer["scan"]["untouched"]
+
+
+def test_frozen_garbage_is_scanned_as_after_unfreezing(interpreter, tmp_path):
+    generator = random.Random(21)
+    cases = [random_case(generator) for _ in range(CASES_FOR_EACH_INTERPRETER)]
+    path = tmp_path / "cases.json"
+    path.write_text(json.dumps(cases))
+    answers = json.loads(interpreter.run(PROGRAM, path, "frozen").stdout)
+    for answer in answers:
+        scan = answer["scan"]
+        assert answer["collected_while_frozen"] == 0
+        assert answer["without_frozen"]["owners"] == 0
+        assert (scan["owners"], scan["bytes"]) == (answer["owners"], answer["bytes"])
+        assert scan["collected"] in ([], ["never"])
+        assert scan["untouched"]
+    assert sum(answer["owners"] for answer in answers) > 100
 
 
 def test_random_cases_cover_every_kind_of_owner():

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/readers/torch_tensor.h"
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -87,7 +88,47 @@ class TorchReader final : public OwnerReader {
         return held ? 1 : 0;
     }
 
+    void count_references(PyObject* object, OwnerReading& reading) noexcept override {
+        const WithoutTorchFunction guard(torch_);
+        if (guard.entered() && torch_.storage_address && torch_.storage_use_count &&
+            torch_.use_count) {
+            count_native_references(object, reading);
+        }
+        PyErr_Clear();
+    }
+
   private:
+    void count_native_references(PyObject* object, OwnerReading& reading) noexcept {
+        if (PyType_IsSubtype(Py_TYPE(object), torch_.storage_base) != 0) {
+            reading.storage_references =
+                number_of(call(torch_.storage_use_count, get(torch_.storage_cdata, object).get()));
+            reading.explained_references = 1;
+            return;
+        }
+        const OwnedRef address = call(torch_.storage_address, object);
+        const std::uint64_t tensor_references = number_of(call(torch_.use_count, object));
+        if (!address || tensor_references == 0) {
+            return;
+        }
+        reading.storage_references = number_of(call(torch_.storage_use_count, address.get()));
+        // One is from its Python object. Others are from views, autograd or other C++ code.
+        reading.explained_references = 1 - static_cast<std::int64_t>(tensor_references - 1);
+        for (OwnerReading& part : reading.parts) {
+            count_gradient_references(object, part);
+        }
+    }
+
+    void count_gradient_references(PyObject* tensor, OwnerReading& part) noexcept {
+        const OwnedRef gradient = get(torch_.grad, tensor);
+        if (!gradient || gradient.get() == Py_None) {
+            return;
+        }
+        count_native_references(gradient.get(), part);
+        // Explained: the reference of `tensor`. Not explained: other Python references.
+        constexpr Py_ssize_t kOwn = 2;  // ours, and that of C++
+        part.explained_references += 1 - std::max<Py_ssize_t>(Py_REFCNT(gradient.get()) - kOwn, 0);
+    }
+
     ReadOutcome read_guarded(PyObject* object, OwnerReading& reading) {
         if (PyType_IsSubtype(Py_TYPE(object), torch_.storage_base) != 0) {
             return read_storage(object, reading);

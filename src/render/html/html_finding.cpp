@@ -94,6 +94,9 @@ std::string heading(const Finding& finding, std::size_t rank) {
         facts += element(
             "span", "", "in " + base::counted(finding.by_process.size(), "process", "processes"));
     }
+    if (finding.collected != model::Collected::yes) {
+        facts += element("span", "pill status", collected_words(finding));
+    }
     if (finding.status != Status::fresh) {
         facts += element("span", "pill status", model::word_of(finding.status));
     }

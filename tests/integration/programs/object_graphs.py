@@ -7,7 +7,8 @@ A description is a list of nodes, each a dict:
     storage: None, or the number of the storage it owns; a "block" always owns one
 Nodes are created in the order of their age; a tuple can refer only to older nodes.
 
-As a program: object_graphs.py FILE; FILE contains a JSON list of [description, generation].
+As a program: object_graphs.py FILE [frozen]; FILE contains a JSON list of
+[description, generation].
 """
 
 import collections
@@ -208,16 +209,32 @@ def register_owners():
         cyclewatch.register_owner(owner_type, read_storage)
 
 
+def scanned(generation, frozen):
+    """The numbers that a scan finds, and whether it leaves the collector's statistics alone."""
+    before = gc.get_stats(), gc.get_freeze_count()
+    report = cyclewatch.scan(generation=generation, frozen=frozen, devices=("cpu",))
+    answer = {
+        "owners": report.stats.owners,
+        "bytes": report.retained_bytes,
+        "collected": sorted({finding.collected for finding in report.findings}),
+    }
+    answer["untouched"] = (gc.get_stats(), gc.get_freeze_count()) == before
+    answer["dead"] = cyclewatch.dead_bytes(generation=generation, frozen=frozen).get("cpu", 0)
+    return answer
+
+
 def observed(description, generation, make_owner=None):
-    """Build and collect the described graph; returns the reported numbers."""
+    """Build, scan and collect the described graph; returns the reported numbers."""
     gc.disable()
     gc.collect()
     with cyclewatch.watch(devices=("cpu",), budget=1) as watch:
         roots = build(description, make_owner)
         before = watch.report()
+        scan = scanned(generation, frozen=False)
         gc.collect(generation)
         after = watch.report()
     answer = {
+        "scan": scan,
         "owners": after.stats.owners - before.stats.owners,
         "bytes": after.retained_bytes - before.retained_bytes,
         "before": before.retained_bytes,
@@ -230,13 +247,41 @@ def observed(description, generation, make_owner=None):
     return answer
 
 
+def observed_frozen(description):
+    """Freeze the described graph, scan it and collect it after unfreezing."""
+    gc.disable()
+    gc.collect()
+    roots = build(description)
+    gc.freeze()
+    scan = scanned(2, frozen=True)
+    without_frozen = scanned(2, frozen=False)
+    with cyclewatch.watch(devices=("cpu",), budget=1) as watch:
+        gc.collect()
+        frozen = watch.report().stats.owners
+        gc.unfreeze()
+        gc.collect()
+        report = watch.report()
+    roots.clear()
+    return {
+        "scan": scan,
+        "without_frozen": without_frozen,
+        "collected_while_frozen": frozen,
+        "owners": report.stats.owners,
+        "bytes": report.retained_bytes,
+    }
+
+
 def main():
     register_owners()
     with open(sys.argv[1], encoding="utf-8") as file:
         cases = json.load(file)
     gc.collect()
-    gc.freeze()
-    print(json.dumps([observed(*case) for case in cases]))
+    if sys.argv[2:] == ["frozen"]:
+        answers = [observed_frozen(description) for description, _ in cases]
+    else:
+        gc.freeze()
+        answers = [observed(*case) for case in cases]
+    print(json.dumps(answers))
 
 
 if __name__ == "__main__":

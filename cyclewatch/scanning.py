@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds unreachable tensors without a garbage collection."""
+
+from __future__ import annotations
+
+from cyclewatch import _native
+from cyclewatch.configuration import read_configuration
+from cyclewatch.watches import names_in
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cyclewatch._native import Report
+
+
+def scan(
+    *, generation: int = 2, frozen: bool = True, devices: str | Iterable[str] = "auto"
+) -> Report:
+    """Report the reference cycles that keep tensors alive now, without a garbage collection.
+
+    Needs no watch. Nothing is freed, no finalizer and no weakref callback runs, and the collector's
+    counters do not change. The findings are those of ``gc.collect(generation)``; their `collected`
+    is "not yet", or "never" for cycles that ``gc.freeze()`` froze, which no collection frees::
+
+        gc.disable()
+        train_one_epoch()
+        print(cyclewatch.scan().to_text())
+
+    Takes about as long as the collection. Memory that other C++ code also refers to, such as an
+    autograd graph before its backward pass, counts as alive. Weakref callbacks and finalizers do
+    not run, so an object that one of them would resurrect counts as unreachable.
+
+    Args:
+        generation: Examine the objects of this generation and younger ones: 0, 1 or 2.
+        frozen: Also examine the objects frozen by ``gc.freeze()``.
+        devices: As in :func:`warn_tensor_cycles`.
+
+    Returns:
+        A report of this scan only.
+
+    Raises:
+        ValueError: An invalid argument.
+        TypeError: `devices` has the wrong type.
+        RuntimeError: The interpreter is a free-threaded build.
+        MemoryError: There is not enough memory for the scan, 24 bytes per examined object.
+    """
+    _check(generation, frozen)
+    read_configuration()
+    return _native.scan(generation, frozen, names_in(devices, "devices"))
+
+
+def dead_bytes(*, generation: int = 2, frozen: bool = True) -> dict[str, int]:
+    """Return the bytes on each device that unreachable tensors keep alive now.
+
+    Like :func:`scan`, but without the graph and the names, so that it is cheap enough to call in
+    each training step with ``generation=0``::
+
+        >>> cyclewatch.dead_bytes(generation=0)
+        {'cuda:0': 268435456}
+
+    Args:
+        generation: As in :func:`scan`. While automatic collection is off, generation 0 has the
+            objects created since the last collection.
+        frozen: As in :func:`scan`.
+
+    Returns:
+        Bytes by device, each storage once. Devices without such tensors are left out.
+
+    Raises:
+        As in :func:`scan`.
+    """
+    _check(generation, frozen)
+    return _native.dead_bytes(generation, frozen)
+
+
+def _check(generation: int, frozen: bool) -> None:
+    if not isinstance(generation, int) or not 0 <= generation <= 2:
+        raise ValueError(f"generation must be 0, 1 or 2, not {generation!r}")
+    if not isinstance(frozen, bool):
+        raise ValueError(f"frozen must be True or False, not {frozen!r}")

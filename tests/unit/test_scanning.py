@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""scan() and dead_bytes(): what is unreachable now, without a collection."""
+
+import gc
+import weakref
+
+import pytest
+
+import cyclewatch
+
+
+class Node:
+    """Refers to itself."""
+
+    def __init__(self, data):
+        self.me = self
+        self.data = data
+
+
+class Buffer:
+    """Owns memory."""
+
+    def __init__(self, nbytes):
+        self.nbytes = nbytes
+
+
+@pytest.fixture(autouse=True)
+def buffers():
+    cyclewatch.register_owner(
+        Buffer, lambda buffer: {"device": "cpu", "nbytes": buffer.nbytes, "data_ptr": id(buffer)}
+    )
+    gc.collect()
+    enabled = gc.isenabled()
+    gc.disable()
+    yield
+    gc.unfreeze()
+    gc.collect()
+    if enabled:
+        gc.enable()
+    cyclewatch.unregister_owner(Buffer)
+
+
+def young_bytes():
+    return cyclewatch.dead_bytes(generation=0, frozen=False).get("cpu", 0)
+
+
+def test_scan_reports_a_cycle_and_frees_nothing():
+    events = []
+
+    class Finalized(Node):
+        def __del__(self):
+            events.append("finalized")
+
+    node = Finalized(Buffer(1000))
+    reference = weakref.ref(node, lambda _: events.append("gone"))
+    del node
+    report = cyclewatch.scan(generation=0, devices="cpu")
+    (finding,) = report.findings
+    assert (finding.collected, finding.retained_bytes) == ("not yet", 1000)
+    assert "(not collected yet)" in finding.headline
+    assert "not collected yet" in finding.to_text()
+    assert report.collections[0].scan
+    assert (report.stats.collections, report.stats.scans) == (0, 1)
+    assert '"collected": "not yet"' in report.to_json()
+    assert events == []
+    assert reference() is not None
+
+
+def test_frozen_garbage_is_never_collected():
+    node = Node(Buffer(2000))
+    gc.freeze()
+    del node
+    gc.collect()
+    (finding,) = cyclewatch.scan(generation=0, devices="cpu").findings
+    assert finding.collected == "never"
+    assert "frozen: no collection will free this" in finding.headline
+    assert cyclewatch.dead_bytes(generation=0)["cpu"] == 2000
+    assert young_bytes() == 0
+    assert cyclewatch.scan(generation=0, frozen=False, devices="cpu").findings == []
+
+
+def test_reachable_memory_is_not_dead():
+    nodes = [Node(Buffer(10))]
+    assert young_bytes() == 0
+    nodes.clear()
+    assert young_bytes() == 10
+    gc.collect()
+    assert young_bytes() == 0
+
+
+def test_scan_does_not_change_the_allocation_count():
+    def growth():
+        before = gc.get_count()[0]
+        cyclewatch.dead_bytes(generation=0)
+        return gc.get_count()[0] - before
+
+    growth()  # fills free lists
+    assert growth() == 0
+
+
+def test_reader_may_free_what_the_scan_found():
+    frozen = Node(Buffer(7))
+    gc.freeze()
+    hidden = weakref.ref(frozen)
+    del frozen
+    Node(Buffer(5))
+
+    def reader(buffer):
+        if (node := hidden()) is not None:
+            del node.me
+        return {"device": "cpu", "nbytes": buffer.nbytes, "data_ptr": id(buffer)}
+
+    cyclewatch.register_owner(Buffer, reader)
+    assert cyclewatch.dead_bytes(generation=0)["cpu"] in (5, 12)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"generation": 3}, {"generation": -1}, {"generation": "young"}, {"frozen": 1}],
+)
+def test_invalid_arguments_raise(arguments):
+    (name,) = arguments
+    with pytest.raises(ValueError, match=name):
+        cyclewatch.scan(**arguments)
+    with pytest.raises(ValueError, match=name):
+        cyclewatch.dead_bytes(**arguments)
