@@ -327,6 +327,7 @@ def start_watch(
     min_bytes: int,
     budget: float,
     capture_values: bool,
+    scan_every: int | None,
     on_finding: Callable[[Finding, str | None], None] | None,
     on_report: Callable[[Report], object] | None,
     read_source: Callable[[list[str]], list[tuple[int, list[str]]]] | None,

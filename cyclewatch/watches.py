@@ -93,6 +93,11 @@ class Watch:
     def step(self, number: int) -> None:
         """Set the current training step, which is recorded with each collection and finding.
 
+        While automatic collection is off or objects are frozen, also scans the objects created
+        since the last collection, and the frozen ones, within the watch's budget: findings are
+        reported in the step in which they appear, and marked as not collected. The first one logs
+        a warning. See `scan_every` of :func:`warn_tensor_cycles`.
+
         Args:
             number: 0 to 2**63 - 1.
 
@@ -155,6 +160,7 @@ def warn_tensor_cycles(
     budget: float = 0.01,
     capture_values: bool = False,
     source_lines: bool = True,
+    scan_every: int | None = None,
 ) -> Watch:
     """Warn about reference cycles that keep tensors alive, and write a report file.
 
@@ -179,6 +185,9 @@ def warn_tensor_cycles(
         source_lines: Show the line of code of each suggestion, with one line before and after it.
             Reports contain these lines. They are read after the collection, unless the file has
             changed since this process began.
+        scan_every: :meth:`Watch.step` scans for unreachable tensors each time this many steps have
+            passed; 0 never scans. By default it scans while automatic collection is off
+            (``gc.disable()``, a threshold of 0) or objects are frozen (``gc.freeze()``).
 
     Returns:
         The active watch.
@@ -204,6 +213,7 @@ def warn_tensor_cycles(
         budget=budget,
         capture_values=capture_values,
         source_lines=source_lines,
+        scan_every=scan_every,
         on_finding=warn,
         on_log=log,
     )
@@ -267,6 +277,7 @@ def watch(
     budget: float = 0.01,
     capture_values: bool = False,
     source_lines: bool = True,
+    scan_every: int | None = None,
 ) -> Watch:
     """Watch without warnings and files; the findings are in :meth:`Watch.report`.
 
@@ -285,6 +296,7 @@ def watch(
         budget=budget,
         capture_values=capture_values,
         source_lines=source_lines,
+        scan_every=scan_every,
         on_log=log,
     )
 
@@ -369,6 +381,7 @@ def start(
     budget: float,
     capture_values: bool = False,
     source_lines: bool = True,
+    scan_every: int | None = None,
     on_finding: Callable[[Finding, str | None], None] | None = None,
     on_report: Callable[[Report], object] | None = None,
     on_log: Callable[[int, str], None] | None,
@@ -382,6 +395,8 @@ def start(
         raise ValueError(f"capture_values must be True or False, not {capture_values!r}")
     if not isinstance(source_lines, bool):
         raise ValueError(f"source_lines must be True or False, not {source_lines!r}")
+    if scan_every is not None and not (isinstance(scan_every, int) and 0 <= scan_every < 1 << 31):
+        raise ValueError(f"scan_every must be None or an integer from 0, not {scan_every!r}")
     read_configuration()
     return Watch(
         _native.start_watch(
@@ -394,6 +409,7 @@ def start(
             min_bytes,
             budget,
             capture_values,
+            scan_every,
             on_finding,
             on_report,
             excerpts if source_lines else None,

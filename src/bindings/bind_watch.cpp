@@ -164,6 +164,7 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
                         std::uint64_t min_bytes,
                         double budget,
                         bool capture_values,
+                        const std::optional<int>& scan_every,
                         const py::object& on_finding,
                         const py::object& on_report,
                         const py::object& read_source,
@@ -182,6 +183,7 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
     settings.budget = budget;
     settings.capture_values = capture_values;
     settings.listeners = listeners(on_finding, on_report, read_source, on_log);
+    settings.scan_every = scan_every.value_or(watch::kScanIfNotCollected);
     try {
         base::Result<std::shared_ptr<Watch>> started =
             Dispatcher::instance().start(std::move(settings));
@@ -267,7 +269,9 @@ void bind_native_watch(py::module_& module) {
             Locked())
         .def(
             "step",
-            [](const NativeWatch& self, std::int64_t number) { self.watch->set_step(number); },
+            [](const NativeWatch& self, std::int64_t number) {
+                Dispatcher::instance().step(self.watch, number);
+            },
             Locked(),
             py::arg("number"))
         .def(

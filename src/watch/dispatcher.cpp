@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -75,6 +76,21 @@ base::Result<std::shared_ptr<Watch>> Dispatcher::start(Settings settings) {
         watch->log(kWarning, warning);
     }
     return watch;
+}
+
+void Dispatcher::step(const std::shared_ptr<Watch>& watch, std::int64_t number) {
+    watch->set_step(number);
+    if (CYCLEWATCH_HAS_NO_GIL || watch->settings().scan_every == 0) {
+        return;
+    }
+    const Clock::time_point began = Clock::now();
+    const std::optional<collector::HeapScope> scope = watch->due_scan(began);
+    if (!scope || collector::is_under_way_here() || !is_active(watch)) {
+        return;
+    }
+    handle_fork();
+    const DeadBytes dead = pipeline_.scan(watch, *scope);
+    watch->scanned(*scope, began, dead);
 }
 
 base::Result<std::shared_ptr<Watch>> Dispatcher::prepare_scan(Settings settings) {

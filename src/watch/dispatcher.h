@@ -35,6 +35,10 @@ class Dispatcher final : public collector::CollectionListener {
     void end();
     [[nodiscard]] bool is_active(const std::shared_ptr<Watch>& watch) const;
 
+    // Sets the step, and scans the heap if a scan is due. RUNS PYTHON: readers passed to
+    // register_owner(). Throws std::bad_alloc if out of memory.
+    void step(const std::shared_ptr<Watch>& watch, std::int64_t number);
+
     // Finds the unreachable owners now, without a collection (Pipeline::scan()), also if no watch
     // is active. Only `settings.devices` is used. The error is a sentence for the user. Throws
     // std::bad_alloc if out of memory.

@@ -251,13 +251,17 @@ void Pipeline::scan_each(const std::shared_ptr<Watch>& watch,
     log_failed_readers({watch});
 }
 
-void Pipeline::scan(const std::shared_ptr<Watch>& watch, collector::HeapScope scope) {
+DeadBytes Pipeline::scan(const std::shared_ptr<Watch>& watch, collector::HeapScope scope) {
+    DeadBytes dead;
     scan_each(watch, scope, Depth::full, [&](CapturedCollection& captured) {
         const Clock::time_point now = Clock::now();
         current_.own = now - current_.started;
         report(captured, make_record(now), {watch});
+        (current_.collected == model::Collected::never ? dead.frozen : dead.collectable) =
+            captured.observation.record.released_bytes;
         remember(captured, current_.collected, *watch);
     });
+    return dead;
 }
 
 std::map<std::string, std::uint64_t> Pipeline::dead_bytes(const std::shared_ptr<Watch>& watch,

@@ -58,7 +58,7 @@ class Pipeline {
     // of `watch`. Storages that an earlier scan reported to it are left out. Throws
     // std::bad_alloc if out of memory. May be called during a collection of another thread.
     // REQUIRES: a build with a GIL.
-    void scan(const std::shared_ptr<Watch>& watch, collector::HeapScope scope);
+    DeadBytes scan(const std::shared_ptr<Watch>& watch, collector::HeapScope scope);
     // The same, without a graph and findings: the bytes on each device that `watch` watches.
     [[nodiscard]] std::map<std::string, std::uint64_t> dead_bytes(
         const std::shared_ptr<Watch>& watch, collector::HeapScope scope);

@@ -9,6 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/byte_size.h"
+#include "compat/generations.h"
 #include "python/guards.h"
 #include "python/state_lock.h"
 #include "watch/notification_queue.h"
@@ -113,6 +115,43 @@ Depth Watch::depth(Clock::time_point now) const {
     const model::Stats spent = counter_->stats();
     return Budget(settings_.budget)
         .depth(spent.seconds, seconds_since_start(now), spent.collections);
+}
+
+std::optional<collector::HeapScope> Watch::due_scan(Clock::time_point now) const {
+    const bool frozen = cw_has_frozen_objects() != 0;
+    if (settings_.scan_every == kScanIfNotCollected
+            ? !frozen && cw_collects_automatically() != 0
+            : settings_.scan_every == 0 || step_ % settings_.scan_every != 0) {
+        return {};
+    }
+    if (now < next_scan_) {
+        return {};
+    }
+    return collector::HeapScope{.generation = 0, .frozen = frozen && now >= next_frozen_scan_};
+}
+
+void Watch::scanned(collector::HeapScope scope, Clock::time_point began, const DeadBytes& dead) {
+    const Clock::time_point now = Clock::now();
+    const auto pause =
+        settings_.budget < 1
+            ? std::chrono::duration_cast<Clock::duration>((now - began) / settings_.budget)
+            : Clock::duration{};
+    // A scan of the frozen objects is long, and must not delay those of the young ones.
+    (scope.frozen ? next_frozen_scan_ : next_scan_) = now + pause;
+    const std::string since = " since step " + std::to_string(step_) + ". ";
+    if (dead.collectable > 0 && cw_collects_automatically() == 0 && !logged_dead_) {
+        logged_dead_ = true;
+        log(kWarning,
+            "Automatic garbage collection is off, and unreachable tensors keep " +
+                base::format_bytes(dead.collectable) + since +
+                "The memory is not freed until the program calls gc.collect().");
+    }
+    if (dead.frozen > 0 && !logged_frozen_) {
+        logged_frozen_ = true;
+        log(kWarning,
+            "Unreachable tensors that gc.freeze() froze keep " + base::format_bytes(dead.frozen) +
+                since + "No collection frees them until the program calls gc.unfreeze().");
+    }
 }
 
 void Watch::skip(const std::string& reason, std::uint64_t times) {

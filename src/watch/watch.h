@@ -9,11 +9,13 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "collector/heap_scan.h"
 #include "device/device_selection.h"
 #include "model/observation.h"
 #include "model/report.h"
@@ -46,6 +48,9 @@ struct Listeners {
     std::function<void(int level, const std::string& message)> on_log;
 };
 
+// Scan in each step in which automatic collection is off, or in which objects are frozen.
+inline constexpr int kScanIfNotCollected = -1;
+
 // Validated settings of a watch.
 struct Settings {
     device::DeviceSelection devices;
@@ -57,6 +62,7 @@ struct Settings {
     std::uint64_t min_bytes = 0;          // smaller findings are counted but not stored
     double budget = 0.01;                 // share of wall time
     bool capture_values = false;
+    int scan_every = kScanIfNotCollected;  // steps between scans; 0: never
     Listeners listeners;
 };
 
@@ -91,6 +97,12 @@ struct CollectionResult {
     std::vector<model::Finding> found;  // all findings; empty without on_report
 };
 
+// Bytes that a scan found for the first time.
+struct DeadBytes {
+    std::uint64_t collectable = 0;
+    std::uint64_t frozen = 0;
+};
+
 class Watch : public std::enable_shared_from_this<Watch> {
   public:
     explicit Watch(Settings settings);
@@ -108,6 +120,11 @@ class Watch : public std::enable_shared_from_this<Watch> {
 
     // The step of the program, recorded with each collection; -1: not set.
     void set_step(std::int64_t step) noexcept { step_ = step; }
+    // The scope of the scan that is due in this step, if any. Scans take at most the share
+    // `settings().budget` of wall time.
+    [[nodiscard]] std::optional<collector::HeapScope> due_scan(Clock::time_point now) const;
+    // After a scan in a step: schedules the next one, and logs the first memory that it found.
+    void scanned(collector::HeapScope scope, Clock::time_point began, const DeadBytes& dead);
     [[nodiscard]] std::int64_t step() const noexcept { return step_; }
 
     // Stores the classified findings of one collection, and schedules the report file.
@@ -161,6 +178,10 @@ class Watch : public std::enable_shared_from_this<Watch> {
     model::ProgramInfo program_;
     std::int64_t step_ = -1;
     ReportedStorages reported_;
+    Clock::time_point next_scan_;
+    Clock::time_point next_frozen_scan_;
+    bool logged_dead_ = false;
+    bool logged_frozen_ = false;
     unsigned fork_ = 0;  // the last argument of start_over()
     std::shared_ptr<StatsCounter> counter_;
     std::shared_ptr<report::ReportStore> store_;

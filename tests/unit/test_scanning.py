@@ -124,3 +124,81 @@ def test_invalid_arguments_raise(arguments):
         cyclewatch.scan(**arguments)
     with pytest.raises(ValueError, match=name):
         cyclewatch.dead_bytes(**arguments)
+
+
+def leak_steps(watch, sizes, start=1):
+    for step, nbytes in enumerate(sizes, start):
+        if nbytes:
+            Node(Buffer(nbytes))
+        watch.step(step)
+
+
+def test_step_reports_a_leak_while_collection_is_off(caplog):
+    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+        leak_steps(watch, [0, 1000, 0, 500])
+        report = watch.report()
+        (finding,) = report.findings
+        assert (finding.collected, finding.occurrences) == ("not yet", 2)
+        assert finding.by_process[0].first_step == 2
+        assert [(each.step, each.released_bytes) for each in report.collections] == [
+            (2, 1000),
+            (4, 500),
+        ]
+        assert all(each.scan for each in report.collections)
+        assert report.stats.collections == 0
+        gc.collect()
+        report = watch.report()
+    (finding,) = report.findings
+    assert (finding.collected, finding.occurrences) == ("yes", 2)
+    assert report.retained_bytes == 1500
+    warnings = [each.message for each in caplog.records if "collection is off" in each.message]
+    assert len(warnings) == 1
+    assert "1000 B since step 2" in warnings[0]
+
+
+def test_collection_counts_what_no_scan_reported():
+    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+        leak_steps(watch, [1000])
+        Node(Buffer(300))
+        gc.collect()
+        report = watch.report()
+    (finding,) = report.findings
+    assert (finding.occurrences, report.retained_bytes) == (2, 1300)
+
+
+def test_step_reports_frozen_garbage(caplog):
+    node = Node(Buffer(2000))
+    gc.freeze()
+    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+        leak_steps(watch, [0])
+        assert watch.report().findings == []
+        del node
+        leak_steps(watch, [0, 0], start=2)
+        (finding,) = watch.report().findings
+        assert (finding.collected, finding.occurrences) == ("never", 1)
+        gc.unfreeze()
+        gc.collect()
+        report = watch.report()
+    (finding,) = report.findings
+    assert (finding.collected, report.retained_bytes) == ("yes", 2000)
+    assert sum("froze" in each.message for each in caplog.records) == 1
+
+
+@pytest.mark.parametrize(("scan_every", "scans"), [(None, 0), (0, 0), (1, 4), (2, 2)])
+def test_scan_every_forces_scans_while_collection_is_on(scan_every, scans):
+    gc.enable()
+    with cyclewatch.watch(devices="cpu", budget=1, scan_every=scan_every) as watch:
+        leak_steps(watch, [0, 0, 0, 0])
+        assert watch.stats.scans == scans
+
+
+def test_scan_every_forbids_scans_while_collection_is_off():
+    with cyclewatch.watch(devices="cpu", budget=1, scan_every=0) as watch:
+        leak_steps(watch, [1000, 1000])
+        assert watch.report().findings == []
+
+
+@pytest.mark.parametrize("scan_every", [-1, 1.5, "2"])
+def test_invalid_scan_every_raises(scan_every):
+    with pytest.raises(ValueError, match="scan_every"):
+        cyclewatch.watch(scan_every=scan_every)

@@ -95,6 +95,7 @@ constexpr Field kTensorAttributes[] = {
     {&Torch::is_nested, "is_nested", kOptional},
     {&Torch::layout, "layout"},
     {&Torch::is_view, "_is_view"},
+    {&Torch::base, "_base", kOptional},
     {&Torch::is_inference, "is_inference"},
     {&Torch::version, "_version"},
     {&Torch::is_leaf, "is_leaf", kOptional},

@@ -112,10 +112,30 @@ class TorchReader final : public OwnerReader {
         }
         reading.storage_references = number_of(call(torch_.storage_use_count, address.get()));
         // One is from its Python object. Others are from views, autograd or other C++ code.
-        reading.explained_references = 1 - static_cast<std::int64_t>(tensor_references - 1);
+        reading.explained_references =
+            1 - static_cast<std::int64_t>(tensor_references - 1) + (keeps_base(object) ? 1 : 0);
         for (OwnerReading& part : reading.parts) {
             count_gradient_references(object, part);
         }
+    }
+
+    // True if the tensor is the only view of a tensor that Python code does not refer to. The
+    // result of a Linear layer is one.
+    bool keeps_base(PyObject* tensor) noexcept {
+        if (call(torch_.is_view, tensor).get() != Py_True) {
+            return false;
+        }
+        OwnerReading created;
+        const OwnedRef base = count_created([&] { return get(torch_.base, tensor); }, created);
+        if (!base || base.get() == Py_None) {
+            return false;
+        }
+        if (created.left_objects > 0) {
+            references_unless_held_ = Py_REFCNT(base.get());
+        }
+        constexpr std::uint64_t kOwn = 2;  // of the view, and of the Python object
+        return Py_REFCNT(base.get()) <= references_unless_held_ &&
+               number_of(call(torch_.use_count, base.get())) == kOwn;
     }
 
     void count_gradient_references(PyObject* tensor, OwnerReading& part) noexcept {
@@ -365,6 +385,8 @@ class TorchReader final : public OwnerReader {
     torch_api::TorchFunctions torch_;
     StorageAlias alias_;
     bool has_alias_ = false;
+    // References to the Python object of a tensor while only C++ and we hold it; 0: not known yet.
+    Py_ssize_t references_unless_held_ = 0;
     std::unordered_map<PyObject*, std::string> dtypes_;
     std::vector<std::pair<OwnedRef, std::string>> devices_;
 };
