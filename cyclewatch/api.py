@@ -22,6 +22,7 @@ from cyclewatch._native import (
 from cyclewatch.assertions import assert_no_tensor_cycles
 from cyclewatch.configuration import ignore, patterns
 from cyclewatch.errors import ReportFormatError, TensorCycleError, TensorCycleWarning
+from cyclewatch.retrying import retry_on_oom
 from cyclewatch.scanning import dead_bytes, scan
 from cyclewatch.watches import (
     Watch,
@@ -62,6 +63,7 @@ __all__ = [
     "patterns",
     "register_owner",
     "scan",
+    "retry_on_oom",
     "unregister_owner",
     "warn_tensor_cycles",
     "watch",

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recognizes out-of-memory errors. Reads modules that the program has imported; imports none."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+# The error code of an allocation failure, cudaErrorMemoryAllocation and hipErrorOutOfMemory.
+_DEVICE_OUT_OF_MEMORY = 2
+# torch's CPU allocator raises a plain RuntimeError, so its text has to be matched.
+_CPU_ALLOCATOR = "DefaultCPUAllocator: "
+_CPU_BYTES = re.compile(r"you tried to allocate (\d+) bytes")
+_DEVICE_BYTES = re.compile(r"Tried to allocate (\d+(?:\.\d+)?) (bytes|KiB|MiB|GiB)")
+_UNITS = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether `error` is an out-of-memory error of Python or torch, on any device.
+
+    Matched by type: MemoryError, torch.OutOfMemoryError, and torch.AcceleratorError if its
+    ``error_code`` is the one of a failed allocation. The error of torch's CPU allocator is a plain
+    RuntimeError and is matched by its text.
+    """
+    if isinstance(error, (MemoryError, _torch_type("OutOfMemoryError"))):
+        return True
+    if isinstance(error, _torch_type("AcceleratorError")):
+        return getattr(error, "error_code", None) == _DEVICE_OUT_OF_MEMORY
+    return type(error) is RuntimeError and _CPU_ALLOCATOR in _text(error)
+
+
+def is_device_error(error: BaseException) -> bool:
+    """Whether `error` was raised by torch for an accelerator."""
+    types = (_torch_type("OutOfMemoryError"), _torch_type("AcceleratorError"))
+    return isinstance(error, types)
+
+
+def asked_bytes(error: BaseException) -> int | None:
+    """The size of the failed allocation according to the message of `error`; None if unknown.
+
+    Exact for torch's CPU allocator; rounded to 0.01 of the unit for devices.
+    """
+    text = _text(error)
+    if match := _CPU_BYTES.search(text):
+        return int(match[1])
+    if match := _DEVICE_BYTES.search(text):
+        return round(float(match[1]) * _UNITS[match[2]])
+    return None
+
+
+def related(error: BaseException, outer: BaseException | None = None) -> Iterator[BaseException]:
+    """`error`, its causes, contexts and the members of exception groups, each once.
+
+    Args:
+        error: The first one.
+        outer: Where to stop: an exception that was being handled when `error` was raised.
+    """
+    seen = {id(outer)}
+    left: list[BaseException | None] = [error]
+    while left:
+        each = left.pop()
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        yield each
+        left += [each.__cause__, each.__context__]
+        if isinstance(each, BaseExceptionGroup):
+            left += each.exceptions
+
+
+def torch_module() -> Any:
+    """The module torch if the program has imported it, else None."""
+    return sys.modules.get("torch")
+
+
+def _torch_type(name: str) -> type | tuple[()]:
+    # `()` matches nothing. torch may be partially imported, or too old for AcceleratorError.
+    found = getattr(torch_module(), name, ())
+    return found if isinstance(found, type) else ()
+
+
+def _text(error: BaseException) -> str:
+    # str(error) could run code of a subclass.
+    first = error.args[0] if error.args else ""
+    return first if isinstance(first, str) else ""

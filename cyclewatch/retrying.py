@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A decorator that calls a function again after it ran out of memory."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+
+from cyclewatch.collecting import collect
+from cyclewatch.oom_errors import is_out_of_memory, related, torch_module
+from cyclewatch.watches import log
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, ParamSpec, TypeVar
+
+    P = ParamSpec("P")
+    T = TypeVar("T")
+
+_WARNING = 30  # logging.WARNING
+_DEVICE_MODULES = ("cuda", "xpu", "mtia", "npu")
+
+
+def retry_on_oom(attempts: int = 1) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Decorate a function to be called again after it ran out of memory.
+
+    ``gc.collect()`` inside an ``except`` block frees nothing that the failed call created: the
+    exception refers to its traceback, whose frames refer to all local variables. This decorator
+    leaves the handler first. It then clears the frames of the traceback, collects garbage, empties
+    torch's device cache if the program has initialized a device, and calls the function again::
+
+        @cyclewatch.retry_on_oom()
+        def train_step(batch):
+            return model(batch).sum().backward()
+
+    Handled are MemoryError, torch.OutOfMemoryError, torch.AcceleratorError of a failed allocation,
+    and the RuntimeError of torch's CPU allocator, which is recognized by its message. Each retry is
+    logged as a warning. The error of the last attempt propagates.
+
+    The function runs again from its beginning, so it must be safe to repeat. If it uses collective
+    operations and only one rank retries, the other ranks wait for it.
+
+    Args:
+        attempts: How often the function is called again.
+
+    Raises:
+        TypeError: `attempts` is not an integer, or the function is a generator or a coroutine
+            function, whose call only creates an object.
+        ValueError: `attempts` is less than 1.
+    """
+    if not isinstance(attempts, int):
+        raise TypeError(
+            f"attempts must be an integer, not {attempts!r}; the decorator is @retry_on_oom()"
+        )
+    if attempts < 1:
+        raise ValueError(f"attempts must be at least 1, not {attempts}")
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+            raise TypeError("retry_on_oom() cannot decorate a coroutine or generator function")
+        name = getattr(function, "__qualname__", "function")
+
+        @functools.wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            outer = sys.exception()
+            for attempt in range(1, attempts + 1):
+                failures = []  # a list, so that clear() drops the last reference
+                try:
+                    return function(*args, **kwargs)
+                except Exception as error:
+                    if not is_out_of_memory(error):
+                        raise
+                    failures.append(error)
+                kind = type(failures[0]).__name__
+                log(_WARNING, f"{name}: {kind}; collecting, then retry {attempt} of {attempts}")
+                clear_frames(failures[0], outer)
+                failures.clear()
+                collect()
+                empty_device_caches()
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate
+
+
+def clear_frames(error: BaseException, outer: BaseException | None = None) -> None:
+    """Clear the local variables of all finished frames that `error` and its causes refer to.
+
+    The tracebacks keep their lines. `outer` and what is reachable only from it are not changed.
+    """
+    import traceback
+
+    for each in related(error, outer):
+        traceback.clear_frames(each.__traceback__)
+
+
+def empty_device_caches() -> None:
+    """Return the unused cached memory of torch's devices; initializes no device."""
+    torch = torch_module()
+    for name in _DEVICE_MODULES:
+        module: Any = getattr(torch, name, None)
+        is_initialized = getattr(module, "is_initialized", None)
+        if is_initialized is not None and is_initialized():
+            module.empty_cache()
