@@ -22,6 +22,7 @@ from cyclewatch._native import (
 from cyclewatch.assertions import assert_no_tensor_cycles
 from cyclewatch.configuration import ignore, patterns
 from cyclewatch.errors import ReportFormatError, TensorCycleError, TensorCycleWarning
+from cyclewatch.periodic_collection import collect_at
 from cyclewatch.retrying import retry_on_oom
 from cyclewatch.scanning import dead_bytes, scan
 from cyclewatch.watches import (
@@ -58,6 +59,7 @@ __all__ = [
     "__version__",
     "assert_no_tensor_cycles",
     "dead_bytes",
+    "collect_at",
     "ignore",
     "observe_tensor_cycles",
     "patterns",

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""collect_at(): which steps collect, and what happens to automatic collection."""
+
+import gc
+import logging
+
+import pytest
+
+import cyclewatch
+
+
+@pytest.fixture(autouse=True)
+def automatic_collection_is_restored():
+    yield
+    gc.enable()
+
+
+@pytest.fixture
+def collected(monkeypatch):
+    """The generations that were collected."""
+    generations = []
+    monkeypatch.setattr(gc, "collect", generations.append)
+    return generations
+
+
+def test_collects_at_multiples_of_the_interval_but_not_at_the_first_step(collected):
+    collector = cyclewatch.collect_at(every=3, generation=2)
+    assert collected == [2]
+    assert [step for step in range(10) if collector.run(step)] == [3, 6, 9]
+    assert collected == [2] * 4
+    assert [step for step in range(4) if cyclewatch.collect_at(every=1).run(step)] == [2, 3]
+
+
+def test_automatic_collection_is_off_until_closed(collected):
+    with cyclewatch.collect_at() as collector:
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    gc.disable()
+    collector.close()
+    assert not gc.isenabled()  # closed already
+
+
+def test_automatic_collection_stays_off_if_it_was_off(collected):
+    gc.disable()
+    cyclewatch.collect_at().close()
+    assert not gc.isenabled()
+
+
+def test_collect_is_static_and_logs_the_reason(collected, caplog):
+    caplog.set_level(logging.INFO, "cyclewatch")
+    cyclewatch.collect_at.collect("checkpoint", generation=0)
+    assert collected == [0]
+    (record,) = caplog.records
+    assert record.getMessage().startswith("checkpoint: generation 0, ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({"every": 0}, ValueError),
+        ({"generation": 3}, ValueError),
+        ({"every": 1.5}, TypeError),
+    ],
+)
+def test_invalid_arguments_leave_automatic_collection_on(arguments, error):
+    with pytest.raises(error):
+        cyclewatch.collect_at(**arguments)
+    assert gc.isenabled()
