@@ -25,6 +25,8 @@
 #include "report/source_table.h"
 #include "watch/collect_timer.h"
 #include "watch/dispatcher.h"
+#include "watch/owner_census.h"
+#include "watch/program_info.h"
 
 namespace cyclewatch::bindings {
 namespace {
@@ -329,6 +331,23 @@ void bind_process_watch(py::module_& module) {
 void bind_watch(py::module_& module) {
     bind_native_watch(module);
     bind_process_watch(module);
+    module.def(
+        "live_owners",
+        [] {
+            std::vector<std::shared_ptr<model::OwnerSummary>> owners;
+            for (model::OwnerSummary& owner :
+                 watch::live_owners(Dispatcher::instance().registry())) {
+                owners.push_back(std::make_shared<model::OwnerSummary>(std::move(owner)));
+            }
+            return owners;
+        },
+        Locked(),
+        "The tracked owners that a collection would not free; each storage once.");
+    module.def(
+        "report_stem",
+        [] { return watch::report_stem(watch::describe_program()); },
+        Locked(),
+        "The default name of a report file without suffix.");
     bind_scan(module);
     module.def("start_watch", &start_watch, Locked());
     module.def(
