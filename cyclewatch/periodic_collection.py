@@ -5,13 +5,17 @@ from __future__ import annotations
 
 import gc
 import operator
+import os
+import sys
 import time
 
+from cyclewatch.scanning import dead_bytes
 from cyclewatch.watches import log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
+    from typing import Any
 
 _INFO = 20  # logging.INFO
 
@@ -33,16 +37,32 @@ class collect_at:  # noqa: N801 - used like a function
     collection again if it was enabled before; ``with cyclewatch.collect_at() as collector:`` does
     so on exit.
 
+    With ``skip_if_clean=True``, a collection is skipped if a scan finds no dead tensor memory in
+    the generations to collect. Other garbage is then not collected either. If there are several
+    ranks, all of them skip or none: they agree by an ``all_reduce`` over `group`. Without a group
+    that supports CPU tensors, nothing is skipped.
+
     Args:
         every: Collect at the steps that are multiples of this number, except step 1.
         generation: The oldest generation to collect, 0 to 2.
+        skip_if_clean: Skip collections that would free no tensor memory.
+        group: A process group that contains all ranks and supports CPU tensors, such as one with
+            the backend gloo. By default the default group, if it does.
 
     Raises:
         TypeError: `every` or `generation` is not an integer.
-        ValueError: `every` is less than 1, or `generation` is out of range.
+        ValueError: `every` is less than 1, `generation` is out of range, or `group` does not
+            support CPU tensors.
     """
 
-    def __init__(self, every: int = 50, generation: int = 1) -> None:
+    def __init__(
+        self,
+        every: int = 50,
+        generation: int = 1,
+        *,
+        skip_if_clean: bool = False,
+        group: Any = None,
+    ) -> None:
         """Disable automatic collection and collect once."""
         self._every = operator.index(every)
         self._generation = operator.index(generation)
@@ -50,6 +70,12 @@ class collect_at:  # noqa: N801 - used like a function
             raise ValueError(f"every must be at least 1, not {every}")
         if not 0 <= self._generation <= 2:
             raise ValueError(f"generation must be 0, 1 or 2, not {generation}")
+        if group is not None and not _supports_cpu(group):
+            raise ValueError(
+                "group must support CPU tensors; use torch.distributed.new_group(backend='gloo')"
+            )
+        self._skip_if_clean = skip_if_clean
+        self._group = group
         self._enable = gc.isenabled()
         gc.disable()
         self.collect("initial collection", self._generation)
@@ -61,6 +87,8 @@ class collect_at:  # noqa: N801 - used like a function
             Whether a collection ran.
         """
         if step <= 1 or step % self._every:
+            return False
+        if self._skip_if_clean and self._all_ranks_are_clean():
             return False
         self.collect("periodic collection", self._generation)
         return True
@@ -88,3 +116,28 @@ class collect_at:  # noqa: N801 - used like a function
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _all_ranks_are_clean(self) -> bool:
+        distributed = sys.modules.get("torch.distributed")
+        if distributed is None or not (distributed.is_available() and distributed.is_initialized()):
+            # Set by torchrun, before the program creates its process group.
+            alone = os.environ.get("WORLD_SIZE", "1") == "1"
+            return alone and not self._has_dead_tensors()
+        if self._group is None and not _supports_cpu(None):
+            return distributed.get_world_size() == 1 and not self._has_dead_tensors()
+        # Every rank takes part, whatever its own result is.
+        torch = sys.modules["torch"]
+        dirty = torch.tensor([int(self._has_dead_tensors())], device="cpu")
+        distributed.all_reduce(dirty, op=distributed.ReduceOp.MAX, group=self._group)
+        return not dirty.item()
+
+    def _has_dead_tensors(self) -> bool:
+        try:
+            return any(dead_bytes(generation=self._generation, frozen=False).values())
+        except (MemoryError, RuntimeError):
+            return True  # not known: collect
+
+
+def _supports_cpu(group: Any) -> bool:
+    distributed = sys.modules.get("torch.distributed.distributed_c10d")
+    return distributed is not None and "cpu:" in distributed.get_backend_config(group)

@@ -3,6 +3,8 @@
 
 import gc
 import logging
+import sys
+import types
 
 import pytest
 
@@ -65,4 +67,46 @@ def test_collect_is_static_and_logs_the_reason(collected, caplog):
 def test_invalid_arguments_leave_automatic_collection_on(arguments, error):
     with pytest.raises(error):
         cyclewatch.collect_at(**arguments)
+    assert gc.isenabled()
+
+
+class Buffer:
+    """An owner of a hundred bytes."""
+
+
+@pytest.fixture
+def buffers_are_owners():
+    cyclewatch.register_owner(
+        Buffer, lambda buffer: {"device": "cpu", "nbytes": 100, "data_ptr": id(buffer)}
+    )
+    yield
+    cyclewatch.unregister_owner(Buffer)
+
+
+def test_skips_collections_that_would_free_no_tensor(buffers_are_owners):
+    collector = cyclewatch.collect_at(every=2, skip_if_clean=True)
+    collected = []
+    for step in range(1, 9):
+        garbage = []
+        garbage.append(garbage)
+        if step == 4:
+            garbage.append(Buffer())
+        del garbage
+        collected.append(collector.run(step))
+    collector.close()
+    assert [step for step, ran in enumerate(collected, 1) if ran] == [4]
+
+
+def test_skips_nothing_before_the_process_group_exists(monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    collector = cyclewatch.collect_at(every=2, skip_if_clean=True)
+    assert [step for step in range(1, 7) if collector.run(step)] == [2, 4, 6]
+    collector.close()
+
+
+def test_group_must_support_cpu_tensors(monkeypatch):
+    torch = types.SimpleNamespace(get_backend_config=lambda _group: "cuda:nccl")
+    monkeypatch.setitem(sys.modules, "torch.distributed.distributed_c10d", torch)
+    with pytest.raises(ValueError, match="new_group\\(backend='gloo'\\)"):
+        cyclewatch.collect_at(skip_if_clean=True, group=object())
     assert gc.isenabled()
