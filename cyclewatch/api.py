@@ -22,6 +22,7 @@ from cyclewatch._native import (
 from cyclewatch.assertions import assert_no_tensor_cycles
 from cyclewatch.configuration import ignore, patterns
 from cyclewatch.errors import ReportFormatError, TensorCycleError, TensorCycleWarning
+from cyclewatch.out_of_memory import oom_autopsy
 from cyclewatch.periodic_collection import collect_at
 from cyclewatch.retrying import retry_on_oom
 from cyclewatch.scanning import dead_bytes, scan
@@ -62,6 +63,7 @@ __all__ = [
     "collect_at",
     "ignore",
     "observe_tensor_cycles",
+    "oom_autopsy",
     "patterns",
     "register_owner",
     "scan",

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 
 TYPE_CHECKING = False
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
 _DEVICE_OUT_OF_MEMORY = 2
 # torch's CPU allocator raises a plain RuntimeError, so its text has to be matched.
 _CPU_ALLOCATOR = "DefaultCPUAllocator: "
-_CPU_BYTES = re.compile(r"you tried to allocate (\d+) bytes")
-_DEVICE_BYTES = re.compile(r"Tried to allocate (\d+(?:\.\d+)?) (bytes|KiB|MiB|GiB)")
+_ASKED = r"ried to allocate (\d+(?:\.\d+)?) (bytes|KiB|MiB|GiB)"
 _UNITS = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
@@ -45,12 +43,10 @@ def asked_bytes(error: BaseException) -> int | None:
 
     Exact for torch's CPU allocator; rounded to 0.01 of the unit for devices.
     """
-    text = _text(error)
-    if match := _CPU_BYTES.search(text):
-        return int(match[1])
-    if match := _DEVICE_BYTES.search(text):
-        return round(float(match[1]) * _UNITS[match[2]])
-    return None
+    import re  # late: `import cyclewatch` must be fast
+
+    match = re.search(_ASKED, _text(error))
+    return round(float(match[1]) * _UNITS[match[2]]) if match else None
 
 
 def related(error: BaseException, outer: BaseException | None = None) -> Iterator[BaseException]:

@@ -11,6 +11,7 @@ import os
 import sys
 
 from cyclewatch import _native, collecting, watches
+from cyclewatch.out_of_memory import oom_autopsy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class ProcessWatch:
             source_lines=not settings["no_source"],
             on_finding=watches.warn if warn else watches.finish_with_multiprocessing,
             on_log=watches.log if warn else None,
+            autopsy=None if settings["no_oom"] else oom_autopsy(report_dir=folder),
         )
         if settings["fail"]:
             _native.offer_failure()

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import sys
 
 from cyclewatch.collecting import collect
@@ -58,6 +56,10 @@ def retry_on_oom(attempts: int = 1) -> Callable[[Callable[P, T]], Callable[P, T]
         raise ValueError(f"attempts must be at least 1, not {attempts}")
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        # Imported late: `import cyclewatch` must be fast.
+        import functools
+        import inspect
+
         if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
             raise TypeError("retry_on_oom() cannot decorate a coroutine or generator function")
         name = getattr(function, "__qualname__", "function")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cyclewatch._native import Finding, NativeWatch, Report, Stats
+    from cyclewatch.out_of_memory import oom_autopsy
 
 _LARGEST_STEP = 2**63 - 1
 _WARNING, _ERROR = 30, 40  # levels of logging, which is imported late
@@ -53,11 +54,12 @@ class Watch:
         1
     """
 
-    __slots__ = ("_native_watch",)
+    __slots__ = ("_autopsy", "_native_watch")
 
-    def __init__(self, native_watch: NativeWatch) -> None:
+    def __init__(self, native_watch: NativeWatch, autopsy: oom_autopsy | None = None) -> None:
         """Internal; use :func:`watch`."""
         self._native_watch = native_watch
+        self._autopsy = autopsy
 
     def stop(self) -> None:
         """Stop the watch, deliver pending notifications and complete the report file.
@@ -72,6 +74,8 @@ class Watch:
             False
         """
         self._native_watch.stop()
+        if self._autopsy is not None:
+            self._autopsy.__exit__(None, None, None)
 
     def __call__(self) -> None:
         """Stop the watch, as the function returned by torch's warn_tensor_cycles() does."""
@@ -120,6 +124,10 @@ class Watch:
         if not 0 <= step <= _LARGEST_STEP:
             raise ValueError(f"the step must be from 0 to 2**63 - 1, not {step}")
         self._native_watch.step(step)
+        if self._autopsy is not None:
+            from cyclewatch.oom_observer import attach
+
+            attach()  # the program may have initialized the device meanwhile
 
     @property
     def stats(self) -> Stats:
@@ -161,6 +169,7 @@ def warn_tensor_cycles(
     capture_values: bool = False,
     source_lines: bool = True,
     scan_every: int | None = None,
+    oom: bool = True,
 ) -> Watch:
     """Warn about reference cycles that keep tensors alive, and write a report file.
 
@@ -188,6 +197,8 @@ def warn_tensor_cycles(
         scan_every: :meth:`Watch.step` scans for unreachable tensors each time this many steps have
             passed; 0 never scans. By default it scans while automatic collection is off
             (``gc.disable()``, a threshold of 0) or objects are frozen (``gc.freeze()``).
+        oom: Write a report if the program or a thread ends with an out-of-memory error, as
+            :class:`oom_autopsy` does for a block.
 
     Returns:
         The active watch.
@@ -205,10 +216,15 @@ def warn_tensor_cycles(
         >>> [os.path.relpath(path) for path in watch.report_paths]
         ['reports/cyclewatch-train-...html']
     """
+    autopsy = None
+    if oom:
+        from cyclewatch.out_of_memory import oom_autopsy
+
+        autopsy = oom_autopsy(report_dir=report_dir)
     return start(
         devices,
         formats=names_in(formats, "formats"),
-        report_dir=_folder(report_dir),
+        report_dir=absolute_folder(report_dir),
         min_bytes=min_bytes,
         budget=budget,
         capture_values=capture_values,
@@ -216,6 +232,7 @@ def warn_tensor_cycles(
         scan_every=scan_every,
         on_finding=warn,
         on_log=log,
+        autopsy=autopsy,
     )
 
 
@@ -385,6 +402,7 @@ def start(
     on_finding: Callable[[Finding, str | None], None] | None = None,
     on_report: Callable[[Report], object] | None = None,
     on_log: Callable[[int, str], None] | None,
+    autopsy: oom_autopsy | None = None,
 ) -> Watch:
     """Validate the arguments, read the configuration and start a watch."""
     if not isinstance(min_bytes, int) or not 0 <= min_bytes < 1 << 64:
@@ -398,7 +416,7 @@ def start(
     if scan_every is not None and not (isinstance(scan_every, int) and 0 <= scan_every < 1 << 31):
         raise ValueError(f"scan_every must be None or an integer from 0, not {scan_every!r}")
     read_configuration()
-    return Watch(
+    watch = Watch(
         _native.start_watch(
             names_in(devices, "devices"),
             formats or [],
@@ -414,8 +432,12 @@ def start(
             on_report,
             excerpts if source_lines else None,
             on_log,
-        )
+        ),
+        autopsy,
     )
+    if autopsy is not None:
+        autopsy.__enter__()
+    return watch
 
 
 def names_in(value: str | Iterable[str], argument: str) -> list[str]:
@@ -430,7 +452,7 @@ def names_in(value: str | Iterable[str], argument: str) -> list[str]:
     return names
 
 
-def _folder(report_dir: str | os.PathLike[str] | None) -> str:
+def absolute_folder(report_dir: str | os.PathLike[str] | None) -> str:
     """The absolute path: the program may change the current directory."""
     try:
         folder = os.fsdecode(report_dir) if report_dir is not None else os.curdir

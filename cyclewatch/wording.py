@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts about findings: a short title, one line, a failure message."""
+"""Texts about findings and about memory that ran out."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cyclewatch._native import Finding
+    from cyclewatch._native import Finding, Owner
+    from cyclewatch.oom_memory import Memory
 
 _MAX_CARDS = 5  # in a failure message
+_MAX_OWNERS = 10  # in an out-of-memory report
 
 
 def short_title(title: str) -> str:
@@ -55,3 +57,69 @@ def failure_text(findings: Sequence[Finding], report_path: str | None = None) ->
     if report_path is not None:
         parts.append(f"report: {report_path}")
     return "\n\n".join(parts)
+
+
+def oom_headline(memory: Memory) -> str:
+    """One line: what was asked for and in use, and what the memory is used for."""
+    asked = "" if memory.asked is None else f"{format_bytes(memory.asked)} asked, "
+    parts = [f"{format_bytes(memory.reachable)} reachable from Python"]
+    if memory.dead:
+        parts.append(f"{format_bytes(memory.dead)} {_dead_words(memory)}")
+    if memory.frozen:
+        parts.append(f"{format_bytes(memory.frozen)} {_frozen_words(memory)}")
+    if memory.rest > 0:
+        parts.append(f"{format_bytes(memory.rest)} {_rest_words(memory)}")
+    limit = "" if memory.limit is None else f" of {format_bytes(memory.limit)}"
+    in_use = f"{format_bytes(memory.in_use)}{limit} in use"
+    return f"out of memory on {memory.device}: {asked}{in_use}, of which {'; '.join(parts)}"
+
+
+def oom_report(memory: Memory) -> str:
+    """The report: the headline, exact numbers, the cards of the cycles, the largest owners."""
+    rows = [
+        (memory.reachable, "reachable from Python"),
+        (memory.dead, _dead_words(memory)),
+        *([(memory.frozen, _frozen_words(memory))] if memory.frozen else []),
+        # Untouched pages are not resident.
+        (memory.rest, _rest_words(memory) if memory.rest >= 0 else "tensors that are not resident"),
+        (memory.in_use, f"in use ({memory.source})"),
+    ]
+    if memory.asked is not None:
+        rows.append((memory.asked, "asked"))
+    if memory.limit is not None:
+        rows.append((memory.limit, "limit"))
+    width = max(len(f"{count:,}") for count, _ in rows)
+    parts = [
+        oom_headline(memory),
+        "Bytes:\n" + "\n".join(f"  {count:>{width},}  {words}" for count, words in rows),
+    ]
+    parts += [each.to_text(rank).rstrip() for rank, each in enumerate(memory.findings, start=1)]
+    if memory.owners:
+        lines = [_owner_line(each) for each in memory.owners[:_MAX_OWNERS]]
+        more = len(memory.owners) - len(lines)
+        lines += [f"  and {more} more groups"] if more else []
+        parts.append("Largest reachable tensors:\n" + "\n".join(lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def _dead_words(memory: Memory) -> str:
+    cycles = sum(each.occurrences for each in memory.findings if each.collected != "never")
+    return f"dead in {cycles} cycle{'s' * (cycles != 1)} (a collection frees them)"
+
+
+def _frozen_words(memory: Memory) -> str:
+    cycles = sum(each.occurrences for each in memory.findings if each.collected == "never")
+    return f"dead in {cycles} frozen cycle{'s' * (cycles != 1)} (gc.unfreeze() first)"
+
+
+def _rest_words(memory: Memory) -> str:
+    if memory.device == "cpu":
+        return "the rest (held by C++ only, the interpreter and libraries)"
+    return "the rest (held by C++ only)"
+
+
+def _owner_line(owner: Owner) -> str:
+    count = f" ({owner.count} x {format_bytes(owner.nbytes)})" if owner.count > 1 else ""
+    shape = "" if owner.shape is None else f" {list(owner.shape)}"
+    text = f"{owner.type}{shape} {owner.dtype or ''}".rstrip()
+    return f"  {format_bytes(owner.nbytes * owner.count):>9}  {clean_text(text)}{count}"

@@ -81,6 +81,7 @@ WATCH_SETTINGS: dict[str, tuple[Callable[[str], object] | None, object]] = {
     "collect_every": (seconds, None),
     "collect_at_exit": (None, False),
     "follow_fork": (None, False),
+    "no_oom": (None, False),
     "warn": (None, False),
     "force": (None, False),
     "quiet": (None, False),

@@ -203,6 +203,10 @@ def _add_run(command: Callable[..., _Parser]) -> None:
         "writes its own report",
     )
     run.setting(
+        "--no-oom",
+        help="do not write a report if the program ends with an out-of-memory error",
+    )
+    run.setting(
         "--warn",
         help="issue warnings and log cards while the program runs, as warn_tensor_cycles() does",
     )

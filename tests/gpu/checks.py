@@ -217,6 +217,33 @@ def out_of_memory(device):
     return {"error": message[:60]}
 
 
+def out_of_memory_report(device):
+    """The report has the bytes in use of torch's allocator, and those that cycles retain."""
+    torch.ones(1, device=device)
+    collect(device)
+    gc.disable()
+    kept = torch.empty(3 << 20, dtype=torch.uint8, device=device)
+    for _ in range(10):
+        leak(torch.empty(1 << 20, dtype=torch.uint8, device=device))
+    in_use = allocated(device)
+    error = torch.cuda.OutOfMemoryError if device == "cuda" else RuntimeError
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            with cyclewatch.oom_autopsy(report_dir=folder) as autopsy:
+                torch.empty(1 << 50, dtype=torch.uint8, device=device)
+        except error as raised:
+            (note,) = raised.__notes__
+        with open(autopsy.report_path, encoding="utf-8") as file:
+            text = file.read()
+    assert kept.numel() == 3 << 20
+    assert "1.0 PiB asked" in note, note
+    assert f"{10 << 20:,}  dead in 10 cycles" in text, text
+    if in_use is not None:
+        assert f"{in_use:,}  in use (torch's allocator)" in text, text
+    gc.enable()
+    return {"headline": text.splitlines()[0]}
+
+
 def training_step(device):
     width = 1024 if device == "cuda" else 16
     model = nn.Sequential(
@@ -365,7 +392,7 @@ CHECKS = {
     check.__name__: check
     for check in (
         *(exact_bytes, odd_sizes, capture, streams, autograd_threads, compiled),
-        *(out_of_memory, memory_history, overhead, against_torch),
+        *(out_of_memory, out_of_memory_report, memory_history, overhead, against_torch),
     )
 }
 

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the memory is used for: reachable tensors, tensors in dead cycles, the rest."""
+
+from __future__ import annotations
+
+import gc
+
+from cyclewatch import _native
+from cyclewatch.oom_errors import asked_bytes, is_device_error, torch_module
+from cyclewatch.scanning import dead_bytes, scan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cyclewatch._native import Finding, Owner
+
+_DEVICE_NUMBER = r"\b(?:GPU|device) (\d+)\b"
+
+
+class Memory:
+    """The use of one device's memory at one moment, in bytes.
+
+    Attributes:
+        device: "cpu", "cuda:0" ...
+        asked: The size of the failed allocation; None if unknown.
+        in_use: As measured by `source`.
+        limit: The size or the limit of the memory; None if unknown.
+        source: How `in_use` was measured, in words.
+        reachable: Tensors that Python objects in use refer to.
+        dead: Tensors in cycles that the next collection frees.
+        frozen: Tensors in cycles that no collection frees, because of ``gc.freeze()``.
+        findings: These cycles.
+        owners: The reachable tensors, grouped by type, shape and dtype, largest first.
+    """
+
+    def __init__(self, device: str, asked: int | None, limit: int | None = None) -> None:
+        """Examine `device`. Collects nothing, calls no device and initializes none."""
+        self.device = device
+        self.asked = asked
+        self.owners: list[Owner] = sorted(
+            (each for each in _native.live_owners() if each.device == device),
+            key=lambda owner: owner.nbytes * owner.count,
+            reverse=True,
+        )
+        self.reachable = sum(each.nbytes * each.count for each in self.owners)
+        self.dead = dead_bytes(frozen=False).get(device, 0)
+        self.frozen = 0
+        if gc.get_freeze_count():
+            self.frozen = dead_bytes().get(device, 0) - self.dead
+        self.findings: list[Finding] = []
+        if self.dead or self.frozen:
+            self.findings = scan(devices=device).findings
+        if device == "cpu":
+            self.in_use, self.limit, self.source = _process_memory()
+        else:
+            self.in_use, self.limit, self.source = _allocated(device), limit, "torch's allocator"
+
+    @property
+    def rest(self) -> int:
+        """What no tensor in Python owns; negative if tensors are not resident (never written)."""
+        return self.in_use - self.reachable - self.dead - self.frozen
+
+
+def examine(error: BaseException) -> Memory:
+    """Examine the device on which an allocation failed with `error`."""
+    return Memory(_device(error), asked_bytes(error))
+
+
+def _device(error: BaseException) -> str:
+    cuda = getattr(torch_module(), "cuda", None)
+    if not is_device_error(error) or cuda is None or not cuda.is_initialized():
+        return "cpu"
+    import re  # late: `import cyclewatch` must be fast
+
+    match = re.search(_DEVICE_NUMBER, str(error))
+    return f"cuda:{match[1] if match else cuda.current_device()}"
+
+
+def _allocated(device: str) -> int:
+    # The counters of the caching allocator; does not call the device.
+    statistics = torch_module()._C._cuda_memoryStats(int(device.partition(":")[2]))
+    return int(statistics["allocated_bytes"]["all"]["current"])
+
+
+def _process_memory() -> tuple[int, int | None, str]:
+    """The memory of this process: bytes, limit and what they measure."""
+    import resource
+
+    with open("/proc/self/statm", encoding="ascii") as file:
+        pages = file.read().split()
+    page = resource.getpagesize()
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY:
+        return int(pages[0]) * page, limit, "address space"
+    return int(pages[1]) * page, None, "resident memory"

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Examines the memory when an out-of-memory error leaves a block or the program."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from cyclewatch import oom_memory, oom_observer, wording
+from cyclewatch._native import report_stem, write_file
+from cyclewatch.oom_errors import asked_bytes, is_device_error, is_out_of_memory, related
+from cyclewatch.watches import absolute_folder, log
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any
+
+_ERROR = 40  # logging.ERROR
+_NOTE = "cyclewatch: "
+
+# The active autopsies, oldest first; the last one decides where the report is written.
+_active: list[oom_autopsy] = []
+# The last failure that torch's observer reported, and its report file.
+_observed: tuple[oom_memory.Memory, str | None] | None = None
+# By module, sys or threading: our exception hook and the one that it replaced.
+_hooks: dict[Any, tuple[Any, Any]] = {}
+
+
+class oom_autopsy:  # noqa: N801 - used like a function, as in contextlib
+    """Context manager that explains what the memory is used for if its block runs out of memory.
+
+    If one of the errors listed in :func:`retry_on_oom` leaves the block or, meanwhile, the program
+    or a thread, a report file ``cyclewatch-<script>-<pid>-oom.txt`` is written, and one line with
+    its path is added to the exception by ``add_note()``, so that every traceback shows it::
+
+        with cyclewatch.oom_autopsy():
+            train()
+
+    The report states how many bytes were asked for and in use: reachable from Python, dead in
+    cycles that a collection would free, and the rest. It contains the cards of these cycles and
+    the largest reachable tensors. Nothing is collected. Tensors of the failed step are reachable,
+    because the traceback of the exception refers to them.
+
+    For a CUDA device, the bytes in use are those of torch's allocator. torch has no such
+    statistics for the CPU, so the resident memory of the process is used there, or its address
+    space if that is limited (``RLIMIT_AS``).
+
+    :func:`warn_tensor_cycles` and ``cyclewatch run`` do this for the whole program.
+
+    Attributes:
+        report_path: Path of the last report; None before the first one.
+
+    Args:
+        report_dir: Folder of the report; by default the current directory. If it cannot be
+            written, the temporary directory is used.
+    """
+
+    def __init__(self, *, report_dir: str | os.PathLike[str] | None = None) -> None:
+        """Store the arguments; the ``with`` block begins the observation."""
+        self._folder = absolute_folder(report_dir)
+        self.report_path: str | None = None
+
+    def __enter__(self) -> oom_autopsy:
+        start(self)
+        return self
+
+    def __exit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if exception is not None:
+            _annotate(exception)
+        stop(self)
+
+
+def start(autopsy: oom_autopsy) -> None:
+    """Observe errors until :func:`stop`. Idempotent."""
+    import threading
+
+    if autopsy not in _active:
+        _active.append(autopsy)
+    _install_hook(sys)
+    _install_hook(threading)
+    oom_observer.handler = _on_device_failure
+    oom_observer.attach()
+
+
+def stop(autopsy: oom_autopsy) -> None:
+    """Undo :func:`start`. Idempotent."""
+    if autopsy in _active:
+        _active.remove(autopsy)
+    if not _active:
+        for module, (hook, previous) in _hooks.items():
+            # A hook that was installed after ours may call ours, which then only calls `previous`.
+            if module.excepthook is hook:
+                module.excepthook = previous
+        _hooks.clear()
+        oom_observer.handler = None
+
+
+def _on_device_failure(memory: oom_memory.Memory) -> None:
+    global _observed
+    if _active:
+        _observed = (memory, _write(_active[-1], wording.oom_report(memory)))
+
+
+def _write(autopsy: oom_autopsy, text: str) -> str | None:
+    """Write a report, replacing an earlier one of this process. None if that fails."""
+    for folder in (autopsy._folder, None):
+        if folder is None:
+            import tempfile
+
+            folder = tempfile.gettempdir()
+        path = os.path.join(folder, f"{report_stem()}-oom.txt")
+        try:
+            write_file(path, text.encode(errors="replace"), replace=True, owner_only=True)
+        except OSError:
+            continue
+        autopsy.report_path = path
+        return path
+    return None
+
+
+def _annotate(error: BaseException) -> None:
+    """Add the note to the out-of-memory error in the chain of `error`, if there is one."""
+    try:
+        for each in related(error):
+            if is_out_of_memory(each):
+                if not any(note.startswith(_NOTE) for note in getattr(each, "__notes__", ())):
+                    each.add_note(_NOTE + _report(each))
+                return
+    except Exception as problem:
+        # Such as no memory left: the program must see its own error.
+        log(_ERROR, f"no out-of-memory report: {type(problem).__name__}: {problem}")
+
+
+def _report(error: BaseException) -> str:
+    """Write the report. Returns its first line and its path."""
+    global _observed
+    observed, _observed = _observed, None
+    if observed is not None and _is_failure_of(error, observed[0]):
+        memory, path = observed
+    else:
+        memory = oom_memory.examine(error)
+        path = _write(_active[-1], wording.oom_report(memory)) if _active else None
+    line = wording.oom_headline(memory)
+    return line if path is None else f"{line}; report: {path}"
+
+
+def _is_failure_of(error: BaseException, memory: oom_memory.Memory) -> bool:
+    """Whether the observer was called for `error`, whose message contains a rounded size."""
+    size = asked_bytes(error)
+    return (
+        is_device_error(error)
+        and size is not None
+        and memory.asked is not None
+        and abs(size - memory.asked) <= memory.asked // 100
+    )
+
+
+def _install_hook(module: Any) -> None:
+    """Add our hook to ``module.excepthook``, unless it is the current one."""
+    previous = module.excepthook
+    if module in _hooks and _hooks[module][0] is previous:
+        return
+
+    def hook(*arguments: Any) -> None:
+        if _active:
+            # sys passes type, exception and traceback; threading passes them as one object.
+            error = arguments[1] if len(arguments) > 1 else arguments[0].exc_value
+            if error is not None:
+                _annotate(error)
+        previous(*arguments)
+
+    _hooks[module] = (hook, previous)
+    module.excepthook = hook

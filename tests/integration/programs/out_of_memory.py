@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A training loop that runs out of address space; arguments: "leak" or "hold"."""
+
+import gc
+import resource
+import sys
+
+import torch
+
+import cyclewatch
+
+cyclewatch.warn_tensor_cycles(devices="cpu")
+
+
+class Engine:
+    """Refers to itself through a callback list if it leaks."""
+
+    def __init__(self, leaks):
+        self.activations = torch.empty(32 << 20, dtype=torch.uint8)
+        self.callbacks = [self.step] if leaks else []
+
+    def step(self):
+        return self.activations[:8].sum()
+
+
+class History(torch.Tensor):
+    """A tensor type of the program, which is kept alive in a list."""
+
+
+def limit_address_space(room):
+    with open("/proc/self/statm", encoding="ascii") as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + room, resource.RLIM_INFINITY))
+
+
+def train(leaks):
+    history = []
+    while True:
+        engine = Engine(leaks)
+        engine.step()
+        if not leaks:
+            history.append(torch.Tensor._make_subclass(History, engine.activations))
+
+
+gc.disable()
+limit_address_space(1 << 30)
+train(leaks=sys.argv[1] == "leak")

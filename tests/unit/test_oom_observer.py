@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The observer of device allocation failures, with a module that behaves as torch's binding."""
+
+import gc
+import os
+import sys
+import threading
+import types
+
+import pytest
+
+import cyclewatch
+from cyclewatch import oom_observer
+
+MIB = 1 << 20
+
+
+class Buffer:
+    """An owner of a million bytes on the device."""
+
+
+class OutOfMemoryError(RuntimeError):
+    """Stands for torch.OutOfMemoryError."""
+
+
+class Torch(types.ModuleType):
+    """torch with one CUDA device. Attaching an observer initializes it, as in torch."""
+
+    def __init__(self):
+        super().__init__("torch")
+        self.initialized = False
+        self.initialized_by_us = False
+        self.observers = []
+        self.OutOfMemoryError = OutOfMemoryError
+        self.cuda = types.SimpleNamespace(is_initialized=lambda: self.initialized)
+        self._C = types.SimpleNamespace(
+            _cuda_attach_out_of_memory_observer=self.attach,
+            _cuda_memoryStats=lambda _device: {"allocated_bytes": {"all": {"current": 3_500_000}}},
+        )
+
+    def attach(self, observer):
+        self.initialized_by_us |= not self.initialized
+        self.initialized = True
+        self.observers.append(observer)
+
+    def fail(self, asked=20 * MIB):
+        """Allocate, as a kernel does: calls the observers, then raises."""
+        for observer in self.observers:
+            # The binding lets exceptions of the observer replace the out-of-memory error.
+            observer(0, asked, 8 << 30, 1 << 20)
+        raise OutOfMemoryError(
+            f"CUDA out of memory. Tried to allocate {asked / MIB:.2f} MiB. GPU 0"
+        )
+
+
+@pytest.fixture
+def torch(monkeypatch):
+    module = Torch()
+    monkeypatch.setitem(sys.modules, "torch", module)
+    for name, value in (("_attached", False), ("_next", 0.0), ("handler", None)):
+        monkeypatch.setattr(oom_observer, name, value)
+    return module
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that is set by hand."""
+    now = types.SimpleNamespace(seconds=100.0)
+    fake = types.SimpleNamespace(monotonic=lambda: now.seconds)
+    monkeypatch.setattr(oom_observer, "time", fake)
+    return now
+
+
+@pytest.fixture(autouse=True)
+def buffers_are_owners():
+    cyclewatch.register_owner(
+        Buffer,
+        lambda buffer: {"device": "cuda:0", "nbytes": 1_000_000, "data_ptr": id(buffer)},
+    )
+    gc.collect()
+    yield
+    cyclewatch.unregister_owner(Buffer)
+
+
+@pytest.fixture
+def autopsy(torch, clock, tmp_path):
+    """An active autopsy with an attached observer."""
+    torch.initialized = True
+    with cyclewatch.oom_autopsy(report_dir=tmp_path) as active:
+        yield active
+
+
+def fail(torch, **arguments):
+    with pytest.raises(OutOfMemoryError):
+        torch.fail(**arguments)
+
+
+def report_of(autopsy):
+    with open(autopsy.report_path, encoding="utf-8") as file:
+        return file.read()
+
+
+def test_handled_failure_is_reported(torch, autopsy):
+    buffer = Buffer()
+    buffer.me = buffer
+    del buffer
+    kept = Buffer()
+    fail(torch)
+    text = report_of(autopsy)
+    assert isinstance(kept, Buffer)
+    assert text.startswith(
+        "out of memory on cuda:0: 20.0 MiB asked, 3.3 MiB of 8.0 GiB in use, of which 977 KiB "
+        "reachable from Python; 977 KiB dead in 1 cycle (a collection frees them); 1.4 MiB the "
+        "rest (held by C++ only)\n"
+    )
+    assert "Buffer.me -> Buffer" in text
+
+
+def test_observer_is_attached_once_and_after_the_program_initialized_the_device(torch, tmp_path):
+    for _ in range(2):
+        with cyclewatch.oom_autopsy(report_dir=tmp_path):
+            pass
+    assert not torch.initialized
+    with cyclewatch.warn_tensor_cycles(devices="cpu", report_dir=tmp_path) as watch:
+        watch.step(1)
+        assert not torch.observers
+        torch.initialized = True
+        watch.step(2)
+        watch.step(3)
+        with cyclewatch.oom_autopsy(report_dir=tmp_path):
+            pass
+    assert len(torch.observers) == 1
+    assert not torch.initialized_by_us
+
+
+def test_observer_does_nothing_without_an_autopsy(torch, tmp_path):
+    torch.initialized = True
+    with cyclewatch.oom_autopsy(report_dir=tmp_path):
+        pass
+    assert torch.observers
+    fail(torch)
+    assert not list(tmp_path.iterdir())
+
+
+def test_at_most_one_report_per_second_and_the_last_one_stays(torch, autopsy, clock):
+    fail(torch, asked=20 * MIB)
+    clock.seconds += 0.9
+    fail(torch, asked=21 * MIB)
+    assert "20.0 MiB asked" in report_of(autopsy)
+    clock.seconds += 0.2
+    fail(torch, asked=22 * MIB)
+    assert "22.0 MiB asked" in report_of(autopsy)
+
+
+def test_note_uses_the_report_of_the_observer(torch, clock, tmp_path):
+    torch.initialized = True
+    error = None
+    with pytest.raises(OutOfMemoryError) as caught, cyclewatch.oom_autopsy(report_dir=tmp_path):
+        buffer = Buffer()
+        buffer.me = buffer
+        try:
+            torch.fail()
+        except OutOfMemoryError as failure:
+            error = failure
+        del buffer  # dead now, but not when the allocation failed
+        raise error
+    (note,) = caught.value.__notes__
+    assert "977 KiB reachable from Python; 2.4 MiB the rest" in note
+
+
+def test_failure_that_was_not_observed_is_examined(torch, autopsy, clock):
+    fail(torch, asked=20 * MIB)
+    with pytest.raises(OutOfMemoryError) as caught, autopsy:
+        torch.fail(asked=30 * MIB)  # within one second
+    assert "30.0 MiB asked" in caught.value.__notes__[0]
+
+
+def test_observer_works_on_another_thread(torch, autopsy):
+    errors = []
+
+    def backward():
+        try:
+            torch.fail()
+        except OutOfMemoryError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=backward)
+    thread.start()
+    thread.join()
+    assert len(errors) == 1
+    assert "20.0 MiB asked" in report_of(autopsy)
+
+
+@pytest.mark.parametrize("error", [ValueError, SystemExit, MemoryError])
+def test_observer_never_raises(torch, autopsy, monkeypatch, error):
+    def broken(_memory):
+        raise error
+
+    monkeypatch.setattr(oom_observer, "handler", broken)
+    fail(torch)
+    monkeypatch.undo()
+
+
+def test_interrupt_reaches_the_main_thread(torch, autopsy, monkeypatch):
+    def interrupted(_memory):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(oom_observer, "handler", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fail(torch)
+
+
+def test_failure_while_a_failure_is_examined_is_ignored(torch, autopsy):
+    calls = []
+
+    def reader(_owner):
+        calls.append(None)
+        fail(torch, asked=5)
+        return {"device": "cuda:0", "nbytes": 1, "data_ptr": 1}
+
+    cyclewatch.register_owner(Buffer, reader)
+    kept = Buffer()
+    fail(torch)
+    assert isinstance(kept, Buffer)
+    assert calls
+    assert "20.0 MiB asked" in report_of(autopsy)
+
+
+def test_forked_child_writes_its_own_report(torch, autopsy, clock):
+    fail(torch)
+    parent = report_of(autopsy)
+    clock.seconds += 2
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            fail(torch, asked=33 * MIB)
+            status = int("33.0 MiB asked" not in report_of(autopsy))
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+    assert report_of(autopsy) == parent

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""oom_autopsy(): the report, the note, and the exception hooks."""
+
+import gc
+import re
+import sys
+import tempfile
+import threading
+
+import pytest
+
+import cyclewatch
+from cyclewatch import oom_memory
+
+ROW = re.compile(r"^ +(-?[\d,]+)  (.+)$", re.MULTILINE)
+
+
+class Buffer:
+    """An owner of a million bytes."""
+
+
+@pytest.fixture(autouse=True)
+def buffers_are_owners():
+    cyclewatch.register_owner(
+        Buffer,
+        lambda buffer: {
+            "device": "cpu",
+            "nbytes": 1_000_000,
+            "data_ptr": id(buffer),
+            "shape": (1000, 250),
+            "dtype": "float32",
+        },
+    )
+    gc.collect()
+    yield
+    cyclewatch.unregister_owner(Buffer)
+
+
+def leak():
+    buffer = Buffer()
+    buffer.me = buffer
+
+
+def rows(text):
+    """The numbers of a report by their description up to a parenthesis."""
+    return {
+        words.partition(" (")[0]: int(count.replace(",", "")) for count, words in ROW.findall(text)
+    }
+
+
+def run_out_of_memory(folder, error):
+    """Raise `error` in a block. Returns the autopsy."""
+    with (
+        pytest.raises(type(error)),
+        cyclewatch.oom_autopsy(report_dir=folder) as autopsy,
+    ):
+        raise error
+    return autopsy
+
+
+def test_report_divides_the_memory_in_use(tmp_path):
+    leak()
+    kept = [Buffer() for _ in range(3)]
+    asked = 10**15
+    error = RuntimeError(f"DefaultCPUAllocator: you tried to allocate {asked} bytes.")
+    autopsy = run_out_of_memory(tmp_path, error)
+    with open(autopsy.report_path, encoding="utf-8") as file:
+        text = file.read()
+    numbers = rows(text)
+    assert len(kept) == 3
+    assert numbers["asked"] == asked
+    assert numbers["reachable from Python"] >= 3_000_000
+    assert numbers["dead in 1 cycle"] == 1_000_000
+    assert numbers["in use"] == sum(
+        numbers[each] for each in ("reachable from Python", "dead in 1 cycle", "the rest")
+    )
+    assert "Buffer.me -> Buffer" in text
+    assert re.search(r"2\.9 MiB  \S*Buffer \[1000, 250\] float32 \(3 x 977 KiB\)$", text, re.M)
+
+
+def test_note_is_one_line_with_the_path_of_the_report(tmp_path):
+    error = MemoryError()
+    autopsy = run_out_of_memory(tmp_path, error)
+    (note,) = error.__notes__
+    assert note.startswith("cyclewatch: out of memory on cpu: ")
+    assert note.endswith(f"; report: {autopsy.report_path}")
+    assert "\n" not in note
+    assert [str(path) for path in tmp_path.iterdir()] == [autopsy.report_path]
+    assert autopsy.report_path.endswith("-oom.txt")
+
+
+def test_error_is_annotated_once(tmp_path):
+    error = MemoryError()
+    with cyclewatch.oom_autopsy(report_dir=tmp_path):
+        run_out_of_memory(tmp_path, error)
+        run_out_of_memory(tmp_path, error)
+    assert len(error.__notes__) == 1
+
+
+def test_cause_of_another_error_is_annotated(tmp_path):
+    cause = MemoryError()
+    error = ValueError()
+    error.__cause__ = cause
+    run_out_of_memory(tmp_path, error)
+    assert len(cause.__notes__) == 1
+    assert not hasattr(error, "__notes__")
+
+
+def test_other_errors_cause_no_report(tmp_path):
+    error = ValueError()
+    assert run_out_of_memory(tmp_path, error).report_path is None
+    assert not hasattr(error, "__notes__")
+    assert not list(tmp_path.iterdir())
+
+
+def test_report_goes_to_the_temporary_directory_if_the_folder_is_unusable(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    autopsy = run_out_of_memory(tmp_path / "file" / "folder", MemoryError())
+    assert autopsy.report_path.startswith(f"{tmp_path}/temporary/")
+
+
+def test_program_sees_its_own_error_if_the_examination_fails(tmp_path, monkeypatch, caplog):
+    def fail(_error):
+        raise MemoryError
+
+    monkeypatch.setattr(oom_memory, "examine", fail)
+    error = MemoryError()
+    run_out_of_memory(tmp_path, error)
+    assert not hasattr(error, "__notes__")
+    assert caplog.messages == ["no out-of-memory report: MemoryError: "]
+
+
+def test_hooks_are_restored(tmp_path):
+    before = (sys.excepthook, threading.excepthook)
+    with cyclewatch.oom_autopsy(report_dir=tmp_path):
+        assert before != (sys.excepthook, threading.excepthook)
+        with cyclewatch.warn_tensor_cycles(devices="cpu"):
+            pass
+        assert before != (sys.excepthook, threading.excepthook)
+    assert before == (sys.excepthook, threading.excepthook)
+
+
+def test_warn_tensor_cycles_installs_no_hooks_with_oom_false():
+    before = sys.excepthook
+    with cyclewatch.warn_tensor_cycles(devices="cpu", oom=False):
+        assert sys.excepthook is before
+
+
+def test_hook_of_another_library_stays(tmp_path, monkeypatch):
+    called = []
+    monkeypatch.setattr(sys, "excepthook", lambda *_: called.append("first"))
+    for _ in range(2):
+        with cyclewatch.oom_autopsy(report_dir=tmp_path):
+            ours = sys.excepthook
+
+            def second(*arguments, ours=ours):
+                called.append("second")
+                ours(*arguments)
+
+            sys.excepthook = second
+        assert sys.excepthook is second
+    error = MemoryError()
+    sys.excepthook(MemoryError, error, None)
+    assert called == ["second", "second", "first"]
+    assert not hasattr(error, "__notes__")
+
+
+PROGRAM = """
+    import sys, threading
+    import cyclewatch
+
+    def announce(*arguments):
+        print("hook of the program")
+        sys.__excepthook__(*arguments)
+
+    sys.excepthook = announce
+    watch = cyclewatch.warn_tensor_cycles(devices="cpu", oom=sys.argv[1] == "on")
+
+    def fail():
+        raise MemoryError("here")
+
+    if sys.argv[2] == "thread":
+        thread = threading.Thread(target=fail)
+        thread.start()
+        thread.join()
+    else:
+        fail()
+"""
+
+
+@pytest.mark.parametrize("where", ["program", "thread"])
+def test_uncaught_error_is_annotated(interpreter, tmp_path, where):
+    outcome = interpreter.run(PROGRAM, "on", where, check=False, cwd=tmp_path)
+    (report,) = tmp_path.glob("cyclewatch-*-oom.txt")
+    line = outcome.stderr.splitlines()[-1]
+    assert line.startswith("cyclewatch: out of memory on cpu: "), outcome.stderr
+    assert line.endswith(f"; report: {report}")
+    assert outcome.stdout.splitlines() == ["hook of the program"] * (where == "program")
+
+
+def test_uncaught_error_is_not_annotated_with_oom_false(main_interpreter, tmp_path):
+    outcome = main_interpreter.run(PROGRAM, "off", "program", check=False, cwd=tmp_path)
+    assert outcome.stderr.splitlines()[-1] == "MemoryError: here"
+    assert not list(tmp_path.iterdir())
