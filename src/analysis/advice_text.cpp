@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/advice_text.h"
 
+#include <numeric>
+
 #include "advice/catalog.h"
 #include "advice/slots.h"
 #include "analysis/evidence_weights.h"
 #include "analysis/names.h"
+#include "base/text.h"
 
 namespace cyclewatch::analysis {
 namespace {
@@ -41,6 +44,21 @@ const advice::Words& words_of(const Evidence& evidence) {
     return advice::Catalog::built_in().words(evidence.pattern, evidence.variant);
 }
 
+// `text`: an advice or a cost of `candidate`; if it requires a weak reference to an object that
+// does not support them, the same text of kNotWeak.
+const std::string& possible(const CollapsedGraph& graph,
+                            const Candidate& candidate,
+                            std::string advice::Words::*text) {
+    const Evidence* const evidence = candidate.evidence;
+    const std::string& usual = words_of(*evidence).*text;
+    const bool is_of_items = evidence == &patterns::kBackToParentInList ||
+                             evidence == &patterns::kBackPointerInContainer ||
+                             evidence == &patterns::kListOfHandles;
+    const bool is_impossible = usual.find("weak") != std::string::npos && !is_of_items &&
+                               !graph.node(graph.targets[candidate.edges.front()]).supports_weakref;
+    return is_impossible ? words_of(patterns::kNotWeak).*text : usual;
+}
+
 advice::Slots slots_of(const CollapsedGraph& graph, std::uint32_t edge) {
     std::string label = label_of(graph, edge);
     const std::string_view name = graph.label_name(edge);
@@ -55,6 +73,9 @@ std::string others_like(const Candidate& candidate) {
     if (candidate.equivalent == 1) {
         return "";
     }
+    if (candidate.classes > 1) {
+        return " and " + base::counted(candidate.classes - 1, "more class", "more classes");
+    }
     return candidate.shared_cell ? " and everything that shares its variable" : " and all like it";
 }
 
@@ -63,12 +84,21 @@ std::string all_back(const CollapsedGraph& graph, const Cut& cut) {
     if (cut.references == 1) {
         return "everything else is still reachable from " + parent + " without it";
     }
-    std::string text = std::to_string(cut.references) + " references";
+    std::string text = cut.on_every_cycle ? "every cycle goes through " + parent + ": " : "";
+    text += std::to_string(cut.references) + " references";
     if (cut.cut.size() > 1) {
         text += " of " + std::to_string(cut.cut.size()) + " kinds";
     }
-    return text + " lead back to " + parent +
-           " or to its children: remove all of them, or make them weak";
+    const std::size_t classes = std::accumulate(
+        cut.cut.begin(), cut.cut.end(), std::size_t{0}, [](std::size_t sum, const Candidate& kind) {
+            return sum + kind.classes;
+        });
+    if (classes > cut.cut.size()) {
+        text += ", in " + std::to_string(classes) + " classes,";
+    }
+    return text + " lead back to " + (cut.on_every_cycle ? "it" : parent + " or to its children") +
+           ": remove all of them" +
+           (graph.node(cut.parent).supports_weakref ? ", or make them weak" : "");
 }
 
 // The method of `parent` that could clear all references to it; empty if its class has none.
@@ -94,13 +124,15 @@ std::string remedy_of(const CollapsedGraph& graph, const Cut& cut) {
     const bool is_summary = cut.parent != kNone && cut.cut.size() > kMostNamed;
     const std::size_t shown = is_summary ? kMostNamed : cut.cut.size();
     if (is_summary) {
-        text += "the " + std::to_string(cut.references) + " references that lead back to " +
-                short_name(graph, cut.parent) + ": ";
+        text += "the " + std::to_string(cut.references) + " references back to " +
+                short_name(graph, cut.parent) +
+                (cut.on_every_cycle ? ", through which every cycle goes: " : ": ");
     }
     for (std::size_t i = 0; i < shown; ++i) {
         const bool last = i + 1 == cut.cut.size();
         text += i == 0 ? "" : last ? " and " : ", ";
-        text += named(graph, cut.cut[i]) + (is_summary ? "" : others_like(cut.cut[i]));
+        text += named(graph, cut.cut[i]);
+        text += is_summary && cut.cut[i].classes == 1 ? "" : others_like(cut.cut[i]);
     }
     if (is_summary) {
         const std::size_t more = cut.cut.size() - shown;
@@ -128,8 +160,9 @@ std::string reason_of(const CollapsedGraph& graph,
                       const Cut& cut) {
     const std::size_t set_size = cut.cut.size();
     const advice::Words& words = words_of(*candidate.evidence);
-    std::string text = advice::fill(cut.cut.empty() ? words.cost : words.explanation,
-                                    slots_of(graph, candidate.edges[i]));
+    std::string text = advice::fill(
+        cut.cut.empty() ? possible(graph, candidate, &advice::Words::cost) : words.explanation,
+        slots_of(graph, candidate.edges[i]));
     if (candidate.shared_cell) {
         text += "; " + std::to_string(candidate.equivalent) +
                 " references share this one variable: cutting one of them is not enough, clear "
@@ -160,12 +193,17 @@ std::string advice_of(const CollapsedGraph& graph, const Cut& cut) {
         return words_of(*cut.without_cut).advice;
     }
     const Candidate& first = cut.cut.front();
-    std::string text =
-        advice::fill(words_of(*first.evidence).advice, slots_of(graph, first.edges.front()));
+    std::string text = advice::fill(possible(graph, first, &advice::Words::advice),
+                                    slots_of(graph, first.edges.front()));
     if (cut.parent != kNone && cut.references > 1) {
         if (cut.cut.size() > 1 && first.evidence->pattern == patterns::kBackPointer.pattern) {
-            text = "Use a weakref.ref to " + short_name(graph, cut.parent) +
-                   " in each place, or store only the values that are needed from it.";
+            text =
+                graph.node(cut.parent).supports_weakref
+                    ? "Use a weakref.ref " +
+                          (cut.on_every_cycle ? "to " + short_name(graph, cut.parent) + " " : "") +
+                          "in each place"
+                    : "Set each of them to None when it is no longer needed";
+            text += ", or store only the values that are needed from it.";
         }
         text += clearing_method_of(graph, cut.parent);
     }

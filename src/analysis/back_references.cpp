@@ -52,6 +52,12 @@ class Search {
                 best = std::move(found);
             }
         }
+        if (!best.kinds.empty()) {
+            std::ranges::transform(component_.targets, is_back_.begin(), [&](std::uint32_t target) {
+                return node_of(target) == best.parent ? 1 : 0;
+            });
+            best.on_every_cycle = !still_holds(component_, is_back_);
+        }
         return best;
     }
 
@@ -72,7 +78,9 @@ class Search {
     [[nodiscard]] std::vector<std::uint32_t> roots() const {
         std::vector<std::uint32_t> roots;
         const auto add = [&](std::uint32_t position) {
-            if (!is_container(graph_, node_of(position)) &&
+            // A dict may be a record that other records refer to.
+            if ((!is_container(graph_, node_of(position)) ||
+                 graph_.is(node_of(position), NodeKind::dict)) &&
                 std::ranges::find(roots, position) == roots.end()) {
                 roots.push_back(position);
             }
@@ -194,6 +202,16 @@ class Search {
             std::ranges::sort(kind.edges);
             kind.edges.erase(std::unique(kind.edges.begin(), kind.edges.end()), kind.edges.end());
             kind.equivalent = kind.edges.size();
+            const auto holder = [&](std::uint32_t e) {
+                return std::pair(is_on_cycle_[e] == 0,
+                                 full_name(graph_, node_of(component_.holder[e])));
+            };
+            std::ranges::stable_sort(kind.edges, {}, holder);
+            std::set<std::string> classes;
+            std::ranges::stable_partition(kind.edges, [&](std::uint32_t e) {
+                return classes.insert(holder(e).second).second;
+            });
+            kind.classes = classes.size();
             result.push_back(std::move(kind));
         }
         return result;
@@ -287,7 +305,8 @@ class Search {
     Candidate judge(std::uint32_t e, std::uint32_t item) {
         Candidate judged = judged_alone(item);
         judged.edges.clear();
-        if (judged.evidence == nullptr) {
+        if (judged.evidence == nullptr || judged.evidence == &patterns::kCreated) {
+            judged.evidence = nullptr;  // the holder is the parent
             return judged;
         }
         if (const Candidate& inner = judged_alone(e); inner.score > judged.score) {

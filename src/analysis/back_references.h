@@ -13,7 +13,8 @@ struct BackReferences {
     std::uint32_t parent = kNone;  // collapsed node; kNone: none was found
     // One candidate per kind of reference, the best first; edges are positions in the component.
     std::vector<Candidate> kinds;
-    int score = 0;  // comparable to Candidate::score
+    bool on_every_cycle = false;  // the parent, if owners are retained by the cycle
+    int score = 0;                // comparable to Candidate::score
 };
 
 // Tries objects of the component as the parent: those of `cycle`, the top of a chain of references

@@ -17,6 +17,7 @@ struct Candidate {
     std::uint32_t keeper = kNone;      // reference to the container or partial that holds the first
     const Evidence* evidence = nullptr;
     int score = 0;
+    std::size_t classes = 1;       // of the holders; the first edges have one holder of each
     std::uint64_t equivalent = 1;  // number of references of this kind, all to be removed
     bool shared_cell = false;      // `edges` go through one variable
     bool payload = false;          // outside the cycle: frees the memory, keeps the cycle

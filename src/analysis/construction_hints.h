@@ -24,6 +24,11 @@ class ConstructionHints {
     // one that it creates.
     [[nodiscard]] bool leads_back_to_creator(std::size_t i) const;
 
+    // The code that stores the target creates it: nothing else keeps the target alive.
+    [[nodiscard]] bool creates_target(std::size_t i) const {
+        return origin_of_value(i) == model::ValueOrigin::made;
+    }
+
     // A method of the target's class stores `self` here: `child.parent = self`.
     [[nodiscard]] bool stores_itself(std::size_t i) const;
 

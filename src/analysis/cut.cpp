@@ -166,6 +166,7 @@ class Search {
             result.cut.push_back(finish(std::move(kind)));
         }
         result.parent = back.parent;
+        result.on_every_cycle = back.on_every_cycle;
         return true;
     }
 

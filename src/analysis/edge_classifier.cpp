@@ -207,7 +207,7 @@ class EdgeClassifier {
                 break;
         }
         if (hints_.is_named_as_parent(i_)) {
-            return kBackPointer;
+            return kBackPointerInContainer;
         }
         return hints_.keeps_handle(i_) ? kListOfHandles : kContainerAttribute;
     }
@@ -244,6 +244,9 @@ class EdgeClassifier {
         if (folded(name_) == folded(short_name(graph_, target_)) && is_stored_on_target(false) &&
             !hints_.is_clearly_forward(i_)) {
             return kBackPointerByType;
+        }
+        if (hints_.creates_target(i_)) {
+            return kCreated;
         }
         return is_stored_on_target() ? kMutual : kRing;
     }
@@ -315,6 +318,12 @@ class EdgeClassifier {
         // An object that stores only `list.append` does not own the list.
         const bool is_own = hints_.is_in_own_container(i_) ||
                             (is_stored_on_target() && !passes(NodeKind::builtin_function));
+        // A named entry is used like an attribute.
+        if (graph_.edges[edge_].label.kind == EdgeKind::key_value &&
+            hints_.is_named_as_parent(i_) &&
+            (cycle_.is_object(target_) || graph_.is(target_, NodeKind::dict))) {
+            return kBackPointer;
+        }
         if (!cycle_.is_object(target_) || !is_own) {
             return kItem;
         }

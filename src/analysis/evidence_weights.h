@@ -25,6 +25,7 @@ inline constexpr Evidence kBoundMethodOnSelf{"bound-method-on-self", "", 90};
 inline constexpr Evidence kHookOnSelf{"bound-method-on-self", "called-by-others", 90};
 inline constexpr Evidence kPartialOfSelf{"partial-of-self", "", 90};
 inline constexpr Evidence kBackPointer{"back-pointer", "", 90};
+inline constexpr Evidence kBackPointerInContainer{"back-pointer", "in-container", 90};
 inline constexpr Evidence kBackToParent{"back-pointer", "to-parent", 50};  // as one of several
 inline constexpr Evidence kBackToParentInList{"back-pointer", "to-parent-in-list", 50};
 inline constexpr Evidence kExceptionHolderInFrame{"exception-in-frame", "holder", 90};
@@ -62,10 +63,11 @@ inline constexpr Evidence kStoredCallable{"callback-stored", "", 45};
 inline constexpr Evidence kExceptionChain{"exception-stored", "chain", 45};
 inline constexpr Evidence kRegisteredCallable{"callback-list", "", 42};
 inline constexpr Evidence kRegisteredHook{"callback-list", "hook", 42};
-inline constexpr Evidence kMember{"unknown", "", 40};
 inline constexpr Evidence kTraceback{"exception-stored", "traceback", 40};
 inline constexpr Evidence kNeededByHandle{"list-of-handles", "handle", 39};
 inline constexpr Evidence kItem{"unknown", "item", 38};
+inline constexpr Evidence kCreated{"mutual-references", "created", 37};
+inline constexpr Evidence kMember{"unknown", "", 36};
 inline constexpr Evidence kContainerAttribute{"unknown", "", 35};
 inline constexpr Evidence kUnnamed{"unknown", "", 0};
 inline constexpr Evidence kMachinery{"unknown", "machinery", -60};
@@ -81,6 +83,9 @@ inline constexpr Evidence kPayloadBesideClass{"class-in-function", "beside", 30}
 inline constexpr Evidence kPayloadClosure{"unknown", "captured", 30};
 inline constexpr Evidence kPayloadOfCallable{"callable-captures-data", "", 30};
 inline constexpr Evidence kPayload{"unknown", "payload", 20};
+
+// Texts for a target that does not support weak references.
+inline constexpr Evidence kNotWeak{"unknown", "not-weak", 0};
 
 // If there is nothing to cut.
 inline constexpr Evidence kClassOnEachCall{"class-in-function", "no-reference", 0};

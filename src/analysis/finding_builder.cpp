@@ -28,16 +28,17 @@ bool same_text(const model::Reference& a, const model::Reference& b) {
            a.location == b.location;
 }
 
-// Appends a candidate's first reference, or all of them if they share a variable, without
+// Appends reference `first` of a candidate, or all of them if they share a variable, without
 // duplicates.
 void append_references(std::vector<model::Reference>& list,
                        const CollapsedGraph& graph,
                        const Candidate& candidate,
-                       const Cut& cut) {
+                       const Cut& cut,
+                       std::size_t first = 0) {
     std::vector<model::Reference> references;
     const std::size_t shown =
-        candidate.shared_cell ? std::min(candidate.edges.size(), kMostOfVariable) : 1;
-    for (std::size_t i = 0; i < shown; ++i) {
+        candidate.shared_cell ? std::min(candidate.edges.size(), kMostOfVariable) : first + 1;
+    for (std::size_t i = first; i < shown; ++i) {
         model::Reference reference =
             reference_of(graph, candidate.edges[i], i == 0 ? candidate.keeper : kNone);
         reference.reason = reason_of(graph, candidate, i, cut);
@@ -97,8 +98,9 @@ void FindingBuilder::describe(const Component& component,
     finding_.title = cycle_text(graph_, cycle_edges);
     finding_.largest_bytes = retained_bytes;
     finding_.cycle = cycle_references(graph_, cycle_edges);
-    const Cut cut = choose_cut(graph_, component, cycle, retained_, work_left);
+    Cut cut = choose_cut(graph_, component, cycle, retained_, work_left);
     list_cut(cut);
+    cut.tie = finding_.tie;
     described_nodes_ = component.nodes.size();
     described_references_ = component.targets.size();
     finding_.advice = advice_of(graph_, cut);
@@ -125,12 +127,19 @@ void FindingBuilder::list_cut(const Cut& cut) {
     const Evidence& evidence = cut.cut.empty() ? *cut.without_cut : *cut.cut.front().evidence;
     finding_.pattern = std::string(evidence.pattern);
     finding_.freed_share = cut.freed_share;
-    const std::size_t listed =
-        cut.parent == kNone ? cut.cut.size() : std::min(cut.cut.size(), kMostKindsListed);
-    for (std::size_t i = 0; i < listed; ++i) {
-        append_references(finding_.cut, graph_, cut.cut[i], cut);
+    // One reference of each kind comes before further classes.
+    std::size_t most_classes = 1;
+    for (std::size_t i = 0; i < most_classes; ++i) {
+        for (const Candidate& candidate : cut.cut) {
+            most_classes = std::max(most_classes, candidate.classes);
+            if (i < candidate.classes &&
+                (cut.parent == kNone || finding_.cut.size() < kMostKindsListed)) {
+                append_references(finding_.cut, graph_, candidate, cut, i);
+            } else if (i < candidate.classes) {
+                ++finding_.omitted_cuts;
+            }
+        }
     }
-    finding_.omitted_cuts = cut.cut.size() - listed;
     const Cut none;  // reason_of(): these are alternatives
     for (const Candidate& candidate : cut.alternatives) {
         append_references(finding_.alternatives, graph_, candidate, none);

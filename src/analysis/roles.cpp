@@ -42,7 +42,10 @@ std::string Roles::kind(std::uint32_t e) const {
         e = keepers.front();
         text += " " + label_of_many(graph_, component_.edges[e]);
     }
-    return text + " " + full_name(graph_, component_.nodes[component_.holder[e]]);
+    const model::AttributeSite* const site = site_of(graph_, component_.edges[e]);
+    const std::string line = site == nullptr ? "" : place_of(graph_, site->location);
+    return text + " " +
+           (line.empty() ? full_name(graph_, component_.nodes[component_.holder[e]]) : line);
 }
 
 std::string Roles::role(std::uint32_t e) const {

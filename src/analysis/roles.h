@@ -31,7 +31,8 @@ class Roles {
     // The plain name of the attribute that holds `e`, or its container; empty if there is none.
     [[nodiscard]] std::string_view attribute_behind(std::uint32_t e) const;
 
-    // Equal for references that the same line of code creates, regardless of their targets.
+    // Equal for references that the same line of code creates, regardless of their targets and, if
+    // the line is known, of the classes of their holders.
     [[nodiscard]] std::string kind(std::uint32_t e) const;
 
     // Equal for attributes with the same plain name in any class, and for other references with the

@@ -136,6 +136,7 @@ model::Node GraphBuilder::describe(PyObject* object) {
     node.name = builder_.intern(summary.name);
     node.module = builder_.intern(summary.module);
     node.location = {builder_.intern(summary.path), summary.line};
+    node.supports_weakref = PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)) != 0;
     if (node.kind == model::NodeKind::object) {
         const EndMethod end = find_end_method(Py_TYPE(object));
         node.end_method = builder_.intern(end.name);

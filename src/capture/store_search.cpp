@@ -87,6 +87,12 @@ void StoreSearch::add(PyCodeObject* code, int depth, const cyclewatch_store& sto
         on_self.add(found);
         return;
     }
+    // Outside the holder's methods, only `parent.child = Child(parent)` shows that the value is a
+    // part of the holder.
+    if (found.value == ValueOrigin::made &&
+        (variable == nullptr || store.value.first_argument != variable)) {
+        found.value = ValueOrigin::taken;
+    }
     on_other.add(found);
     if (variable != nullptr) {
         on_variable.add(found);
@@ -110,7 +116,7 @@ void ForeignStores::search_methods(PyTypeObject* type) {
 
 StoreSite ForeignStores::result() const {
     StoreSite result = found_.is_ambiguous ? StoreSite{} : found_.site;
-    if (found_.is_found()) {
+    if (found_.is_found() && result.value != ValueOrigin::made) {
         result.value = gives_itself_ ? ValueOrigin::gives_itself : ValueOrigin::taken;
     }
     return result;

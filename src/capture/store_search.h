@@ -61,7 +61,7 @@ class StoreSearch {
 };
 
 // Stores in functions that do not belong to the holder's class. If there are several lines, the
-// line is unknown, but the holder did not create the value in any case.
+// line is unknown, and the value counts as taken.
 class ForeignStores {
   public:
     // `on_variables`: include only stores on plain variables, not `module.__class__.forward = ...`.

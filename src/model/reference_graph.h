@@ -81,6 +81,7 @@ struct Node {
     // A dict returned by locals(), which contains every variable of a call. `name` and `location`
     // are those of the function.
     bool locals_snapshot = false;
+    bool supports_weakref = true;  // its type allows weak references to it
     // The method that releases the object's resources ("close") and its location; empty if its
     // class has none.
     StringId end_method = kEmptyString;
@@ -96,7 +97,7 @@ struct Edge {
 // usually the parent of the objects that it creates.
 enum class ValueOrigin : std::uint8_t {
     unknown,
-    made,          // created by the holder's code: by calling its class, or by a call that gets the
+    made,          // created where it is stored: by calling its class, or by a call that gets the
                    // holder as an argument
     taken,         // existed before: a parameter, a global, an attribute of another object, or the
                    // result of any other call

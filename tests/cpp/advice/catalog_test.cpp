@@ -27,7 +27,7 @@ TEST(Catalog, HasTextsForEveryPatternAndVariant) {
     const Catalog& catalog = Catalog::built_in();
     EXPECT_NE(catalog.words("back-pointer", "by-type").explanation,
               catalog.words("back-pointer", "").explanation);
-    EXPECT_EQ(catalog.words("back-pointer", "by-type").advice,
+    EXPECT_EQ(catalog.words("back-pointer", "to-creator").advice,
               catalog.words("back-pointer", "").advice);
 }
 

@@ -118,7 +118,8 @@ TEST(Cut, SuggestsTheBackReferencesToOneParentInAllClasses) {
                                         "a.trainer->T b.trainer->T c.trainer->T d.trainer->T");
     ASSERT_EQ(finding.cut.size(), 4U);
     EXPECT_EQ(finding.cut[0].label, ".trainer");
-    EXPECT_NE(finding.cut[0].reason.find("4 references of 4 kinds lead back to Trainer"),
+    EXPECT_NE(finding.cut[0].reason.find("every cycle goes through Trainer: 4 references of 4 "
+                                         "kinds lead back to it"),
               std::string::npos);
     // Reported once, and not for the alternatives.
     for (std::size_t i = 1; i < finding.cut.size(); ++i) {
@@ -143,7 +144,9 @@ TEST(Cut, ListsTheBestKindsAndCountsTheRest) {
     for (const model::Reference& reference : finding.cut) {
         EXPECT_EQ(reference.target, "m.Trainer");
     }
-    EXPECT_NE(finding.remedy.find("the 7 references that lead back to Trainer"), std::string::npos);
+    EXPECT_NE(
+        finding.remedy.find("the 7 references back to Trainer, through which every cycle goes"),
+        std::string::npos);
     EXPECT_NE(finding.remedy.find("4 more kinds"), std::string::npos);
 }
 
@@ -232,6 +235,24 @@ TEST(Cut, DoesNotOfferAChildOfAModuleAsAnAlternative) {
     for (const model::Reference& other : finding.alternatives) {
         EXPECT_NE(other.label, ".layer");
     }
+}
+
+TEST(Cut, DoesNotSayThatEveryCycleGoesThroughAParentOfParents) {
+    const model::Finding finding = only(
+        "D=m.Doc P=m.Page W=m.Word D.pages->l:list l[0]->P P.words->k:list k[0]->W W.page->P "
+        "P.doc->D W.w->t:owner(8)");
+    EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{".page", ".doc"}));
+    EXPECT_EQ(finding.cut.at(0).reason.find("every cycle goes through"), std::string::npos);
+}
+
+// A weak reference to a dict raises TypeError.
+TEST(Cut, AdvisesNoWeakReferenceToADict) {
+    const model::Finding finding = only(
+        "d:dict d['children']->l:list l[0]->e:dict l[1]->f:dict e['parent']->d f['parent']->d "
+        "d['pixels']->t:owner(8)");
+    EXPECT_EQ(finding.cut.at(0).label, "['parent']");
+    EXPECT_NE(finding.advice.find("does not support weak references"), std::string::npos);
+    EXPECT_EQ(finding.cut.at(0).reason.find("make them weak"), std::string::npos);
 }
 
 TEST(Cut, DoesNotCallATupleARegistry) {

@@ -206,6 +206,8 @@ class Reader {
             node.kind = kKinds.at(text.kind);
         }
         node.locals_snapshot = text.locals_snapshot;
+        node.supports_weakref = node.kind != NodeKind::dict && node.kind != NodeKind::list &&
+                                node.kind != NodeKind::tuple;
         node.end_method = builder.intern(text.end_method);
         std::string name = text.full_name.empty() ? default_name(node.kind, index) : text.full_name;
         const std::size_t dot = name.find('.');
