@@ -11,6 +11,7 @@ import ast
 import builtins
 import sys
 import textwrap
+import warnings
 from collections.abc import Callable, Iterable
 
 from cyclewatch import _native, source_edit, source_syntax
@@ -22,12 +23,8 @@ if TYPE_CHECKING:
     from cyclewatch._native import Finding, Reference
 
 _CONTAINERS = {"dict", "frozenset", "list", "set", "tuple"}
-_CARRIERS = {
-    "collections",
-    "functools",
-    "weakref",
-}  # their objects call nothing later by themselves
-_EAGER = {"all", "any", "dict", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple"}
+_CARRIERS = {"collections", "functools", "weakref"}  # their objects call nothing by themselves
+_READS_LOCALS = {"eval", "exec", "locals", "super", "vars"}  # super() needs the first parameter
 _UNREGISTERS = ("remove", "discard", "un", "dis", "del", "pop")
 _REFLECTION = {"__dict__", "__getstate__", "__reduce__", "copy", "deepcopy", "pickle", "vars"}
 _COMMENT = "  # break a reference cycle"
@@ -40,7 +37,7 @@ def propose(finding: Finding, unchanged_since: float | None = None) -> str:
     `unchanged_since` is the start of the program in Unix seconds. Raises NoDiff if the fix is not
     mechanical, if the source changed after that time, or if the edited file does not compile.
     """
-    change = _CHANGES.get(finding.pattern)
+    change = PATTERNS.get(finding.pattern)
     if change is None:
         raise NoDiff(f"fixing {finding.pattern} is not mechanical")
     if not finding.cuts or finding.omitted_cuts:
@@ -48,10 +45,13 @@ def propose(finding: Finding, unchanged_since: float | None = None) -> str:
     [path, *others] = {_location(cut)[0] for cut in finding.cuts}
     if others:
         raise NoDiff("the references to cut are in several files")
-    source = Source(path, source_edit.read(path, unchanged_since))
+    text = source_edit.read(path, unchanged_since)
     try:
-        check = _native.clean_text(change(finding, source))
-        diff = source.diff()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # those of the compiler
+            source = Source(path, text)
+            check = _native.clean_text(change(finding, source))
+            diff = source.diff()
     except RecursionError:
         raise NoDiff(f"{path} is nested too deeply") from None
     return f"{textwrap.fill(check, 98, initial_indent='# ', subsequent_indent='# ')}\n{diff}"
@@ -99,9 +99,11 @@ def _weak_method(finding: Finding, source: Source) -> str:
         variable = ast.unparse(load.value)
         source_syntax.check_object(source, variable, load)
         source_syntax.check_stored_in(source, statement, variable)
-        source_syntax.check_unused(source, f"weak_{name}")
-        source.insert_before(statement, f"weak_{name} = weakref.WeakMethod({variable}.{name})")
-        function = f"lambda *args, **kwargs: weak_{name}()(*args, **kwargs)"
+        source_syntax.check_replaceable(source, load)
+        weak = f"weak_{name.lstrip('_')}"
+        source_syntax.check_unused(source, weak)
+        source.insert_before(statement, f"{weak} = weakref.WeakMethod({variable}.{name})")
+        function = f"lambda *args, **kwargs: {weak}()(*args, **kwargs)"
         source.replace(load, f"{variable}.{name}", function)
     return _caveat(finding)
 
@@ -118,6 +120,7 @@ def _weak_argument(finding: Finding, source: Source) -> str:
             raise NoDiff(f"line {line} is not a partial of one function and one variable")
     source_syntax.check_bound_once(source, called.id, call, may_be_global=True)
     source_syntax.check_object(source, passed.id, call)
+    source_syntax.check_replaceable(source, call)
     function = f"lambda *args, **kwargs: {called.id}(weak_{passed.id}(), *args, **kwargs)"
     source.replace(call, None, function)
     _define_weak(source, [(passed.id, source.statement_of(call))])
@@ -157,10 +160,11 @@ def _weak_property(finding: Finding, source: Source) -> str:
             f"def {name}(self, {name}):",
             f"{source.unit}{stored} = None if {name} is None else weakref.ref({name})",
         )
-    target = short(cut.target)
+    users = sorted({f"{short(cut.holder)}{cut.label}" for cut in finding.cuts})
+    targets = " and ".join(sorted({short(cut.target) for cut in finding.cuts}))
     return (
-        f"Check that the program keeps each {target} while it uses the .{name} of its "
-        f"{short(cut.holder)}: .{name} is None once the {target} is freed."
+        f"Check that the program keeps each {targets} while it uses {', '.join(users)}: the "
+        "property is None once its object is freed."
     )
 
 
@@ -174,12 +178,15 @@ def _clear_variables(finding: Finding, source: Source) -> str:
         raise NoDiff("the variables belong to several functions")
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and node.id in names:
+            source_syntax.check_eager(source, node)
             if source.function_of(node) is not function:
                 raise NoDiff(f"an inner function uses {node.id}")
         elif isinstance(node, ast.Global | ast.Nonlocal) and set(names) & set(node.names):
             raise NoDiff("the variable is not local")
-    _clear(source, function.body, names, set(names), source_syntax.parameters(function))
-    return f"Clears {' and '.join(names)} of {function.name}() after the last use."
+    _clear(
+        source, function.body, names, {*names, *_READS_LOCALS}, source_syntax.parameters(function)
+    )
+    return f"Clears {', '.join(sorted(names))} of {function.name}() after the last use."
 
 
 def _clear_function(finding: Finding, source: Source) -> str:
@@ -192,7 +199,13 @@ def _clear_function(finding: Finding, source: Source) -> str:
     statement = source.statement_of(inner)
     block = source.block_of(statement)
     within = [n for n in source.functions() if n.name in group and source.function_of(n) is outer]
-    if outer is None or [n for n in block if n in within] != within or len(within) != len(group):
+    in_class = isinstance(source.parent(statement), ast.ClassDef)
+    if (
+        outer is None
+        or in_class
+        or [n for n in block if n in within] != within
+        or len(within) != len(group)
+    ):
         raise NoDiff(f"{name} is not an inner function with a unique name")
     for function in within:
         source_syntax.check_synchronous(function)
@@ -206,12 +219,7 @@ def _clear_function(finding: Finding, source: Source) -> str:
             raise NoDiff(f"line {node.lineno} may keep {node.id} for later")
         if source.function_of(node) not in (outer, *within):
             raise NoDiff(f"another inner function calls {node.id}")
-        for each in around[: around.index(source.function_of(node) or outer)]:
-            user = source.parent(each)
-            if isinstance(each, ast.GeneratorExp) and not (
-                isinstance(user, ast.Call) and ast.unparse(user.func) in _EAGER
-            ):
-                raise NoDiff(f"a generator calls {node.id}")
+        source_syntax.check_eager(source, node)
     _clear(source, block, [name], group, [])
     return f"Deletes the inner function {name}() after its last call."
 
@@ -221,7 +229,7 @@ def _clear(
 ) -> None:
     """Clear `names` after the last use of `used` in `block`, however the block is left."""
     uses = [i for i, statement in enumerate(block) if used & names_in(statement)]
-    if not uses:
+    if not set(names) <= {name for statement in block for name in names_in(statement)}:
         raise NoDiff(f"the function does not use {names[0]}")
     first, last = 0 if set(names) & set(parameters) else uses[0], uses[-1]
     exits = [i for i in range(first, last + 1) if source_syntax.leaves(source, block[i])]
@@ -236,7 +244,7 @@ def _clear(
     lines = (block[last].end_lineno or 0) - block[end].lineno
     if end != last and lines > _MOST_INDENTED:
         raise NoDiff(f"the fix would indent {lines} lines")
-    source.wrap(block[end], block[last], cleanup + _COMMENT)
+    source.wrap(block[end : last + 1], cleanup + _COMMENT)
 
 
 def _define_weak(source: Source, uses: Iterable[tuple[str, ast.stmt]]) -> None:
@@ -259,6 +267,8 @@ def _check_stored_on_target(finding: Finding, source: Source) -> None:
     if others:
         raise NoDiff("the references lead to several classes")
     _check_weakly_referable(source, target)
+    if all(reference.holder != target for reference in finding.cycle):
+        raise NoDiff(f"the cycle does not begin at a {short(target)}")
     for reference in finding.cycle:
         module, dot, _ = reference.holder.partition(".")
         if " " in reference.holder or reference.holder in _CONTAINERS:
@@ -281,7 +291,7 @@ def _check_stored_on_target(finding: Finding, source: Source) -> None:
 
 def _check_weakly_referable(source: Source, target: str) -> None:
     if " " in target or target in dir(builtins):
-        raise NoDiff(f"the target is a {target}")
+        raise NoDiff(f"the reference leads to a {target}")
     for each in source.bases_of(source.class_named(target)):
         text = " ".join(ast.unparse(n) for n in each.body if not isinstance(n, ast.FunctionDef))
         if "__slots__" in text and "__weakref__" not in text:
@@ -331,11 +341,11 @@ def _location(reference: Reference) -> tuple[str, int]:
 def _after(label: str, prefix: str) -> str:
     name = label.removeprefix(prefix)
     if not label.startswith(prefix) or not name.isidentifier():
-        raise NoDiff(f"the cut is {label}")
+        raise NoDiff(f"the reference {label} has another form")
     return name
 
 
-_CHANGES: dict[str, Callable[[Finding, Source], str]] = {
+PATTERNS: dict[str, Callable[[Finding, Source], str]] = {
     "back-pointer": _weak_property,
     "bound-method-on-self": _weak_method,
     "closure-captures-owner": _weak_capture,

@@ -102,12 +102,14 @@ class Source:
 
     def class_named(self, name: str) -> ast.ClassDef:
         """The class with this full name, as in `Reference.holder`."""
+        if " " in name:
+            raise NoDiff(f"{name} is not an instance of a class")
         full = f".{name.replace('.<locals>', '')}"
         found = [n for n in self.all(ast.ClassDef) if full.endswith(f".{self._qualified_name(n)}")]
         longest = max((len(self._qualified_name(node)) for node in found), default=0)
         found = [node for node in found if len(self._qualified_name(node)) == longest]
         if len(found) != 1:
-            raise NoDiff(f"the class {name} is not defined exactly once in {self.path}")
+            raise NoDiff(f"the class {name} is not defined exactly once in this file")
         return found[0]
 
     def bases_of(self, node: ast.ClassDef, complete: bool = False) -> list[ast.ClassDef]:
@@ -118,7 +120,7 @@ class Source:
             same = [each for each in self.all(ast.ClassDef) if each.name == name != node.name]
             known = name.rpartition(".")[2] in _PLAIN_BASES
             if complete and len(same) != 1 and not known:
-                raise NoDiff(f"the base class {name} is not defined in {self.path}")
+                raise NoDiff(f"the base class {name} is not defined in this file")
             found += self.bases_of(same[0], complete) if len(same) == 1 else []
         return found
 
@@ -177,15 +179,16 @@ class Source:
             raise NoDiff(f"line {node.lineno} is not plain code")
         self._edits.append(_Edit(start, end, text))
 
-    def wrap(self, first: ast.stmt, last: ast.stmt, cleanup: str) -> None:
-        """Put a range of statements into `try`, with `cleanup` in `finally`."""
+    def wrap(self, statements: list[ast.stmt], cleanup: str) -> None:
+        """Put consecutive statements into `try`, with `cleanup` in `finally`."""
+        first, last = statements[0], statements[-1]
         if first is last and isinstance(first, ast.Try):
             if first.finalbody:
                 self.insert_after(first.finalbody[-1], cleanup)
             else:
                 self.insert_after(first, "finally:", self.unit + cleanup)
             return
-        for node in ast.walk(ast.Module([first, last], [])):
+        for node in ast.walk(ast.Module(statements, [])):
             if isinstance(node, ast.JoinedStr | ast.Constant) and node.lineno != node.end_lineno:
                 raise NoDiff("a string of several lines would be indented")
         start, end = self.first_line(first), last.end_lineno or 0

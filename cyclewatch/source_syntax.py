@@ -8,6 +8,17 @@ from collections.abc import Iterator
 
 from cyclewatch.source_edit import FUNCTIONS, Definition, Function, NoDiff, Source
 
+_AROUND_A_LAMBDA = (
+    ast.Assign,
+    ast.AnnAssign,
+    ast.Call,
+    ast.keyword,
+    ast.Dict,
+    ast.List,
+    ast.Set,
+    ast.Tuple,
+)
+_EAGER = {"all", "any", "dict", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple"}
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _CREATING = ast.Call | ast.Lambda | ast.Dict | ast.List | ast.Set | ast.Tuple
 
@@ -75,6 +86,17 @@ def check_synchronous(function: Function) -> None:
     for node in ast.walk(function):
         if isinstance(node, ast.AsyncFunctionDef | ast.Yield | ast.YieldFrom | ast.Await):
             raise NoDiff(f"{getattr(function, 'name', 'the lambda')} can be suspended")
+
+
+def check_eager(source: Source, name: ast.Name) -> None:
+    """Raise NoDiff if the variable is used in a generator expression, which may run later."""
+    for each in source.ancestors(name):
+        if isinstance(each, FUNCTIONS):
+            return
+        user = source.parent(each)
+        eager = isinstance(user, ast.Call) and ast.unparse(user.func) in _EAGER
+        if isinstance(each, ast.GeneratorExp) and not eager:
+            raise NoDiff(f"a generator uses {name.id}")
 
 
 def check_unused(source: Source, name: str) -> None:
@@ -222,9 +244,13 @@ def uncalled_load(source: Source, name: str, line: int) -> ast.Attribute:
         raise NoDiff(f"the expression that creates the method {name} is unknown")
     if isinstance(source.statement_of(loads[0]), Definition):
         raise NoDiff("the method is the argument of a decorator")
-    if isinstance(source.parent(loads[0]), ast.IfExp | ast.BoolOp):
-        raise NoDiff("the method is one of several values")
     return loads[0]
+
+
+def check_replaceable(source: Source, node: ast.expr) -> None:
+    """Raise NoDiff unless a lambda without parentheses can replace the expression."""
+    if not isinstance(source.parent(node), _AROUND_A_LAMBDA) or source.is_called(node):
+        raise NoDiff(f"line {node.lineno} does not store the function itself")
 
 
 def storing_class(source: Source, attribute: str, line: int) -> ast.ClassDef | None:

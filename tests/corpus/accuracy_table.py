@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from cyclewatch import source_diff
+
 SWITCH = "CYCLEWATCH_UPDATE_ACCURACY"
 
 HEAD = """\
@@ -57,6 +59,32 @@ that are not *first*:
 |---|---|---|
 {rows}
 """
+
+DIFFS = """\
+
+## Proposed changes
+
+`cyclewatch explain --diff` can propose a change to the source for {patterns} patterns. Each diff
+was applied to a copy of its program, and the program ran again. *Removed* means that the program
+ended as before, with the same output, and left no tensor to the collector. Half of the trial
+programs, drawn by a checksum of their names, were not looked at while the changes were written.
+
+| Programs with such a pattern | Number | Diff proposed | Removed | No diff |
+|---|---|---|---|---|
+{groups}
+
+{failures}{alarming}Without a diff:
+
+| Program | Pattern | Reason |
+|---|---|---|
+{rows}
+"""
+
+GROUPS = {
+    "case": "cases",
+    "trial": "trial programs, first half",
+    "unseen trial": "trial programs, unseen half",
+}
 
 TAIL = """\
 
@@ -166,7 +194,42 @@ def trials_text(trials):
     return TRIALS.format(count=len(trials), counts=", ".join(counts), rows="\n".join(rows))
 
 
-def text_of(outcomes, trials):
+def diffs_text(diffs, trials):
+    diffs = {name: one for name, one in diffs.items() if one["pattern"] in source_diff.PATTERNS}
+    groups = []
+    for group, title in GROUPS.items():
+        verdicts = [one["verdict"] for one in diffs.values() if one["group"] == group]
+        proposed = len(verdicts) - verdicts.count("")
+        removed = verdicts.count("removed")
+        groups.append(
+            f"| {title} | {len(verdicts)} | {proposed} | {removed} ({removed / proposed:.0%}) "
+            f"| {verdicts.count('')} |"
+        )
+    failures = "".join(
+        f"- `{name}` ({one['pattern']}): {one['verdict']}\n"
+        for name, one in diffs.items()
+        if one["verdict"] not in ("", "removed")
+    )
+    alarming = [
+        f"`{name}`"
+        for name, one in diffs.items()
+        if one["diff"] and trials.get(name, {}).get("verdict") == "alarming"
+    ]
+    rows = [
+        f"| `{name}` | {one['pattern']} | {one['reason']} |"
+        for name, one in diffs.items()
+        if not one["diff"]
+    ]
+    return DIFFS.format(
+        patterns=len(source_diff.PATTERNS),
+        groups="\n".join(groups),
+        failures=f"Not removed:\n\n{failures}\n" if failures else "",
+        alarming=f"The suggestion is *alarming*: {', '.join(alarming)}.\n\n" if alarming else "",
+        rows="\n".join(rows),
+    )
+
+
+def text_of(outcomes, trials, diffs):
     versions = [outcome["version"] for outcome in outcomes]
     plain = [outcome["cases"]["plain"] for outcome in outcomes]
     lines = ["| Python | Cases | First | Within three |", "|---|---|---|---|"]
@@ -186,13 +249,14 @@ def text_of(outcomes, trials):
         + "\n"
         + libraries()
         + trials_text(trials)
+        + diffs_text(diffs, trials)
         + TAIL.format(either=", ".join(either), controls="\n".join(controls))
     )
 
 
-def check(path, outcomes, trials):
+def check(path, outcomes, trials, diffs):
     """Compare the file at `path` with the outcomes, or rewrite it if requested."""
-    text = text_of(outcomes, trials)
+    text = text_of(outcomes, trials, diffs)
     if os.environ.get(SWITCH):
         path.write_text(text)
         return

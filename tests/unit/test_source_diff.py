@@ -5,6 +5,7 @@ import os
 import subprocess
 import textwrap
 import types
+import weakref
 
 import pytest
 
@@ -140,6 +141,33 @@ def test_a_back_pointer_becomes_a_property(program):
     assert head.model is None
 
 
+METHOD = """\
+    class Model:
+        def __init__(self):
+            self.run = self.step
+
+        def step(self, x, scale=1):
+            return x * scale
+    """
+
+
+def bound_method(path):
+    place = line_of(path, "self.run = ")
+    cut = reference("bound method program.Model.step", "__self__", "program.Model", place)
+    stored = reference("program.Model", ".run", "bound method program.Model.step", place)
+    return finding("bound-method-on-self", [cut], stored)
+
+
+def test_a_bound_method_becomes_a_weak_method(program):
+    path = program(METHOD)
+    names = applied(source_diff.propose(bound_method(path)), path)
+    model = names["Model"]()
+    assert model.run(2, scale=3) == 6
+    alive = weakref.ref(model)
+    del model
+    assert alive() is None
+
+
 WORK = """\
     def work(fail):
         last = None
@@ -189,9 +217,33 @@ def test_a_recursive_function_is_deleted_after_its_last_call(program):
     assert "    finally:\n        del load" in path.read_text()
 
 
+def test_super_counts_as_a_use_of_self(program):
+    path = program("""\
+        class Base:
+            def work(self):
+                return "base"
+
+        class Child(Base):
+            def work(self):
+                if self.error:
+                    raise self.error
+                return super().work()
+        """)
+    cut = reference(
+        "frame of program.Child.work", "local:self", "program.Child", line_of(path, "raise")
+    )
+    child = applied(source_diff.propose(finding("exception-in-frame", [cut])), path)["Child"]()
+    child.error = None
+    assert child.work() == "base"
+
+
 @pytest.mark.parametrize(
     ("text", "make", "reason"),
     [
+        (METHOD.replace("= self", "= 0 or self"), bound_method, "does not store the function"),
+        (METHOD.replace("def step", "async def step"), bound_method, "step can be suspended"),
+        (METHOD + "    calls.remove(Model().step)", bound_method, "finds the method by compar"),
+        (METHOD.replace("self):", "self, a):\n            self = a", 1), bound_method, "more than"),
         (MODEL + "    Model(3).scale(2)", lambda_on_self, "uses .scale of an object without a"),
         (MODEL + "    weak_self = 1", lambda_on_self, "already uses the name weak_self"),
         (MODEL.replace("import os", "weakref = 1"), lambda_on_self, "name weakref for something"),
@@ -213,11 +265,22 @@ def test_a_recursive_function_is_deleted_after_its_last_call(program):
         ),
         (WORK.format(end="f = lambda: last"), error_in_local, "an inner function uses last"),
         (WORK.format(end='return last, """a\n    b"""'), error_in_local, "string of several lines"),
+        (
+            WORK.format(end='if last: return 1\n        b = """a\n    b"""\n        return last'),
+            error_in_local,
+            "string of several lines",
+        ),
+        (WORK.format(end="return (last for _ in 'ab')"), error_in_local, "a generator uses last"),
         ("def work(x):\n  pass", error_in_local, "does not use last"),
         ("def outer():\n  def load(): load()\n  return load", recursive, "may keep load for later"),
         ("def outer():\n  def load(): yield load()\n  load()", recursive, "load can be suspended"),
         ("def outer():\n  def load(): load()\n  map(load, [])", recursive, "may keep load"),
         ("def outer():\n  def load(): load()\n  (load() for _ in '')", recursive, "a generator"),
+        (
+            "def outer():\n  class A:\n    def load(): load()\n    load()",
+            recursive,
+            "load is not an inner function with a unique name",
+        ),
         ("class load:\n  def load(", recursive, "does not compile"),
     ],
 )

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Applies the proposed diff of each program in the corpus and runs the program again."""
+
+import json
+import shutil
+import subprocess
+import zlib
+
+from run_cases import FOLDER, all_cases
+
+import cyclewatch
+from cyclewatch import source_diff, source_edit
+
+SCRIPT = FOLDER / "run_diffs.py"
+
+
+def write_copies(folder):
+    """One file for each case; the files of the trials."""
+    for name, _, source in all_cases():
+        (folder / f"{name}.py").write_text(source)
+    for path in (FOLDER / "trials").glob("*.py"):
+        shutil.copy(path, folder)
+
+
+def group_of(name, trials):
+    """Half of the trials, drawn by a checksum, were not looked at while the rules were written."""
+    if name not in trials:
+        return "case"
+    return "unseen trial" if zlib.crc32(name.encode()) % 2 else "trial"
+
+
+def run(interpreter, folder, names):
+    done = interpreter.run(SCRIPT, folder, *names, cwd=folder)
+    return json.loads(done.stdout)
+
+
+def outcomes(interpreter, folder, trials):
+    """For each program with a finding: its group, pattern, and whether its diff removed it."""
+    before = folder / "before"
+    before.mkdir()
+    write_copies(before)
+    seen = run(interpreter, before, [cell[0] for cell in all_cases()] + sorted(trials))
+    found = {
+        name: {**propose(before, name), "group": group_of(name, trials)}
+        for name, one in seen.items()
+        if one["signatures"]
+    }
+    # The cases have a file each; the trials share a few.
+    changed = [name for name, one in found.items() if one["diff"]]
+    runs = [[name for name in changed if name not in trials]]
+    runs += [[name] for name in changed if name in trials]
+    for number, names in enumerate(runs):
+        after = folder / f"after{number}"
+        after.mkdir()
+        for path in before.glob("*.py"):
+            shutil.copy(path, after)
+        for name in names:
+            diff = found[name]["diff"].replace(f"{before}/", "")
+            subprocess.run(["patch", "-p0", "-s"], input=diff, text=True, cwd=after, check=True)
+        for name, fixed in run(interpreter, after, names).items():
+            found[name]["verdict"] = verdict(seen[name], fixed)
+    return found
+
+
+def propose(folder, name):
+    """The pattern of the finding, and its diff or the reason why there is none."""
+    finding = cyclewatch.Report.load(folder / f"{name}.json").findings[0]
+    diff, reason = "", ""
+    try:
+        diff = source_diff.propose(finding)
+    except source_edit.NoDiff as error:
+        reason = str(error)
+    return {"pattern": finding.pattern, "diff": diff, "reason": reason, "verdict": ""}
+
+
+def verdict(seen, fixed):
+    """What a diff changed."""
+    if fixed["end"] != seen["end"]:
+        return f"ends differently: {fixed['end']}"
+    if seen["signatures"][0] in fixed["signatures"]:
+        return "not removed"
+    return "another cycle remains" if fixed["signatures"] or fixed["waiting"] else "removed"
