@@ -25,9 +25,9 @@ print(json.dumps([cut.location, source]))
 """
 
 
-def source_of_cut(interpreter, path, act="pass"):
+def source_of_cut(interpreter, path, act="pass", **environment):
     path.write_text(PROGRAM)
-    location, source = json.loads(interpreter.run(path, act).stdout)
+    location, source = json.loads(interpreter.run(path, act, **environment).stdout)
     assert location == f"{path}:9"
     return source
 
@@ -36,6 +36,13 @@ def test_the_cut_is_shown_with_its_columns(interpreter, tmp_path):
     first, lines, (start, end) = source_of_cut(interpreter, tmp_path / "program.py")
     assert [first, lines] == [8, PROGRAM.splitlines()[7:10]]
     assert lines[1][start - 1 : end - 1] == "self.parent"
+
+
+def test_columns_are_unknown_if_python_does_not_record_them(interpreter, tmp_path):
+    path = tmp_path / "program.py"
+    _, lines, columns = source_of_cut(interpreter, path, PYTHONNODEBUGRANGES="1")
+    assert columns is None
+    assert lines[1].endswith("= 1, parent")
 
 
 def test_a_changed_program_is_not_shown(interpreter, tmp_path):

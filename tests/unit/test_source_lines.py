@@ -91,6 +91,17 @@ def test_the_cut_has_its_line_with_one_line_around_it(written):
     assert all(step.source is None for step in report.findings[0].cycle)
 
 
+def test_the_load_of_a_bound_method_is_underlined(written):
+    written(
+        MODULE.replace("self.parent = parent", "self.calls = [self.call]").replace(
+            "class Parent", "    def call(self):\n        pass\n\nclass Parent"
+        )
+    )
+    _, cut = cut_of(imported())
+    start, end = cut.source.columns
+    assert cut.source.lines[1][start - 1 : end - 1] == "self.call"
+
+
 def test_source_survives_a_file(written, tmp_path):
     written()
     report, cut = cut_of(imported())
