@@ -15,6 +15,7 @@ import logging
 import os
 import sys
 import sysconfig
+import tokenize  # noqa: F401 - a watch that warns imports it, to read source code
 import warnings
 import weakref
 
