@@ -89,10 +89,17 @@ def check_synchronous(function: Function) -> None:
 
 
 def check_eager(source: Source, name: ast.Name) -> None:
-    """Raise NoDiff if the variable is used in a generator expression, which may run later."""
+    """Raise NoDiff if the variable is used in a generator expression, which may run later.
+
+    Its first iterable is evaluated at once.
+    """
+    inside: list[ast.AST] = [name]
     for each in source.ancestors(name):
         if isinstance(each, FUNCTIONS):
             return
+        if isinstance(each, ast.GeneratorExp) and each.generators[0].iter in inside:
+            return
+        inside.append(each)
         user = source.parent(each)
         eager = isinstance(user, ast.Call) and ast.unparse(user.func) in _EAGER
         if isinstance(each, ast.GeneratorExp) and not eager:

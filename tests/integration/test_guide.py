@@ -35,7 +35,7 @@ import torch
 class Model:
     def __init__(self):
         self.weight = torch.ones(8)
-        self.scale = lambda factor: factor * self.weight
+        self._scale = lambda factor: factor * self.weight
 
 
 Model()

@@ -41,12 +41,12 @@ def line_of(path, part):
 
 
 def lambda_on_self(path):
-    place = line_of(path, "self.scale = ")
+    place = line_of(path, "self._scale = ")
     function = "function program.Model.__init__.<locals>.<lambda>"
     return finding(
         "closure-captures-self",
         [reference(function, "closure:self", "program.Model", place)],
-        reference("program.Model", ".scale", function, place),
+        reference("program.Model", "._scale", function, place),
     )
 
 
@@ -88,7 +88,7 @@ MODEL = """\
         def __init__(self, factor):
             self.factor = factor
             # Scales.
-            self.scale = lambda x: x * self.factor  # often called
+            self._scale = lambda x: x * self.factor  # often called
     """
 
 
@@ -100,13 +100,13 @@ def test_a_lambda_captures_a_weak_reference(program):
         "--- program.py",
         "+++ program.py",
         "+import weakref",
-        "-        self.scale = lambda x: x * self.factor  # often called",
+        "-        self._scale = lambda x: x * self.factor  # often called",
         "+        weak_self = weakref.ref(self)",
-        "+        self.scale = lambda x: x * weak_self().factor  # often called",
+        "+        self._scale = lambda x: x * weak_self().factor  # often called",
     ]
     model = applied(diff, path)["Model"](3)
     model.factor = 4
-    assert model.scale(2) == 8
+    assert model._scale(2) == 8
     assert path.read_text().index("os") < path.read_text().index("weakref")
 
 
@@ -144,25 +144,29 @@ def test_a_back_pointer_becomes_a_property(program):
 METHOD = """\
     class Model:
         def __init__(self):
-            self.run = self.step
+            self._run = self.step
 
         def step(self, x, scale=1):
             return x * scale
     """
 
 
-def bound_method(path):
-    place = line_of(path, "self.run = ")
+def bound_method(path, attribute="_run"):
+    place = line_of(path, f"self.{attribute} = ")
     cut = reference("bound method program.Model.step", "__self__", "program.Model", place)
-    stored = reference("program.Model", ".run", "bound method program.Model.step", place)
+    stored = reference("program.Model", f".{attribute}", "bound method program.Model.step", place)
     return finding("bound-method-on-self", [cut], stored)
+
+
+def public_method(path):
+    return bound_method(path, "run")
 
 
 def test_a_bound_method_becomes_a_weak_method(program):
     path = program(METHOD)
     names = applied(source_diff.propose(bound_method(path)), path)
     model = names["Model"]()
-    assert model.run(2, scale=3) == 6
+    assert model._run(2, scale=3) == 6
     alive = weakref.ref(model)
     del model
     assert alive() is None
@@ -183,6 +187,7 @@ WORK = """\
     ("end", "added"),
     [
         ("print(last)", ["    del last"]),
+        ("print(*(str(each) for each in [last]))", ["    del last"]),
         ("return str(last)", ["    try:", "        return str(last)", "    finally:"]),
         (
             "if fail:\n            raise last\n        return 'no'",
@@ -240,11 +245,12 @@ def test_super_counts_as_a_use_of_self(program):
 @pytest.mark.parametrize(
     ("text", "make", "reason"),
     [
+        (METHOD.replace("_run", "run"), public_method, "callers may use .run of an object without"),
         (METHOD.replace("= self", "= 0 or self"), bound_method, "does not store the function"),
         (METHOD.replace("def step", "async def step"), bound_method, "step can be suspended"),
         (METHOD + "    calls.remove(Model().step)", bound_method, "finds the method by compar"),
         (METHOD.replace("self):", "self, a):\n            self = a", 1), bound_method, "more than"),
-        (MODEL + "    Model(3).scale(2)", lambda_on_self, "uses .scale of an object without a"),
+        (MODEL + "    Model(3)._scale(2)", lambda_on_self, "uses ._scale of an object without a"),
         (MODEL + "    weak_self = 1", lambda_on_self, "already uses the name weak_self"),
         (MODEL.replace("import os", "weakref = 1"), lambda_on_self, "name weakref for something"),
         (MODEL.replace("# Scales.", "self = self"), lambda_on_self, "self is assigned more than"),
@@ -317,5 +323,5 @@ def test_no_diff_for_an_unsuitable_file(program):
 def test_a_file_that_does_not_end_with_a_newline(program):
     path = program(MODEL.rstrip())
     names = applied(source_diff.propose(lambda_on_self(path)), path)
-    assert names["Model"](3).scale.__name__ == "<lambda>"
+    assert names["Model"](3)._scale.__name__ == "<lambda>"
     assert not path.read_text().endswith("\n")

@@ -341,7 +341,7 @@ def test_explain(command, report, changed):
 PROGRAM = """\
 class Model:
     def __init__(self):
-        self.scale = lambda: self.factor
+        self._scale = lambda: self.factor
 """
 
 
@@ -353,7 +353,7 @@ def test_explain_prints_a_diff_of_the_source(command, report, changed, tmp_path)
         data["processes"][0]["started_at"] = "2100-01-31T12:00:00Z"
         function = "function program.Model.__init__.<locals>.<lambda>"
         stored, cut = data["findings"][0]["cycle"]
-        stored.update(holder="program.Model", label=".scale", target=function)
+        stored.update(holder="program.Model", label="._scale", target=function)
         cut.update(holder=function, target="program.Model")
         for each in (stored, cut):
             each["location"] = f"{source}:3"
@@ -362,7 +362,7 @@ def test_explain_prints_a_diff_of_the_source(command, report, changed, tmp_path)
     located = changed("located.json", locate)
     outcome = command("explain", "--diff", LAMBDA, located)
     assert (outcome.status, outcome.err) == (0, "")
-    assert "\n+        self.scale = lambda: weak_self().factor\n" in outcome.out
+    assert "\n+        self._scale = lambda: weak_self().factor\n" in outcome.out
     data = json.loads(command("explain", "--diff", "--json", LAMBDA, located).out)
     assert data == {"signature": LAMBDA, "diff": outcome.out, "reason": None}
     source.write_text(PROGRAM + "weak_self = 1\n")
