@@ -68,8 +68,8 @@ DIFFS = """\
 was applied to a copy of its program, and the program ran again. *Removed* means that the program
 ended as before, with the same output, and left no tensor to the collector. Half of the trial
 programs, drawn by a checksum of their names, were not looked at while the changes were written.
-In the first run on that half, 18 of 18 diffs removed the finding. After it, one rule was added for a
-published library: no diff for a function in a public attribute.
+In the first run on that half, 18 of 18 diffs removed the finding. After it, one rule was added
+for a published library: no diff for a function in a public attribute.
 
 | Programs with such a pattern | Number | Diff proposed | Removed | No diff |
 |---|---|---|---|---|
