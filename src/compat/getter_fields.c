@@ -37,36 +37,39 @@ static const struct instruction kInstructions[] = {
     {{0x48, 0x8b, 0x87}, 3, 4, kLoadsResult},  // the same with an offset of 32 bits
     {{0x48, 0x8b, 0x97}, 3, 4, kLoads},
     {{0x48, 0x8b, 0x9f}, 3, 4, kLoads},
-    {{0x48, 0x89, 0xd0}, 3, 0, kCopies},      // mov rax, rdx
-    {{0x48, 0x89, 0xd8}, 3, 0, kCopies},      // mov rax, rbx
-    {{0x48, 0x83, 0x00, 0x01}, 4, 0, kNone},  // add qword [rax], 1
-    {{0x48, 0x83, 0x02, 0x01}, 4, 0, kNone},  // add qword [rdx], 1
-    {{0x48, 0x83, 0x03, 0x01}, 4, 0, kNone},  // add qword [rbx], 1
-    {{0x48, 0x83, 0x07, 0x01}, 4, 0, kNone},  // add qword [rdi], 1
-    {{0x48, 0x83, 0x2f, 0x01}, 4, 0, kNone},  // sub qword [rdi], 1
-    {{0x48, 0x85, 0xc0}, 3, 0, kNone},        // test rax, rax
-    {{0x48, 0x85, 0xd2}, 3, 0, kNone},        // test rdx, rdx
-    {{0x48, 0x85, 0xdb}, 3, 0, kNone},        // test rbx, rbx
-    {{0x8b, 0x02}, 2, 0, kOverwrites},        // mov eax, [rdx]
-    {{0x8b, 0x03}, 2, 0, kOverwrites},        // mov eax, [rbx]
-    {{0x8b, 0x07}, 2, 0, kOverwrites},        // mov eax, [rdi]
-    {{0x8b, 0x10}, 2, 0, kNone},              // mov edx, [rax]
-    {{0x8b, 0x13}, 2, 0, kNone},              // mov edx, [rbx]
-    {{0x8b, 0x17}, 2, 0, kNone},              // mov edx, [rdi]
-    {{0x83, 0xc0, 0x01}, 3, 0, kOverwrites},  // add eax, 1
-    {{0x83, 0xc2, 0x01}, 3, 0, kNone},        // add edx, 1
-    {{0x3d}, 1, 4, kNone},                    // cmp eax, constant
-    {{0x81, 0xfa}, 2, 4, kNone},              // cmp edx, constant
-    {{0x89, 0x02}, 2, 0, kNone},              // mov [rdx], eax
-    {{0x89, 0x03}, 2, 0, kNone},              // mov [rbx], eax
-    {{0x89, 0x07}, 2, 0, kNone},              // mov [rdi], eax
-    {{0x89, 0x10}, 2, 0, kNone},              // mov [rax], edx
-    {{0x89, 0x13}, 2, 0, kNone},              // mov [rbx], edx
-    {{0x89, 0x17}, 2, 0, kNone},              // mov [rdi], edx
-    {{0x74}, 1, 1, kNone},                    // je
-    {{0x76}, 1, 1, kNone},                    // jbe
-    {{0x77}, 1, 1, kNone},                    // ja
-    {{0xc3}, 1, 0, kReturns},                 // ret
+    {{0x48, 0x89, 0xd0}, 3, 0, kCopies},            // mov rax, rdx
+    {{0x48, 0x89, 0xd8}, 3, 0, kCopies},            // mov rax, rbx
+    {{0x48, 0x83, 0x00, 0x01}, 4, 0, kNone},        // add qword [rax], 1
+    {{0x48, 0x83, 0x02, 0x01}, 4, 0, kNone},        // add qword [rdx], 1
+    {{0x48, 0x83, 0x03, 0x01}, 4, 0, kNone},        // add qword [rbx], 1
+    {{0x48, 0x83, 0x07, 0x01}, 4, 0, kNone},        // add qword [rdi], 1
+    {{0x48, 0x83, 0x2f, 0x01}, 4, 0, kNone},        // sub qword [rdi], 1
+    {{0x48, 0x85, 0xc0}, 3, 0, kNone},              // test rax, rax
+    {{0x48, 0x85, 0xd2}, 3, 0, kNone},              // test rdx, rdx
+    {{0x48, 0x85, 0xdb}, 3, 0, kNone},              // test rbx, rbx
+    {{0x8b, 0x02}, 2, 0, kOverwrites},              // mov eax, [rdx]
+    {{0x8b, 0x03}, 2, 0, kOverwrites},              // mov eax, [rbx]
+    {{0x8b, 0x07}, 2, 0, kOverwrites},              // mov eax, [rdi]
+    {{0x8b, 0x10}, 2, 0, kNone},                    // mov edx, [rax]
+    {{0x8b, 0x13}, 2, 0, kNone},                    // mov edx, [rbx]
+    {{0x8b, 0x17}, 2, 0, kNone},                    // mov edx, [rdi]
+    {{0x48, 0x8b, 0x07}, 3, 0, kOverwrites},        // mov rax, [rdi]
+    {{0x48, 0x83, 0xe8, 0x01}, 4, 0, kOverwrites},  // sub rax, 1
+    {{0x48, 0x89, 0x07}, 3, 0, kNone},              // mov [rdi], rax
+    {{0x83, 0xc0, 0x01}, 3, 0, kOverwrites},        // add eax, 1
+    {{0x83, 0xc2, 0x01}, 3, 0, kNone},              // add edx, 1
+    {{0x3d}, 1, 4, kNone},                          // cmp eax, constant
+    {{0x81, 0xfa}, 2, 4, kNone},                    // cmp edx, constant
+    {{0x89, 0x02}, 2, 0, kNone},                    // mov [rdx], eax
+    {{0x89, 0x03}, 2, 0, kNone},                    // mov [rbx], eax
+    {{0x89, 0x07}, 2, 0, kNone},                    // mov [rdi], eax
+    {{0x89, 0x10}, 2, 0, kNone},                    // mov [rax], edx
+    {{0x89, 0x13}, 2, 0, kNone},                    // mov [rbx], edx
+    {{0x89, 0x17}, 2, 0, kNone},                    // mov [rdi], edx
+    {{0x74}, 1, 1, kNone},                          // je
+    {{0x76}, 1, 1, kNone},                          // jbe
+    {{0x77}, 1, 1, kNone},                          // ja
+    {{0xc3}, 1, 0, kReturns},                       // ret
 };
 
 // Returns the known instruction at `code`, or null. Does not read beyond the first byte that
