@@ -48,7 +48,9 @@ _PUBLIC_NAMES = frozenset(
     }
 )
 # Fields that contain names from the program; other fields are sentences that may quote names.
-_NAMED = frozenset({"holder", "label", "target", "raw_path", "path", "detail", "text", "type"})
+_NAMED = frozenset(
+    {"holder", "holder_path", "label", "target", "raw_path", "path", "detail", "text", "type"}
+)
 # Fields that do not contain text from the program.
 _KEPT = frozenset(
     {"signature", "pattern", "status", "device", "dtype", "schema", "strategy", "verdict"}

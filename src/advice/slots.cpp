@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "advice/slots.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -15,6 +16,15 @@ constexpr std::array<std::pair<std::string_view, std::string Slots::*>, 4> kSlot
     {"label", &Slots::label},
     {"variable", &Slots::variable},
 }};
+
+constexpr std::array<std::string_view, 8> kFunctions{"function ",
+                                                     "bound method ",
+                                                     "builtin method ",
+                                                     "frame of ",
+                                                     "generator ",
+                                                     "coroutine ",
+                                                     "async generator ",
+                                                     "locals() of "};
 
 constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz_";
 
@@ -47,11 +57,21 @@ std::string Slots::*member_of(std::string_view name) {
     return nullptr;
 }
 
+std::string name_in_text(std::string_view full_name) {
+    const std::string name(base::last_part(full_name));
+    return is_function(full_name) ? "`" + name + "`" : name;
+}
+
 }  // namespace
 
+bool is_function(std::string_view full_name) {
+    return std::ranges::any_of(
+        kFunctions, [full_name](std::string_view prefix) { return full_name.starts_with(prefix); });
+}
+
 Slots slots_of(const model::Reference& reference) {
-    return {std::string(base::last_part(reference.holder)),
-            std::string(base::last_part(reference.target)),
+    return {name_in_text(reference.holder),
+            name_in_text(reference.target),
             reference.label,
             bare_label(reference.label)};
 }

@@ -13,13 +13,17 @@ inline constexpr std::string_view kSlotNames = "{holder}, {target}, {label}, {va
 
 // The values of the slots, in short form.
 struct Slots {
-    std::string holder;    // "Engine", "<lambda>"
+    std::string holder;    // "Engine", "`<lambda>`"
     std::string target;    // like holder
     std::string label;     // ".callback", "closure:self"
     std::string variable;  // the name in the label ("callback", "self"), else the label
 };
 
 [[nodiscard]] Slots slots_of(const model::Reference& reference);
+
+// True for the full name of a function, method, frame, generator, coroutine or result of locals(),
+// which is shown in backquotes in a sentence.
+[[nodiscard]] bool is_function(std::string_view full_name);
 
 // Replaces every slot in `text`. Other braces, and braces in the inserted names, are unchanged.
 [[nodiscard]] std::string fill(std::string_view text, const Slots& slots);

@@ -59,11 +59,17 @@ const std::string& possible(const CollapsedGraph& graph,
     return is_impossible ? words_of(patterns::kNotWeak).*text : usual;
 }
 
+// The short name, marked as code if it is the name of a function: it may read like a word.
+std::string name_in_text(const CollapsedGraph& graph, std::uint32_t node) {
+    const std::string name = short_name(graph, node);
+    return advice::is_function(full_name(graph, node)) ? "`" + name + "`" : name;
+}
+
 advice::Slots slots_of(const CollapsedGraph& graph, std::uint32_t edge) {
     std::string label = label_of(graph, edge);
     const std::string_view name = graph.label_name(edge);
-    return {short_name(graph, graph.edges[edge].holder),
-            short_name(graph, graph.targets[edge]),
+    return {name_in_text(graph, graph.edges[edge].holder),
+            name_in_text(graph, graph.targets[edge]),
             label,
             name.empty() ? label : std::string(name)};
 }
@@ -80,7 +86,7 @@ std::string others_like(const Candidate& candidate) {
 }
 
 std::string all_back(const CollapsedGraph& graph, const Cut& cut) {
-    const std::string parent = short_name(graph, cut.parent);
+    const std::string parent = name_in_text(graph, cut.parent);
     if (cut.references == 1) {
         return "everything else is still reachable from " + parent + " without it";
     }
@@ -108,8 +114,8 @@ std::string clearing_method_of(const CollapsedGraph& graph, std::uint32_t parent
         return "";
     }
     const std::string place = place_of(graph, node.end_location);
-    return " Or clear all of them in " + short_name(graph, parent) + "." +
-           std::string(graph.raw->text(node.end_method)) + "()" +
+    return " Or clear all of them in `" + short_name(graph, parent) + "." +
+           std::string(graph.raw->text(node.end_method)) + "()`" +
            (place.empty() ? "" : " (" + file_of(place) + ")") + ", and call it when done.";
 }
 
@@ -195,14 +201,17 @@ std::string advice_of(const CollapsedGraph& graph, const Cut& cut) {
     const Candidate& first = cut.cut.front();
     std::string text = advice::fill(possible(graph, first, &advice::Words::advice),
                                     slots_of(graph, first.edges.front()));
+    if (graph.edges[first.edges.front()].is_wrapped) {
+        text += " `functools.wraps()` stores what it wraps in `__wrapped__`: delete that as well.";
+    }
     if (cut.parent != kNone && cut.references > 1) {
         if (cut.cut.size() > 1 && first.evidence->pattern == patterns::kBackPointer.pattern) {
-            text =
-                graph.node(cut.parent).supports_weakref
-                    ? "Use a weakref.ref " +
-                          (cut.on_every_cycle ? "to " + short_name(graph, cut.parent) + " " : "") +
-                          "in each place"
-                    : "Set each of them to None when it is no longer needed";
+            text = graph.node(cut.parent).supports_weakref
+                       ? "Use a weakref.ref " +
+                             (cut.on_every_cycle ? "to " + name_in_text(graph, cut.parent) + " "
+                                                 : "") +
+                             "in each place"
+                       : "Set each of them to None when it is no longer needed";
             text += ", or store only the values that are needed from it.";
         }
         text += clearing_method_of(graph, cut.parent);

@@ -10,6 +10,7 @@ namespace cyclewatch::analysis {
 namespace {
 
 constexpr std::size_t kMostCandidates = 32;  // of one cycle
+constexpr std::size_t kDeepestPath = 4;      // containers in containers
 
 }  // namespace
 
@@ -45,6 +46,11 @@ std::vector<Candidate> rank_cycle(const CollapsedGraph& graph,
         if (is_container(graph, view.holder(i)) ||
             graph.is(view.holder(i), model::NodeKind::partial)) {
             candidate.keeper = edges[view.previous(i)];
+        }
+        for (std::size_t k = i;
+             is_container(graph, view.holder(k)) && candidate.path.size() < kDeepestPath;) {
+            k = view.previous(k);
+            candidate.path.insert(candidate.path.begin(), edges[k]);
         }
         candidate.evidence = &evidence_of(view, i);
         candidate.score = candidate.evidence->weight + adjustment_of(view, i);

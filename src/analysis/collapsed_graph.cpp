@@ -47,6 +47,7 @@ class Collapse {
         collapsed.first.push_back(0);
         for (std::uint32_t n = 0; n < collapsed.nodes(); ++n) {
             expand(collapsed, n);
+            drop_repeated_wrapped(collapsed);
             collapsed.first.push_back(static_cast<std::uint32_t>(collapsed.targets.size()));
         }
         return collapsed;
@@ -133,6 +134,34 @@ class Collapse {
                     visit(index_of(edge.target));
                 }
             }
+        }
+    }
+
+    // A wrapper calls what it wraps through another reference, usually of its closure. The program
+    // changes both in one place, so `__wrapped__` is not a reference of its own then.
+    void drop_repeated_wrapped(CollapsedGraph& collapsed) const {
+        const std::uint32_t begin = collapsed.first.back();
+        const auto is_dunder = [&](std::uint32_t e) {
+            return collapsed.edges[e].label.kind == model::EdgeKind::attribute &&
+                   collapsed.label_name(e) == "__wrapped__";
+        };
+        for (auto e = static_cast<std::uint32_t>(collapsed.targets.size()); e-- > begin;) {
+            if (!is_dunder(e)) {
+                continue;
+            }
+            bool repeated = false;
+            for (std::uint32_t other = begin; other < collapsed.targets.size(); ++other) {
+                if (other != e && collapsed.targets[other] == collapsed.targets[e] &&
+                    collapsed.edges[other].label.kind != model::EdgeKind::member) {
+                    collapsed.edges[other].is_wrapped = true;
+                    repeated = true;
+                }
+            }
+            if (repeated) {
+                collapsed.targets.erase(collapsed.targets.begin() + e);
+                collapsed.edges.erase(collapsed.edges.begin() + e);
+            }
+            break;  // an object has one attribute of that name
         }
     }
 

@@ -23,6 +23,7 @@ struct CollapsedEdge {
     std::uint32_t first_step = 0;  // the raw references it was collapsed from:
     std::uint32_t step_count = 0;  //   steps[first_step, first_step + step_count)
     bool structural = false;       // see structural_references.h
+    bool is_wrapped = false;       // functools.wraps() stores the same target in `__wrapped__`
 };
 
 struct CollapsedGraph {

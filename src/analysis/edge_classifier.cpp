@@ -296,6 +296,9 @@ class EdgeClassifier {
         if (graph_.edges[edge_].label.kind == EdgeKind::hook) {
             return kRegisteredHook;
         }
+        if (graph_.node(target_).locals_snapshot) {
+            return kLocalsInContainer;
+        }
         if (graph_.node(holder_).locals_snapshot) {
             return kItem;
         }

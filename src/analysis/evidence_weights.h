@@ -19,6 +19,7 @@ inline constexpr Evidence kRecursiveClosure{"recursive-closure", "", 100};
 inline constexpr Evidence kRecursivePair{"recursive-closure", "pair", 100};
 inline constexpr Evidence kOtherFrameInLocal{"frame-in-own-local", "another-frame", 100};
 inline constexpr Evidence kLocalsKept{"locals-kept", "", 95};
+inline constexpr Evidence kLocalsInContainer{"locals-kept", "item", 95};
 inline constexpr Evidence kCachedAccessor{"cached-accessor", "", 95};
 inline constexpr Evidence kClosureCapturesOwner{"closure-captures-owner", "", 92};
 inline constexpr Evidence kBoundMethodOnSelf{"bound-method-on-self", "", 90};

@@ -43,6 +43,17 @@ void append_references(std::vector<model::Reference>& list,
             reference_of(graph, candidate.edges[i], i == 0 ? candidate.keeper : kNone);
         reference.reason = reason_of(graph, candidate, i, cut);
         reference.payload = candidate.payload;
+        if (i == 0) {
+            reference.holder_path = path_text(graph, candidate.path);
+            for (auto at = candidate.path.rbegin();
+                 reference.location.empty() && at != candidate.path.rend();
+                 ++at) {
+                reference.location = location_of(graph, candidate.edges[0], *at);
+            }
+        }
+        if (graph.is(graph.edges[candidate.edges[i]].holder, model::NodeKind::builtin_function)) {
+            reference.holder_path = owner_of_container(graph, graph.targets[candidate.edges[i]]);
+        }
         references.push_back(std::move(reference));
     }
     std::sort(references.begin() + 1, references.end(), [](const auto& a, const auto& b) {

@@ -88,6 +88,13 @@ model::SourceLocation source_of(const CollapsedGraph& graph, std::uint32_t edge)
         return source_of_node(graph, graph.targets[edge]);
     }
     model::SourceLocation location = source_of_node(graph, holder);
+    // Code outside the library stored the attribute: the class of the holder is not that code.
+    if (is_attribute(graph, edge) && graph.is(holder, NodeKind::object) &&
+        graph.is(graph.targets[edge], NodeKind::object) &&
+        origin_of(graph, holder) != Origin::user &&
+        origin_of(graph, graph.targets[edge]) == Origin::user) {
+        return {};
+    }
     // The function of the bound method is alive and not in the graph: use the class of its
     // instance.
     if (!is_known(location) && graph.is(holder, NodeKind::bound_method)) {
@@ -198,6 +205,30 @@ std::string cycle_text(const CollapsedGraph& graph, std::span<const std::uint32_
         text += step_text(graph, cycle[i]) + " -> ";
     }
     return text + short_name(graph, graph.edges[cycle.front()].holder);
+}
+
+std::string owner_of_container(const CollapsedGraph& graph, std::uint32_t container) {
+    std::string text;
+    for (std::uint32_t e = 0; is_container(graph, container) && e < graph.targets.size(); ++e) {
+        if (graph.targets[e] == container && is_attribute(graph, e)) {
+            const std::string owner = dotted(graph, e);
+            text = text.empty() ? owner : std::min(text, owner);
+        }
+    }
+    return text;
+}
+
+std::string path_text(const CollapsedGraph& graph, std::span<const std::uint32_t> path) {
+    if (path.empty()) {
+        return {};
+    }
+    std::string text = graph.is(graph.edges[path.front()].holder, NodeKind::builtin_function)
+                           ? owner_of_container(graph, graph.targets[path.front()])
+                           : dotted(graph, path.front());
+    for (std::size_t i = 1; i < path.size(); ++i) {
+        text += label_of(graph, path[i]);
+    }
+    return text;
 }
 
 std::string location_of_node(const CollapsedGraph& graph, std::uint32_t node) {

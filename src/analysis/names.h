@@ -50,6 +50,15 @@ template <std::size_t size>
 // The same without the name of a container: "[0]".
 [[nodiscard]] std::string step_text(const CollapsedGraph& graph, std::uint32_t edge);
 
+// "Engine.callbacks['a']" for references in order, each to the holder of the next; "" for none. A
+// method of a container is not its owner: see owner_of_container().
+[[nodiscard]] std::string path_text(const CollapsedGraph& graph,
+                                    std::span<const std::uint32_t> path);
+
+// "Engine.callbacks" for a container that an attribute refers to; the first in alphabetical order
+// if there are several, "" if there is none. Visits all references of the graph.
+[[nodiscard]] std::string owner_of_container(const CollapsedGraph& graph, std::uint32_t container);
+
 // "Engine.callbacks -> [0] -> <lambda>.closure:self -> Engine"; the middle of a long cycle is
 // omitted. `cycle`: references in order; the target of the last is the holder of the first.
 [[nodiscard]] std::string cycle_text(const CollapsedGraph& graph,

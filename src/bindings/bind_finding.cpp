@@ -93,6 +93,11 @@ void bind_reference(py::module_& module) {
     of_package(added)
         .def_readonly(
             "holder", &Self::holder, "The object that has the reference, such as 'mymodel.Engine'.")
+        .def_property_readonly(
+            "holder_path",
+            text_or_none(&Self::holder_path),
+            "Where the container that is the holder, or whose method it is, is stored, such as "
+            "'Registry._pairs'. Set for cuts and alternatives; None if unknown.")
         .def_readonly("label",
                       &Self::label,
                       "The attribute, index, key or variable: '.callback', 'closure:self', '[3]'.")

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/attribute_sites.h"
 
+#include <algorithm>
+#include <vector>
+
+#include "base/source_path.h"
 #include "capture/class_code.h"
 #include "capture/creator_search.h"
 #include "capture/labelers/labelers.h"
@@ -93,19 +97,97 @@ StoreSite search(PyTypeObject* type, std::string_view name, PyTypeObject* target
     return found;
 }
 
-StoreSite search_outside(std::string_view name,
+// Searches the functions that define the function that `value` is or calls.
+void search_definers(ForeignStores& stores, PyObject* value) {
+    PyObject* const function = underlying_function(value);
+    if (function == nullptr) {
+        return;
+    }
+    auto* const inner = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
+    visit_module_code(globals_of(function), [&](const ModuleCode& found) {
+        if (found.code != inner && contains_code(found.code, inner)) {
+            stores.search(found.code, found.is_method);
+        }
+    });
+}
+
+// Searches the functions that `module`, a namespace, imports from other modules, directly or as
+// `helpers.attach()`. A module of a library is searched only if functions of it are imported.
+void search_imports(ForeignStores& stores, PyObject* module) {
+    Py_ssize_t position = 0;
+    PyObject* key = nullptr;
+    PyObject* value = nullptr;
+    while (module != nullptr && PyDict_Next(module, &position, &key, &value) != 0) {
+        if (PyFunction_Check(value) && PyFunction_GET_GLOBALS(value) != module) {
+            const auto as_function = [&](PyCodeObject* code) { stores.search(code, false); };
+            visit_functions(value, as_function);
+        } else if (PyModule_Check(value)) {
+            PyObject* const globals = PyModule_GetDict(value);
+            const Utf8Text path(find_in_dict(globals, "__file__"));
+            if (!path.view().empty() && base::origin_of_path(path.view()) == base::Origin::user) {
+                visit_module_code(globals, [&](const ModuleCode& found) {
+                    stores.search(found.code, found.is_method);
+                });
+            }
+        }
+    }
+}
+
+// The stores of one kind in the methods of both classes, and in the definers of `value`.
+StoreSite search_classes(PyTypeObject* type,
+                         std::string_view name,
+                         PyObject* value,
+                         cyclewatch_store_kind kind) {
+    ForeignStores stores(name, Py_TYPE(value), false, kind);
+    search_definers(stores, value);
+    visit_bases(Py_TYPE(value), [&](PyTypeObject* base) {
+        stores.search_methods(base);
+        return false;
+    });
+    visit_bases(type, [&](PyTypeObject* base) {
+        visit_methods(base, [&](const Method& method) { stores.search(method.code, false); });
+        return false;
+    });
+    return stores.result();
+}
+
+// The calls that may set the attribute: a call that passes its name, or a call of setattr() with a
+// computed name in code of the holder or the value.
+StoreSite search_possible_stores(PyTypeObject* type,
+                                 std::string_view name,
+                                 PyObject* value,
+                                 std::span<PyObject* const> modules) {
+    StoreSite store = search_classes(type, name, value, CYCLEWATCH_STORE_BY_CALL);
+    if (store.line == 0) {
+        store = search_classes(type, name, value, CYCLEWATCH_STORE_COMPUTED);
+    }
+    if (store.line == 0) {
+        ForeignStores by_call(name, Py_TYPE(value), false, CYCLEWATCH_STORE_BY_CALL);
+        for (PyObject* const module : modules) {
+            visit_module_code(module, [&](const ModuleCode& found) {
+                by_call.search(found.code, found.is_method);
+            });
+        }
+        store = by_call.result();
+    }
+    store.value = ValueOrigin::unknown;  // the function that is called may store another value
+    return store;
+}
+
+StoreSite search_outside(PyTypeObject* type,
+                         std::string_view name,
                          PyObject* value,
                          std::span<PyObject* const> modules) {
     ForeignStores in_definer(name, Py_TYPE(value), true);
-    if (PyObject* const function = underlying_function(value)) {
-        auto* const inner = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
-        visit_module_code(globals_of(function), [&](const ModuleCode& found) {
-            if (found.code != inner && contains_code(found.code, inner)) {
-                in_definer.search(found.code, found.is_method);
-            }
-        });
-    }
+    search_definers(in_definer, value);
     StoreSite store = in_definer.result();
+    std::vector<PyObject*> near(modules.begin(), modules.end());
+    for (PyTypeObject* const end : {type, Py_TYPE(value)}) {
+        PyObject* const globals = globals_of_module(name_of_type(end).module);
+        if (globals != nullptr && std::ranges::find(near, globals) == near.end()) {
+            near.push_back(globals);
+        }
+    }
     if (store.line == 0) {
         ForeignStores anywhere(name, Py_TYPE(value), true);
         for (PyObject* const module : modules) {
@@ -114,6 +196,16 @@ StoreSite search_outside(std::string_view name,
             });
         }
         store = anywhere.result();
+    }
+    if (store.line == 0) {
+        ForeignStores imported(name, Py_TYPE(value), true);
+        for (PyObject* const module : near) {
+            search_imports(imported, module);
+        }
+        store = imported.result();
+    }
+    if (store.line == 0) {
+        store = search_possible_stores(type, name, value, near);
     }
     return store.line == 0 ? StoreSite{} : store;
 }
@@ -220,7 +312,7 @@ const StoreSite& AttributeSites::find_outside(PyTypeObject* type,
                   Query::outside_store,
                   false,
                   name,
-                  [&] { return search_outside(name, value, modules); });
+                  [&] { return search_outside(type, name, value, modules); });
 }
 
 const StoreSite& AttributeSites::find_method_load(PyTypeObject* type, std::string_view name) {

@@ -37,7 +37,9 @@ class AttributeSites {
 
     // The store to attribute `name` outside the classes of holder and value: the only line in the
     // function that defines the function that `value` is or calls, or else the only line in
-    // `modules` (namespaces). Call it if find() returns no line. Cached by the type of `value`.
+    // `modules` (namespaces), or else in the functions that these modules and those of both classes
+    // import; or else the only call that may store it. Call it if find() returns no line. Cached by
+    // the type of `value`.
     [[nodiscard]] const StoreSite& find_outside(PyTypeObject* type,
                                                 std::string_view name,
                                                 PyObject* value,

@@ -10,7 +10,6 @@
 #include "capture/class_code.h"
 #include "capture/end_method.h"
 #include "capture/labelers/text.h"
-#include "capture/locals_snapshot.h"
 #include "capture/object_summary.h"
 #include "capture/stored_callables.h"
 
@@ -188,6 +187,8 @@ void GraphBuilder::add_node(std::uint32_t node) {
         is_located_[node] = locate_bound_method(named_[node], described);
     } else if (described.kind == model::NodeKind::partial) {
         is_located_[node] = locate_partial(named_[node], described);
+    } else if (described.kind == model::NodeKind::builtin_function) {
+        is_located_[node] = false;
     }
     const base::CallSite site = allocation_site(named_[node]);
     described.allocated = {builder_.intern(site.path), site.line};
@@ -241,10 +242,11 @@ void GraphBuilder::find_site(std::uint32_t from, std::uint32_t to, model::String
     if (fresh) {
         entry->second = add_site(from, to, attribute, on_class);
     }
-    // If the line that creates a bound method or partial is unknown, use the line that stores it,
-    // unless it was passed in.
+    // If the line that creates a callable is unknown, use the line that stores it,
+    // unless it was passed in. A built-in method is rarely passed in.
     const Site& site = entry->second;
-    if (!is_located_[to] && site.creates_value && site.location.line != 0) {
+    const bool creates_value = site.creates_value || PyCFunction_Check(named_[to]) != 0;
+    if (!is_located_[to] && creates_value && site.location.line != 0) {
         builder_.node(static_cast<model::NodeId>(to)).location = site.location;
         is_located_[to] = true;
     }
@@ -295,7 +297,9 @@ void GraphBuilder::note_locals(std::uint32_t node) {
     if (!PyDict_CheckExact(named_[node]) || parts_[node].role != model::PartRole::none) {
         return;
     }
-    if (const std::optional<ObjectSummary> function = function_of_locals(named_[node])) {
+    const std::optional<ObjectSummary> function =
+        snapshots_.function_of(named_[node], modules_around(node));
+    if (function) {
         model::Node& described = builder_.node(static_cast<model::NodeId>(node));
         described.name = builder_.intern(function->name);
         described.module = builder_.intern(function->module);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "capture/edge_labeler.h"
+#include "capture/locals_snapshot.h"
 #include "capture/raw_graph.h"
 #include "capture/stored_callables.h"
 #include "collector/unreachable_set.h"
@@ -83,9 +84,10 @@ class GraphBuilder {
     std::unordered_map<PyTypeObject*, model::Node> described_;  // see differs_per_object()
     std::unordered_map<std::uint64_t, Site> sites_;             // by class and attribute
     std::unordered_map<PyObject*, CallableSite> partials_;      // by code of the function
-    std::vector<bool> is_located_;                              // per node, for callables
-    std::size_t max_per_object_ = SIZE_MAX;                     // limit of references per object
-    std::vector<std::uint32_t> named_to_;  // per node: references to it; empty without a limit
+    LocalsSnapshots snapshots_;
+    std::vector<bool> is_located_;           // per node, for callables
+    std::size_t max_per_object_ = SIZE_MAX;  // limit of references per object
+    std::vector<std::uint32_t> named_to_;    // per node: references to it; empty without a limit
     std::uint64_t omitted_references_ = 0;
     model::ReferenceGraphBuilder builder_;
 };

@@ -12,15 +12,34 @@
 namespace cyclewatch::capture {
 namespace {
 
-constexpr Py_ssize_t kMinKeys = 3;
+constexpr std::size_t kMinKeys = 3;  // if the function does not call locals()
 constexpr Py_ssize_t kMaxKeys = 200;
 constexpr std::size_t kUnmatched = 8;  // one in so many keys need not be a variable of the class
 
-// Matches the keys of a dict with the variables of methods.
-class Snapshot {
+bool calls_locals(PyCodeObject* code) {
+    return index_of_name(code, "locals") >= 0;
+}
+
+// Calls visit(code) for `code` and the functions nested in it, if they call locals().
+template <typename Visit>
+void add_callers(PyCodeObject* code, int depth, Visit&& visit) {
+    if (calls_locals(code)) {
+        visit(code);
+    }
+    visit_inner_code(
+        code, depth, [&](PyCodeObject* inner) { add_callers(inner, depth + 1, visit); });
+}
+
+}  // namespace
+
+// Matches the keys of a dict with the variables of functions.
+class LocalsSnapshots::Match {
   public:
     // Has no keys if any key is not an identifier.
-    explicit Snapshot(PyObject* dict) {
+    explicit Match(PyObject* dict) {
+        if (PyDict_GET_SIZE(dict) > kMaxKeys) {
+            return;
+        }
         Py_ssize_t position = 0;
         PyObject* key = nullptr;
         PyObject* value = nullptr;
@@ -36,18 +55,14 @@ class Snapshot {
 
     [[nodiscard]] bool empty() const noexcept { return keys_.empty(); }
 
-    void match(PyCodeObject* code, PyTypeObject* type) {
-        std::size_t count = 0;
-        for (std::size_t i = 0; i < keys_.size(); ++i) {
-            if (is_variable(code, keys_[i])) {
-                matched_[i] = true;
-                ++count;
-            }
-        }
-        if (count > most_ && begins_with_parameters(code)) {
-            most_ = count;
-            code_ = code;
-            type_ = type;
+    // Compares the keys with `functions`, if the first key is the first parameter of any of them.
+    void compare(const std::vector<Function>& functions) {
+        const bool starts = std::ranges::any_of(functions, [this](const Function& function) {
+            return function.code->co_argcount > 0 &&
+                   is_same(cyclewatch_variable_name(function.code, 0), keys_.front());
+        });
+        for (std::size_t f = 0; starts && f < functions.size(); ++f) {
+            compare(functions[f]);
         }
     }
 
@@ -57,7 +72,7 @@ class Snapshot {
         if (code_ == nullptr || unmatched * kUnmatched > keys_.size()) {
             return std::nullopt;
         }
-        ObjectSummary summary = summarize_code_of(code_, name_of_type(type_).module);
+        ObjectSummary summary = summarize_code_of(code_, module_);
         OnlyLine call{code_};
         cyclewatch_visit_calls(code_, note_locals, &call);
         summary.line =
@@ -66,6 +81,22 @@ class Snapshot {
     }
 
   private:
+    void compare(const Function& function) {
+        std::size_t count = 0;
+        for (std::size_t i = 0; i < keys_.size(); ++i) {
+            if (is_variable(function.code, keys_[i])) {
+                matched_[i] = true;
+                ++count;
+            }
+        }
+        if (count > most_ && (function.calls_locals || keys_.size() >= kMinKeys) &&
+            begins_with_parameters(function.code)) {
+            most_ = count;
+            code_ = function.code;
+            module_ = function.module;
+        }
+    }
+
     static int note_locals(const cyclewatch_operand* called, int offset, void* arg) noexcept {
         auto& call = *static_cast<OnlyLine*>(arg);
         if (equals_ascii(called->name, "locals")) {
@@ -113,43 +144,51 @@ class Snapshot {
     std::vector<bool> matched_;
     std::size_t most_ = 0;
     PyCodeObject* code_ = nullptr;
-    PyTypeObject* type_ = nullptr;
+    std::string module_;
 };
 
-// The class of the first value of `dict`, or that value for `cls`; null if the first key is neither
-// `self` nor `cls`. Called for every dict, so it must be cheap.
-PyTypeObject* class_of_self(PyObject* dict) {
-    if (PyDict_GET_SIZE(dict) < kMinKeys || PyDict_GET_SIZE(dict) > kMaxKeys) {
-        return nullptr;
+const std::vector<LocalsSnapshots::Function>& LocalsSnapshots::methods_of(PyTypeObject* type) {
+    const auto [entry, fresh] = methods_.try_emplace(type);
+    if (fresh) {
+        visit_bases(type, [&](PyTypeObject* base) {
+            const std::string module = name_of_type(base).module;
+            visit_methods(base, [&](const Method& method) {
+                entry->second.push_back({method.code, module, calls_locals(method.code)});
+            });
+            return false;
+        });
     }
-    Py_ssize_t position = 0;
-    PyObject* key = nullptr;
-    PyObject* value = nullptr;
-    if (PyDict_Next(dict, &position, &key, &value) == 0) {
-        return nullptr;
-    }
-    if (equals_ascii(key, "cls") && PyType_Check(value)) {
-        return reinterpret_cast<PyTypeObject*>(value);
-    }
-    return equals_ascii(key, "self") ? Py_TYPE(value) : nullptr;
+    return entry->second;
 }
 
-}  // namespace
+const std::vector<LocalsSnapshots::Function>& LocalsSnapshots::callers_in(PyObject* module) {
+    const auto [entry, fresh] = callers_.try_emplace(module);
+    if (fresh) {
+        const std::string name(Utf8Text(find_in_dict(module, "__name__")).view());
+        visit_module_code(module, [&](const ModuleCode& found) {
+            add_callers(found.code, 0, [&](PyCodeObject* code) {
+                entry->second.push_back({code, name, true});
+            });
+        });
+    }
+    return entry->second;
+}
 
-std::optional<ObjectSummary> function_of_locals(PyObject* dict) {
-    PyTypeObject* const type = class_of_self(dict);
-    if (type == nullptr) {
+std::optional<ObjectSummary> LocalsSnapshots::function_of(PyObject* dict,
+                                                          std::span<PyObject* const> modules) {
+    Match match(dict);
+    Py_ssize_t position = 0;
+    PyObject* key = nullptr;
+    PyObject* first = nullptr;
+    if (match.empty() || PyDict_Next(dict, &position, &key, &first) == 0) {
         return std::nullopt;
     }
-    Snapshot snapshot(dict);
-    if (snapshot.empty()) {
-        return std::nullopt;
+    match.compare(
+        methods_of(PyType_Check(first) ? reinterpret_cast<PyTypeObject*>(first) : Py_TYPE(first)));
+    for (PyObject* const module : modules) {
+        match.compare(callers_in(module));
     }
-    visit_bases(type, [&](PyTypeObject* base) {
-        visit_methods(base, [&](const Method& method) { snapshot.match(method.code, base); });
-        return false;
-    });
-    return snapshot.result();
+    return match.result();
 }
 
 }  // namespace cyclewatch::capture

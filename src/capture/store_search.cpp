@@ -43,16 +43,20 @@ struct StoreSearch::Visit {
     // Cannot throw: no site has a path yet.
     static int call(const cyclewatch_store* store, void* arg) noexcept {
         auto& visit = *static_cast<Visit*>(arg);
-        if (store->value.constant == nullptr) {
+        if (store->kind == visit.search.kind_ && store->value.constant == nullptr) {
             visit.search.add(visit.code, visit.depth, *store);
         }
         return 0;
     }
 };
 
-StoreSearch::StoreSearch(std::string_view name, PyCodeObject* function, PyTypeObject* target)
+StoreSearch::StoreSearch(std::string_view name,
+                         PyCodeObject* function,
+                         PyTypeObject* target,
+                         cyclewatch_store_kind kind)
     : name_(name),
       target_(target),
+      kind_(kind),
       self_(function->co_argcount > 0 ? cyclewatch_variable_name(function, 0) : nullptr) {
     search(function, 0);
     for (FirstStore* const store : {&on_self, &on_other, &on_variable}) {
@@ -64,7 +68,10 @@ StoreSearch::StoreSearch(std::string_view name, PyCodeObject* function, PyTypeOb
 
 void StoreSearch::search(PyCodeObject* code, int depth) {
     const cyclewatch_attribute attribute{index_of_name(code, name_), constant_of_text(code, name_)};
-    if (attribute.number >= 0 || attribute.constant != nullptr) {
+    const bool computes =
+        kind_ == CYCLEWATCH_STORE_COMPUTED &&
+        (index_of_name(code, "setattr") >= 0 || index_of_name(code, "__setattr__") >= 0);
+    if (attribute.number >= 0 || attribute.constant != nullptr || computes) {
         Visit visit{*this, code, depth};
         cyclewatch_visit_stores(code, attribute, Visit::call, &visit);
     }
@@ -103,7 +110,7 @@ void ForeignStores::search(PyCodeObject* code, bool is_method) {
     if (!has_file(code)) {
         return;
     }
-    const StoreSearch stores(name_, code, target_);
+    const StoreSearch stores(name_, code, target_, kind_);
     add(on_variables_ ? stores.on_variable : stores.on_other);
     if (!is_method) {
         add({stores.on_self.site});

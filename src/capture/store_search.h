@@ -39,11 +39,14 @@ struct FirstStore {
     void add(const StoreSite& store, bool ambiguous = false);
 };
 
-// The stores to one attribute in a function and its nested functions.
+// The stores of one kind to one attribute in a function and its nested functions.
 class StoreSearch {
   public:
     // `target`: the class of the attribute's value.
-    StoreSearch(std::string_view name, PyCodeObject* function, PyTypeObject* target);
+    StoreSearch(std::string_view name,
+                PyCodeObject* function,
+                PyTypeObject* target,
+                cyclewatch_store_kind kind = CYCLEWATCH_STORE_NAMED);
 
     FirstStore on_self;      // on the first parameter
     FirstStore on_other;     // on anything else
@@ -57,6 +60,7 @@ class StoreSearch {
 
     std::string_view name_;
     PyTypeObject* target_;
+    cyclewatch_store_kind kind_;
     PyObject* self_;
 };
 
@@ -65,8 +69,11 @@ class StoreSearch {
 class ForeignStores {
   public:
     // `on_variables`: include only stores on plain variables, not `module.__class__.forward = ...`.
-    ForeignStores(std::string_view name, PyTypeObject* target, bool on_variables = false)
-        : name_(name), target_(target), on_variables_(on_variables) {}
+    ForeignStores(std::string_view name,
+                  PyTypeObject* target,
+                  bool on_variables = false,
+                  cyclewatch_store_kind kind = CYCLEWATCH_STORE_NAMED)
+        : name_(name), target_(target), on_variables_(on_variables), kind_(kind) {}
 
     void search(PyCodeObject* code, bool is_method);
     void search_methods(PyTypeObject* type);
@@ -78,6 +85,7 @@ class ForeignStores {
     std::string_view name_;
     PyTypeObject* target_;
     bool on_variables_;
+    cyclewatch_store_kind kind_;
     FirstStore found_;
     bool gives_itself_ = false;  // a method stores its own object
 };

@@ -17,16 +17,29 @@ static int is_constant_at(const struct cyclewatch_operand_stack* stack,
     return cyclewatch_operand_at(stack, depth).constant == constant;
 }
 
-// `setattr(object, "name", value)`: the three arguments are on top. The function is below them,
+// `function(object, "name", value)`: the three arguments are on top. The function is below them,
 // possibly with one word in between.
-static int calls_setter(const struct cyclewatch_operand_stack* stack) {
+static int calls(const struct cyclewatch_operand_stack* stack, const char* function) {
     for (int depth = 3; depth <= 4; ++depth) {
         const struct cyclewatch_operand callee = cyclewatch_operand_at(stack, depth);
-        if (has_name(&callee, "setattr") || has_name(&callee, "__setattr__")) {
+        if (has_name(&callee, function)) {
             return 1;
         }
     }
     return 0;
+}
+
+// Returns whether the call with three arguments is or may be a store, and its kind.
+static int is_store_call(const struct cyclewatch_operand_stack* stack,
+                         PyObject* constant,
+                         enum cyclewatch_store_kind* kind) {
+    const int is_setter = calls(stack, "setattr") || calls(stack, "__setattr__");
+    if (constant != NULL && is_constant_at(stack, 1, constant)) {
+        *kind = is_setter ? CYCLEWATCH_STORE_NAMED : CYCLEWATCH_STORE_BY_CALL;
+        return is_setter || !calls(stack, "getattr");
+    }
+    *kind = CYCLEWATCH_STORE_COMPUTED;
+    return is_setter && cyclewatch_operand_at(stack, 1).constant == NULL;
 }
 
 struct store_visit {
@@ -44,8 +57,8 @@ static int visit_if_store(const struct cyclewatch_operand_stack* stack,
     if (at->opcode == STORE_ATTR && at->argument == outer->attribute.number) {
         store.variable = cyclewatch_variable_at(stack, 0);
         store.value = cyclewatch_operand_at(stack, 1);
-    } else if (constant != NULL && at->opcode == CALL && at->argument == 3 &&
-               is_constant_at(stack, 1, constant) && calls_setter(stack)) {
+    } else if (at->opcode == CALL && at->argument == 3 &&
+               is_store_call(stack, constant, &store.kind)) {
         store.variable = cyclewatch_variable_at(stack, 2);
         store.value = cyclewatch_operand_at(stack, 0);
     } else if (constant != NULL && at->opcode == STORE_SUBSCR &&

@@ -20,8 +20,15 @@ struct cyclewatch_attribute {
     PyObject* constant;
 };
 
+enum cyclewatch_store_kind {
+    CYCLEWATCH_STORE_NAMED,     // object.name = value, setattr(object, "name", value)
+    CYCLEWATCH_STORE_BY_CALL,   // function(object, "name", value), which may set the attribute
+    CYCLEWATCH_STORE_COMPUTED,  // setattr(object, expression, value), which may set it as well
+};
+
 // One `object.name = value`.
 struct cyclewatch_store {
+    enum cyclewatch_store_kind kind;
     int variable;                     // the variable that holds the object; -1: unknown
     struct cyclewatch_operand value;  // the stored value
     int offset;                       // byte offset in the code, for cyclewatch_line_at()
@@ -31,7 +38,8 @@ struct cyclewatch_store {
 typedef int (*cyclewatch_store_visitor)(const struct cyclewatch_store* store, void* arg);
 
 // Visits the stores of one attribute in the order of the instructions, including setattr(),
-// object.__setattr__() and stores into the `__dict__` of a variable.
+// object.__setattr__() and stores into the `__dict__` of a variable, and the calls that may be
+// stores.
 int cyclewatch_visit_stores(PyCodeObject* code,
                             struct cyclewatch_attribute attribute,
                             cyclewatch_store_visitor visit,

@@ -62,7 +62,8 @@ CYCLEWATCH_FIELDS(Stats,
 
 CYCLEWATCH_FIELDS(SourceExcerpt, first_line, line, start_column, end_column, lines);
 
-CYCLEWATCH_FIELDS(Reference, holder, label, target, location, reason, raw_path, payload, source);
+CYCLEWATCH_FIELDS(
+    Reference, holder, holder_path, label, target, location, reason, raw_path, payload, source);
 
 CYCLEWATCH_FIELDS(OwnerSummary, type, device, bytes, shape, dtype, path, count, allocated_at);
 

@@ -148,13 +148,15 @@ std::string source_of(const Reference& reference) {
 
 // The label and location come first: they identify the code to change.
 std::string choice(const Reference& reference, const std::string& heading = {}) {
-    return wrap_markup("div",
-                       "choice",
-                       "<p class=\"reference\">" + code(reference.label, "name") +
-                           location_of(reference) + "</p>\n" + source_of(reference) +
-                           reason_of(reference, heading) + "<p class=\"ends\"><span>from</span> " +
-                           code(reference.holder) + "<br><span>to</span> " +
-                           code(reference.target) + "</p>\n") +
+    return wrap_markup(
+               "div",
+               "choice",
+               "<p class=\"reference\">" + code(reference.label, "name") + location_of(reference) +
+                   "</p>\n" + source_of(reference) + reason_of(reference, heading) +
+                   "<p class=\"ends\"><span>from</span> " + code(reference.holder) +
+                   (reference.holder_path.empty() ? std::string()
+                                                  : " (" + code(reference.holder_path) + ")") +
+                   "<br><span>to</span> " + code(reference.target) + "</p>\n") +
            "\n";
 }
 

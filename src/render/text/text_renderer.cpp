@@ -146,9 +146,16 @@ class Card {
     std::vector<std::string> lines_;
 };
 
-// "closure:self of function pkg.make.<lambda>".
+// "closure:self of function pkg.make.<lambda>", "[0] of list in Engine.callbacks", "__self__ of
+// builtin method list.remove of Engine.callbacks".
 std::string described(const Reference& reference) {
-    return base::shown_name(reference.label) + " of " + base::shown_name(reference.holder);
+    std::string text =
+        base::shown_name(reference.label) + " of " + base::shown_name(reference.holder);
+    if (!reference.holder_path.empty()) {
+        text += reference.holder.starts_with("builtin method ") ? " of " : " in ";
+        text += base::shown_name(reference.holder_path);
+    }
+    return text;
 }
 
 void add_heading(Card& card, const Finding& finding, std::size_t rank) {
@@ -227,8 +234,10 @@ void add_cycle(Card& card, const Finding& finding, std::size_t most_lines) {
     const std::size_t shown = total > most ? most - 1 : total;
     const auto is_cut = [&finding](const Reference& step) {
         return std::ranges::any_of(finding.cut, [&step](const Reference& cut) {
+            // An item of a container may have a location only as a cut.
             return cut.holder == step.holder && cut.label == step.label &&
-                   cut.target == step.target && cut.location == step.location;
+                   cut.target == step.target &&
+                   (step.location.empty() || cut.location == step.location);
         });
     };
     for (std::size_t i = 0; i < shown; ++i) {

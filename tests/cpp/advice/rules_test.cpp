@@ -76,7 +76,7 @@ TEST(Rules, PreferTheUsersPatterns) {
     EXPECT_EQ(finding.pattern, "mine");
     EXPECT_EQ(finding.status, model::Status::fresh) << "a pattern does not change the status";
     EXPECT_EQ(finding.advice, "Ask Ann about currentframe.");
-    EXPECT_EQ(finding.cut[0].reason, "wrap again");
+    EXPECT_EQ(finding.cut[0].reason, "`wrap` again");
     EXPECT_EQ(rules.patterns().front().id, "mine");
     EXPECT_EQ(rules.patterns().size(), Catalog::built_in().patterns().size() + 1);
 }

@@ -16,7 +16,7 @@ Slots slots(const char* label) {
 
 TEST(Slots, AreReplacedByTheNamesOfTheReference) {
     EXPECT_EQ(fill("{holder} {target} {label} {variable}.", slots("closure:self")),
-              "<lambda> Engine closure:self self.");
+              "`<lambda>` Engine closure:self self.");
 }
 
 TEST(Slots, VariableIsTheNameInTheLabel) {

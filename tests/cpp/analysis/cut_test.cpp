@@ -154,7 +154,7 @@ TEST(Cut, NamesTheMethodThatCouldClearAllBackReferences) {
     const std::string text =
         "T.a->A T.b->B A.trainer->T B.trainer->T T.c->C C.trainer->T T.w->t:owner(8) T=m.Trainer";
     EXPECT_NE(only(text + "!teardown")
-                  .advice.find("clear all of them in Trainer.teardown(), and call it"),
+                  .advice.find("clear all of them in `Trainer.teardown()`, and call it"),
               std::string::npos);
     EXPECT_EQ(only(text).advice.find("add code to"), std::string::npos);
 }

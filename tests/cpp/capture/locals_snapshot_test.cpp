@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "support/embedded_python.h"
 
@@ -35,7 +36,17 @@ class Trainer:
         epoch = 1
         return locals()
 
+class Short:
+    def __init__(this):
+        this.saved = locals()
+
+def build(model, steps=1):
+    return locals()
+
 learner = Learner()
+short = Short().saved
+built = build(learner)
+unlike = {'model': learner, 'other': 1}
 learned = learner.learn(1)
 updated = {**learned, **learner.rollout(2)}
 made = Learner.make(1, 2)
@@ -46,8 +57,10 @@ keyed = {'self': Trainer(), 'loader': [], 'two words': 2}
 plain = {'self': learner}
 )";
 
-std::string name_of(PyObject* dict) {
-    const auto found = capture::function_of_locals(dict);
+std::string name_of(PyObject* dict, PyObject* module = nullptr) {
+    capture::LocalsSnapshots snapshots;
+    const std::vector<PyObject*> modules(module == nullptr ? 0 : 1, module);
+    const auto found = snapshots.function_of(dict, modules);
     return found ? found->name : "none";
 }
 
@@ -56,10 +69,20 @@ TEST(LocalsSnapshot, IsNamedAfterTheFunctionOfItsVariables) {
     EXPECT_EQ(name_of(script["learned"]), "sample.Base.learn") << "it has `iteration`";
     EXPECT_EQ(name_of(script["made"]), "sample.Learner.make");
     EXPECT_EQ(name_of(script["updated"]), "sample.Base.learn");
-    const auto found = capture::function_of_locals(script["learned"]);
+    capture::LocalsSnapshots snapshots;
+    const auto found = snapshots.function_of(script["learned"], {});
     ASSERT_TRUE(found);
     EXPECT_EQ(found->path, "/samples/sample.py");
     EXPECT_EQ(found->line, 6U) << "the only call of locals()";
+}
+
+TEST(LocalsSnapshot, NeedsFewKeysIfTheFunctionCallsLocals) {
+    PythonScript script(kSource);
+    EXPECT_EQ(name_of(script["short"]), "sample.Short.__init__") << "`this` is the only key";
+    PyObject* const module = PyFunction_GetGlobals(script["build"]);
+    EXPECT_EQ(name_of(script["built"], module), "sample.build");
+    EXPECT_EQ(name_of(script["built"]), "none") << "its module is not searched";
+    EXPECT_EQ(name_of(script["unlike"], module), "none");
 }
 
 TEST(LocalsSnapshot, IsNotFoundForOtherDicts) {

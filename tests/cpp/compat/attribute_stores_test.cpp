@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,7 +74,9 @@ std::string stores_in(const std::string& lines) {
     std::pair<PyCodeObject*, std::string> found{code, ""};
     const auto note = [](const cyclewatch_store* store, void* arg) {
         auto& [stored_in, text] = *static_cast<std::pair<PyCodeObject*, std::string>*>(arg);
-        text += (text.empty() ? "" : "; ") + text_of(stored_in, *store);
+        constexpr std::array kKinds{"", "maybe ", "computed "};
+        text += (text.empty() ? "" : "; ") + std::string(kKinds.at(store->kind)) +
+                text_of(stored_in, *store);
         return 0;
     };
     cyclewatch_visit_stores(code, attribute_of(code), note, &found);
@@ -112,7 +115,11 @@ TEST(AttributeStores, HaveTheOriginOfTheValue) {
         {"    given.__dict__['attribute'] = Part(self)", "given = Part(self )"},
         {"    given.part.__dict__['attribute'] = self", "? = self"},
         {"    setattr(given, 'other', self)", ""},
-        {"    setattr(self, given, 'attribute')", ""},
+        {"    setattr(self, given, 'attribute')", "computed self = constant"},
+        {"    object.__setattr__(given, other, self)", "computed given = self"},
+        {"    attach(given, 'attribute', self)", "maybe given = self"},
+        {"    self.attach(given, 'attribute', other)", "maybe given = other"},
+        {"    attach(given, other, self)", ""},
         {"    self.table['attribute'] = given", ""},
         {"    getattr(self, 'attribute', given)", ""},
     };

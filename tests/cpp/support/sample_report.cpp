@@ -372,6 +372,7 @@ model::Report make_hostile_report(const std::string& text) {
     const auto spoil = [&text](std::vector<Reference>& references) {
         for (Reference& reference : references) {
             reference.holder = reference.label = reference.target = text;
+            reference.holder_path = text;
             reference.location = reference.reason = text;
             reference.raw_path = {text, text};
             if (reference.source) {

@@ -10,6 +10,7 @@ export interface Process {
 
 export interface Reference {
     holder: string;
+    holder_path: string;
     label: string;
     target: string;
     location: string; // "path:line", or ""

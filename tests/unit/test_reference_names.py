@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the reference to cut is, and whose it is."""
+
+import functools
+import gc
+import inspect
+
+import pytest
+
+import cyclewatch
+
+
+class Block:
+    """An owner of 64 bytes."""
+
+
+@pytest.fixture(autouse=True)
+def block_is_an_owner():
+    """Collect older garbage and register Block."""
+    gc.collect()
+    cyclewatch.register_owner(
+        Block, lambda block: {"device": "cpu", "nbytes": 64, "data_ptr": id(block)}
+    )
+    yield
+    cyclewatch.unregister_owner(Block)
+
+
+class Base:
+    """An object that owns a block."""
+
+    def __init__(self):
+        self.block = Block()
+
+
+def findings_of(*makers):
+    """The findings after the garbage of all `makers` is collected at once."""
+    with cyclewatch.watch(devices=("cpu",)) as watch:
+        for make in makers:
+            make()
+        gc.collect()
+    return watch.report().findings
+
+
+def cut_of(make):
+    """The cut of the only finding."""
+    (finding,) = findings_of(make)
+    return finding.cut
+
+
+def lines_of(function):
+    """The locations of the lines of a function."""
+    lines, first = inspect.getsourcelines(function)
+    path = inspect.getsourcefile(function)
+    return [f"{path}:{first + line}" for line in range(len(lines))]
+
+
+def line_with(function, text):
+    """The location of the only line of `function` that contains `text`."""
+    lines, _ = inspect.getsourcelines(function)
+    (found,) = (i for i, line in enumerate(lines) if text in line)
+    return lines_of(function)[found]
+
+
+def counted(cls):
+    """A class decorator that wraps a method of each object."""
+    original = cls.__init__
+
+    def init(self):
+        original(self)
+        method = self.update
+
+        @functools.wraps(method)
+        def wrapper():
+            return method()
+
+        self.update = wrapper
+
+    cls.__init__ = init
+    return cls
+
+
+@counted
+class Accuracy(Base):
+    """A decorated class."""
+
+    def update(self):
+        """Wrapped."""
+
+
+@counted
+class Recall(Base):
+    """Another one."""
+
+    def update(self):
+        """Wrapped."""
+
+
+def test_a_decorator_is_one_finding_at_its_inner_function():
+    (finding,) = findings_of(Accuracy, Recall, Recall)
+    assert finding.cut.label == "closure:method"
+    assert finding.cut.location == line_with(counted, "@functools.wraps")
+    assert finding.occurrences == 3
+    assert sorted((variant.name, variant.occurrences) for variant in finding.variants) == [
+        ("Accuracy", 1),
+        ("Recall", 2),
+    ]
+    assert "`wrapper` wraps" in finding.cut.reason
+    assert "`__wrapped__`" in finding.advice
+
+
+class Child:
+    """A child without an attribute in its source code."""
+
+
+def put(target, name, value):
+    object.__setattr__(target, name, value)
+
+
+class WithHelper(Base):
+    """Stores a reference to itself through a helper."""
+
+    def __init__(self):
+        super().__init__()
+        self.child = Child()
+        put(self.child, "parent", self)
+
+
+class WithLoop(Base):
+    """Stores itself under a computed name."""
+
+    def __init__(self):
+        super().__init__()
+        self.child = Child()
+        self.attach(self.child, ["parent"])
+
+    def attach(self, child, names):
+        for name in names:
+            setattr(child, name, self)
+
+
+def test_an_attribute_set_by_a_helper_is_located():
+    assert cut_of(WithHelper).label == ".parent"
+    assert cut_of(WithHelper).location == line_with(WithHelper, '"parent", self')
+    assert cut_of(WithLoop).location == line_with(WithLoop, "setattr(child")
+
+
+class Axes:
+    """Owns a list."""
+
+    def __init__(self):
+        self.children = []
+        self.line = None
+
+
+class Line(Base):
+    """Stores a method of the list of another object."""
+
+    def __init__(self, axes):
+        super().__init__()
+        axes.children.append(self)
+        self.remove = axes.children.remove
+        self.axes = None
+
+
+class Pair(Base):
+    """Stores itself in a tuple in a dict."""
+
+    def __init__(self):
+        super().__init__()
+        self.pairs = {"first": ("key", self)}
+
+
+def with_cycle_of_axes():
+    axes = Axes()
+    Line(axes)
+    axes.me = axes
+
+
+def test_a_container_is_named_by_the_attribute_that_stores_it():
+    cut = cut_of(Pair)
+    assert (cut.label, cut.holder, cut.holder_path) == ("[1]", "tuple", "Pair.pairs['first']")
+    assert cut.location == line_with(Pair, "self.pairs =")
+
+
+def test_a_method_of_a_container_is_named_by_the_owner_of_the_container():
+    cuts = [finding.cut for finding in findings_of(with_cycle_of_axes)]
+    (cut,) = (cut for cut in cuts if cut.label == "__self__")
+    assert (cut.holder, cut.holder_path) == ("builtin method list.remove", "Axes.children")
+    assert cut.location == line_with(Line, "self.remove =")
+
+
+class Saved(Base):
+    """Stores its locals() in a list."""
+
+    def __init__(this, rate=1):  # noqa: N805
+        super().__init__()
+        this.saved = [locals()]
+
+
+def build(model, rate=1):
+    model.parameters = locals()
+
+
+def built():
+    build(Base())
+
+
+def test_the_result_of_locals_is_cut_where_it_is_kept():
+    cut = cut_of(Saved)
+    assert (cut.label, cut.holder_path) == ("[0]", "Saved.saved")
+    assert cut.target.startswith("locals() of ")
+    assert cut.target.endswith("Saved.__init__")
+    cut = cut_of(built)
+    assert cut.label == ".parameters"
+    assert cut.target.endswith(".build")
+
+
+class Loader(Base):
+    """Stores a suspended generator whose name reads like a word."""
+
+    def __init__(self):
+        super().__init__()
+        self.stream = self.it()
+        next(self.stream)
+
+    def it(self):
+        yield 1
+        yield self
+
+
+def test_names_of_functions_are_marked_in_sentences():
+    (finding,) = findings_of(Loader)
+    assert "the suspended `it` " in finding.cut.reason
+    assert finding.advice.startswith("Drop `it` when")
