@@ -80,7 +80,8 @@ std::string others_like(const Candidate& candidate) {
         return "";
     }
     if (candidate.classes > 1) {
-        return " and " + base::counted(candidate.classes - 1, "more class", "more classes");
+        return " and the same in " +
+               base::counted(candidate.classes - 1, "more class", "more classes");
     }
     return candidate.shared_cell ? " and everything that shares its variable" : " and all like it";
 }
@@ -92,15 +93,14 @@ std::string all_back(const CollapsedGraph& graph, const Cut& cut) {
     }
     std::string text = cut.on_every_cycle ? "every cycle goes through " + parent + ": " : "";
     text += std::to_string(cut.references) + " references";
-    if (cut.cut.size() > 1) {
-        text += " of " + std::to_string(cut.cut.size()) + " kinds";
-    }
     const std::size_t classes = std::accumulate(
         cut.cut.begin(), cut.cut.end(), std::size_t{0}, [](std::size_t sum, const Candidate& kind) {
             return sum + kind.classes;
         });
     if (classes > cut.cut.size()) {
-        text += ", in " + std::to_string(classes) + " classes,";
+        text += " in " + std::to_string(classes) + " classes";
+    } else if (cut.cut.size() > 1) {
+        text += " of " + std::to_string(cut.cut.size()) + " kinds";
     }
     return text + " lead back to " + (cut.on_every_cycle ? "it" : parent + " or to its children") +
            ": remove all of them" +

@@ -48,9 +48,9 @@ TRIALS = """\
 
 ## Trial programs
 
-Of the {count} programs in `tests/corpus/trials/`, those in `shape_trials.py` have the shapes for which
-rules were added. The others and their accepted answers were written by people who had not seen
-cyclewatch, and no rule was added for any of them. Rules that no program, no case above and no
+Of the {count} programs in `tests/corpus/trials/`, those in `shape_trials.py` have the shapes for
+which rules were added. The others and their accepted answers were written by people who had not
+seen cyclewatch, and no rule was added for any of them. Rules that no program, no case above and no
 published library needs were removed (`docs/design/analysis.md`).
 An *alarming* suggestion would break the program or drop the user's data. {counts}. The programs
 that are not *first*:
