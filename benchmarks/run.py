@@ -16,6 +16,7 @@ import bench_growth
 import bench_import
 import bench_large_garbage
 import bench_pytest
+import bench_scan
 import bench_training
 from measure import Figure, table
 
@@ -24,6 +25,7 @@ QUESTIONS = [
     ("A small training loop", bench_training),
     ("A million unreachable objects, a thousand owners", bench_large_garbage),
     ("Growth, and a dense component", bench_growth),
+    ("Scans without a collection", bench_scan),
     ("Against torch's detector", bench_against_torch),
     ("The pytest plugin", bench_pytest),
     ("Import", bench_import),

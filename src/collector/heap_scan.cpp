@@ -172,7 +172,13 @@ class Trial {
     template <visitproc kVisit>
     void traverse(std::size_t position) {
         PyObject* const object = objects_[position];
-        traversals_.of(Py_TYPE(object)).visit<kVisit>(object, this);
+        next_ = position + 1 < objects_.size() ? objects_[position + 1] : nullptr;
+        next_at_ = static_cast<std::uint32_t>(position + 1);
+        if (Py_TYPE(object) != type_) {
+            type_ = Py_TYPE(object);
+            type_at_ = index_.find(reinterpret_cast<PyObject*>(type_));
+        }
+        traversals_.of(type_).visit<kVisit>(object, this);
     }
 
     static int subtract(PyObject* target, void* context) noexcept {
@@ -197,15 +203,35 @@ class Trial {
         return 0;
     }
 
-    [[nodiscard]] std::uint32_t find(PyObject* target) const noexcept {
-        return target == nullptr ? PointerIndex::kAbsent : index_.find(target);
+    // Most references lead to the object allocated next, to the type, or to the same object that is
+    // not a candidate, such as None: these require no lookup.
+    [[nodiscard]] std::uint32_t find(PyObject* target) noexcept {
+        if (target == nullptr || target == absent_) {
+            return PointerIndex::kAbsent;
+        }
+        if (target == next_) {
+            return next_at_;
+        }
+        if (target == reinterpret_cast<PyObject*>(type_)) {
+            return type_at_;
+        }
+        const std::uint32_t at = index_.find(target);
+        if (at == PointerIndex::kAbsent) {
+            absent_ = target;
+        }
+        return at;
     }
 
     const std::span<PyObject* const> objects_;
     PointerIndex index_;
     python::TypeTraversals traversals_;
     std::vector<std::int32_t> states_;
-    std::size_t position_ = 0;  // of the sweep
+    PyObject* next_ = nullptr;  // the object after the one that is traversed
+    std::uint32_t next_at_ = 0;
+    PyTypeObject* type_ = nullptr;  // of the object that is traversed
+    std::uint32_t type_at_ = PointerIndex::kAbsent;
+    PyObject* absent_ = nullptr;  // the last target that is not a candidate
+    std::size_t position_ = 0;    // of the sweep
     std::uint32_t top_ = kNone;
 };
 

@@ -38,6 +38,7 @@ struct OwnerReading {
     // Set by count_references(). The storage dies with its owners if they explain all references.
     std::uint64_t storage_references = 0;  // 0: unknown
     std::int64_t explained_references = 0;
+    PyObject* base = nullptr;  // borrowed: if it dies as well, one more reference is explained
     bool goes_with_storage = false;   // the owner dies if and only if the storage does
     std::vector<OwnerReading> parts;  // storages that die with the owner and that only
                                       // its library can reach

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <unordered_set>
 #include <utility>
 
 #include "capture/object_summary.h"
@@ -54,6 +55,12 @@ void OwnerReadings::read(const std::vector<device::DetectedOwner>& owners) {
     }
     for (const UserOwner& owner : user_owners_) {
         objects_.push_back(owner.object.get());
+    }
+    if (known_ != nullptr) {
+        const std::unordered_set<PyObject*> dead(objects_.begin(), objects_.end());
+        for (PendingOwner& owner : collection_.owners) {
+            owner.reading.explained_references += dead.contains(owner.reading.base) ? 1 : 0;
+        }
     }
 }
 

@@ -124,7 +124,8 @@ std::optional<collector::HeapScope> Watch::due_scan(Clock::time_point now) const
             : settings_.scan_every == 0 || step_ % settings_.scan_every != 0) {
         return {};
     }
-    if (now < next_scan_) {
+    const Budget budget(settings_.budget);
+    if (budget.depth(young_scan_seconds_, seconds_since_start(now), 1) != Depth::full) {
         return {};
     }
     return collector::HeapScope{.generation = 0, .frozen = frozen && now >= next_frozen_scan_};
@@ -132,12 +133,13 @@ std::optional<collector::HeapScope> Watch::due_scan(Clock::time_point now) const
 
 void Watch::scanned(collector::HeapScope scope, Clock::time_point began, const DeadBytes& dead) {
     const Clock::time_point now = Clock::now();
-    const auto pause =
-        settings_.budget < 1
-            ? std::chrono::duration_cast<Clock::duration>((now - began) / settings_.budget)
-            : Clock::duration{};
-    // A scan of the frozen objects is long, and must not delay those of the young ones.
-    (scope.frozen ? next_frozen_scan_ : next_scan_) = now + pause;
+    if (!scope.frozen) {
+        young_scan_seconds_ += seconds(now - began);
+    } else if (settings_.budget < 1) {
+        // Long, and must not delay the scans of young objects.
+        next_frozen_scan_ =
+            now + std::chrono::duration_cast<Clock::duration>((now - began) / settings_.budget);
+    }
     const std::string since = " since step " + std::to_string(step_) + ". ";
     if (dead.collectable > 0 && cw_collects_automatically() == 0 && !logged_dead_) {
         logged_dead_ = true;

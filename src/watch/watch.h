@@ -178,7 +178,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     model::ProgramInfo program_;
     std::int64_t step_ = -1;
     ReportedStorages reported_;
-    Clock::time_point next_scan_;
+    double young_scan_seconds_ = 0;  // spent on scans in steps, without frozen objects
     Clock::time_point next_frozen_scan_;
     bool logged_dead_ = false;
     bool logged_frozen_ = false;

@@ -112,16 +112,16 @@ class TorchReader final : public OwnerReader {
         }
         reading.storage_references = number_of(call(torch_.storage_use_count, address.get()));
         // One is from its Python object. Others are from views, autograd or other C++ code.
-        reading.explained_references =
-            1 - static_cast<std::int64_t>(tensor_references - 1) + (keeps_base(object) ? 1 : 0);
+        reading.explained_references = 1 - static_cast<std::int64_t>(tensor_references - 1) +
+                                       (keeps_base(object, reading) ? 1 : 0);
         for (OwnerReading& part : reading.parts) {
             count_gradient_references(object, part);
         }
     }
 
     // True if the tensor is the only view of a tensor that Python code does not refer to. The
-    // result of a Linear layer is one.
-    bool keeps_base(PyObject* tensor) noexcept {
+    // result of a Linear layer is one. Otherwise sets `reading.base`.
+    bool keeps_base(PyObject* tensor, OwnerReading& reading) noexcept {
         if (call(torch_.is_view, tensor).get() != Py_True) {
             return false;
         }
@@ -134,8 +134,11 @@ class TorchReader final : public OwnerReader {
             references_unless_held_ = Py_REFCNT(base.get());
         }
         constexpr std::uint64_t kOwn = 2;  // of the view, and of the Python object
-        return Py_REFCNT(base.get()) <= references_unless_held_ &&
-               number_of(call(torch_.use_count, base.get())) == kOwn;
+        if (Py_REFCNT(base.get()) <= references_unless_held_) {
+            return number_of(call(torch_.use_count, base.get())) == kOwn;
+        }
+        reading.base = base.get();
+        return false;
     }
 
     void count_gradient_references(PyObject* tensor, OwnerReading& part) noexcept {
