@@ -53,7 +53,17 @@ _NAMED = frozenset(
 )
 # Fields that do not contain text from the program.
 _KEPT = frozenset(
-    {"signature", "pattern", "status", "device", "dtype", "schema", "strategy", "verdict"}
+    {
+        "signature",
+        "pattern",
+        "status",
+        "collected",
+        "device",
+        "dtype",
+        "schema",
+        "strategy",
+        "verdict",
+    }
     | {"python_version", "cyclewatch_version", "started_at", "devices", "source"}
 )
 
