@@ -23,7 +23,8 @@ def leak():
 
 
 dist.init_process_group(BACKEND, init_method=f"file://{RENDEZVOUS}", rank=RANK, world_size=RANKS)
-group = dist.new_group(backend="gloo") if GROUP == "gloo" else None
+gloo = dist.new_group(backend="gloo")
+group = gloo if GROUP == "gloo" else None
 collected = []
 with cyclewatch.collect_at(every=2, skip_if_clean=True, group=group) as collector:
     for step in range(1, 9):
@@ -32,4 +33,5 @@ with cyclewatch.collect_at(every=2, skip_if_clean=True, group=group) as collecto
         if collector.run(step):
             collected.append(step)
 print(json.dumps(collected))
+dist.barrier(group=gloo)  # the other ranks may still be connecting
 dist.destroy_process_group()
