@@ -386,3 +386,14 @@ def test_collect_at_exit_and_collect_every(python, program, tmp_path, before):
     program(before + WAITS_FOR_A_COLLECTION)
     outcome = python.run("--collect-every", "0.01", "program.py")
     assert (outcome.stdout, outcome.stderr) == (b"collected\n", b"")
+
+
+def test_out_of_memory_error_is_explained_unless_disabled(python, program):
+    program("raise MemoryError")
+    (line, *_) = reversed(python.run("program.py").stderr.decode().splitlines())
+    (report,) = python.folder.glob("cyclewatch-program-*-oom.txt")
+    assert line.startswith("cyclewatch: out of memory on cpu: ")
+    assert line.endswith(f"; report: {report}")
+    assert "cyclewatch" not in python.run("--no-oom", "program.py").stderr.decode()
+    off = python.start("program.py", CYCLEWATCH="1", CYCLEWATCH_NO_OOM="1")
+    assert "cyclewatch" not in off.stderr.decode()
