@@ -27,8 +27,10 @@ class Memory:
         source: How `in_use` was measured, in words.
         reachable: Tensors that Python objects in use refer to.
         dead: Tensors in cycles that the next collection frees.
+        cycles: The number of these cycles.
         frozen: Tensors in cycles that no collection frees, because of ``gc.freeze()``.
-        findings: These cycles.
+        frozen_cycles: The number of these cycles.
+        findings: All these cycles.
         owners: The reachable tensors, grouped by type, shape and dtype, largest first.
     """
 
@@ -43,12 +45,15 @@ class Memory:
         )
         self.reachable = sum(each.nbytes * each.count for each in self.owners)
         self.dead = dead_bytes(frozen=False).get(device, 0)
-        self.frozen = 0
+        self.findings = _findings(device, frozen=False) if self.dead else []
+        self.cycles = sum(each.occurrences for each in self.findings)
+        self.frozen = self.frozen_cycles = 0
         if gc.get_freeze_count():
             self.frozen = dead_bytes().get(device, 0) - self.dead
-        self.findings: list[Finding] = []
-        if self.dead or self.frozen:
-            self.findings = scan(devices=device).findings
+        if self.frozen:
+            self.findings = _findings(device, frozen=True)
+            all_cycles = sum(each.occurrences for each in self.findings)
+            self.frozen_cycles = all_cycles - self.cycles
         if device == "cpu":
             self.in_use, self.limit, self.source = _process_memory()
         else:
@@ -63,6 +68,10 @@ class Memory:
 def examine(error: BaseException) -> Memory:
     """Examine the device on which an allocation failed with `error`."""
     return Memory(_device(error), asked_bytes(error))
+
+
+def _findings(device: str, *, frozen: bool) -> list[Finding]:
+    return scan(devices=device, frozen=frozen).findings
 
 
 def _device(error: BaseException) -> str:

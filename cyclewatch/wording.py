@@ -103,13 +103,13 @@ def oom_report(memory: Memory) -> str:
 
 
 def _dead_words(memory: Memory) -> str:
-    cycles = sum(each.occurrences for each in memory.findings if each.collected != "never")
-    return f"dead in {cycles} cycle{'s' * (cycles != 1)} (a collection frees them)"
+    plural = "s" * (memory.cycles != 1)
+    return f"dead in {memory.cycles} cycle{plural} (a collection frees them)"
 
 
 def _frozen_words(memory: Memory) -> str:
-    cycles = sum(each.occurrences for each in memory.findings if each.collected == "never")
-    return f"dead in {cycles} frozen cycle{'s' * (cycles != 1)} (gc.unfreeze() first)"
+    plural = "s" * (memory.frozen_cycles != 1)
+    return f"dead in {memory.frozen_cycles} frozen cycle{plural} (gc.unfreeze() first)"
 
 
 def _rest_words(memory: Memory) -> str:

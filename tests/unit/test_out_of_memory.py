@@ -78,6 +78,21 @@ def test_report_divides_the_memory_in_use(tmp_path):
     assert re.search(r"2\.9 MiB  \S*Buffer \[1000, 250\] float32 \(3 x 977 KiB\)$", text, re.M)
 
 
+def test_frozen_cycles_are_listed_separately(tmp_path):
+    leak()
+    gc.freeze()
+    try:
+        leak()
+        autopsy = run_out_of_memory(tmp_path, MemoryError())
+    finally:
+        gc.unfreeze()
+    with open(autopsy.report_path, encoding="utf-8") as file:
+        text = file.read()
+    numbers = rows(text)
+    assert numbers["dead in 1 cycle"] == numbers["dead in 1 frozen cycle"] == 1_000_000
+    assert "977 KiB dead in 1 frozen cycle (gc.unfreeze() first)" in text
+
+
 def test_note_is_one_line_with_the_path_of_the_report(tmp_path):
     error = MemoryError()
     autopsy = run_out_of_memory(tmp_path, error)
