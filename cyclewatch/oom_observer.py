@@ -36,10 +36,12 @@ def attach() -> None:
     if _attached or handler is None:
         return
     torch = torch_module()
-    register = getattr(getattr(torch, "_C", None), "_cuda_attach_out_of_memory_observer", None)
     is_initialized = getattr(getattr(torch, "cuda", None), "is_initialized", None)
-    # The binding would initialize CUDA.
-    if register is not None and is_initialized is not None and is_initialized():
+    # Checked first, because the binding would initialize CUDA.
+    if is_initialized is None or not is_initialized():
+        return
+    register = getattr(torch._C, "_cuda_attach_out_of_memory_observer", None)
+    if register is not None:
         _attached = True
         register(_on_out_of_memory)
 

@@ -56,6 +56,9 @@ class oom_autopsy:  # noqa: N801 - used like a function, as in contextlib
             written, the temporary directory is used.
     """
 
+    # Called for each training step.
+    _attach = staticmethod(oom_observer.attach)
+
     def __init__(self, *, report_dir: str | os.PathLike[str] | None = None) -> None:
         """Store the arguments; the ``with`` block begins the observation."""
         self._folder = absolute_folder(report_dir)

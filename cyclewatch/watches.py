@@ -125,9 +125,7 @@ class Watch:
             raise ValueError(f"the step must be from 0 to 2**63 - 1, not {step}")
         self._native_watch.step(step)
         if self._autopsy is not None:
-            from cyclewatch.oom_observer import attach
-
-            attach()  # the program may have initialized the device meanwhile
+            self._autopsy._attach()  # the program may have initialized the device meanwhile
 
     @property
     def stats(self) -> Stats:
