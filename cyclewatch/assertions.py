@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An assertion for any test framework: the block creates no tensor cycles."""
+"""Asserts, under any test framework, that a block of code does not create tensor cycles."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class assert_no_tensor_cycles:  # noqa: N801 - used like a function, as in conte
     """Context manager that raises :class:`TensorCycleError` if its block leaves tensor cycles.
 
     Collects garbage before the block, so that older garbage is not attributed to it, and after the
-    block. Objects that variables outside of the block still refer to are alive and not checked. If
-    the block raises, nothing is checked, because the traceback keeps the block's variables alive.
+    block. Objects to which variables outside the block still refer are alive and are not checked.
+    If the block raises, it is not checked, because the traceback keeps its variables alive.
 
-    ``with ... as watch`` binds the :class:`Watch`, whose report has all findings. Only findings
-    with status "new" raise. Under the pytest plugin, a test that catches the error does not fail
-    again for the same cycles.
+    ``with ... as watch`` binds the :class:`Watch`, whose report contains all findings. The error is
+    raised only for findings with the status "new". Under the pytest plugin, a test that catches the
+    error does not fail again for the same cycles.
 
     Args:
         devices: As in :func:`warn_tensor_cycles`.

@@ -27,7 +27,7 @@ def start_if_requested() -> None:
 
 
 def start() -> None:
-    """Watch this process. Prints one line to stderr on failure."""
+    """Watch this process. On failure, prints one line to stderr."""
     global _tried
     # Children must not inherit the settings of `run`.
     run = os.environ.pop(RUN_VARIABLE, None)
@@ -103,7 +103,7 @@ def _boolean(name: str, word: str) -> bool:
 
 
 def script_name(first: str, words: list[str]) -> str:
-    """The name of the program in the file name of its report.
+    """Return the name of the program for use in the file name of its report.
 
     Args:
         first: ``sys.argv[0]`` at startup: a path, "-m", "-c", "-" or "".

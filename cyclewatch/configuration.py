@@ -40,13 +40,14 @@ def ignore(*, signature: str | None = None, pattern: str | None = None, reason: 
     """Ignore a finding, or all findings of a pattern.
 
     An ignored finding does not warn and does not fail checks. Reports list it, with the reason, in
-    a separate section. Applies to running watches, including past findings, until the program
-    ends. To ignore a finding permanently, use the configuration file (docs/configuration.md).
+    a separate section. Applies to running watches, including their existing findings, until the
+    program ends. To ignore a finding permanently, use the configuration file
+    (docs/configuration.md).
 
     Args:
         signature: ``Finding.signature`` of the finding.
-        pattern: ``Pattern.id``. With both, a finding must match both.
-        reason: Shown in reports.
+        pattern: ``Pattern.id``. If both are given, a finding must match both. reason: Shown in
+        reports.
 
     Raises:
         ValueError: `reason` is empty, neither `signature` nor `pattern` is given, or the pattern
@@ -103,7 +104,7 @@ def read_configuration() -> None:
 def _configure(lists: dict[str, Any]) -> list[str]:
     import json
 
-    # TOML dates, which JSON lacks, become strings; no key accepts either.
+    # JSON has no dates, so TOML dates become strings; no key accepts either.
     return _native.configure(json.dumps(lists, default=str, allow_nan=False))
 
 

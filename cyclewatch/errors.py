@@ -32,11 +32,11 @@ class TensorCycleWarning(UserWarning):
 
 
 class ReportFormatError(ValueError):
-    """A file is not a report that this version can read.
+    """The file is not a report that this version can read.
 
     The message contains the file name, the problem and its position: invalid JSON (with the byte
-    offset), a document of another tool, a missing field or one of the wrong type, or a schema
-    newer than this version. Reports with older schemas stay readable.
+    offset), a document from another tool, a field that is missing or has the wrong type, or a
+    schema newer than this version. Reports with older schemas remain readable.
 
     Examples:
         >>> with open("empty.json", "w") as file:

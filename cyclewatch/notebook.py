@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports and findings in Jupyter notebooks, and the ``%%cyclewatch`` cell magic.
 
-Nothing here is imported unless a notebook displays a report or loads the extension.
+This module is imported only if a notebook displays a report or loads the extension.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def finding_html(
 
 
 def display_finding(finding: Finding) -> bool:
-    """Display `finding` below the running cell. False if this process is not a notebook's."""
+    """Display `finding` below the running cell. Return False outside a notebook."""
     shell = _shell()
     if shell is None or not hasattr(shell, "kernel"):
         return False
@@ -103,7 +103,7 @@ def _shell() -> Any:
 
 
 def _cell_of(path: str) -> str | None:
-    """ "cell [12]" if `path` is the temporary name of a cell."""
+    """ "cell [12]" if `path` is the temporary file name of a cell."""
     kernel = sys.modules.get("ipykernel.compiler")
     if kernel is not None:  # pictures contain file names without a folder
         path = os.path.join(kernel.get_tmp_directory(), path)

@@ -131,13 +131,13 @@ def _print(text: str) -> None:
 
 
 def named_reports(settings: Mapping[str, Any], script: str) -> dict[str, str]:
-    """The file of each format if --output names the report, else empty."""
+    """The file of each format if --output names the report, otherwise empty."""
     folder, name, formats = _report_location(settings["output"], settings["format"], script)
     return {each: f"{folder}/{name}.{_suffix(each)}" for each in formats if name}
 
 
 def report_file(settings: Mapping[str, Any], script: str) -> str:
-    """A path of the report, to check in advance whether it can be written."""
+    """The path of one report file, to check in advance whether it can be written."""
     folder, name, formats = _report_location(settings["output"], settings["format"], script)
     return f"{folder}/{name or 'report'}.{_suffix(formats[0])}"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts and stops watches; warns and logs on their behalf."""
+"""Starts and stops watches, and issues their warnings and log messages."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Watch:
 
     @property
     def stats(self) -> Stats:
-        """Counts of collections, objects, owners and findings; time spent; what was skipped."""
+        """Counts of collections, objects, owners and findings, time spent, and what was skipped."""
         return self._native_watch.stats()
 
     @property
@@ -180,16 +180,15 @@ def warn_tensor_cycles(
         devices: "auto" (accelerators if one is usable, else the CPU), "all", or device names such
             as ``("cuda", "cpu")`` or ``"cuda:1"``.
         report_dir: Folder of the report files; by default the current directory. A relative path
-            is resolved now. If the folder cannot be written, the report goes to the temporary
-            directory, and a warning is logged.
-        formats: Any of "text", "json", "dot", "svg" and "html"; one file each.
-        min_bytes: Ignore findings that retain fewer bytes.
-        budget: Share of wall time that the watch may use, above 0 and at most 1. Over budget,
+            is resolved now. If it is not writable, the report is written to the temporary
+        directory, and a warning is logged. formats: Any of "text", "json", "dot", "svg" and "html";
+        one file is written for each. min_bytes: Ignore findings that retain fewer bytes. budget:
+        Share of wall time that the watch may use, above 0 and at most 1. Over budget,
             cycles of a known shape are only counted, and the report states what was skipped.
             Owners and their bytes are always counted, which takes about 2 microseconds per owner.
-        capture_values: Also record values of the program, such as dict keys that are not
-            identifiers.
-        source_lines: Show the line of code of each suggestion, with one line before and after it.
+        capture_values: Also record values from the program, such as dict keys that are not
+        identifiers. source_lines: Show the line of code of each suggestion, with one line before
+        and after it.
             Reports contain these lines. They are read after the collection, unless the file has
             changed since this process began.
         scan_every: :meth:`Watch.step` scans for unreachable tensors each time this many steps have
@@ -247,15 +246,15 @@ def observe_tensor_cycles(
 
     The callback runs on the main thread, soon after the collection, and may run any Python code.
     An Exception that it raises is passed to ``sys.unraisablehook``; other exceptions, such as
-    KeyboardInterrupt, propagate to the program. No file is written.
+    KeyboardInterrupt, propagate to the program. Does not write files.
 
     Args:
         callback: Receives a :class:`Report` of that collection only.
         devices: As in :func:`warn_tensor_cycles`.
         min_bytes: Ignore findings that retain fewer bytes.
         budget: Share of wall time that the watch may use.
-        capture_values: Also record values of the program.
-        source_lines: Show the line of code of each suggestion.
+        capture_values: Also record values from the program. source_lines: Show the line of code of
+        each suggestion.
 
     Returns:
         The active watch.
@@ -294,7 +293,7 @@ def watch(
     source_lines: bool = True,
     scan_every: int | None = None,
 ) -> Watch:
-    """Watch without warnings and files; the findings are in :meth:`Watch.report`.
+    """Watch without issuing warnings or writing files; :meth:`Watch.report` returns the findings.
 
     For arguments and errors, see :func:`warn_tensor_cycles`.
 
@@ -330,7 +329,7 @@ def register_owner(owner_type: type, reader: Callable[[Any], Mapping[str, object
     an Exception, the object is skipped and counted, and the reader's first exception is passed to
     ``sys.unraisablehook``. Other exceptions, such as KeyboardInterrupt, are raised on the main
     thread after the collection. An invalid result, such as more than 2**48 bytes, is logged once.
-    At most 64 dimensions and 1,000 characters of each string are read.
+    Only the first 64 dimensions and the first 1,000 characters of each string are read.
 
     Registering a type again replaces its reader.
 
@@ -520,8 +519,8 @@ def log(level: int, message: str) -> None:
 
         logging.getLogger("cyclewatch").log(level, "%s", message)
     except Exception:
-        # Such as no file descriptor left to import logging, or a failing handler. The program must
-        # not see these errors.
+        # For example, a handler failed, or no file descriptor was left to import logging. The
+        # program must not see these errors.
         try:
             print(f"cyclewatch: {message}", file=sys.stderr)
         except Exception:

@@ -17,7 +17,7 @@ _MAX_OWNERS = 10  # in an out-of-memory report
 
 
 def short_title(title: str) -> str:
-    """The first reference of a cycle: ``Engine._handlers[0] -> ...``."""
+    """Return the first reference of a cycle: ``Engine._handlers[0] -> ...``."""
     steps: list[str] = []
     for step in title.split(" -> "):
         if steps and step.startswith("["):

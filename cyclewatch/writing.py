@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def why_not(path: str | Path) -> str | None:
-    """Why a file cannot be written at `path`, or None if no problem is visible.
+    """Return why a file cannot be written to `path`, or None if no problem is found.
 
     Missing folders will be created, so the nearest existing parent is checked.
     """

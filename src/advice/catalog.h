@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The built-in patterns, embedded from src/advice/patterns.toml. Reads no files and needs no
-// Python; any thread.
+// The built-in patterns, embedded from src/advice/patterns.toml. Does not read files or use Python.
+// May be used on any thread.
 #pragma once
 
 #include <string>
@@ -25,8 +25,8 @@ class Catalog {
     // Returns nullptr if there is no such pattern.
     [[nodiscard]] const Pattern* find(std::string_view id) const;
 
-    // The texts of that variant, or of the pattern if it has no such variant; the texts of pattern
-    // "unknown" if there is no such pattern.
+    // The texts of that variant; those of the pattern if it does not have the variant; those of the
+    // pattern "unknown" if there is no such pattern.
     [[nodiscard]] const Words& words(std::string_view id, std::string_view variant) const;
 
   private:

@@ -46,7 +46,8 @@ struct Pattern {
     bool benign = false;                                 // an intentional cycle
     std::optional<Library> library;
 
-    // For patterns that are recognised by shape; empty if the analysis recognises the pattern.
+    // For patterns that are recognised by their shape. Empty if the analysis recognises the
+    // pattern.
     std::vector<Step> steps;       // consecutive references of the cycle
     std::optional<Step> suggests;  // a reference to cut, or an alternative
 

@@ -18,7 +18,7 @@ struct Suppression {
     std::string reason;  // never empty
 };
 
-// Describes what is wrong with `suppression`; "" if it is valid. `ids`: all patterns.
+// Describes the problem with `suppression`; "" if it is valid. `ids`: all patterns.
 [[nodiscard]] std::string problem_of(const Suppression& suppression,
                                      const std::vector<std::string>& ids);
 
@@ -29,8 +29,8 @@ struct Contents {
 };
 
 // `json`: an object with the optional lists "pattern" and "ignore". `known`: ids of the built-in
-// patterns when reading a user's configuration, else nullptr. A user's patterns must have a shape
-// and new ids; suppressions may use known and new ids.
+// patterns if this is a user's configuration, otherwise nullptr. A user's patterns must have a
+// shape and new ids; suppressions may use known and new ids.
 [[nodiscard]] Contents read(std::string_view json, const std::vector<std::string>* known);
 
 }  // namespace cyclewatch::advice

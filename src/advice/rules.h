@@ -22,7 +22,7 @@ class Rules {
     // problems.
     std::vector<std::string> configure(std::string_view json);
 
-    // Adds a suppression if it is valid; otherwise returns what is wrong with it.
+    // Adds a suppression if it is valid; otherwise returns the problem.
     [[nodiscard]] std::string ignore(Suppression suppression);
 
     // The user's patterns, then the built-in ones.

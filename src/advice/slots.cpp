@@ -41,7 +41,8 @@ std::string bare_label(std::string_view label) {
     return std::string(label);
 }
 
-// The name of the slot whose brace is at `at`; "" if it is not a slot but, say, a dict in code.
+// The name of the slot whose opening brace is at `at`; "" if the brace does not begin a slot (for
+// example, a dict in code).
 std::string_view slot_at(std::string_view text, std::size_t at) {
     const std::size_t end = text.find_first_not_of(kLetters, at + 1);
     const bool closed = end != std::string_view::npos && text[end] == '}';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces the slots of pattern texts by the names of one reference.
+// Replaces the slots in pattern texts with the names of one reference.
 #pragma once
 
 #include <string>

@@ -12,7 +12,7 @@
 namespace cyclewatch::analysis {
 namespace {
 
-// Maximum number of kinds of back references that a headline names.
+// Maximum number of different back references that a headline names.
 constexpr std::size_t kMostNamed = 3;
 
 // "train.py:12" of "/home/me/train.py:12"
@@ -35,7 +35,7 @@ std::string named(const CollapsedGraph& graph, const Candidate& candidate) {
     return text;
 }
 
-// Rounded down: only all of it is "100 %".
+// Rounded down, so that only the whole is "100 %".
 std::string percent_of(double share) {
     return std::to_string(static_cast<int>(share * 100)) + " %";
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts of a finding: what to cut, why, and what to write instead.
+// The texts of a finding: the reference to cut, the reason, and what to write instead.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@ namespace cyclewatch::analysis {
 // "cut <lambda>.closure:self (train.py:12)": the end of a finding's headline.
 [[nodiscard]] std::string remedy_of(const CollapsedGraph& graph, const Cut& cut);
 
-// The text about reference `i` of a candidate. If the candidate is one of `cut`: why cutting it is
-// right. If `cut` is empty, the candidate is an alternative: what cutting it costs. Either way it
-// says which other references have to be cut with it.
+// The text about reference `i` of a candidate. If the candidate is one of `cut`, the text explains
+// why to cut it. If `cut` is empty, the candidate is an alternative, and the text states the cost
+// of cutting it. In both cases the text lists the other references that must be cut with it.
 [[nodiscard]] std::string reason_of(const CollapsedGraph& graph,
                                     const Candidate& candidate,
                                     std::size_t i,

@@ -67,8 +67,8 @@ std::vector<std::uint32_t> reported_components(const CollapsedGraph& graph,
     return reported;
 }
 
-// Limit of the work for payload references, in visited nodes and references: many components may
-// lead to the same objects.
+// Limits the work for payload references, in visited nodes and references, because the same objects
+// may be reachable from many components.
 constexpr std::uint64_t kPayloadPasses = 16;
 constexpr std::uint64_t kSpareWork = 1'000'000;
 
@@ -131,9 +131,10 @@ class Analysis {
         builder_of_component_[c] = entry->second;
     }
 
-    // Returns the index in builders_. Cycles of classes that retain no bytes of their own and have
-    // the same payload references to cut are one finding, described by the least signature: classes
-    // that share a variable, or a class and its replacement by @dataclass(slots=True).
+    // Returns the index in builders_. Cycles of classes are merged into one finding if they retain
+    // no bytes themselves and have the same payload references to cut: for example, classes that
+    // share a variable, or a class and the class with which @dataclass(slots=True) replaces it. The
+    // least signature is used.
     std::uint32_t add_builder(FindingBuilder&& builder, bool retains_bytes) {
         const auto last = static_cast<std::uint32_t>(builders_.size());
         if (!retains_bytes && !builder.payload_edges().empty()) {
@@ -151,10 +152,11 @@ class Analysis {
         return last;
     }
 
-    // True for a cycle that retains nothing itself, leads only to memory that other cycles retain,
-    // and cannot be avoided by user code: a cycle inside a library, or the built-in cycle of a
-    // class (such as a subclass of a class created in a function). A class must still be reported
-    // if the cut of another cycle breaks that cycle, because the class keeps its memory alive.
+    // True for a cycle that retains nothing itself, from which only memory retained by other cycles
+    // can be reached, and which user code cannot avoid: a cycle inside a library, or the built-in
+    // cycle of a class (such as a subclass of a class created in a function). A class must still be
+    // reported if the cut of another cycle breaks that cycle, because the class keeps its memory
+    // alive.
     [[nodiscard]] bool is_secondary(std::uint32_t c,
                                     const Component& component,
                                     const Cycle& cycle) const {

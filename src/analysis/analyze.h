@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The entry point of the analysis: computes the findings of one observation. A pure function that
-// needs no Python; any thread.
+// does not use Python and may be called on any thread.
 #pragma once
 
 #include <vector>
@@ -10,10 +10,10 @@
 
 namespace cyclewatch::analysis {
 
-// Returns one finding per signature, in the order of ranks_before(). Every strongly connected
-// component with a cycle from which a released storage can be reached is an occurrence of a
-// finding. Owners that no cycle leads to, and storages that a live object still holds, yield no
-// finding. May throw std::bad_alloc.
+// Returns one finding per signature, in the order of ranks_before(). A strongly connected component
+// is an occurrence of a finding if it has a cycle from which a released storage can be reached.
+// Owners that cannot be reached from a cycle, and storages to which a live object still refers, do
+// not yield findings. May throw std::bad_alloc.
 [[nodiscard]] std::vector<model::Finding> analyze(const model::Observation& observation);
 
 }  // namespace cyclewatch::analysis

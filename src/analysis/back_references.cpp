@@ -66,7 +66,8 @@ class Search {
         return component_.nodes[position];
     }
 
-    // Subtracts passes over the component from the work left; false if too little is left.
+    // Subtracts passes over the component from the remaining work. Returns false if too little
+    // remains.
     bool take_passes(std::uint64_t passes) {
         const std::uint64_t work = passes * (component_.size() + component_.targets.size());
         const bool enough = work <= work_left_;
@@ -74,7 +75,7 @@ class Search {
         return enough;
     }
 
-    // The objects to try as the parent, the most likely first.
+    // The candidates for the parent, most likely first.
     [[nodiscard]] std::vector<std::uint32_t> roots() const {
         std::vector<std::uint32_t> roots;
         const auto add = [&](std::uint32_t position) {
@@ -103,7 +104,7 @@ class Search {
         return roots;
     }
 
-    // The last object of a chain of attributes with the name of `e`.
+    // The last object in a chain of attributes with the same name as `e`.
     [[nodiscard]] std::uint32_t top_of(std::uint32_t e) const {
         std::uint32_t node = component_.targets[e];
         for (std::size_t steps = 0;
@@ -155,7 +156,8 @@ class Search {
         return found;
     }
 
-    // Removes from `back` what a program cannot change, and marks the rest in is_back_.
+    // Removes references that a program cannot change from `back`, and marks the others in
+    // is_back_.
     void mark(std::vector<std::uint32_t>& back) {
         std::erase_if(back, [&](std::uint32_t e) {
             return component_.structural[e] != 0 ||
@@ -186,7 +188,7 @@ class Search {
         return all;
     }
 
-    // One candidate per kind of `back`; none if one of them must not be suggested.
+    // One candidate per kind of reference in `back`; empty if one of them must not be suggested.
     std::vector<Candidate> kinds_of(const std::vector<std::uint32_t>& back) {
         std::map<std::string, Candidate> kinds;
         for (const std::uint32_t e : back) {
@@ -217,7 +219,7 @@ class Search {
         return result;
     }
 
-    // The score of each role: that of the best kind.
+    // The score of each role, which is that of its best kind.
     [[nodiscard]] std::map<std::string, int> roles_of(const std::vector<Candidate>& kinds) const {
         std::map<std::string, int> roles;
         for (const Candidate& kind : kinds) {
@@ -228,7 +230,7 @@ class Search {
         return roles;
     }
 
-    // Removes kinds that only end cycles without memory, from the last one on.
+    // Removes kinds that only break cycles without memory, starting with the last one.
     void drop_needless(std::vector<Candidate>& kinds) {
         const auto mark_kind = [this](const Candidate& kind, char value) {
             for (const std::uint32_t e : kind.edges) {
@@ -282,7 +284,8 @@ class Search {
         return is_attribute(graph_, component_.edges[keeper]) ? keeper : e;
     }
 
-    // True if a single reference leads to the object, and its own references are back references.
+    // True if there is only one reference to the object, and all of the object's references are
+    // back references.
     [[nodiscard]] bool leads_only_back(std::uint32_t position, int depth) const {
         if (holders_.of(position).size() != 1 || depth > Roles::kDeepestContainer) {
             return false;
@@ -300,8 +303,8 @@ class Search {
         return true;
     }
 
-    // A candidate for `item`, the reference to change in order to remove `e`. It has the score and
-    // evidence of whichever of the two scores higher.
+    // A candidate for `item`, the reference to change in order to remove `e`. Its score and
+    // evidence are those of `item` or `e`, depending on which has the higher score.
     Candidate judge(std::uint32_t e, std::uint32_t item) {
         Candidate judged = judged_alone(item);
         judged.edges.clear();

@@ -11,18 +11,18 @@ namespace cyclewatch::analysis {
 
 struct BackReferences {
     std::uint32_t parent = kNone;  // collapsed node; kNone: none was found
-    // One candidate per kind of reference, the best first; edges are positions in the component.
+    // One candidate per kind of reference, best first. Edges are positions in the component.
     std::vector<Candidate> kinds;
     bool on_every_cycle = false;  // the parent, if owners are retained by the cycle
     int score = 0;                // comparable to Candidate::score
 };
 
-// Tries objects of the component as the parent: those of `cycle`, the top of a chain of references
-// with the same name (`parent` of `parent`), and the objects with the most references to them.
-// Chooses the one whose back references are the best ones to suggest: few names, each with good
+// The candidates for the parent are the objects of `cycle`, the end of each chain of references
+// with the same name (`parent` of `parent`), and the objects with the most incoming references.
+// Chooses the candidate whose back references are best to suggest: few names, each with good
 // evidence, and many references to the parent. Without the back references, no cycle retains an
-// owner and everything is still reachable from the parent.
-// Tries at most 28 objects, fewer in a large component.
+// owner, and every object is still reachable from the parent. Tries at most 28 candidates, and
+// fewer in a large component.
 [[nodiscard]] BackReferences find_back_references(const CollapsedGraph& graph,
                                                   const Component& component,
                                                   const Cycle& cycle);

@@ -26,7 +26,7 @@ ReferenceKind kind_of(const CollapsedGraph& graph, const Component& component, s
 }
 
 void note_variable(Candidate& candidate, const CollapsedGraph& graph, std::uint32_t edge) {
-    // The frames of a traceback also go through one reference, but it is not a variable.
+    // The frames of a traceback are also reached through one reference, but it is not a variable.
     const bool variable = graph.is_through_variable(edge);
     candidate.shared_cell = variable && candidate.edges.size() > 1;
     candidate.equivalent = variable ? candidate.edges.size() : 1;

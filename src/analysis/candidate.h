@@ -26,9 +26,10 @@ struct Candidate {
     bool enough = true;            // without it, no cycle retains an owner
 };
 
-// Equal for references that the same line of code creates: same label, same types at both ends, and
-// for items the same container. Fields: whether the holder is a container, the container's node (or
-// else the name of the holder's type), kind and name of the label, name of the target's type.
+// Equal for references that the same line of code creates: they have the same label, the same types
+// at both ends, and, if they are items, the same container. Fields: whether the holder is a
+// container, the container's node (or else the name of the holder's type), kind and name of the
+// label, name of the target's type.
 using ReferenceKind =
     std::tuple<bool, std::uint32_t, model::EdgeKind, model::StringId, model::StringId>;
 

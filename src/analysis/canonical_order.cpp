@@ -89,7 +89,7 @@ void color_nodes(CollapsedGraph& graph, const std::vector<std::uint64_t>& weight
     for (; round < kRounds; ++round) {
         graph.color = refine(graph, label_hash);
     }
-    // Long cycles may differ only far from their start.
+    // Long cycles may only differ far from their start.
     const std::uint64_t work = graph.nodes() + label_hash.size() + 1;
     std::size_t colors = count_distinct(graph.color);
     while (colors < graph.nodes() && ++round * work < kMostWork) {

@@ -12,8 +12,8 @@
 namespace cyclewatch::analysis {
 
 // Sets `graph.color`, a hash of each node and its neighbourhood, and sorts the references of each
-// node by label and target. Refines colours four times; small graphs until the number of colours
-// no longer grows. `weight`: per collapsed node, the bytes it owns.
+// node by label and target. Refines colours four times or, in small graphs, until the number of
+// colours no longer grows. `weight`: per collapsed node, the bytes it owns.
 void canonicalize(CollapsedGraph& graph, const std::vector<std::uint64_t>& weight);
 
 }  // namespace cyclewatch::analysis

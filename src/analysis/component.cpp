@@ -52,7 +52,7 @@ Component ComponentExtractor::extract(std::uint32_t component) {
 
 namespace {
 
-// Per strong component of the rest: an owner can be reached from it.
+// Per strong component of the remaining graph: whether an owner can be reached from it.
 std::vector<char> parts_with_owner(const Component& component,
                                    const graph::StrongComponents& parts,
                                    std::span<const char> dead) {
@@ -60,7 +60,8 @@ std::vector<char> parts_with_owner(const Component& component,
     for (std::uint32_t n = 0; n < component.size(); ++n) {
         leads[parts.of[n]] |= component.leads_out[n];
     }
-    // References lead to parts with lower numbers, so one pass in ascending order is enough.
+    // References only lead to parts with lower numbers, so a single pass in ascending order
+    // suffices.
     const graph::Rows<> nodes_of = graph::listed_by(parts.of, parts.count());
     for (std::uint32_t part = 0; part < parts.count(); ++part) {
         for (const std::uint32_t n : nodes_of.of(part)) {
@@ -101,7 +102,7 @@ bool is_on_cycle(const Component& component, std::uint32_t node, std::span<const
 }  // namespace
 
 bool still_holds(const Component& component, std::span<const char> dead) {
-    // Fast path: a cycle through one node that leads to an owner.
+    // Fast path: a cycle through one node from which an owner can be reached.
     const auto holder = std::find(component.leads_out.begin(), component.leads_out.end(), 1);
     if (holder != component.leads_out.end() &&
         is_on_cycle(

@@ -93,7 +93,7 @@ bool is_list_of_handles(std::string_view name) {
     });
 }
 
-// Names of several words must contain an unambiguous one: "up_proj" is not the name of a parent.
+// A name with several words must contain an unambiguous one: "up_proj" is not the name of a parent.
 bool is_parent_name(std::string_view name) {
     static constexpr std::array<std::string_view, 4> kFirst{"parent", "owner", "prev", "previous"};
     static constexpr std::array<std::string_view, 2> kLast{"parent", "owner"};
@@ -113,8 +113,8 @@ bool ConstructionHints::have_one_type(std::size_t i) const {
 bool ConstructionHints::is_named_as_parent(std::size_t i) const {
     const std::string_view name = graph_.label_name(cycle_.edges[i]);
     if (have_one_type(i)) {
-        // Objects of one type may be doubly linked, but a scope needs its enclosing scope for
-        // lookups.
+        // Objects of one type may form a doubly linked list, but a scope needs its enclosing scope
+        // for lookups.
         return bare(name) != "outer" &&
                (is_parent_name(name) || bare(name) == "before" || bare(name) == "above");
     }
@@ -133,8 +133,8 @@ ValueOrigin ConstructionHints::origin_of_value(std::size_t i) const {
     return found == nullptr ? ValueOrigin::unknown : found->value;
 }
 
-// Code that shows which class creates which does not distinguish two objects of the same class. An
-// object that stores itself in the target is not a child that the target stores.
+// The code shows which class creates which, so it does not distinguish two objects of the same
+// class. An object that stores itself in the target is not a child that the target stores.
 bool ConstructionHints::is_created_by_target(std::size_t i) const {
     const model::AttributeSite* const found = site_of(graph_, cycle_.edges[i]);
     return found != nullptr && found->holder_made_by_target && !have_one_type(i) &&
@@ -171,7 +171,7 @@ bool ConstructionHints::is_clearly_forward(std::size_t i) const {
     });
 }
 
-// The reference through which an object leads, through containers, to the holder of `i`.
+// The reference from an object, possibly through containers, to the holder of `i`.
 std::size_t ConstructionHints::way_into(std::size_t i) const {
     return cycle_.outside_containers(cycle_.previous(i));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which object of a cycle is the parent and which the child, according to names and to the code
-// that stores the attributes (model::AttributeSite). docs/design/analysis.md has the number of
-// cases that each hint decides.
+// Determines which object of a cycle is the parent and which is the child, from names and from the
+// code that stores the attributes (model::AttributeSite). docs/design/analysis.md lists the number
+// of cases that each hint decides.
 #pragma once
 
 #include "analysis/cycle_view.h"
@@ -17,7 +17,7 @@ class ConstructionHints {
     // The attribute has the name of a parent or a predecessor: "parent", "_owner", "prev_stage".
     [[nodiscard]] bool is_named_as_parent(std::size_t i) const;
 
-    // The target is named like a cached helper of the holder: "Indexer", "_cached_view".
+    // The target has a name typical of a cached helper of the holder: "Indexer", "_cached_view".
     [[nodiscard]] bool is_named_as_helper(std::size_t i) const;
 
     // The target creates the holder, or every other reference of the cycle leads from an object to

@@ -38,7 +38,7 @@ class Search {
         const std::vector<Candidate> enough = find_enough(ranked);
         const Payloads payloads = find_payloads(graph_, component_, cycle_, held_);
         if (use_back_references(result, enough)) {
-            // Items are in a list because the program looks them up there.
+            // Items are in a list because the program needs to find them there.
             std::ranges::copy_if(
                 enough, std::back_inserter(result.alternatives), [](const Candidate& candidate) {
                     return candidate.evidence != &patterns::kItem;
@@ -84,8 +84,8 @@ class Search {
     }
 
   private:
-    // The candidates of `ranked` that break all cycles: alone if that is enough, otherwise with all
-    // references of their kind.
+    // The candidates in `ranked` that break all cycles, alone if that is sufficient, otherwise with
+    // all references of their kind.
     std::vector<Candidate> find_enough(const std::vector<Candidate>& ranked) {
         std::vector<Candidate> enough;
         for (const Candidate& candidate : ranked) {
@@ -110,7 +110,7 @@ class Search {
         return enough;
     }
 
-    // False once the limit of checks is reached: only cuts that were checked are suggested.
+    // False once the limit on checks is reached, so that only checked cuts are suggested.
     bool ends_all(const Candidate& candidate) {
         if (checks_left_ == 0) {
             return false;
@@ -193,8 +193,8 @@ class Search {
         result.cut = {std::move(payload)};
     }
 
-    // A reference on the cycle frees only what no other cycle leads to. The share is not known if
-    // cycles remain.
+    // Cutting a reference on the cycle frees only memory that cannot be reached from another cycle.
+    // The share is unknown if cycles remain.
     [[nodiscard]] double freed_share(const std::vector<Candidate>& cut) const {
         double share = 0;
         for (const Candidate& candidate : cut) {

@@ -28,7 +28,7 @@ struct Cut {
     const Evidence* without_cut = &patterns::kNoReference;
 };
 
-// `cycle`: a cycle of `component`, not empty. `work_left`: how many nodes and references
+// `cycle`: a cycle of `component`, not empty. `work_left`: the number of nodes and references that
 // find_last_references() may still visit, for all components of one observation.
 [[nodiscard]] Cut choose_cut(const CollapsedGraph& graph,
                              const Component& component,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cycle, as the code that classifies its references sees it.
+// A view of a cycle for the code that classifies its references.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,8 @@
 
 namespace cyclewatch::analysis {
 
-// Bounds how many references are visited to classify one: long cycles would take quadratic time.
+// Limits the number of references visited to classify one reference, because long cycles would take
+// quadratic time.
 inline constexpr std::size_t kFarthestLook = 32;
 
 struct CycleView {
@@ -28,8 +29,8 @@ struct CycleView {
         return kind == model::NodeKind::object || kind == model::NodeKind::exception;
     }
 
-    // Reference `i` or, if its holder is a container, the reference through which the nearest
-    // holder that is not a container leads into it.
+    // Reference `i` or, if its holder is a container, the reference from the nearest holder that is
+    // not a container to the outermost such container.
     [[nodiscard]] std::size_t outside_containers(std::size_t i) const {
         for (std::size_t steps = 0; steps < kFarthestLook && is_container(graph, holder(i));
              ++steps) {
@@ -38,7 +39,7 @@ struct CycleView {
         return i;
     }
 
-    // True if `test` holds for every reference but `i`. False for cycles beyond kFarthestLook.
+    // True if `test` is true for every reference except `i`. False for cycles beyond kFarthestLook.
     template <typename Test>
     [[nodiscard]] bool all_others(std::size_t i, Test test) const {
         std::size_t k = next(i);

@@ -113,7 +113,7 @@ class EdgeClassifier {
             if (target_ == holder_) {
                 return kRecursiveClosure;
             }
-            // Functions that call each other, and nothing else on the cycle.
+            // The cycle consists only of functions that call each other.
             const bool others = any_holder(
                 [this](std::uint32_t node) { return !graph_.is(node, NodeKind::function); });
             return others ? kClosure : kRecursivePair;
@@ -220,7 +220,7 @@ class EdgeClassifier {
             return kBackPointer;
         }
         if (origin_of(graph_, target_) != Origin::user) {
-            // A wrapper of contextlib, asyncio etc. around a generator or an exception.
+            // A wrapper from contextlib, asyncio etc. around a generator or an exception.
             const NodeKind wrapped = graph_.node(cycle_.target(cycle_.next(i_))).kind;
             if (model::is_suspended(wrapped)) {
                 return kGeneratorStored;
@@ -364,8 +364,8 @@ class EdgeClassifier {
         return kind == NodeKind::exception && by_attribute ? NodeKind::object : kind;
     }
 
-    // True if the target leads to the holder only through containers and, if `by_callables`,
-    // callables.
+    // True if the path from the target to the holder contains only containers and, if
+    // `by_callables`, callables.
     [[nodiscard]] bool is_stored_on_target(bool by_callables = true) const {
         return cycle_.all_others(i_, [&](std::size_t k) {
             const std::uint32_t holder = cycle_.holder(k);
@@ -382,8 +382,8 @@ class EdgeClassifier {
                    : cycle_.holder(cycle_.outside_containers(i_));
     }
 
-    // The origin of the code that creates the reference. An attribute that the user's code stores
-    // on an object of a library is the user's.
+    // The origin of the code that creates the reference. The origin of an attribute that user code
+    // stores on a library's object is user code.
     [[nodiscard]] Origin origin_of_code() const {
         const Origin origin = origin_of(graph_, author_of_holder());
         if (origin == Origin::user) {
@@ -395,8 +395,8 @@ class EdgeClassifier {
         return own ? Origin::user : origin;
     }
 
-    // True if the holder, a callable, is called by code that is not the user's and therefore does
-    // not accept a weak reference. A partial is such code.
+    // True if the holder is a callable and is not called by user code, so that a weak reference
+    // would not be dereferenced. A partial counts as such a caller.
     [[nodiscard]] bool is_called_by_others() const {
         const std::size_t k = cycle_.previous(i_);
         const EdgeKind kind = graph_.edges[cycle_.edges[k]].label.kind;

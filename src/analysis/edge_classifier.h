@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classifies references: which mistake one looks like, and how likely. The weights are in
-// evidence_weights.h, the texts in advice/patterns.toml.
+// Classifies references: which mistake a reference resembles, and how likely it is. The weights are
+// in evidence_weights.h, the texts in advice/patterns.toml.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ struct Evidence {
 // Classifies reference `i` of the cycle.
 [[nodiscard]] const Evidence& evidence_of(const CycleView& cycle, std::size_t i);
 
-// To add to the weight: negative if the code is not the user's, or if the attribute makes a module
-// a child of a module.
+// The value to add to the weight. Negative if the reference is not created by user code, or if the
+// attribute makes a module a child of another module.
 [[nodiscard]] int adjustment_of(const CycleView& cycle, std::size_t i);
 
 // Classifies a reference outside the cycle that leads to memory. `of_class`: a class is on the

@@ -88,7 +88,7 @@ inline constexpr Evidence kPayload{"unknown", "payload", 20};
 // Texts for a target that does not support weak references.
 inline constexpr Evidence kNotWeak{"unknown", "not-weak", 0};
 
-// If there is nothing to cut.
+// Used if there is no reference to cut.
 inline constexpr Evidence kClassOnEachCall{"class-in-function", "no-reference", 0};
 inline constexpr Evidence kNoReference{"unknown", "no-reference", 0};
 
@@ -110,8 +110,8 @@ constexpr bool only_names_tell(const Evidence& first, const Evidence& second) {
 // score at least kClearer more.
 inline constexpr int kOneOfSeveral = 40;
 inline constexpr int kClearer = 15;
-// For back references: each name beyond the first is one more change; an object with twice as many
-// references to it is more likely to be the parent.
+// For back references: each name after the first requires another change. An object with twice as
+// many references to it is more likely to be the parent.
 inline constexpr int kFurtherRole = -5;
 inline constexpr int kTwiceTheReferences = 5;
 // A reference on the cycle with a lower score is not suggested.

@@ -18,9 +18,9 @@ namespace {
 constexpr std::size_t kMostGroups = 4 * model::kMaxOwnersPerFinding;
 // Entries of Finding::cycle.
 constexpr std::size_t kMostCycleReferences = 200;
-// References through one shared variable to list.
+// Maximum number of references through one shared variable to list.
 constexpr std::size_t kMostOfVariable = 8;
-// Kinds of back references to one parent to list: more would fill the card.
+// Maximum number of different back references to one parent to list; more would fill the card.
 constexpr std::size_t kMostKindsListed = 5;
 
 bool same_text(const model::Reference& a, const model::Reference& b) {
@@ -159,9 +159,9 @@ void FindingBuilder::list_cut(const Cut& cut) {
     finding_.tie = cut.tie && !tie_dropped;
 }
 
-// An item of a container and the attribute that holds the container may be shown as the same
-// reference. Beside a set of cuts, such a reference alone is another suggestion. Returns whether
-// the first alternative was dropped.
+// An item of a container and the attribute that refers to the container may be shown as the same
+// reference. If the cut is a set, such a reference on its own is a different suggestion and is
+// kept. Returns whether the first alternative was dropped.
 bool FindingBuilder::drop_repeated_alternatives() {
     const auto is_repeated = [this](const model::Reference& other) {
         const model::Reference& cut = finding_.cut.front();
@@ -246,7 +246,7 @@ void FindingBuilder::absorb(FindingBuilder&& other) {
     absorb_owners(std::move(other));
 }
 
-// Skips owners of storages that both findings share: they are listed already.
+// Skips owners of storages that both findings share, because they are already listed.
 void FindingBuilder::absorb_owners(FindingBuilder&& other) {
     std::vector<std::pair<std::uint32_t, std::uint64_t>> keys;
     for (const auto& [key, group] : other.group_of_) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds one finding from all cycles of one signature. The first cycle, which must be the largest,
-// is described; for the others, only numbers and owners are added.
+// Builds one finding from all cycles with the same signature. The first cycle, which must be the
+// largest, is described; for the others, only numbers and owners are added.
 #pragma once
 
 #include <cstdint>
@@ -34,18 +34,19 @@ class FindingBuilder {
                   std::uint64_t retained_bytes,
                   const OwnerWalk& walk);
 
-    // The references to cut, ascending, if a class is on the cycle and they are not; else empty.
+    // The references to cut, ascending, if a class is on the cycle and they are not; otherwise
+    // empty.
     [[nodiscard]] const std::vector<std::uint32_t>& payload_edges() const { return payload_edges_; }
     // True if the reference to cut is on the cycle, or there is none.
     [[nodiscard]] bool is_cut_of_cycle() const {
         return finding_.cut.empty() || !finding_.cut.front().payload;
     }
-    // Replaces the description, but not the numbers, by that of `other`.
+    // Replaces the description, but not the numbers, with that of `other`.
     void replace_description(FindingBuilder&& other);
     [[nodiscard]] const std::string& signature() const { return finding_.signature; }
 
-    // Resets freed_share if the size of `component` differs from that of the described one: what
-    // the cut frees there is unknown.
+    // Resets freed_share if the size of `component` differs from that of the described one, because
+    // it is unknown how much the cut frees there.
     void compare(const Component& component);
 
     // Adds the numbers of the occurrence `component`, and the owners that `walk` reached from it.
@@ -55,8 +56,8 @@ class FindingBuilder {
                const OwnerWalk& walk,
                const Weight& weight);
 
-    // Storages that cycles of this finding lead to but that none of them retains, by index. The
-    // value is the number of storages it represents, see Weight::equal().
+    // Storages that are reachable from cycles of this finding but are not retained by any of them,
+    // by index. The value is the number of storages that the entry represents, see Weight::equal().
     [[nodiscard]] const std::unordered_map<std::uint32_t, std::uint64_t>& shared() const {
         return shared_;
     }
@@ -64,7 +65,8 @@ class FindingBuilder {
     // and takes the lesser signature. Call it before the functions below.
     void absorb(FindingBuilder&& other);
 
-    // Counts the shared `storage` as retained: only cycles of this finding lead to it.
+    // Counts the shared `storage` as retained, because it is reachable only from cycles of this
+    // finding.
     void retain_shared(std::uint32_t storage);
     // Removes `storage` from shared(): another cycle of this finding retains it.
     void drop_shared(std::uint32_t storage);

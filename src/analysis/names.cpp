@@ -18,7 +18,7 @@ std::string_view name_of(const CollapsedGraph& graph, std::uint32_t node) {
     return name.empty() ? "?" : name;
 }
 
-// The function of a bound method, which has the name that a reader knows.
+// The function of a bound method, whose name is familiar to the reader.
 std::uint32_t function_of(const CollapsedGraph& graph, std::uint32_t method) {
     for (std::uint32_t e = graph.first[method]; e < graph.first[method + 1]; ++e) {
         if (graph.edges[e].label.kind == EdgeKind::member && graph.label_name(e) == "__func__") {
@@ -95,8 +95,8 @@ model::SourceLocation source_of(const CollapsedGraph& graph, std::uint32_t edge)
         origin_of(graph, graph.targets[edge]) == Origin::user) {
         return {};
     }
-    // The function of the bound method is alive and not in the graph: use the class of its
-    // instance.
+    // The function of the bound method is alive and therefore not in the graph, so use the class of
+    // the instance.
     if (!is_known(location) && graph.is(holder, NodeKind::bound_method)) {
         location = source_of_node(graph, graph.targets[edge]);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The number of cycles that one component represents: itself, and the cycles in clusters of the
-// same shape, which were counted but not captured (model::RepeatedShape).
+// The number of cycles that one component represents: itself, and the cycles in clusters with the
+// same shape that were counted but not captured (model::RepeatedShape).
 #pragma once
 
 #include <cstdint>

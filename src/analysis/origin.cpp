@@ -9,7 +9,7 @@
 namespace cyclewatch::analysis {
 namespace {
 
-// Used only if the file of the code is not known.
+// Used only if the file of the code is unknown.
 constexpr std::array<std::string_view, 26> kLibraries{
     "accelerate", "cudf",        "cupy",         "cupyx",      "deepspeed",  "flax",  "ignite",
     "jax",        "jaxlib",      "keras",        "lightning",  "numba",      "numpy", "pandas",

@@ -14,7 +14,7 @@ using base::Origin;
 // The origin of the code or class of `node`.
 [[nodiscard]] Origin origin_of(const CollapsedGraph& graph, std::uint32_t node);
 
-// True if the user's code may have created the references of `node`: always for a container.
+// True if user code may have created the references of `node`. Always true for a container.
 [[nodiscard]] bool may_be_users(const CollapsedGraph& graph, std::uint32_t node);
 
 }  // namespace cyclewatch::analysis

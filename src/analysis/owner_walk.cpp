@@ -9,7 +9,7 @@
 namespace cyclewatch::analysis {
 namespace {
 
-// Limit of the work of all walks: this many times the size of the graph, plus a constant.
+// Limit on the total work of all walks: this many times the size of the graph, plus a constant.
 constexpr std::uint64_t kMostPasses = 16;
 constexpr std::uint64_t kSpareWork = 4'000'000;
 

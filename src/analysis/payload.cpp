@@ -24,8 +24,8 @@ struct Payload {
     std::uint64_t bytes = 0;
 };
 
-// True for a reference to code or to a wrapper of code. Readers do not think of these as data, so
-// the reference to the data, further down, is suggested.
+// True for a reference to code or to a wrapper of code. Readers do not regard these as data, so the
+// reference from the code to the data is suggested instead.
 bool leads_to_code(const CollapsedGraph& graph, std::uint32_t edge) {
     const std::uint32_t target = graph.targets[edge];
     switch (graph.node(target).kind) {
@@ -70,8 +70,8 @@ class Search {
     }
 
   private:
-    // Adds the reference, or those of its target if that is code and one of them frees at least
-    // half as much.
+    // Adds the reference. If its target is code and one of the target's references frees at least
+    // half as much, adds those instead.
     void add(std::vector<Payload>& found,
              std::uint32_t edge,
              std::uint64_t bytes,
@@ -96,8 +96,8 @@ class Search {
     std::unordered_set<std::uint32_t> seen_;  // nodes descended into
 };
 
-// Finds the references to the owners of the memory that a component retains; if it retains none,
-// to all owners that it leads to.
+// Finds the references to the owners of the memory that a component retains or, if it retains none,
+// to all owners that are reachable from it.
 class LastReferences {
   public:
     LastReferences(const CollapsedGraph& graph,
@@ -110,8 +110,8 @@ class LastReferences {
 
     [[nodiscard]] bool is_kept_alone() const { return held_.held_by(own_) > 0; }
 
-    // Each item is one reference, or all through one variable. None if there are more than
-    // kMostInSet, if a program cannot drop one of them, or if `work_left` is too small.
+    // Each item is one reference, or all references through one variable. Empty if there are more
+    // than kMostInSet items, if a program cannot drop one of them, or if `work_left` is too small.
     std::vector<std::vector<std::uint32_t>> run(std::uint64_t& work_left) {
         if (!follow(work_left)) {
             return {};
@@ -172,7 +172,8 @@ class LastReferences {
         return true;
     }
 
-    // All references through one variable, including functions outside the component's reach.
+    // All references through one variable, including those of functions that are not reachable from
+    // the component.
     [[nodiscard]] std::vector<std::uint32_t> through_variable(std::uint32_t cell,
                                                               std::uint64_t& work_left) const {
         std::vector<std::uint32_t> edges;
@@ -185,8 +186,8 @@ class LastReferences {
         return edges;
     }
 
-    // True if a reference that a program can remove leads into another cycle here. The memory
-    // behind it belongs to the finding of that cycle.
+    // True if a reference that a program can remove leads from `node` into another cycle. The
+    // memory that is reachable from it belongs to that cycle's finding.
     [[nodiscard]] bool enters_another_cycle(std::uint32_t node) const {
         const auto enters = [&](std::uint32_t e) {
             const std::uint32_t from = held_.component_of(graph_.edges[e].holder);
@@ -300,7 +301,8 @@ std::vector<Candidate> find_last_references(const CollapsedGraph& graph,
     for (std::vector<std::uint32_t>& edges : items) {
         std::ranges::stable_sort(edges, {}, text);
     }
-    // References from the source come before copies that Python made, such as a dataclass's fields.
+    // References created by the source code come before copies that Python creates, such as the
+    // fields of a dataclass.
     std::ranges::stable_sort(items, {}, [&](const std::vector<std::uint32_t>& edges) {
         return std::tuple(is_container(graph, graph.edges[edges.front()].holder),
                           graph.label_name(edges.front()).starts_with('_'),

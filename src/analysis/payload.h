@@ -20,7 +20,7 @@ struct Payloads {
                                      const Cycle& cycle,
                                      const RetainedSize& held);
 
-// If there is no single payload: the references to the owners, or to the containers that hold them.
+// Used if there is no single payload. Returns the references to the owners or to their containers.
 // For example, Python stores the default of a dataclass field in several places. Empty if there are
 // more than kMostInSet. Subtracts one pass over everything reachable from the component from
 // `work_left`.

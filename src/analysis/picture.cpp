@@ -114,7 +114,7 @@ class Drawing {
             return;
         }
         for (const std::uint32_t edge : path) {
-            // A holder without an item is in the gap of the cycle.
+            // A holder without an item is in the omitted part of the cycle.
             const auto from = item_of_.find(graph_.edges[edge].holder);
             const bool known = from != item_of_.end();
             const std::uint32_t start = known ? from->second : kMostCycleItems / 2;
@@ -122,7 +122,8 @@ class Drawing {
         }
     }
 
-    // References to cut that are not drawn yet, if both ends have items or there is room for them.
+    // Draws references to cut that have not been drawn yet, if both ends have items or there is
+    // room for new ones.
     void draw_cut_references() {
         std::size_t added = 0;
         for (const std::uint32_t edge : cut_in_order()) {
@@ -147,7 +148,7 @@ class Drawing {
         return edges;
     }
 
-    // If the walk was not made, only the objects in the gap are known.
+    // If there was no walk, only the omitted objects of the cycle are counted.
     void count_omitted() {
         const std::size_t reached = std::max(walk_.nodes(), item_of_.size() + hidden_);
         picture_.omitted_items = reached - item_of_.size();

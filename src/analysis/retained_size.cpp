@@ -60,7 +60,7 @@ void RetainedSize::list_owned(const CollapsedGraph& graph, const model::Observat
     }
 }
 
-// Only variables with several references that leave a component.
+// Includes only variables with several references that leave a component.
 void RetainedSize::find_variables(const CollapsedGraph& graph) {
     variable_of_.assign(graph.edges.size(), kNone);
     std::unordered_map<std::uint32_t, std::uint32_t> variable_of_cell;
@@ -192,14 +192,15 @@ void RetainedSize::find_cycles_above(const CollapsedGraph& graph,
     }
 }
 
-// The components with a cycle that lead to `component`, including itself.
+// The components with a cycle from which `component` can be reached, including itself.
 std::uint32_t RetainedSize::cycles_to(std::uint32_t component,
                                       const graph::StrongComponents& components) const {
     const std::uint32_t above = cycle_above_[component];
     return components.cyclic[component] ? unite(above, component) : above;
 }
 
-// Breaking the cycles of a component frees a storage if no other cycle leads to one of its owners.
+// Breaking the cycles of a component frees a storage if none of its owners can be reached from
+// another cycle.
 void RetainedSize::add_up_freed(const CollapsedGraph& graph,
                                 const graph::StrongComponents& components,
                                 const model::Observation& observation) {

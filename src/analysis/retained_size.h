@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Retained sizes: which cycle, object or variable keeps how many device bytes alive, each storage
-// counted once. Method: dominators of the condensed graph, as in heap analysers.
+// Computes retained sizes: how many device bytes each cycle, object or variable keeps alive. Each
+// storage is counted once. Method: dominators of the condensed graph, as in heap analysers.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +28,9 @@ struct Owned {
 };
 
 // Builds one dominator tree over components, their members, shared variables and storages. A
-// component with a cycle is a node with references to all its members, and the references among
-// the members are left out. The tree therefore has the retained size of the component as well as
-// that of each member. A shared variable is a node, so that it has a retained size, too.
+// component with a cycle is a node with references to all its members, and the references among the
+// members are omitted. The tree therefore provides the retained sizes of both the component and
+// each member. A shared variable is a node, so that it also has a retained size.
 class RetainedSize {
   public:
     RetainedSize(const CollapsedGraph& graph,
@@ -68,8 +68,8 @@ class RetainedSize {
         return has_cycle_[component_of_[node]];
     }
 
-    // The fraction of held_with() that is freed when the cycles of that component are broken: the
-    // part that no other cycle leads to.
+    // The fraction of held_with() that is freed if the cycles of that component are broken: the
+    // part that cannot be reached from another cycle.
     [[nodiscard]] double freed_with(std::uint32_t node) const;
 
     // True if `node` is an owner, or an owner can be reached from it.
@@ -92,8 +92,8 @@ class RetainedSize {
         return keeper_[index_of(storage)];
     }
 
-    // True if a path without a cycle leads to `storage` from an object that nothing in the graph
-    // refers to. Something outside the graph then keeps the storage alive as well.
+    // True if `storage` can be reached, on a path without a cycle, from an object to which nothing
+    // in the graph refers. An object outside the graph then also keeps the storage alive.
     [[nodiscard]] bool is_kept_from_outside(model::StorageId storage) const {
         return kept_from_outside_[index_of(storage)];
     }

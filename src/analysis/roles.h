@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups references that express the same relation in a program: `_parent` in four classes, a list
-// of children regardless of its items.
+// Groups references that express the same relation in a program, such as `_parent` in four classes,
+// or all items of a list of children.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@ namespace cyclewatch::analysis {
 // True for an item that has no name: `[3]`, an element of a set.
 [[nodiscard]] bool is_anonymous_item(const CollapsedGraph& graph, std::uint32_t edge);
 
-// References are positions in the component. All arguments of the constructor must outlive this.
+// References are positions in the component. All arguments of the constructor must outlive this
+// object.
 class Roles {
   public:
     static constexpr int kDeepestContainer = 3;  // a list of tuples in a dict
@@ -25,7 +26,8 @@ class Roles {
     Roles(const CollapsedGraph& graph, const Component& component, const graph::Rows<>& holders)
         : graph_(graph), component_(component), holders_(holders) {}
 
-    // `_parent`, `_Child__parent` (as Python mangles `__parent`) and `parent` are one name.
+    // `_parent`, `_Child__parent` (the mangled form of `__parent`) and `parent` have the same plain
+    // name.
     [[nodiscard]] std::string_view plain_name(std::uint32_t e) const;
 
     // The plain name of the attribute that holds `e`, or its container; empty if there is none.

@@ -10,7 +10,7 @@
 namespace cyclewatch::analysis {
 namespace {
 
-// Limit of pairs of findings to examine; beyond it, shared_with is a lower bound.
+// Maximum number of pairs of findings to examine; beyond it, shared_with is a lower bound.
 constexpr std::uint64_t kMostPairs = 4'000'000;
 
 class SharedStorages {
@@ -47,7 +47,7 @@ class SharedStorages {
         }
     }
 
-    // A storage that only cycles of one finding lead to is retained by that finding.
+    // A storage that is reachable only from cycles of one finding is retained by that finding.
     void resolve_unshared() {
         for (auto& [storage, sharers] : sharers_) {
             const auto id = static_cast<model::StorageId>(storage);
@@ -129,7 +129,8 @@ class SharedStorages {
     std::span<const std::uint32_t> builder_of_;
     const RetainedSize& retained_;
     const model::Observation& observation_;
-    // Per shared storage: the findings that lead to it and do not retain it, ascending.
+    // Per shared storage: the findings from which it can be reached but which do not retain it,
+    // ascending.
     std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> sharers_;
     std::set<std::vector<std::uint32_t>> sets_;  // distinct sets of sharers
 };

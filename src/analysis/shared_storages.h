@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Storages that several findings lead to: how many findings share them, and to which finding their
-// bytes are attributed in sums over findings.
+// Handles storages that are reachable from several findings: counts the findings that share them,
+// and attributes their bytes to one finding for sums over all findings.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ namespace cyclewatch::analysis {
 // Completes the byte counts of all findings of one collection; call it once, after all occurrences
 // have been counted. `builder_of`: per component, the index of its finding in `builders`, or kNone.
 //
-// A storage that only cycles of one finding lead to is retained by that finding. The bytes of any
-// other shared storage are attributed to the finding that retains it, else to the first of its
-// findings by model::ranks_before(). Sets Finding::shared_with of all findings.
+// A storage that is reachable only from cycles of one finding is retained by that finding. The
+// bytes of any other shared storage are attributed to the finding that retains it, or otherwise to
+// the first of its findings by model::ranks_before(). Sets Finding::shared_with for all findings.
 void attribute_shared_storages(std::span<FindingBuilder> builders,
                                std::span<const std::uint32_t> builder_of,
                                const RetainedSize& retained,

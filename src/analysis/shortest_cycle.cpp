@@ -10,7 +10,7 @@
 namespace cyclewatch::analysis {
 namespace {
 
-// Equally good start nodes are compared by the text of their cycles; at most this many.
+// Maximum number of equally good start nodes that are compared by the text of their cycles.
 constexpr std::size_t kMostTies = 4;
 
 // Marks structural references, and attributes that refer to their own object: such a cycle rarely
@@ -93,8 +93,8 @@ class CycleSearch {
     std::uint32_t closing_ = kNone;
 };
 
-// Per node on a cycle: the retained bytes of the node and of those nodes off all cycles to which it
-// is nearest.
+// Per node on a cycle: the retained bytes of the node, and of the nodes outside all cycles for
+// which it is the nearest node on a cycle.
 std::vector<std::uint64_t> credit_bytes(const Component& component,
                                         const std::vector<char>& in_cycle,
                                         std::span<const char> dead) {

@@ -20,7 +20,7 @@ std::size_t least_rotation(const std::vector<std::string>& ring) {
             ++equal;
             continue;
         }
-        // No rotation that starts in the matched part of the greater candidate is the least.
+        // A rotation that starts in the matched part of the greater candidate cannot be the least.
         std::size_t& greater = order > 0 ? best : other;
         greater += equal + 1;
         if (best == other) {
@@ -33,8 +33,8 @@ std::size_t least_rotation(const std::vector<std::string>& ring) {
 
 namespace {
 
-// Uses name_shape() if the class itself is garbage: code that creates classes repeatedly may number
-// them, as in type(f"Model_{n}", ...).
+// Uses name_shape() if the class itself is garbage, because code that creates classes repeatedly
+// may number them, as in type(f"Model_{n}", ...).
 std::string holder_name(const CollapsedGraph& graph, std::uint32_t node) {
     bool class_is_garbage = graph.is(node, model::NodeKind::type);
     for (std::uint32_t e = graph.first[node]; e < graph.first[node + 1]; ++e) {

@@ -56,7 +56,7 @@ bool is_structural(const model::ReferenceGraph& graph,
     switch (label.kind) {
         case EdgeKind::member:
             if (name == "__globals__") {
-                // Otherwise it is a dict that was passed to exec().
+                // Any other dict was passed to exec().
                 return target.kind == NodeKind::module || target.role == PartRole::module_dict;
             }
             if (name == "__dict__") {
@@ -72,7 +72,7 @@ bool is_structural(const model::ReferenceGraph& graph,
             if (name == "__classdict__") {
                 return true;  // the same cell
             }
-            // For super() without arguments, or a method that names its own class.
+            // Used for super() without arguments, or by a method that refers to its own class.
             return target.kind == NodeKind::type &&
                    (name == "__class__" || is_method_of(graph, holder, target));
         default:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recognises structural references: those that the interpreter creates for types, functions and
-// modules. They are never the reference to cut, and a cycle with them is reported only if there is
-// no other.
+// modules. They are never the reference to cut, and a cycle that contains them is reported only if
+// there is no other cycle.
 #pragma once
 
 #include "model/reference_graph.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Returns where a Python object was allocated, if tracemalloc is tracing. docs/design/labels.md
-// describes which frame of the traceback is selected.
+// Returns the location at which a Python object was allocated, if tracemalloc is tracing.
+// docs/design/labels.md describes which frame of the traceback is selected.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never. If
 // tracemalloc is tracing, creates tuples that do not refer to unreachable objects, and frees them

@@ -22,8 +22,8 @@ using model::ValueOrigin;
 
 constexpr std::size_t kMaxCached = 4'000;
 
-// In the methods of the class: first in __init__, first on `self`. Generated code without a file,
-// such as a dataclass's, provides only the origin of the value.
+// Searches the methods of the class, starting with __init__ and with stores on `self`. Generated
+// code without a file, such as that of a dataclass, provides only the origin of the value.
 StoreSite find_in_class(PyTypeObject* type,
                         std::string_view name,
                         PyTypeObject* target,
@@ -210,7 +210,8 @@ StoreSite search_outside(PyTypeObject* type,
     return store.line == 0 ? StoreSite{} : store;
 }
 
-// The line that loads an attribute in the methods of a class or in the functions of a module.
+// Finds the line that loads an attribute, in the methods of a class or in the functions of a
+// module.
 class LoadSearch {
   public:
     explicit LoadSearch(std::string_view name) : name_(name) {}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the line that stores an attribute, the origin of the value, and whether the target creates
 // the holder. Searches the bytecode of the class, of the target's class and of the module.
-// docs/design/labels.md describes the order, and when the result is unknown.
+// docs/design/labels.md describes the order of the search, and the cases in which the result is
+// unknown.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never. Creates no
 // Python objects. May throw std::bad_alloc.
@@ -24,15 +25,15 @@ namespace cyclewatch::capture {
 // Each result is valid until the next call.
 class AttributeSites {
   public:
-    // The store to attribute or slot `name` of `type`'s instances, whose value is a `target`.
-    // `on_class`: the attribute belongs to the class itself.
+    // The store to the attribute or slot `name` of instances of `type`, with an instance of
+    // `target` as the value. `on_class`: the attribute belongs to the class itself.
     [[nodiscard]] const StoreSite& find(PyTypeObject* type,
                                         std::string_view name,
                                         PyTypeObject* target,
                                         bool on_class);
 
-    // The only line in the methods of `type`, or else in the functions of its module, that loads
-    // the method `name` without calling it, i.e. that creates a bound method.
+    // The only line in the methods of `type`, or otherwise in the functions of its module, that
+    // loads the method `name` without calling it, i.e. creates a bound method.
     [[nodiscard]] const StoreSite& find_method_load(PyTypeObject* type, std::string_view name);
 
     // The store to attribute `name` outside the classes of holder and value: the only line in the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Visits the code of a class: its bases, its methods behind their wrappers, and nested functions
-// and comprehensions.
+// Visits the code of a class: its bases, its methods (including wrapped ones), and their nested
+// functions and comprehensions.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never. Creates no
 // Python objects. Visitors may throw.
@@ -102,7 +102,7 @@ struct Method {
     PyObject* entry;
     PyCodeObject* code;
 
-    // True if the first parameter is an instance of the class, or with `of_class` the class itself.
+    // True if the first parameter is an instance of the class (with `of_class`: the class itself).
     [[nodiscard]] bool gets_self(bool of_class) const noexcept {
         return !Py_IS_TYPE(entry, &PyStaticMethod_Type) &&
                of_class == (Py_IS_TYPE(entry, &PyClassMethod_Type) ||
@@ -131,7 +131,7 @@ void visit_methods(PyTypeObject* type, Visit&& visit) {
 // True if `code` is `inner` or contains it at any depth.
 [[nodiscard]] bool contains_code(PyCodeObject* code, PyCodeObject* inner, int depth = 0);
 
-// The line of all calls of note(), if they agree.
+// The line passed to all calls of note(), if it is the same.
 struct OnlyLine {
     PyCodeObject* code = nullptr;
     int line = 0;

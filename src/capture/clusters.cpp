@@ -91,7 +91,7 @@ Clusters find_clusters(const RawGraph& graph,
         }
         clusters.of[node] = cluster;
         ++clusters.size[cluster];
-        // A sum, so that the order of the objects does not matter.
+        // A sum does not depend on the order of the objects.
         const std::uint64_t kind = graph.kinds[node];
         std::uint64_t shape = mix(kind);
         for (const std::uint32_t target : graph.references.of(node)) {

@@ -39,9 +39,9 @@ struct ClusterChoice {
     std::uint32_t equivalent = kNoCluster;
 };
 
-// Names clusters in order, up to a total of `max_objects` objects for clusters with a new shape and
-// `max_repeated` for clusters whose shape already has a named cluster. The first cluster is always
-// named.
+// Names clusters in order, up to a total of `max_objects` objects for clusters with a new shape,
+// and `max_repeated` objects for clusters with the same shape as a named one. The first cluster is
+// always named.
 [[nodiscard]] std::vector<ClusterChoice> choose_clusters(const Clusters& clusters,
                                                          std::uint64_t max_objects,
                                                          std::uint64_t max_repeated);

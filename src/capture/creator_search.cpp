@@ -23,7 +23,7 @@ int variable_number(PyCodeObject* code, PyObject* name) {
     return -1;
 }
 
-// True if the code contains the name of the class. Avoids reading most code.
+// True if the code contains the name of the class. With this check, most code need not be analyzed.
 bool mentions(PyCodeObject* code, PyTypeObject* type) {
     bool found = false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_names) && !found; ++i) {

@@ -19,7 +19,7 @@ struct TypeLabeler {
     Labeler label;
 };
 
-// Common types that need only their own labeler, for exact matches.
+// Common types that need only one labeler, for exact matches.
 Labeler labeler_of_exact_type(PyTypeObject* type) noexcept {
     static const std::array table{
         TypeLabeler{&PyDict_Type, label_plain_dict},
@@ -128,7 +128,7 @@ void find_all_parts(PyObject* parent, PartSink& sink) {
 
 }  // namespace
 
-// The only possible exception is std::bad_alloc: the remaining references have no label then.
+// The only possible exception is std::bad_alloc. The remaining references then have no label.
 
 void find_parts(PyObject* parent, PartSink& sink) noexcept {
     try {

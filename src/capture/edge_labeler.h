@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Labels the references of an object. Selects a labeler by its exact type or a property of its
-// type.
+// Labels the references of an object. Selects a labeler by the exact type of the object or by a
+// property of the type.
 //
 // Everything here: REQUIRES: GIL held. RUNS PYTHON: never. Creates no Python objects. Safe for
 // unreachable objects inside a collection (docs/design/collector.md).
@@ -44,7 +44,7 @@ void find_parts(PyObject* parent, PartSink& sink) noexcept;
 // Passes every reference of `object` that has a label to `sink`. `role` and `parent` are the
 // results of find_parts(), or PartRole::none and null: for example, the references of a closure
 // tuple are named by the code of its `parent`. Omits references without a label: the caller
-// compares with tp_traverse and labels the rest "?".
+// compares the result with tp_traverse and labels the other references "?".
 void label_references(PyObject* object,
                       model::PartRole role,
                       PyObject* parent,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The method that ends the use of an object.
+// Finds the method that ends the use of an object.
 #pragma once
 
 #include <Python.h>

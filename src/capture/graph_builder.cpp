@@ -37,8 +37,9 @@ bool differs_per_object(model::NodeKind kind) {
     }
 }
 
-// Labelling a reference takes half a microsecond and 90 bytes, so the references of one collection
-// are limited. If a list refers to one object a million times, a few of these references suffice.
+// Labelling a reference takes half a microsecond and 90 bytes, so the number of references per
+// collection is limited. If a list refers to one object a million times, a few of these references
+// suffice.
 constexpr std::size_t kMaxReferences = 500'000;
 constexpr std::size_t kMinPerObject = 16;
 constexpr std::uint32_t kMaxPerPair = 16;
@@ -278,7 +279,8 @@ GraphBuilder::Site GraphBuilder::add_site(std::uint32_t from,
     return {location, creates_value};
 }
 
-// The modules of the referents of `node`: a helper that stores one attribute often stores others.
+// The modules of the referents of `node`, because a helper that stores one attribute often stores
+// others.
 std::vector<PyObject*> GraphBuilder::modules_around(std::uint32_t node) const {
     std::vector<PyObject*> modules;
     for (const std::uint32_t target : graph_.of(selected_[node])) {

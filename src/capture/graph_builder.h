@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns the selected objects into nodes and their references into labelled edges. The edges are
-// exactly the references that tp_traverse visits. The labelers only provide their labels.
+// exactly the references that tp_traverse visits; the labelers only provide labels.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never.
 #pragma once
@@ -52,7 +52,7 @@ class GraphBuilder {
         PyObject* parent = nullptr;
     };
 
-    // Where an attribute is stored, and whether that line also creates its value.
+    // The location at which an attribute is stored, and whether that line also creates its value.
     struct Site {
         model::SourceLocation location;
         bool creates_value = false;
@@ -61,7 +61,7 @@ class GraphBuilder {
     void add_node(std::uint32_t node);
     void limit_references();
     [[nodiscard]] model::Node describe(PyObject* object);
-    // Set the location of a callable. Return false if that is only its function's definition.
+    // Set the location of a callable. Return false if it is only the definition of its function.
     bool locate_bound_method(PyObject* method, model::Node& node);
     bool locate_partial(PyObject* partial, model::Node& node);
     // Names a dict created by locals() after its function.

@@ -95,7 +95,7 @@ Selection select(std::span<PyObject* const> objects,
 }
 
 // Determines for each owner whether it is a node, in a repeated cluster, or omitted. `nodes` and
-// `positions` are those of the owners.
+// `positions` list the nodes and positions of the owners.
 void place_owners(const Clusters& clusters,
                   const std::vector<ClusterChoice>& choices,
                   std::span<const std::uint32_t> positions,

@@ -22,8 +22,8 @@ struct CaptureLimits {
     static constexpr std::uint64_t kRepeated = 5'000;
     static constexpr std::uint64_t kSubgraph = 5'000;
 
-    // Objects named in one collection. A cluster is named completely or not at all, except that at
-    // least part of the first one is named (capture/subgraph_selection.h).
+    // Objects named in one collection. Either all objects of a cluster are named or none, except
+    // that at least a part of the first cluster is named (capture/subgraph_selection.h).
     std::uint64_t max_objects = 50'000;
     // Lower limits for clusters that repeat a shape and for parts of a cluster.
     [[nodiscard]] std::uint64_t max_repeated() const { return std::min(max_objects, kRepeated); }
@@ -47,8 +47,8 @@ struct CapturedGraph {
     std::uint64_t omitted_references = 0;  // between captured objects
 };
 
-// `unreachable` and `dependents` are all the objects that die (device/owner_detector.h). `owners`
-// is a subset of them.
+// `unreachable` and `dependents` together are all objects that die (device/owner_detector.h).
+// `owners` is a subset of them.
 [[nodiscard]] CapturedGraph capture_graph(std::span<PyObject* const> unreachable,
                                           std::span<PyObject* const> dependents,
                                           std::span<PyObject* const> owners,

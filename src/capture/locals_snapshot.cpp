@@ -35,7 +35,7 @@ void add_callers(PyCodeObject* code, int depth, Visit&& visit) {
 // Matches the keys of a dict with the variables of functions.
 class LocalsSnapshots::Match {
   public:
-    // Has no keys if any key is not an identifier.
+    // Empty if any key is not an identifier.
     explicit Match(PyObject* dict) {
         if (PyDict_GET_SIZE(dict) > kMaxKeys) {
             return;

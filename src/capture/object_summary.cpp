@@ -117,8 +117,8 @@ bool is_written_in(std::string_view class_name, PyCodeObject* code) {
            name[class_name.size()] == '.';
 }
 
-// The location of a class: the file of its methods, and __firstlineno__ if the class has it, else
-// the line of its first method.
+// The location of a class: the file of its methods, and __firstlineno__ or, if the class does not
+// have it, the line of its first method.
 CallSite location_of_class(PyTypeObject* type, std::string_view qualname) {
     CallSite location;
     if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type->tp_dict == nullptr) {
@@ -188,7 +188,7 @@ void summarize_function(PyObject* object, ObjectSummary& summary) {
     set_location(summary, location_of(code, code->co_firstlineno));
 }
 
-// Returns false if the code is unknown: then the object is named after its type.
+// Returns false if the code is unknown. The object is then named after its type.
 bool summarize_position(const cyclewatch_position& position, ObjectSummary& summary) {
     if (position.code == nullptr) {
         return false;
@@ -205,9 +205,9 @@ void summarize_type(PyTypeObject* type, ObjectSummary& summary) {
     set_location(summary, location_of_class(type, name.qualname));
 }
 
-// A bound method is named after the undecorated function, which is usually reachable and therefore
-// not part of the graph. If types.MethodType() bound another callable, the method is named after
-// it: a class by its name, any other callable by the name of its class.
+// A bound method is named after the undecorated function, which is usually still reachable and
+// therefore not part of the graph. If types.MethodType() bound another callable, the method is
+// named after it: a class by its name, any other callable by the name of its class.
 bool summarize_bound_method(PyObject* object, ObjectSummary& summary) {
     PyObject* const function = PyMethod_GET_FUNCTION(object);
     if (function == nullptr) {
@@ -248,7 +248,7 @@ bool summarize_builtin_function(PyObject* object, ObjectSummary& summary) {
     return true;
 }
 
-// A module has its own name, not "module".
+// A module is named by its own name, not "module".
 bool summarize_module(PyObject* object, ObjectSummary& summary) {
     summary.name = module_of_globals(PyModule_GetDict(object));
     summary.module = summary.name;

@@ -12,8 +12,8 @@
 namespace cyclewatch::capture {
 namespace {
 
-// Collects the positions of visited objects. Most references in garbage lead to the object
-// allocated next, or to the same class outside the set: neither requires a lookup.
+// Collects the positions of visited objects. Most references in garbage are to the object that was
+// allocated next, or to one class outside the set. Neither requires a lookup.
 class EdgeCollector {
   public:
     EdgeCollector(std::span<PyObject* const> objects,
@@ -68,8 +68,8 @@ std::uint32_t hash_of(const void* pointer) {
 
 constexpr std::size_t kMaxNameLength = 4096;
 
-// Functions are distinguished by their code. Classes are identified by their name, because a class
-// may be created repeatedly.
+// Functions are identified by their code, and classes by their name, because a class may be created
+// repeatedly.
 std::uint32_t kind_of(PyObject* object) {
     const std::uint32_t type = hash_of(Py_TYPE(object));
     if (PyFunction_Check(object)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The references between unreachable objects, as positions, without labels. Fast enough for
-// millions of objects. Determines which of them are named.
+// millions of objects. The objects to name are selected from this graph.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never.
 #pragma once

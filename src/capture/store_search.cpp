@@ -79,8 +79,8 @@ void StoreSearch::search(PyCodeObject* code, int depth) {
 }
 
 void StoreSearch::add(PyCodeObject* code, int depth, const cyclewatch_store& store) {
-    // A nested function accesses the method's `self` through a free variable. Its own first
-    // parameter is not that object: it may be an instance of a class defined in the method.
+    // A nested function accesses the method's `self` through a free variable. The nested function's
+    // first parameter is not that object: it may be an instance of a class defined in the method.
     if (depth > 0 && store.variable == 0 && code->co_argcount > 0) {
         return;
     }

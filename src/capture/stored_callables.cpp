@@ -14,7 +14,7 @@ PyCodeObject* code_of(PyObject* function) noexcept {
     return reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
 }
 
-// Finds the calls of `partial` with one function.
+// Finds the calls to `partial` with one function as the argument.
 class PartialCalls {
   public:
     explicit PartialCalls(PyObject* function) : function_(code_of(function)) {}

@@ -12,7 +12,7 @@
 
 namespace cyclewatch::capture {
 
-// Returns the Python function that a function, bound method or partial finally calls, borrowed;
+// Returns the Python function that a function, bound method or partial ultimately calls, borrowed;
 // null if there is none.
 [[nodiscard]] PyObject* underlying_function(PyObject* callable) noexcept;
 
@@ -26,9 +26,9 @@ struct CallableSite {
     bool is_creation = false;  // false: the line is the definition of the function
 };
 
-// Returns the line that creates the partial, searched in the module of its function: the only call
-// of `partial` with the name of that function, or the only call in the function that defines it.
-// Else the line of the function's definition.
+// Returns the line that creates the partial. Searches the module of its function for a single call
+// to `partial` with that function's name as an argument, or for a single call to `partial` in the
+// function that defines it. Otherwise returns the line of the function's definition.
 [[nodiscard]] CallableSite site_of_partial(PyObject* partial);
 
 }  // namespace cyclewatch::capture

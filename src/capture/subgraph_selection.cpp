@@ -57,7 +57,7 @@ class Colors {
             known.resize(graph_.nodes(), 0);
         }
         if (known[node] == 0) {
-            // A sum, so that the order of references does not matter.
+            // A sum does not depend on the order of the references.
             std::uint32_t sum = mix(color(node, round - 1));
             for (const std::uint32_t target : graph_.of(node)) {
                 if (clusters_.of[target] == clusters_.of[node]) {
@@ -81,7 +81,7 @@ class Colors {
     std::array<std::vector<std::uint32_t>, kRounds> known_;  // per round and object; 0: unknown
 };
 
-// Searches proceed by distance. Ties are broken by colour, never by position.
+// Searches visit objects by distance. Ties are broken by colour, never by position.
 class SubgraphSelection {
   public:
     SubgraphSelection(const Adjacency& graph,
@@ -164,7 +164,7 @@ class SubgraphSelection {
         }
     }
 
-    // Adds the holders of step `next`, up to kHoldersTried steps in all.
+    // Adds the holders of step `next`, up to kHoldersTried steps in total.
     void add_holders(std::vector<Step>& steps, std::size_t next) {
         std::vector<std::uint32_t> holders;
         std::ranges::copy_if(reverse_.of(steps[next].node),
@@ -241,7 +241,8 @@ class SubgraphSelection {
     Colors& colors_;
     std::vector<bool> kept_;
     std::vector<std::uint32_t> kept_nodes_;
-    // State of the current search: the distance of each object, and the objects with one.
+    // State of the current search: the distance of each object, and the objects that have been
+    // reached.
     std::vector<std::uint32_t> distance_;
     std::vector<std::uint32_t> reached_;
     std::uint64_t visits_left_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects the objects of a cluster to name if the cluster is too large: complete cycles near its
-// owners, and then the objects nearest to the owners.
+// Selects the objects to name in a cluster that is too large: complete cycles near its owners, and
+// then the objects nearest to the owners.
 //
 // Objects are positions as in raw_graph.h. Does not use Python.
 #pragma once
@@ -16,9 +16,9 @@ namespace cyclewatch::capture {
 
 // Returns for each object whether it is named. Exceeds `limit` only to complete a cycle. `kinds`:
 // per object of the cluster, a hash of its kind that is the same on every run. The choice between
-// objects at the same distance depends on their kinds and neighbourhood, not on their positions.
-// Time: visits each reference of the cluster about twice, and more often if many objects have the
-// same distance.
+// objects at the same distance depends on their kinds and neighbours, not on their positions.
+// Visits each reference of the cluster about twice, or more often if many objects have the same
+// distance.
 [[nodiscard]] std::vector<bool> select_subgraph(const Adjacency& graph,
                                                 const Adjacency& reverse,
                                                 const Clusters& clusters,

@@ -22,8 +22,8 @@ class Canary {
     bool create(Callback callback);
 
     // To be called at "start": tracks the canary and creates the weak reference. If other code
-    // holds a reference to the canary, replaces it first. Returns false if out of memory; then
-    // nothing is tracked and no Python error is set.
+    // holds a reference to the canary, creates a new canary first. Returns false if out of memory;
+    // in that case, no object is tracked and no Python error is set.
     bool arm() noexcept;
 
     // True if other code, which found the canary by gc.get_objects(), holds a reference to it. The

@@ -23,9 +23,9 @@ enum class Miss : std::uint8_t {
 class CollectionListener {
   public:
     virtual ~CollectionListener() = default;
-    // Before the collector examines any object. May allocate.
+    // Called before the collector examines any object. May allocate.
     virtual void on_start(int generation) noexcept = 0;
-    // With all unreachable objects intact. At most once; not called if nothing is swept.
+    // All unreachable objects are still intact. Called at most once, and not if nothing is swept.
     virtual void on_unreachable(const UnreachableSet& unreachable) noexcept = 0;
     // After the sweep and all finalizers.
     virtual void on_stop(Miss miss) noexcept = 0;

@@ -15,7 +15,7 @@
 
 namespace cyclewatch::collector {
 
-// How the unreachable set is determined.
+// The method of determining the unreachable set.
 enum class Strategy : std::uint8_t {
     ride_along,  // read the collector's own list through the canary: exact and cheap
     heap_scan,   // compute it before the collector does: about as expensive as another collection
@@ -34,7 +34,7 @@ struct Installed {
 // version, first tests the ride-along with two young collections and falls back to scanning the
 // heap if the test fails. The environment variable CYCLEWATCH_STRATEGY overrides the choice:
 // "auto", "ride-along", "heap-scan", "unproven" (as "auto" on an unknown version). RUNS PYTHON:
-// only in the collections of the test.
+// only if it runs the test's collections.
 [[nodiscard]] base::Result<Installed> install(CollectionListener& listener);
 
 // Removes the hook from gc.callbacks, and ends the observation of a collection in progress without
@@ -50,9 +50,9 @@ void put_back() noexcept;
 // True if a collection that the hook observes is in progress on the calling thread.
 [[nodiscard]] bool is_under_way_here() noexcept;
 
-// For a listener, inside one of its methods: adjusts the youngest generation's allocation count,
-// which is restored at the end of the method, by `by`. Needed for tracked objects that the listener
-// leaves behind, because freeing them decrements the count.
+// May be called by a listener inside one of its methods. Adds `by` to the youngest generation's
+// allocation count that is restored at the end of the method. Needed if the listener leaves tracked
+// objects behind, because freeing them decrements the count.
 void change_young_count(int by) noexcept;
 
 // The current strategy. A broken list switches it to heap_scan.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the ride-along on known garbage. Used on CPython versions that this build does not know.
+// Tests the ride-along on known garbage. Used on CPython versions that are unknown to this build.
 #pragma once
 
 #include <vector>
@@ -11,9 +11,10 @@ namespace cyclewatch::collector {
 class SelfTest final : public CollectionListener {
   public:
     // Runs two young collections, the first to free existing garbage. Returns true if the second
-    // finds exactly the known garbage unreachable and gc.collect() returns its count. Leaves no
-    // Python error. REQUIRES: GIL held, this object installed as the hook's listener.
-    // RUNS PYTHON: gc.collect(0), and so the finalizers of the program's young garbage.
+    // finds exactly the known garbage unreachable and gc.collect() returns its count. Does not
+    // leave a Python error. REQUIRES: GIL held, and this object is installed as the hook's
+    // listener. RUNS PYTHON: gc.collect(0), and therefore the finalizers of the program's young
+    // garbage.
     [[nodiscard]] bool run() noexcept;
 
     void on_start(int /*generation*/) noexcept override { seen_.clear(); }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The objects that the running collection found unreachable, as borrowed references.
 //
-// Valid only during CollectionListener::on_unreachable(): neither pointers nor references may be
-// kept after it returns. REQUIRES: GIL held.
+// Valid only during CollectionListener::on_unreachable(). Pointers and references must not be kept
+// after it returns. REQUIRES: GIL held.
 #pragma once
 
 #include <Python.h>
@@ -51,7 +51,7 @@ class UnreachableSet {
                           : index_.find(object) != PointerIndex::kAbsent;
     }
 
-    // When filling the set began; its duration counts towards the watch's budget.
+    // Start time of filling the set, which counts towards the watch's budget.
     [[nodiscard]] std::chrono::steady_clock::time_point began() const noexcept { return began_; }
 
     // Reserves room for `count` objects, so that walk() need not allocate. Returns false if out of

@@ -30,7 +30,7 @@ BoxText box_text(const Picture::Item& item) {
         text.second_line = base::format_bytes(item.bytes);
     } else {
         // Shorten "pkg.Type at folder/file:line" to "file:line": the name is already in the first
-        // line, and the tooltip shows everything.
+        // line, and the tooltip shows the full text.
         const std::size_t location = item.detail.rfind(" at ");
         std::string shown = item.detail;
         if (location != std::string::npos) {

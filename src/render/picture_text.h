@@ -10,8 +10,8 @@
 
 namespace cyclewatch::render {
 
-// Drawing limits; the rest of a picture is omitted. The analysis stays below them, but a report
-// loaded from a file may not.
+// Drawing limits; objects beyond them are omitted. The analysis stays below these limits, but a
+// report loaded from a file may exceed them.
 inline constexpr std::size_t kMaxDrawnItems = 40;
 inline constexpr std::size_t kMaxDrawnArrows = 150;
 inline constexpr std::size_t kMaxDrawnFindings = 50;

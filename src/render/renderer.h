@@ -32,7 +32,7 @@ enum class Format { text, json, dot, svg, html };
 
 inline constexpr std::size_t kUsualWidth = 100;  // columns
 
-// Summary, cards (largest first), overhead and notes, without colour. ASCII, except for names of
+// Summary, cards (largest first), overhead and notes, without colour. ASCII, except for names from
 // the program.
 [[nodiscard]] std::string render_text(const model::Report& report, std::size_t width = kUsualWidth);
 
@@ -44,8 +44,8 @@ inline constexpr std::size_t kMaxCardLines = 25;
                                       std::size_t rank = 1,
                                       std::size_t width = kUsualWidth);
 
-// Loads a JSON report, or the JSON embedded in an HTML report. The error names the problem and its
-// location: a byte offset if the file is not JSON, or the path of the invalid field.
+// Loads a JSON report, or the JSON embedded in an HTML report. The error describes the problem and
+// its location: a byte offset if the file is not JSON, or otherwise the path of the invalid field.
 [[nodiscard]] base::Result<model::Report> load_report(std::string_view contents);
 
 }  // namespace cyclewatch::render

@@ -228,7 +228,7 @@ std::string remedy_sentence(const model::Report& report) {
     Remedy remedy;
     remedy.add(first);
     const auto second = std::find_if(std::next(first_new), report.findings.end(), is_new);
-    // No two findings retain the same bytes, so these can be added.
+    // No two findings retain the same bytes, so the bytes can be added up.
     if (second != report.findings.end() && !second->cut.empty() && second->retained_bytes > 0) {
         remedy.add(*second);
     }

@@ -11,11 +11,12 @@
 
 namespace cyclewatch::render {
 
-// How much memory cycles kept alive and for how long or, if none was found, which collections were
-// observed.
+// States how much memory cycles kept alive and for how long or, if no cycle was found, which
+// collections were observed.
 [[nodiscard]] std::string summary_sentence(const model::Report& report);
-// What cutting the references of the first two new findings frees; those of the first alone if the
-// second has none. "" if the first has none. If there are no new findings, says so.
+// States how much memory is freed by cutting the references of the first two new findings, or of
+// only the first if the second has none. "" if the first has none. If there are no new findings,
+// states that.
 [[nodiscard]] std::string remedy_sentence(const model::Report& report);
 
 // "Engine is part of a reference cycle that keeps 4.0 KiB of cuda:0 memory alive: cut
@@ -48,7 +49,7 @@ namespace cyclewatch::render {
 // train.py, ranks 0 to 15 ...".
 [[nodiscard]] std::string program_line(const std::vector<model::ProgramInfo>& processes);
 
-// "cuda:0 memory" if all owners are on one device, else "device memory".
+// "cuda:0 memory" if all owners are on one device, otherwise "device memory".
 [[nodiscard]] std::string memory_kind(std::span<const model::Finding> findings);
 
 // part / whole, clamped to 1; 0 if `whole` is 0.

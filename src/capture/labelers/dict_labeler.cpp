@@ -49,8 +49,8 @@ bool add_captured(PyObject* key, PyObject* value, ReferenceSink& sink) {
     return false;
 }
 
-// Returns a str that contains a UUID, an address or the like with placeholders
-// ("fsdp_state:<uuid>") if the rest of it looks like an identifier; else "".
+// For a str that contains a UUID, an address or the like, and otherwise looks like an identifier,
+// returns the text with placeholders ("fsdp_state:<uuid>"). Returns "" for any other str.
 std::string shape_with_ids(PyObject* key) {
     if (!PyUnicode_CheckExact(key) || PyUnicode_GET_LENGTH(key) > kLongestName) {
         return {};
@@ -82,7 +82,7 @@ void add_key(PyObject* key, PyObject* value, ReferenceSink& sink) {
     }
 }
 
-// Keys are data of the program. Only names are reported; for any other key, its type.
+// Keys may contain user data. Reports a key only if it is a name, and otherwise reports its type.
 void add_value(PyObject* key, PyObject* value, PartRole role, ReferenceSink& sink) {
     const EdgeKind kind = entry_kind(role);
     if (kind == EdgeKind::key_value && is_identifier(key)) {

@@ -2,8 +2,8 @@
 // The labelers, one per family of types. edge_labeler.cpp selects one for each object;
 // docs/design/labels.md lists their labels.
 //
-// Requirements as in edge_labeler.h. Exceptions of the sink propagate; edge_labeler.cpp catches
-// them.
+// The requirements are those of edge_labeler.h. Exceptions from the sink propagate;
+// edge_labeler.cpp catches them.
 #pragma once
 
 #include <Python.h>

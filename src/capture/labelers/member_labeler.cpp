@@ -18,7 +18,7 @@ using model::EdgeKind;
 
 constexpr std::size_t kMaxCandidates = 48;
 
-// A word of the object that may be a reference, and its name.
+// A pointer-sized word of the object that may be a reference, and its name.
 struct Candidate {
     PyObject* target;
     const char* name;
@@ -41,7 +41,8 @@ class Candidates {
     }
 
     void add(PyObject* target, const char* name, Py_ssize_t offset) noexcept {
-        // The first name is used: __wrapped__ of a staticmethod is the same word as __func__.
+        // The first name is used, because __wrapped__ of a staticmethod is the same word as
+        // __func__.
         if (!has(offset) && size_ < items_.size()) {
             items_[size_++] = {target, name, offset, false};
         }
@@ -114,7 +115,7 @@ void gather(Candidates& candidates, PyObject* object) {
     }
 }
 
-// True for objects whose struct contains items that have their own labeler (a small set).
+// True for objects whose struct contains items that another labeler labels (a small set).
 bool has_items(PyObject* object) noexcept {
     if (PyDict_Check(object) || PyList_Check(object) || PyAnySet_Check(object) ||
         PyExceptionInstance_Check(object)) {
@@ -123,8 +124,8 @@ bool has_items(PyObject* object) noexcept {
     return ordered_container_base(Py_TYPE(object)) != nullptr;
 }
 
-// The unnamed words that C types add to the structs of their bases. They are only compared with the
-// referents that tp_traverse visits.
+// The unnamed pointer-sized fields that C types add to the structs of their bases. They are only
+// compared with the referents that tp_traverse visits.
 class UnnamedFields {
   public:
     UnnamedFields(const Candidates& named, PyObject* object) : named_(named), object_(object) {

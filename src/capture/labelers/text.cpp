@@ -60,7 +60,7 @@ bool is_short_text(PyObject* text) noexcept {
     return PyUnicode_CheckExact(text) && PyUnicode_GET_LENGTH(text) <= kLongestName;
 }
 
-// The part of "pkg.mod.Name" after the last dot is the name. Nested names are not supported.
+// In "pkg.mod.Name", the part after the last dot is the name. Nested names are not supported.
 TypeName split_static_name(std::string_view dotted) {
     dotted = dotted.substr(0, kLongestText);
     const std::size_t dot = dotted.rfind('.');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text of str objects and names of types, without creating Python objects. PyUnicode_AsUTF8 would
-// cache its result in the object.
+// Reads the text of str objects and the names of types without creating Python objects.
+// PyUnicode_AsUTF8 would cache its result in the object.
 //
 // Everything here: REQUIRES: GIL held. RUNS PYTHON: never. Does not allocate Python memory. May
 // throw std::bad_alloc unless noexcept.
@@ -49,7 +49,7 @@ inline constexpr Py_ssize_t kLongestName = 120;
 
 [[nodiscard]] std::string path_of(PyCodeObject* code);
 
-// A type's module and qualified name. `module` is empty for builtins and if it is unknown.
+// A type's module and qualified name. `module` is empty for builtins, or if it is unknown.
 struct TypeName {
     std::string module;
     std::string qualname;

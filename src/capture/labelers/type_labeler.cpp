@@ -7,7 +7,7 @@ namespace cyclewatch::capture {
 // label_instance() labels the type's __dict__, because a type is an instance of its metaclass.
 void label_type(PyObject* object, ReferenceSink& sink) {
     auto* type = reinterpret_cast<PyTypeObject*>(object);
-    // Interpreters share those of static types, which do not own them.
+    // Static types do not own these objects, which all interpreters share.
     if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
         return;
     }

@@ -12,9 +12,10 @@
 
 namespace cyclewatch::render {
 
-// Longer JSON is packed: by_process stored by columns, then gzip, then base64.
+// Longer JSON is packed: by_process is stored in columns, and the result is compressed with gzip
+// and encoded as base64.
 inline constexpr std::size_t kLongestPlainJson = std::size_t{512} * 1024;
-// Limit for decompression bombs.
+// Size limit that protects against decompression bombs.
 inline constexpr std::size_t kLongestUnpackedJson = std::size_t{1} << 30;
 
 // The <script> element with the report. Browsers do not execute it.
@@ -30,7 +31,7 @@ struct EmbeddedReport {
 
 [[nodiscard]] base::Result<EmbeddedReport> find_embedded_report(std::string_view page);
 
-// gzip, then base64.
+// Compresses with gzip and encodes as base64.
 [[nodiscard]] std::string pack(std::string_view text);
 
 // Reverses pack(). Fails if the input is invalid or the result is longer than `most` bytes.

@@ -146,7 +146,7 @@ std::string source_of(const Reference& reference) {
                      wrap_markup("code", "", rows) + "</pre>\n";
 }
 
-// The label and location come first: they identify the code to change.
+// The label and location come first, because they identify the code to change.
 std::string choice(const Reference& reference, const std::string& heading = {}) {
     return wrap_markup(
                "div",

@@ -17,8 +17,8 @@ struct CardPicture {
 // How much of a card is rendered to DOM before it scrolls into view.
 enum class CardWeight {
     whole,
-    // Only the heading, which names the reference to cut. The rest is inside <noscript>: browsers
-    // without scripts show it at once; otherwise viewer/src/findings/cards.ts expands it.
+    // Only the heading, which names the reference to cut. The rest is inside <noscript>. Browsers
+    // without scripts show it immediately; otherwise, viewer/src/findings/cards.ts expands it.
     light,
 };
 

@@ -102,8 +102,8 @@ std::string collection_table(const model::Report& report) {
 
 constexpr std::size_t kMostRankRows = 300;
 
-// The process that saw the finding first. Compares steps if both are known, because times count
-// from the start of each process.
+// The process in which the finding occurred first. Compares steps if both are known, because times
+// are relative to the start of each process.
 const ProcessOccurrences* first_occurrence(const Finding& finding) {
     const auto earlier = [](const ProcessOccurrences& a, const ProcessOccurrences& b) {
         const bool both = a.first_step >= 0 && b.first_step >= 0;

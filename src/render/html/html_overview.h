@@ -14,8 +14,8 @@ namespace cyclewatch::render {
 // Overhead, skipped collections, notes, the table of collections, and the program.
 [[nodiscard]] std::string closing_section(const model::Report& report);
 
-// The number of processes that saw each finding and the first of them; "" if there is only one
-// process. The script adds a heat map to each row.
+// The number of processes in which each finding occurred, and the first of them; "" if there is
+// only one process. The script adds a heat map to each row.
 [[nodiscard]] std::string ranks_section(const model::Report& report);
 
 }  // namespace cyclewatch::render

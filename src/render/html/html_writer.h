@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds the markup of the page. These functions escape their `text` parameters, which may contain
-// names of the watched program.
+// names from the watched program.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Curves of arrows between the borders of two boxes.
+// Computes the curves of arrows between the borders of two boxes.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,14 @@ struct Rect {
 [[nodiscard]] Rect around(const RingBox& box, double clearance = 0);
 [[nodiscard]] bool overlap(const Rect& a, const Rect& b);
 
-// The ellipse around the origin with the ring's members at equal angles, clockwise from the top.
+// The ellipse around the origin, on which the members of the ring are at equal angles, clockwise
+// from the top.
 struct Ellipse {
     std::size_t members = 1;
     double radius_x = 0;
     double radius_y = 0;
 
-    // The position of member `steps`; fractions are between two members.
+    // The position of member `steps`. A fraction is a position between two members.
     [[nodiscard]] Point at(double steps) const;
     // The derivative of that position with respect to the angle.
     [[nodiscard]] Point along(double steps) const;
@@ -30,7 +31,7 @@ struct Ellipse {
 
 // These functions leave RingArrow::arrows empty.
 
-// Along the ellipse from member `step` to the next.
+// Along the ellipse, from member `step` to the next one.
 [[nodiscard]] RingArrow arc_curve(const Ellipse& ellipse,
                                   std::size_t step,
                                   const RingBox& from,
@@ -39,7 +40,7 @@ struct Ellipse {
 [[nodiscard]] RingArrow self_curve(const RingBox& box);
 // `rise` = 0: a straight line. `rise` > 0: an arc of that height above both boxes; < 0: below them.
 [[nodiscard]] RingArrow bow_curve(const RingBox& from, const RingBox& to, double rise);
-// Between facing sides if the boxes are side by side, else straight.
+// Between facing sides if the boxes are next to each other, otherwise straight.
 [[nodiscard]] RingArrow side_curve(const RingBox& from, const RingBox& to);
 
 // Points along the line, without its ends.

@@ -161,7 +161,7 @@ class RingBuilder {
                 queue.push_back(item);
             }
         };
-        // Items that no item refers to are attached to an item that they refer to.
+        // An item to which no other item refers is attached to an item to which it refers.
         for (const bool backwards : {false, true}) {
             for (std::size_t at = 0; at < queue.size(); ++at) {
                 for (const auto& [pair, arrows] : groups_) {
@@ -258,7 +258,7 @@ class RingBuilder {
         return near + width;
     }
 
-    // Arrows with reserved space come first; the others avoid them.
+    // Place arrows with reserved space first; the others avoid them.
     void draw_arrows() {
         for (const bool avoiding : {false, true}) {
             for (const auto& [pair, arrows] : groups_) {
@@ -286,7 +286,7 @@ class RingBuilder {
                (parent_[pair.first] == pair.second && !groups_.contains({pair.second, pair.first}));
     }
 
-    // Straight if that is free, else the lowest free arc above or below.
+    // A straight line if it is free, otherwise the lowest free arc above or below.
     RingArrow free_curve(const Pair& pair) const {
         constexpr int kTries = 30;
         RingArrow made;

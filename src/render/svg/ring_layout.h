@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lays out a picture: the members of its cycle clockwise on an ellipse, all other objects in
-// columns at both sides. Coordinates are in pixels, with y pointing down.
+// Lays out a picture: the members of its cycle clockwise on an ellipse, and all other objects in
+// columns on both sides. Coordinates are in pixels, with y pointing down.
 #pragma once
 
 #include <cstddef>

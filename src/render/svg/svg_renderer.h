@@ -17,7 +17,7 @@ struct RingDrawing {
     double height = 0;
 };
 
-// The ids in the drawing start with "f<rank>". undrawn_items() objects are omitted.
+// The ids in the drawing start with "f<rank>". The objects counted by undrawn_items() are omitted.
 [[nodiscard]] RingDrawing draw_ring(const model::Picture& picture, std::size_t rank);
 
 // A standalone document with all cycles, one below the other, for light and dark colour schemes.

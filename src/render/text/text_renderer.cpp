@@ -52,9 +52,9 @@ std::string trimmed(const std::string& text) {
     return text.substr(std::min(text.find_first_not_of(' '), text.size()));
 }
 
-// The lines of one card. A compact card (`roomy` false) is used if a roomy one exceeds
-// kMaxCardLines: columns share a line even if their text must be truncated, and the parts marked
-// above have one line less.
+// The lines of one card. A compact card (`roomy` is false) is used if a roomy one exceeds
+// kMaxCardLines. In a compact card, columns share a line even if their text must be truncated, and
+// the parts marked above have one line less.
 class Card {
   public:
     Card(std::size_t width, bool roomy, SourceDetail detail)
@@ -128,7 +128,7 @@ class Card {
 
     [[nodiscard]] std::size_t width() const { return width_; }
     [[nodiscard]] bool fits() const { return lines_.size() <= kMaxCardLines; }
-    // `lines` on a roomy card, one less on a compact card.
+    // Returns `lines` for a roomy card, and one less for a compact card.
     [[nodiscard]] std::size_t at_most(std::size_t lines) const { return lines - (roomy_ ? 0 : 1); }
     [[nodiscard]] std::size_t room() const { return width_ - kMargin; }
     [[nodiscard]] std::string text() const {
@@ -319,7 +319,7 @@ std::string_view heading_of(model::Status status) {
     return "";
 }
 
-// Findings keep their rank in the whole report.
+// A finding is shown with its rank in the whole report.
 void append_section(std::string& out,
                     const model::Report& report,
                     model::Status status,
