@@ -54,6 +54,13 @@ class oom_autopsy:  # noqa: N801 - used like a function, as in contextlib
     Args:
         report_dir: Folder of the report; by default the current directory. If it cannot be
             written, the temporary directory is used.
+
+    Examples:
+        >>> with cyclewatch.oom_autopsy() as autopsy:
+        ...     bytearray(1 << 62)
+        Traceback (most recent call last):
+        MemoryError
+        cyclewatch: ...
     """
 
     # Called for each training step.

@@ -53,6 +53,11 @@ class collect_at:  # noqa: N801 - used like a function
         TypeError: `every` or `generation` is not an integer.
         ValueError: `every` is less than 1, `generation` is out of range, or `group` does not
             support CPU tensors.
+
+    Examples:
+        >>> with cyclewatch.collect_at(every=2) as collector:
+        ...     [step for step in range(1, 7) if collector.run(step)]
+        [2, 4, 6]
     """
 
     def __init__(
@@ -85,6 +90,11 @@ class collect_at:  # noqa: N801 - used like a function
 
         Returns:
             Whether a collection ran.
+
+        Examples:
+            >>> collector = cyclewatch.collect_at(every=50)
+            >>> collector.run(50)
+            True
         """
         if step <= 1 or step % self._every:
             return False
@@ -95,13 +105,24 @@ class collect_at:  # noqa: N801 - used like a function
 
     @staticmethod
     def collect(reason: str, generation: int = 1) -> None:
-        """Collect now, and log `reason` and the duration at level INFO."""
+        """Collect now, and log `reason` and the duration at level INFO.
+
+        Examples:
+            >>> cyclewatch.collect_at.collect("before the checkpoint")
+        """
         started = time.monotonic()
         gc.collect(generation)
         log(_INFO, f"{reason}: generation {generation}, {time.monotonic() - started:.3f} s")
 
     def close(self) -> None:
-        """Enable automatic collection if it was enabled before. Idempotent."""
+        """Enable automatic collection if it was enabled before. Idempotent.
+
+        Examples:
+            >>> collector = cyclewatch.collect_at()
+            >>> collector.close()
+            >>> gc.isenabled()
+            True
+        """
         if self._enable:
             gc.enable()
         self._enable = False

@@ -47,6 +47,14 @@ def retry_on_oom(attempts: int = 1) -> Callable[[Callable[P, T]], Callable[P, T]
         TypeError: `attempts` is not an integer, or the function is a generator or a coroutine
             function, whose call only creates an object.
         ValueError: `attempts` is less than 1.
+
+    Examples:
+        >>> sizes = [1 << 62, 1 << 10]
+        >>> @cyclewatch.retry_on_oom()
+        ... def allocate():
+        ...     return len(bytearray(sizes.pop(0)))
+        >>> allocate()
+        1024
     """
     if not isinstance(attempts, int):
         raise TypeError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from cyclewatch import _native
 from cyclewatch.configuration import read_configuration
+from cyclewatch.source_lines import excerpts
 from cyclewatch.watches import names_in
 
 TYPE_CHECKING = False
@@ -15,7 +16,11 @@ if TYPE_CHECKING:
 
 
 def scan(
-    *, generation: int = 2, frozen: bool = True, devices: str | Iterable[str] = "auto"
+    *,
+    generation: int = 2,
+    frozen: bool = True,
+    devices: str | Iterable[str] = "auto",
+    source_lines: bool = True,
 ) -> Report:
     """Report the reference cycles that keep tensors alive now, without a garbage collection.
 
@@ -35,6 +40,7 @@ def scan(
         generation: Examine the objects of this generation and younger ones: 0, 1 or 2.
         frozen: Also examine the objects frozen by ``gc.freeze()``.
         devices: As in :func:`warn_tensor_cycles`.
+        source_lines: As in :func:`warn_tensor_cycles`.
 
     Returns:
         A report of this scan only.
@@ -44,10 +50,22 @@ def scan(
         TypeError: `devices` has the wrong type.
         RuntimeError: The interpreter is a free-threaded build.
         MemoryError: There is not enough memory for the scan, 24 bytes per examined object.
+
+    Examples:
+        >>> gc.disable()
+        >>> dropped = Trainer()
+        >>> del dropped
+        >>> cyclewatch.scan(devices="cpu").findings[0].collected
+        'not yet'
     """
     _check(generation, frozen)
     read_configuration()
-    return _native.scan(generation, frozen, names_in(devices, "devices"))
+    return _native.scan(
+        generation,
+        frozen,
+        names_in(devices, "devices"),
+        excerpts if source_lines else None,
+    )
 
 
 def dead_bytes(*, generation: int = 2, frozen: bool = True) -> dict[str, int]:
@@ -56,8 +74,7 @@ def dead_bytes(*, generation: int = 2, frozen: bool = True) -> dict[str, int]:
     Like :func:`scan`, but without the graph and the names, so that it is cheap enough to call in
     each training step with ``generation=0``::
 
-        >>> cyclewatch.dead_bytes(generation=0)
-        {'cuda:0': 268435456}
+        metrics.update(cyclewatch.dead_bytes(generation=0))
 
     Args:
         generation: As in :func:`scan`. While automatic collection is off, generation 0 has the
@@ -69,6 +86,13 @@ def dead_bytes(*, generation: int = 2, frozen: bool = True) -> dict[str, int]:
 
     Raises:
         As in :func:`scan`.
+
+    Examples:
+        >>> gc.disable()
+        >>> dropped = Trainer()
+        >>> del dropped
+        >>> cyclewatch.dead_bytes()
+        {'cpu': 4096}
     """
     _check(generation, frozen)
     return _native.dead_bytes(generation, frozen)

@@ -57,7 +57,13 @@ py::object columns_or_none(const model::SourceExcerpt& source) {
 void bind_source_excerpt(py::module_& module) {
     using Self = model::SourceExcerpt;
     py::class_<Self, std::shared_ptr<Self>> added(
-        module, "SourceExcerpt", "The line of code at a location, with the lines around it.");
+        module,
+        "SourceExcerpt",
+        "The line of code at a location, with the lines around it.\n\n"
+        "Examples:\n"
+        "    >>> source = finding.cut.source\n"
+        "    >>> print(source.lines[source.line - source.first_line].strip())\n"
+        "    self.hook = self.run");
     of_package(added)
         .def_readonly("first_line", &Self::first_line, "Number of the first line in `lines`.")
         .def_readonly("line", &Self::line, "Number of the line at the location.")

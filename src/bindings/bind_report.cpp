@@ -206,7 +206,7 @@ void bind_stats(py::module_& module) {
             "Return the names of the values, for `dict(stats)`.\n\n"
             "Examples:\n"
             "    >>> report.stats.keys()\n"
-            "    ['collections', 'unreachable', 'owners', ...]")
+            "    ['collections', 'scans', 'unreachable', ...]")
         .def("__iter__", [](const Self&) { return py::iter(py::cast(stats_names())); })
         .def("__len__", [](const Self&) { return stats_names().size(); })
         .def("__getitem__",

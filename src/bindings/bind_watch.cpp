@@ -219,9 +219,14 @@ T value_or_raise(base::Result<T> result) {
 void bind_scan(py::module_& module) {
     module.def(
         "scan",
-        [](int generation, bool frozen, const std::vector<std::string>& devices) {
+        [](int generation,
+           bool frozen,
+           const std::vector<std::string>& devices,
+           const py::object& read_source) {
+            watch::Settings settings = scan_settings(devices);
+            settings.listeners = listeners(py::none(), py::none(), read_source, py::none());
             return std::make_shared<model::Report>(value_or_raise(
-                Dispatcher::instance().scan(scan_settings(devices), {generation, frozen})));
+                Dispatcher::instance().scan(std::move(settings), {generation, frozen})));
         },
         Locked());
     module.def(

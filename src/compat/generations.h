@@ -25,7 +25,8 @@ enum { kCwFrozen = 3 }; /* the generation of frozen objects (gc.freeze()) */
  * until cw_find_generations() has succeeded. `found` may then be partly filled. */
 cw_walk_result cw_list_generation(int generation, cw_object_list* found);
 
-/* True if gc.freeze() has frozen objects that are still alive. Conditions of cw_list_generation();
+/* True if gc.freeze() has frozen objects that are still alive, apart from those that CPython 3.12
+ * freezes at startup. Conditions of cw_list_generation();
  * otherwise false. */
 int cw_has_frozen_objects(void);
 

@@ -40,7 +40,7 @@ struct Reference {
     bool payload = false;  // not on the cycle: cutting it frees the memory but not the cycle
     // Of a cut or an alternative whose holder is a container: where the container is stored
     // ("Registry._pairs"). Of a method of a container, the same. "" if it is not known.
-    std::string holder_path;
+    std::string holder_path{};
     std::optional<SourceExcerpt> source{};  // of a cut or an alternative, if it could be read
     // The expression at `location`: from 0, in bytes of UTF-8. Not in files.
     ColumnRange columns{};
@@ -66,7 +66,7 @@ struct OwnerSummary {
     std::uint64_t count = 1;   // equal owners (type, device, bytes, shape, dtype, path)
     std::string allocated_at;  // "path:line"; "" if not recorded
     // Emptied when the finding is stored, since the ids are valid in one observation only.
-    std::vector<StorageShare> storages;
+    std::vector<StorageShare> storages{};
 
     friend bool operator==(const OwnerSummary&, const OwnerSummary&) = default;
 };

@@ -117,6 +117,7 @@ base::Result<model::Report> Dispatcher::scan(Settings settings, collector::HeapS
         return base::Error{watch.error()};
     }
     pipeline_.scan(watch.value(), scope);
+    watch.value()->read_source();
     return watch.value()->report();
 }
 

@@ -91,7 +91,7 @@ def test_own_pattern_is_recognised(project):
         "our-engine",
         "new",
         "",
-        "Call Engine.close() and read <lambda>.",
+        "Call Engine.close() and read `<lambda>`.",
     ]
     assert findings["Part"][:2] == ["self-reference", "new"]
 

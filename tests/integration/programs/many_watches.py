@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts a watch, observes a cycle, reads the report and stops the watch, many times.
 
-many_watches.py ROUNDS: prints resource usage after a fifth of the rounds and at the end. Every
+many_watches.py ROUNDS: prints resource usage after half of the rounds and at the end. Every
 tenth round also writes a report file.
 """
 
@@ -82,9 +82,9 @@ def main():
     cyclewatch.register_owner(Owner, read)
     with tempfile.TemporaryDirectory() as folder:
         # After this, the interpreter's free lists have reached their final size.
-        many_rounds(rounds // 5, folder)
+        many_rounds(rounds // 2, folder)
         early = levels()
-        many_rounds(rounds - rounds // 5, folder)
+        many_rounds(rounds - rounds // 2, folder)
         print(json.dumps([early, levels()]))
 
 
