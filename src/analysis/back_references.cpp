@@ -210,7 +210,7 @@ class Search {
             };
             std::ranges::stable_sort(kind.edges, {}, holder);
             std::set<std::string> classes;
-            std::ranges::stable_partition(kind.edges, [&](std::uint32_t e) {
+            std::stable_partition(kind.edges.begin(), kind.edges.end(), [&](std::uint32_t e) {
                 return classes.insert(holder(e).second).second;
             });
             kind.classes = classes.size();

@@ -15,7 +15,7 @@ namespace cyclewatch::analysis {
 struct Candidate {
     std::vector<std::uint32_t> edges;  // collapsed references to remove together, the best first
     std::uint32_t keeper = kNone;      // reference to the container or partial that holds the first
-    std::vector<std::uint32_t> path{};   // references to that container from the object that owns it
+    std::vector<std::uint32_t> path{};  // references to that container from the object that owns it
     const Evidence* evidence = nullptr;
     int score = 0;
     std::size_t classes = 1;       // of the holders; the first edges have one holder of each

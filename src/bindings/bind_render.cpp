@@ -114,9 +114,7 @@ std::shared_ptr<model::Report> load(const py::object& path) {
     return parsed(std::string_view(contents), name);
 }
 
-}  // namespace
-
-void bind_render(py::module_& module, ReportClass& report_class) {
+void bind_renderers(ReportClass& report_class) {
     static_assert(render::kUsualWidth == 100, "update the docstrings of to_text()");
     using render::Format;
     const auto add = [&](const char* name, Format format, const char* doc) {
@@ -161,6 +159,9 @@ void bind_render(py::module_& module, ReportClass& report_class) {
         "Examples:\n"
         "    >>> print(report.to_html())\n"
         "    <!doctype html>...");
+}
+
+void bind_saving(ReportClass& report_class) {
     report_class.def("save",
                      &save,
                      py::arg("path"),
@@ -185,6 +186,13 @@ void bind_render(py::module_& module, ReportClass& report_class) {
         "    >>> report.save('report.html')\n"
         "    >>> cyclewatch.Report.load('report.html')\n"
         "    <Report of 'train': 1 findings, 4.0 KiB>");
+}
+
+}  // namespace
+
+void bind_render(py::module_& module, ReportClass& report_class) {
+    bind_renderers(report_class);
+    bind_saving(report_class);
     module.def(
         "load_report",
         [](const py::bytes& contents, const std::string& name) {

@@ -44,17 +44,18 @@ constexpr std::size_t kLeastPath = 16;    // columns of a path beside its alloca
 // How much of the source code a card shows.
 enum class SourceDetail : std::uint8_t {
     none,
+    first,    // the line of the first reference to cut
     line,     // the line of each suggestion
-    context,  // also the lines around the line of the cut
+    context,  // also the lines around each reference to cut
 };
 
 std::string trimmed(const std::string& text) {
     return text.substr(std::min(text.find_first_not_of(' '), text.size()));
 }
 
-// The lines of one card. A compact card (`roomy` is false) is used if a roomy one exceeds
-// kMaxCardLines. In a compact card, columns share a line even if their text must be truncated, and
-// the parts marked above have one line less.
+// The lines of one card. If it exceeds kMaxCardLines, it shows less source code. If that is not
+// enough, it is compact (`roomy` is false). In a compact card, columns share a line even if their
+// text must be truncated, and the parts marked above have one line less.
 class Card {
   public:
     Card(std::size_t width, bool roomy, SourceDetail detail)
@@ -95,18 +96,19 @@ class Card {
         line.append(left_room - base::text_width(line) + 2, ' ');
         add(word, line + tail);
     }
-    // Adds the code at the location of `reference`, with the expression underlined.
-    void add_source(const Reference& reference, SourceDetail most) {
+    // Adds the code at the location of `reference`, with the expression underlined. `is_first`: it
+    // is the first reference to cut.
+    void add_source(const Reference& reference, SourceDetail most, bool is_first) {
         const SourceDetail detail = std::min(detail_, most);
-        if (!reference.source || detail == SourceDetail::none) {
+        if (!reference.source || detail < (is_first ? SourceDetail::first : SourceDetail::line)) {
             return;
         }
         for (const ExcerptLine& line : excerpt_lines(*reference.source)) {
-            if (detail == SourceDetail::line && !line.is_meant) {
+            if (detail != SourceDetail::context && !line.is_meant) {
                 continue;
             }
             const std::string text = line.before + line.expression + line.after;
-            if (detail == SourceDetail::line) {
+            if (detail != SourceDetail::context) {
                 add("", "> " + trimmed(line.number) + " | " + trimmed(text));
                 continue;
             }
@@ -188,7 +190,7 @@ void add_cut(Card& card, const Finding& finding) {
         card.add_columns(i == 0 ? "cut" : "and",
                          described(finding.cut[i]),
                          base::shown_name(finding.cut[i].location));
-        card.add_source(finding.cut[i], SourceDetail::context);
+        card.add_source(finding.cut[i], SourceDetail::context, i == 0);
     }
     if (const std::uint64_t more = finding.cut.size() - shown + finding.omitted_cuts; more > 0) {
         card.add(
@@ -219,7 +221,7 @@ void add_alternatives(Card& card, const Finding& finding) {
         const std::string equal = i == 0 && finding.tie ? " (equally good)" : "";
         card.add_columns("or", described(other) + equal, base::shown_name(other.location));
         if (!is_shown_before(finding, i)) {
-            card.add_source(other, SourceDetail::line);
+            card.add_source(other, SourceDetail::line, false);
         }
         if (!other.reason.empty()) {
             card.add_wrapped(
@@ -342,7 +344,8 @@ void append_section(std::string& out,
 std::string render_card(const Finding& finding, std::size_t rank, std::size_t width) {
     constexpr std::array kLayouts{std::pair(true, SourceDetail::context),
                                   std::pair(true, SourceDetail::line),
-                                  std::pair(false, SourceDetail::line),
+                                  std::pair(true, SourceDetail::first),
+                                  std::pair(true, SourceDetail::none),
                                   std::pair(false, SourceDetail::none)};
     for (const auto& [roomy, detail] : kLayouts) {
         Card card(width, roomy, detail);
@@ -359,7 +362,7 @@ std::string render_card(const Finding& finding, std::size_t rank, std::size_t wi
         add_owners(card, finding);
         card.add_wrapped("seen", seen_sentence(finding), 2);
         card.add("id", base::truncate_end(base::clean_text(finding.signature), card.room()));
-        if (card.fits() || detail == SourceDetail::none) {
+        if (card.fits() || !roomy) {
             return card.text();
         }
     }
