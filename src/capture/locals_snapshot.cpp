@@ -149,29 +149,31 @@ class LocalsSnapshots::Match {
 
 const std::vector<LocalsSnapshots::Function>& LocalsSnapshots::methods_of(PyTypeObject* type) {
     const auto [entry, fresh] = methods_.try_emplace(type);
+    std::vector<Function>& functions = entry->second;
     if (fresh) {
         visit_bases(type, [&](PyTypeObject* base) {
             const std::string module = name_of_type(base).module;
             visit_methods(base, [&](const Method& method) {
-                entry->second.push_back({method.code, module, calls_locals(method.code)});
+                functions.push_back({method.code, module, calls_locals(method.code)});
             });
             return false;
         });
     }
-    return entry->second;
+    return functions;
 }
 
 const std::vector<LocalsSnapshots::Function>& LocalsSnapshots::callers_in(PyObject* module) {
     const auto [entry, fresh] = callers_.try_emplace(module);
+    std::vector<Function>& functions = entry->second;
     if (fresh) {
         const std::string name(Utf8Text(find_in_dict(module, "__name__")).view());
         visit_module_code(module, [&](const ModuleCode& found) {
             add_callers(found.code, 0, [&](PyCodeObject* code) {
-                entry->second.push_back({code, name, true});
+                functions.push_back({code, name, true});
             });
         });
     }
-    return entry->second;
+    return functions;
 }
 
 std::optional<ObjectSummary> LocalsSnapshots::function_of(PyObject* dict,
