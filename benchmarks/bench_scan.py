@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures scans of the heap against the collections that they stand in for."""
+"""Compares the duration of heap scans with that of the collections that they replace."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-// Functions that glibc 2.34 moved into libc.so.6 or changed, with a new version and the same
-// interface: calls the version that every glibc has.
+// Functions that glibc 2.34 moved into libc.so.6 or changed, with a new symbol version but the same
+// interface. The wrappers call the version that every glibc has.
 #define USE_OLD_VERSION(name)                                                               \
     __asm__(".symver old_" #name "," #name "@GLIBC_2.2.5; .globl " #name "; .hidden " #name \
             "; .type " #name ",@function; " #name ": endbr64; jmp old_" #name "@PLT")
@@ -71,7 +71,8 @@ HIDDEN uint32_t arc4random(void) {
     return getrandom(&number, sizeof number, 0) == sizeof number ? number : (uint32_t)time(NULL);
 }
 
-// glibc 2.30 and later have this function. Before, the wait ends at a time of the system clock.
+// glibc 2.30 and later have this function. Without it, the wait ends when the system clock reaches
+// the converted time.
 HIDDEN int pthread_cond_clockwait(pthread_cond_t* condition,
                                   pthread_mutex_t* mutex,
                                   clockid_t clock,

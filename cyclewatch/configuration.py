@@ -46,8 +46,8 @@ def ignore(*, signature: str | None = None, pattern: str | None = None, reason: 
 
     Args:
         signature: ``Finding.signature`` of the finding.
-        pattern: ``Pattern.id``. If both are given, a finding must match both. reason: Shown in
-        reports.
+        pattern: ``Pattern.id``. If both are given, a finding must match both.
+        reason: Shown in reports.
 
     Raises:
         ValueError: `reason` is empty, neither `signature` nor `pattern` is given, or the pattern

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from cyclewatch._native import Finding, Report
 
-_MOST_CARDS = 10
-_MOST_PICTURE_BYTES = 110_000  # the whole display stays below 200 KB
+_MAX_CARDS = 10
+_MAX_PICTURE_BYTES = 110_000  # the whole display stays below 200 KB
 _LOCATION = re.compile(r"([^\s:()<>]+\.py):(\d+)")
 _PRE = "font:12px/1.35 monospace;white-space:pre-wrap;margin:.3em 0 1em;color:inherit"
 
@@ -45,22 +45,22 @@ def report_html(report: Report) -> str:
     parts = [f"<p><b>{html.escape(_with_cells(sentence))}</b></p>"]
     findings = report.findings
     parts += [
-        finding_html(finding, rank, _MOST_PICTURE_BYTES // _MOST_CARDS)
-        for rank, finding in enumerate(findings[:_MOST_CARDS], 1)
+        finding_html(finding, rank, _MAX_PICTURE_BYTES // _MAX_CARDS)
+        for rank, finding in enumerate(findings[:_MAX_CARDS], 1)
     ]
-    if len(findings) > _MOST_CARDS:
-        parts.append(f"<p>and {len(findings) - _MOST_CARDS} more findings</p>")
+    if len(findings) > _MAX_CARDS:
+        parts.append(f"<p>and {len(findings) - _MAX_CARDS} more findings</p>")
     return f"<div>{''.join(parts)}</div>"
 
 
 def finding_html(
-    finding: Finding, rank: int = 1, most_picture_bytes: int = _MOST_PICTURE_BYTES
+    finding: Finding, rank: int = 1, max_picture_bytes: int = _MAX_PICTURE_BYTES
 ) -> str:
     """The picture and the card of `finding` as HTML."""
     card = html.escape(_with_cells(finding.to_text(rank)))
     picture = _with_cells(finding.to_svg()).encode()
     shown = ""
-    if len(picture) <= most_picture_bytes:
+    if len(picture) <= max_picture_bytes:
         # In an <img> the picture's styles do not affect the notebook.
         shown = (
             f'<img alt="The reference cycle" style="max-width:100%" '

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recognizes out-of-memory errors. Reads modules that the program has imported; imports none."""
+"""Recognizes out-of-memory errors. Does not import torch, but uses it if the program has."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _DEVICE_OUT_OF_MEMORY = 2
 # torch's CPU allocator raises a plain RuntimeError, so its text has to be matched.
 _CPU_ALLOCATOR = "DefaultCPUAllocator: "
-_ASKED = r"ried to allocate (\d+(?:\.\d+)?) (bytes|KiB|MiB|GiB)"
+_REQUESTED = r"ried to allocate (\d+(?:\.\d+)?) (bytes|KiB|MiB|GiB)"
 _UNITS = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
@@ -22,7 +22,7 @@ def is_out_of_memory(error: BaseException) -> bool:
     """Whether `error` is an out-of-memory error of Python or torch, on any device.
 
     Matched by type: MemoryError, torch.OutOfMemoryError, and torch.AcceleratorError if its
-    ``error_code`` is the one of a failed allocation. The error of torch's CPU allocator is a plain
+    ``error_code`` is that of a failed allocation. The error of torch's CPU allocator is a plain
     RuntimeError and is matched by its text.
     """
     if isinstance(error, (MemoryError, _torch_type("OutOfMemoryError"))):
@@ -38,35 +38,35 @@ def is_device_error(error: BaseException) -> bool:
     return isinstance(error, types)
 
 
-def asked_bytes(error: BaseException) -> int | None:
+def requested_bytes(error: BaseException) -> int | None:
     """The size of the failed allocation according to the message of `error`; None if unknown.
 
     Exact for torch's CPU allocator; rounded to 0.01 of the unit for devices.
     """
     import re  # late: `import cyclewatch` must be fast
 
-    match = re.search(_ASKED, _text(error))
+    match = re.search(_REQUESTED, _text(error))
     return round(float(match[1]) * _UNITS[match[2]]) if match else None
 
 
-def related(error: BaseException, outer: BaseException | None = None) -> Iterator[BaseException]:
+def exception_chain(error: BaseException, handled: int = 0) -> Iterator[BaseException]:
     """`error`, its causes, contexts and the members of exception groups, each once.
 
     Args:
         error: The first one.
-        outer: Where to stop: an exception that was being handled when `error` was raised.
+        handled: id() of an exception that was being handled before, which is not followed.
     """
-    seen = {id(outer)}
-    left: list[BaseException | None] = [error]
-    while left:
-        each = left.pop()
+    seen = {handled}
+    pending: list[BaseException | None] = [error]
+    while pending:
+        each = pending.pop()
         if each is None or id(each) in seen:
             continue
         seen.add(id(each))
         yield each
-        left += [each.__cause__, each.__context__]
+        pending += [each.__cause__, each.__context__]
         if isinstance(each, BaseExceptionGroup):
-            left += each.exceptions
+            pending += each.exceptions
 
 
 def torch_module() -> Any:

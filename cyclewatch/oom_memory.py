@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the memory is used for: reachable tensors, tensors in dead cycles, the rest."""
+"""Measures what uses the memory: reachable tensors, tensors in dead cycles, the rest."""
 
 from __future__ import annotations
 
 import gc
 
 from cyclewatch import _native
-from cyclewatch.oom_errors import asked_bytes, is_device_error, torch_module
+from cyclewatch.oom_errors import is_device_error, requested_bytes, torch_module
 from cyclewatch.scanning import dead_bytes, scan
 
 TYPE_CHECKING = False
@@ -17,27 +17,27 @@ _DEVICE_NUMBER = r"\b(?:GPU|device) (\d+)\b"
 
 
 class Memory:
-    """The use of one device's memory at one moment, in bytes.
+    """A snapshot of the memory use of one device, in bytes.
 
     Attributes:
         device: "cpu", "cuda:0" ...
-        asked: The size of the failed allocation; None if unknown.
+        requested: The size of the failed allocation; None if unknown.
         in_use: As measured by `source`.
         limit: The size or the limit of the memory; None if unknown.
-        source: How `in_use` was measured, in words.
+        source: How `in_use` was measured.
         reachable: Tensors that Python objects in use refer to.
         dead: Tensors in cycles that the next collection frees.
         cycles: The number of these cycles.
         frozen: Tensors in cycles that no collection frees, because of ``gc.freeze()``.
         frozen_cycles: The number of these cycles.
-        findings: All these cycles.
+        findings: The findings for all of these cycles.
         owners: The reachable tensors, grouped by type, shape and dtype, largest first.
     """
 
-    def __init__(self, device: str, asked: int | None, limit: int | None = None) -> None:
-        """Examine `device`. Collects nothing, calls no device and initializes none."""
+    def __init__(self, device: str, requested: int | None, limit: int | None = None) -> None:
+        """Examine `device`. Does not collect garbage, call a device or initialize one."""
         self.device = device
-        self.asked = asked
+        self.requested = requested
         self.owners: list[Owner] = sorted(
             (each for each in _native.live_owners() if each.device == device),
             key=lambda owner: owner.nbytes * owner.count,
@@ -61,13 +61,13 @@ class Memory:
 
     @property
     def rest(self) -> int:
-        """What no tensor in Python owns; negative if tensors are not resident (never written)."""
+        """Bytes that no tensor in Python owns. Negative if some tensors are not resident."""
         return self.in_use - self.reachable - self.dead - self.frozen
 
 
 def examine(error: BaseException) -> Memory:
     """Examine the device on which an allocation failed with `error`."""
-    return Memory(_device(error), asked_bytes(error))
+    return Memory(_device(error), requested_bytes(error))
 
 
 def _findings(device: str, *, frozen: bool) -> list[Finding]:
@@ -91,7 +91,7 @@ def _allocated(device: str) -> int:
 
 
 def _process_memory() -> tuple[int, int | None, str]:
-    """The memory of this process: bytes, limit and what they measure."""
+    """The memory of this process in bytes, its limit, and what was measured."""
     import resource
 
     with open("/proc/self/statm", encoding="ascii") as file:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch's out-of-memory observer, which is called when an allocation on a CUDA device fails.
 
-It is called on the allocating thread, such as one of autograd, before the exception is raised, with
-the exact size, and also for errors that the program handles. torch cannot detach an observer.
+torch calls it with the exact size before it raises the exception, and therefore also for errors
+that the program handles. The call is made on the allocating thread, which may be an autograd
+thread. torch cannot detach an observer.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
 _PAUSE = 1.0  # seconds between two examinations
 
-# Called with the memory after each failure that is examined, on the allocating thread; None: the
-# observer does nothing.
+# Called on the allocating thread with the memory use, for each failure that is examined. If it is
+# None, the observer does nothing.
 handler: Callable[[Memory], None] | None = None
 _attached = False
 _busy = _thread.allocate_lock()
@@ -30,7 +31,7 @@ _next = 0.0  # no examination before this time
 def attach() -> None:
     """Attach the observer if there is a handler and the program has initialized CUDA. Idempotent.
 
-    Initializes no device.
+    Does not initialize a device.
     """
     global _attached
     if _attached or handler is None:
@@ -46,17 +47,17 @@ def attach() -> None:
         register(_on_out_of_memory)
 
 
-def _on_out_of_memory(device: int, asked: int, limit: int, _free: int) -> None:
-    # An exception would replace the out-of-memory error. Calls no device and allocates no device
-    # memory; takes about twice as long as a full collection.
+def _on_out_of_memory(device: int, requested: int, limit: int, _free: int) -> None:
+    # Must not raise: the exception would replace the out-of-memory error. Does not call a device or
+    # allocate device memory. Takes about twice as long as a full collection.
     global _next
     try:
-        # Not acquired: another thread's failure is being examined, or reading an owner failed.
+        # The lock is taken if another failure is being examined, perhaps by this thread.
         if handler is None or not _busy.acquire(blocking=False):
             return
         try:
             if time.monotonic() >= _next:
-                handler(Memory(f"cuda:{device}", asked, limit))
+                handler(Memory(f"cuda:{device}", requested, limit))
                 _next = time.monotonic() + _PAUSE
         finally:
             _busy.release()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Examines the memory when an out-of-memory error leaves a block or the program."""
+"""Reports what uses the memory when an out-of-memory error leaves a block or the program."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ import sys
 
 from cyclewatch import oom_memory, oom_observer, wording
 from cyclewatch._native import report_stem, write_file
-from cyclewatch.oom_errors import asked_bytes, is_device_error, is_out_of_memory, related
+from cyclewatch.oom_errors import (
+    exception_chain,
+    is_device_error,
+    is_out_of_memory,
+    requested_bytes,
+)
 from cyclewatch.watches import absolute_folder, log
 
 TYPE_CHECKING = False
@@ -28,19 +33,19 @@ _hooks: dict[Any, tuple[Any, Any]] = {}
 
 
 class oom_autopsy:  # noqa: N801 - used like a function, as in contextlib
-    """Context manager that explains what the memory is used for if its block runs out of memory.
+    """Context manager that reports what uses the memory if its block runs out of memory.
 
-    If one of the errors listed in :func:`retry_on_oom` leaves the block or, meanwhile, the program
-    or a thread, a report file ``cyclewatch-<script>-<pid>-oom.txt`` is written, and one line with
-    its path is added to the exception by ``add_note()``, so that every traceback shows it::
+    If one of the errors listed in :func:`retry_on_oom` leaves the block, or ends the program or a
+    thread while the block runs, writes the report ``cyclewatch-<script>-<pid>-oom.txt``. Also adds
+    one line with its path to the exception by ``add_note()``, so that every traceback shows it::
 
         with cyclewatch.oom_autopsy():
             train()
 
-    The report states how many bytes were asked for and in use: reachable from Python, dead in
-    cycles that a collection would free, and the rest. It contains the cards of these cycles and
-    the largest reachable tensors. Nothing is collected. Tensors of the failed step are reachable,
-    because the traceback of the exception refers to them.
+    The report states how many bytes were requested and how many were in use: reachable from Python,
+    dead in cycles that a collection would free, and the rest. It contains the cards of these cycles
+    and the largest reachable tensors. Nothing is collected. Tensors of the failed step are
+    reachable, because the traceback of the exception refers to them.
 
     For a CUDA device, the bytes in use are those of torch's allocator. torch has no such
     statistics for the CPU, so the resident memory of the process is used there, or its address
@@ -70,8 +75,11 @@ class oom_autopsy:  # noqa: N801 - used like a function, as in contextlib
         """Store the arguments; the ``with`` block begins the observation."""
         self._folder = absolute_folder(report_dir)
         self.report_path: str | None = None
+        self._handled = 0
 
     def __enter__(self) -> oom_autopsy:
+        # The handler keeps that exception alive until the block ends.
+        self._handled = id(sys.exception())
         start(self)
         return self
 
@@ -82,7 +90,7 @@ class oom_autopsy:  # noqa: N801 - used like a function, as in contextlib
         traceback: TracebackType | None,
     ) -> None:
         if exception is not None:
-            _annotate(exception)
+            _annotate(exception, self._handled)
         stop(self)
 
 
@@ -134,16 +142,16 @@ def _write(autopsy: oom_autopsy, text: str) -> str | None:
     return None
 
 
-def _annotate(error: BaseException) -> None:
+def _annotate(error: BaseException, handled: int = 0) -> None:
     """Add the note to the out-of-memory error in the chain of `error`, if there is one."""
     try:
-        for each in related(error):
+        for each in exception_chain(error, handled):
             if is_out_of_memory(each):
                 if not any(note.startswith(_NOTE) for note in getattr(each, "__notes__", ())):
                     each.add_note(_NOTE + _report(each))
                 return
     except Exception as problem:
-        # Such as no memory left: the program must see its own error.
+        # For example, out of memory again. The program must see its own error.
         log(_ERROR, f"no out-of-memory report: {type(problem).__name__}: {problem}")
 
 
@@ -162,12 +170,12 @@ def _report(error: BaseException) -> str:
 
 def _is_failure_of(error: BaseException, memory: oom_memory.Memory) -> bool:
     """Whether the observer was called for `error`, whose message contains a rounded size."""
-    size = asked_bytes(error)
+    size = requested_bytes(error)
     return (
         is_device_error(error)
         and size is not None
-        and memory.asked is not None
-        and abs(size - memory.asked) <= memory.asked // 100
+        and memory.requested is not None
+        and abs(size - memory.requested) <= memory.requested // 100
     )
 
 

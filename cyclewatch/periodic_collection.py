@@ -23,9 +23,9 @@ _INFO = 20  # logging.INFO
 class collect_at:  # noqa: N801 - used like a function
     """Disable automatic collection, and collect at fixed training steps instead.
 
-    Ranks that collect at different steps wait for each other. This class collects at the same
-    steps on every rank, and only the younger generations by default, whose collection is fast. It
-    is a drop-in replacement for torchtitan's ``GarbageCollection``::
+    Ranks that collect at different steps wait for each other. This class collects at the same steps
+    on every rank. By default it collects only the younger generations, which is fast. It is a
+    drop-in replacement for torchtitan's ``GarbageCollection``::
 
         collector = cyclewatch.collect_at(every=50)
         for step, batch in enumerate(batches, start=1):
@@ -39,15 +39,15 @@ class collect_at:  # noqa: N801 - used like a function
 
     With ``skip_if_clean=True``, a collection is skipped if a scan finds no dead tensor memory in
     the generations to collect. Other garbage is then not collected either. If there are several
-    ranks, all of them skip or none: they agree by an ``all_reduce`` over `group`. Without a group
-    that supports CPU tensors, nothing is skipped.
+    ranks, either all of them skip it or none does: they agree through an ``all_reduce`` over
+    `group`. Without a group that supports CPU tensors, nothing is skipped.
 
     Args:
         every: Collect at the steps that are multiples of this number, except step 1.
         generation: The oldest generation to collect, 0 to 2.
         skip_if_clean: Skip collections that would free no tensor memory.
         group: A process group that contains all ranks and supports CPU tensors, such as one with
-            the backend gloo. By default the default group, if it does.
+            the backend gloo. By default the default process group, if it supports CPU tensors.
 
     Raises:
         TypeError: `every` or `generation` is not an integer.
@@ -86,7 +86,7 @@ class collect_at:  # noqa: N801 - used like a function
         self.collect("initial collection", self._generation)
 
     def run(self, step: int) -> bool:
-        """Collect if `step` is due. Call it in every step, with the same number on every rank.
+        """Collect if it is due. Call this in every step, with the same number on every rank.
 
         Returns:
             Whether a collection ran.
@@ -142,11 +142,11 @@ class collect_at:  # noqa: N801 - used like a function
         distributed = sys.modules.get("torch.distributed")
         if distributed is None or not (distributed.is_available() and distributed.is_initialized()):
             # Set by torchrun, before the program creates its process group.
-            alone = os.environ.get("WORLD_SIZE", "1") == "1"
-            return alone and not self._has_dead_tensors()
+            is_only_rank = os.environ.get("WORLD_SIZE", "1") == "1"
+            return is_only_rank and not self._has_dead_tensors()
         if self._group is None and not _supports_cpu(None):
             return distributed.get_world_size() == 1 and not self._has_dead_tensors()
-        # Every rank takes part, whatever its own result is.
+        # Every rank takes part, regardless of its own result.
         torch = sys.modules["torch"]
         dirty = torch.tensor([int(self._has_dead_tensors())], device="cpu")
         distributed.all_reduce(dirty, op=distributed.ReduceOp.MAX, group=self._group)
@@ -156,7 +156,7 @@ class collect_at:  # noqa: N801 - used like a function
         try:
             return any(dead_bytes(generation=self._generation, frozen=False).values())
         except (MemoryError, RuntimeError):
-            return True  # not known: collect
+            return True  # unknown: collect
 
 
 def _supports_cpu(group: Any) -> bool:

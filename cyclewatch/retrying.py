@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 
 from cyclewatch.collecting import collect
-from cyclewatch.oom_errors import is_out_of_memory, related, torch_module
+from cyclewatch.oom_errors import exception_chain, is_out_of_memory, torch_module
 from cyclewatch.watches import log
 
 TYPE_CHECKING = False
@@ -33,15 +33,16 @@ def retry_on_oom(attempts: int = 1) -> Callable[[Callable[P, T]], Callable[P, T]
         def train_step(batch):
             return model(batch).sum().backward()
 
-    Handled are MemoryError, torch.OutOfMemoryError, torch.AcceleratorError of a failed allocation,
-    and the RuntimeError of torch's CPU allocator, which is recognized by its message. Each retry is
-    logged as a warning. The error of the last attempt propagates.
+    The decorator handles MemoryError, torch.OutOfMemoryError, torch.AcceleratorError for a failed
+    allocation, and the RuntimeError of torch's CPU allocator, which is recognized by its message.
+    Each retry is logged as a warning. The error of the last attempt propagates. If decorated
+    functions call each other, each of them retries.
 
     The function runs again from its beginning, so it must be safe to repeat. If it uses collective
     operations and only one rank retries, the other ranks wait for it.
 
     Args:
-        attempts: How often the function is called again.
+        attempts: How many times to call the function again.
 
     Raises:
         TypeError: `attempts` is not an integer, or the function is a generator or a coroutine
@@ -58,7 +59,7 @@ def retry_on_oom(attempts: int = 1) -> Callable[[Callable[P, T]], Callable[P, T]
     """
     if not isinstance(attempts, int):
         raise TypeError(
-            f"attempts must be an integer, not {attempts!r}; the decorator is @retry_on_oom()"
+            f"attempts must be an integer, not {attempts!r}; use @retry_on_oom(), with parentheses"
         )
     if attempts < 1:
         raise ValueError(f"attempts must be at least 1, not {attempts}")
@@ -68,7 +69,12 @@ def retry_on_oom(attempts: int = 1) -> Callable[[Callable[P, T]], Callable[P, T]
         import functools
         import inspect
 
-        if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+        suspends = (
+            inspect.iscoroutinefunction,
+            inspect.isgeneratorfunction,
+            inspect.isasyncgenfunction,
+        )
+        if any(each(function) for each in suspends):
             raise TypeError("retry_on_oom() cannot decorate a coroutine or generator function")
         name = getattr(function, "__qualname__", "function")
 
@@ -99,16 +105,16 @@ def retry_on_oom(attempts: int = 1) -> Callable[[Callable[P, T]], Callable[P, T]
 def clear_frames(error: BaseException, outer: BaseException | None = None) -> None:
     """Clear the local variables of all finished frames that `error` and its causes refer to.
 
-    The tracebacks keep their lines. `outer` and what is reachable only from it are not changed.
+    The tracebacks keep their lines. Exceptions reachable only through `outer` are not changed.
     """
     import traceback
 
-    for each in related(error, outer):
+    for each in exception_chain(error, id(outer)):
         traceback.clear_frames(each.__traceback__)
 
 
 def empty_device_caches() -> None:
-    """Return the unused cached memory of torch's devices; initializes no device."""
+    """Release torch's unused cached device memory. Does not initialize a device."""
     torch = torch_module()
     for name in _DEVICE_MODULES:
         module: Any = getattr(torch, name, None)

@@ -22,7 +22,7 @@ def scan(
     devices: str | Iterable[str] = "auto",
     source_lines: bool = True,
 ) -> Report:
-    """Report the reference cycles that keep tensors alive now, without a garbage collection.
+    """Report the unreachable reference cycles that keep tensors alive, without a collection.
 
     Needs no watch. Nothing is freed, no finalizer and no weakref callback runs, and the collector's
     counters do not change. The findings are those of ``gc.collect(generation)``; their `collected`
@@ -32,9 +32,9 @@ def scan(
         train_one_epoch()
         print(cyclewatch.scan().to_text())
 
-    Takes about as long as the collection. Memory that other C++ code also refers to, such as an
-    autograd graph before its backward pass, counts as alive. Weakref callbacks and finalizers do
-    not run, so an object that one of them would resurrect counts as unreachable.
+    Takes about as long as the collection. Memory that other C++ code also refers to, such as the
+    autograd graph of a loss that is kept, counts as alive. Weakref callbacks and finalizers do not
+    run, so an object that one of them would resurrect counts as unreachable.
 
     Args:
         generation: Examine the objects of this generation and younger ones: 0, 1 or 2.
@@ -69,7 +69,7 @@ def scan(
 
 
 def dead_bytes(*, generation: int = 2, frozen: bool = True) -> dict[str, int]:
-    """Return the bytes on each device that unreachable tensors keep alive now.
+    """Return the number of bytes of unreachable tensors on each device.
 
     Like :func:`scan`, but without the graph and the names, so that it is cheap enough to call in
     each training step with ``generation=0``::
@@ -77,7 +77,7 @@ def dead_bytes(*, generation: int = 2, frozen: bool = True) -> dict[str, int]:
         metrics.update(cyclewatch.dead_bytes(generation=0))
 
     Args:
-        generation: As in :func:`scan`. While automatic collection is off, generation 0 has the
+        generation: As in :func:`scan`. While automatic collection is off, generation 0 contains the
             objects created since the last collection.
         frozen: As in :func:`scan`.
 

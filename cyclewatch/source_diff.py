@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from cyclewatch._native import Finding, Reference
 
 _CONTAINERS = {"dict", "frozenset", "list", "set", "tuple"}
-_CARRIERS = {"collections", "functools", "weakref"}  # their objects call nothing by themselves
+_PASSIVE_MODULES = {"collections", "functools", "weakref"}  # their objects call nothing
 _READS_LOCALS = {"eval", "exec", "locals", "super", "vars"}  # super() needs the first parameter
 _UNREGISTERS = ("remove", "discard", "un", "dis", "del", "pop")
 _REFLECTION = {"__dict__", "__getstate__", "__reduce__", "copy", "deepcopy", "pickle", "vars"}
 _CALLABLES = ("function ", "bound method ", "functools.")
 _COMMENT = "  # break a reference cycle"
-_MOST_INDENTED = 20  # lines
+_MAX_INDENTED = 20  # lines
 
 
 def propose(finding: Finding, unchanged_since: float | None = None) -> str:
@@ -49,7 +49,7 @@ def propose(finding: Finding, unchanged_since: float | None = None) -> str:
     text = source_edit.read(path, unchanged_since)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # those of the compiler
+            warnings.simplefilter("ignore")  # compiler warnings
             source = Source(path, text)
             check = _native.clean_text(change(finding, source))
             diff = source.diff()
@@ -119,6 +119,9 @@ def _weak_argument(finding: Finding, source: Source) -> str:
             pass
         case _:
             raise NoDiff(f"line {line} is not a partial of one function and one variable")
+    for attribute in source.all(ast.Attribute):
+        if attribute.attr in ("func", "args", "keywords") and attribute is not call.func:
+            raise NoDiff(f"line {attribute.lineno} may use .{attribute.attr} of the partial")
     source_syntax.check_bound_once(source, called.id, call, may_be_global=True)
     source_syntax.check_object(source, passed.id, call)
     source_syntax.check_replaceable(source, call)
@@ -164,8 +167,8 @@ def _weak_property(finding: Finding, source: Source) -> str:
     users = sorted({f"{short(cut.holder)}{cut.label}" for cut in finding.cuts})
     targets = " and ".join(sorted({short(cut.target) for cut in finding.cuts}))
     return (
-        f"Check that the program keeps each {targets} while it uses {', '.join(users)}: the "
-        "property is None once its object is freed."
+        f"Check that the program keeps each {targets} alive while it uses {', '.join(users)}: "
+        "the property is None once its object is freed."
     )
 
 
@@ -175,6 +178,7 @@ def _clear_variables(finding: Finding, source: Source) -> str:
     line = min(_location(cut)[1] for cut in finding.cuts)
     holders = {cut.holder for cut in finding.cuts}
     function = source_syntax.function_around(source, short(holders.pop()), line)
+    source_syntax.check_synchronous(function)  # a generator may end at each `yield`
     if holders:
         raise NoDiff("the variables belong to several functions")
     for node in ast.walk(function):
@@ -243,7 +247,7 @@ def _clear(
         source.insert_after(block[last], cleanup + _COMMENT)
         return
     lines = (block[last].end_lineno or 0) - block[end].lineno
-    if end != last and lines > _MOST_INDENTED:
+    if end != last and lines > _MAX_INDENTED:
         raise NoDiff(f"the fix would indent {lines} lines")
     source.wrap(block[end : last + 1], cleanup + _COMMENT)
 
@@ -260,13 +264,14 @@ def _define_weak(source: Source, uses: Iterable[tuple[str, ast.stmt]]) -> None:
 
 
 def _check_stored_on_target(finding: Finding, source: Source) -> None:
-    """Raise NoDiff unless the target created what leads to the callable.
+    """Raise NoDiff unless the target created the objects that lead to the callable.
 
-    Anything else may outlive the target, or be all that keeps it alive until it calls.
+    Other objects may outlive the target, or be the only ones that keep it alive until the call.
     """
     [target, *others] = {cut.target for cut in finding.cuts}
     if others:
         raise NoDiff("the references lead to several classes")
+    _check_no_reflection(source, source.class_named(target))
     _check_weakly_referable(source, target)
     if all(reference.holder != target for reference in finding.cycle):
         raise NoDiff(f"the cycle does not begin at a {short(target)}")
@@ -274,7 +279,7 @@ def _check_stored_on_target(finding: Finding, source: Source) -> None:
         module, dot, _ = reference.holder.partition(".")
         if " " in reference.holder or reference.holder in _CONTAINERS:
             continue
-        if not dot or (module in sys.stdlib_module_names and module not in _CARRIERS):
+        if not dot or (module in sys.stdlib_module_names and module not in _PASSIVE_MODULES):
             raise NoDiff(
                 f"a {reference.holder} calls the function, and may be all that keeps the "
                 f"{short(target)} alive until then"
@@ -316,6 +321,14 @@ def _check_replaceable(source: Source, owner: ast.ClassDef, name: str) -> None:
     for attribute in source.all(ast.Attribute):
         if attribute.attr == name and isinstance(attribute.ctx, ast.Del):
             raise NoDiff(f"line {attribute.lineno} deletes .{name}")
+    _check_no_reflection(source, owner)
+    for attribute in source.all(ast.Attribute):
+        if attribute.attr == name and ast.unparse(attribute.value) == owner.name:
+            raise NoDiff(f"line {attribute.lineno} uses {owner.name}.{name}")
+
+
+def _check_no_reflection(source: Source, owner: ast.ClassDef) -> None:
+    """Raise NoDiff if the class or an import copies or inspects objects."""
     for node in (owner, *source.all(ast.Import), *source.all(ast.ImportFrom)):
         for word in sorted(_REFLECTION & names_in(node)):
             raise NoDiff(f"the file uses {word}, which would see the weak reference")
@@ -324,8 +337,8 @@ def _check_replaceable(source: Source, owner: ast.ClassDef, name: str) -> None:
 def _caveat(finding: Finding) -> str:
     target = short(finding.cuts[0].target)
     return (
-        f"Check that the program keeps each {target} while it uses the stored function, which "
-        f"fails once its {target} is freed."
+        f"Check that the program keeps each {target} alive while it uses the stored function, "
+        f"which fails once its {target} is freed."
     )
 
 

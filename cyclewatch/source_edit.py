@@ -96,7 +96,7 @@ class Source:
         return set(re.findall(r"\w+", self._text))
 
     def is_called(self, node: ast.AST) -> bool:
-        """Whether a node is the function of a call."""
+        """Whether a node is called."""
         call = self.parent(node)
         return isinstance(call, ast.Call) and call.func is node
 
@@ -153,7 +153,7 @@ class Source:
         raise NoDiff("the location is not in a block")
 
     def insert_before(self, statement: ast.stmt, *lines: str) -> None:
-        """Insert lines, indented as the statement is."""
+        """Insert lines before a statement, with its indentation."""
         indent = self._indent(statement)
         self._insert(
             self.first_line(statement),
@@ -161,7 +161,7 @@ class Source:
         )
 
     def insert_after(self, statement: ast.stmt, *lines: str) -> None:
-        """Insert lines, indented as the statement is."""
+        """Insert lines after a statement, with its indentation."""
         indent = self._indent(statement)
         self._check_end(statement)
         self._insert(
@@ -174,13 +174,13 @@ class Source:
         assert node.end_lineno is not None and node.end_col_offset is not None
         start = self._offset(node.lineno, node.col_offset)
         end = self._offset(node.end_lineno, node.end_col_offset)
-        # Positions inside of f-strings are wrong before Python 3.12.
+        # Positions inside f-strings are wrong before Python 3.12.
         if expected is not None and self._text[start:end] != expected:
             raise NoDiff(f"line {node.lineno} is not plain code")
         self._edits.append(_Edit(start, end, text))
 
     def wrap(self, statements: list[ast.stmt], cleanup: str) -> None:
-        """Put consecutive statements into `try`, with `cleanup` in `finally`."""
+        """Wrap consecutive statements in `try`, with `cleanup` in `finally`."""
         first, last = statements[0], statements[-1]
         if first is last and isinstance(first, ast.Try):
             if first.finalbody:

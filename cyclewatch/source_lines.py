@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-LONGEST_LINE = 200  # characters; the rest is cut off
+LONGEST_LINE = 200  # characters; longer lines are truncated
 _CONTEXT = 1  # lines before and after
 _LARGEST_FILE = 4_000_000  # characters
 
@@ -36,9 +36,10 @@ def read_source(path: str) -> list[str] | None:
 
 
 def excerpts(locations: list[str]) -> list[tuple[int, list[str]]]:
-    """For each "path:line": the line with one line before and after it, and the first one's number.
+    """For each "path:line": the number of the first line, and the lines.
 
-    Lines are cut after 200 characters. If the source is not available, the list is empty.
+    These are the line itself and one line before and after it, each truncated to 200 characters. If
+    the source is not available, the list is empty.
     """
     files: dict[str, list[str]] = {}
     found = []
@@ -49,11 +50,11 @@ def excerpts(locations: list[str]) -> list[tuple[int, list[str]]]:
         source, line = files[path], int(number) if number.isdecimal() else 0
         first = max(1, line - _CONTEXT)
         shown = source[first - 1 : line + _CONTEXT] if 0 < line <= len(source) else []
-        found.append((first, [_cut(each) for each in shown]))
+        found.append((first, [_truncate(each) for each in shown]))
     return found
 
 
-def _cut(line: str) -> str:
+def _truncate(line: str) -> str:
     # Lone surrogates are replaced, because a report is UTF-8.
     line = line.rstrip().encode(errors="replace").decode()
     return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 3]}..."
@@ -96,7 +97,7 @@ def _from_loader(path: str) -> str | None:
 
 
 def _is_unchanged(path: str) -> bool:
-    # Not the modification time, which tools set.
+    # Not the modification time, which tools can change.
     return os.stat(path).st_ctime < _process_start
 
 
@@ -115,7 +116,7 @@ def _current_folder() -> str:
     try:
         return os.getcwd()
     except OSError:
-        return os.sep  # it was removed
+        return os.sep  # the directory has been removed
 
 
 # Paths may be relative (runpy.run_path()), and the program may change the current directory.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions about the syntax tree of a source file. Each raises NoDiff if the answer is unsure."""
+"""Queries of the syntax tree of a source file. They raise NoDiff if the answer is uncertain."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from cyclewatch.source_edit import FUNCTIONS, Definition, Function, NoDiff, Source
 
-_AROUND_A_LAMBDA = (
+_LAMBDA_PARENTS = (
     ast.Assign,
     ast.AnnAssign,
     ast.Call,
@@ -237,7 +237,7 @@ def function_around(source: Source, name: str, line: int) -> Definition:
 
 
 def uncalled_load(source: Source, name: str, line: int) -> ast.Attribute:
-    """The only expression `variable.name` that is not called: at `line`, or else in the file."""
+    """The only uncalled expression `variable.name`: at `line`, or if there is none, in the file."""
     classes = {node.name for node in source.all(ast.ClassDef)}
     loads = [
         node
@@ -256,7 +256,7 @@ def uncalled_load(source: Source, name: str, line: int) -> ast.Attribute:
 
 def check_replaceable(source: Source, node: ast.expr) -> None:
     """Raise NoDiff unless a lambda without parentheses can replace the expression."""
-    if not isinstance(source.parent(node), _AROUND_A_LAMBDA) or source.is_called(node):
+    if not isinstance(source.parent(node), _LAMBDA_PARENTS) or source.is_called(node):
         raise NoDiff(f"line {node.lineno} does not store the function itself")
 
 
@@ -273,7 +273,7 @@ def storing_class(source: Source, attribute: str, line: int) -> ast.ClassDef | N
 
 
 def stored_values(source: Source, attribute: str, line: int) -> list[ast.expr]:
-    """The value that is stored in an attribute at `line`, or else all such values of the file."""
+    """The value stored in an attribute at `line`, or if there is none, all such values."""
     found: list[tuple[ast.stmt, ast.expr]] = []
     for statement in ast.walk(source.tree):
         match statement:

@@ -181,18 +181,19 @@ def warn_tensor_cycles(
             as ``("cuda", "cpu")`` or ``"cuda:1"``.
         report_dir: Folder of the report files; by default the current directory. A relative path
             is resolved now. If it is not writable, the report is written to the temporary
-        directory, and a warning is logged. formats: Any of "text", "json", "dot", "svg" and "html";
-        one file is written for each. min_bytes: Ignore findings that retain fewer bytes. budget:
-        Share of wall time that the watch may use, above 0 and at most 1. Over budget,
+            directory, and a warning is logged.
+        formats: Any of "text", "json", "dot", "svg" and "html"; one file is written for each.
+        min_bytes: Ignore findings that retain fewer bytes.
+        budget: Share of wall time that the watch may use, above 0 and at most 1. Over budget,
             cycles of a known shape are only counted, and the report states what was skipped.
             Owners and their bytes are always counted, which takes about 2 microseconds per owner.
         capture_values: Also record values from the program, such as dict keys that are not
-        identifiers. source_lines: Show the line of code of each suggestion, with one line before
-        and after it.
+            identifiers.
+        source_lines: Show the line of code of each suggestion, with one line before and after it.
             Reports contain these lines. They are read after the collection, unless the file has
             changed since this process began.
-        scan_every: :meth:`Watch.step` scans for unreachable tensors each time this many steps have
-            passed; 0 never scans. By default it scans while automatic collection is off
+        scan_every: :meth:`Watch.step` scans for unreachable tensors in each step that is a multiple
+            of this number; 0 disables scans. By default it scans while automatic collection is off
             (``gc.disable()``, a threshold of 0) or objects are frozen (``gc.freeze()``).
         oom: Write a report if the program or a thread ends with an out-of-memory error, as
             :class:`oom_autopsy` does for a block.
@@ -253,8 +254,8 @@ def observe_tensor_cycles(
         devices: As in :func:`warn_tensor_cycles`.
         min_bytes: Ignore findings that retain fewer bytes.
         budget: Share of wall time that the watch may use.
-        capture_values: Also record values from the program. source_lines: Show the line of code of
-        each suggestion.
+        capture_values: Also record values from the program.
+        source_lines: Show the line of code of each suggestion.
 
     Returns:
         The active watch.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts about findings and about memory that ran out."""
+"""Texts about findings and out-of-memory errors."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def failure_text(findings: Sequence[Finding], report_path: str | None = None) ->
 
 
 def oom_headline(memory: Memory) -> str:
-    """One line: what was asked for and in use, and what the memory is used for."""
-    asked = "" if memory.asked is None else f"{format_bytes(memory.asked)} asked, "
+    """One line: the bytes requested and in use, and what uses them."""
+    requested = "" if memory.requested is None else f"{format_bytes(memory.requested)} requested, "
     parts = [f"{format_bytes(memory.reachable)} reachable from Python"]
     if memory.dead:
         parts.append(f"{format_bytes(memory.dead)} {_dead_words(memory)}")
@@ -71,7 +71,7 @@ def oom_headline(memory: Memory) -> str:
         parts.append(f"{format_bytes(memory.rest)} {_rest_words(memory)}")
     limit = "" if memory.limit is None else f" of {format_bytes(memory.limit)}"
     in_use = f"{format_bytes(memory.in_use)}{limit} in use"
-    return f"out of memory on {memory.device}: {asked}{in_use}, of which {'; '.join(parts)}"
+    return f"out of memory on {memory.device}: {requested}{in_use}, of which {'; '.join(parts)}"
 
 
 def oom_report(memory: Memory) -> str:
@@ -84,8 +84,8 @@ def oom_report(memory: Memory) -> str:
         (memory.rest, _rest_words(memory) if memory.rest >= 0 else "tensors that are not resident"),
         (memory.in_use, f"in use ({memory.source})"),
     ]
-    if memory.asked is not None:
-        rows.append((memory.asked, "asked"))
+    if memory.requested is not None:
+        rows.append((memory.requested, "requested"))
     if memory.limit is not None:
         rows.append((memory.limit, "limit"))
     width = max(len(f"{count:,}") for count, _ in rows)
@@ -114,8 +114,8 @@ def _frozen_words(memory: Memory) -> str:
 
 def _rest_words(memory: Memory) -> str:
     if memory.device == "cpu":
-        return "the rest (held by C++ only, the interpreter and libraries)"
-    return "the rest (held by C++ only)"
+        return "the rest (used only by C++ code, the interpreter and libraries)"
+    return "the rest (used only by C++ code)"
 
 
 def _owner_line(owner: Owner) -> str:

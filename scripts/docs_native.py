@@ -8,7 +8,7 @@ from pathlib import Path
 
 import griffe
 
-# pybind11 begins the docstring of a function with its signature, which the stub states, too.
+# pybind11 begins the docstring of a function with its signature, which the stub also contains.
 SIGNATURE = re.compile(r"\w+\(.*\) -> .*\n\n")
 
 

@@ -29,10 +29,10 @@ _CUT_MARK = "  <- cut"
 _USUAL_WIDTH = 100  # the default of Report.to_text()
 
 
-def width(asked: int | None) -> int:
-    """The output width: `asked`, COLUMNS, the width of the terminal, or 100."""
-    if asked is not None:
-        return asked
+def width(requested: int | None) -> int:
+    """The output width: `requested`, COLUMNS, the width of the terminal, or 100."""
+    if requested is not None:
+        return requested
     if "COLUMNS" in os.environ or _is_terminal(sys.stdout):
         return shutil.get_terminal_size((_USUAL_WIDTH, 24)).columns
     return _USUAL_WIDTH

@@ -44,9 +44,9 @@ const advice::Words& words_of(const Evidence& evidence) {
     return advice::Catalog::built_in().words(evidence.pattern, evidence.variant);
 }
 
-// `text`: an advice or a cost of `candidate`; if it requires a weak reference to an object that
-// does not support them, the same text of kNotWeak.
-const std::string& possible(const CollapsedGraph& graph,
+// `text` of `candidate`: its advice or cost. If that requires a weak reference to an object that
+// does not support weak references, the corresponding text of kNotWeak.
+const std::string& text_for(const CollapsedGraph& graph,
                             const Candidate& candidate,
                             std::string advice::Words::*text) {
     const Evidence* const evidence = candidate.evidence;
@@ -59,7 +59,7 @@ const std::string& possible(const CollapsedGraph& graph,
     return is_impossible ? words_of(patterns::kNotWeak).*text : usual;
 }
 
-// The short name, marked as code if it is the name of a function: it may read like a word.
+// The short name, in backquotes if it names a function, because it may read like a word.
 std::string name_in_text(const CollapsedGraph& graph, std::uint32_t node) {
     const std::string name = short_name(graph, node);
     return advice::is_function(full_name(graph, node)) ? "`" + name + "`" : name;
@@ -167,7 +167,7 @@ std::string reason_of(const CollapsedGraph& graph,
     const std::size_t set_size = cut.cut.size();
     const advice::Words& words = words_of(*candidate.evidence);
     std::string text = advice::fill(
-        cut.cut.empty() ? possible(graph, candidate, &advice::Words::cost) : words.explanation,
+        cut.cut.empty() ? text_for(graph, candidate, &advice::Words::cost) : words.explanation,
         slots_of(graph, candidate.edges[i]));
     if (candidate.shared_cell) {
         text += "; " + std::to_string(candidate.equivalent) +
@@ -199,10 +199,12 @@ std::string advice_of(const CollapsedGraph& graph, const Cut& cut) {
         return words_of(*cut.without_cut).advice;
     }
     const Candidate& first = cut.cut.front();
-    std::string text = advice::fill(possible(graph, first, &advice::Words::advice),
+    std::string text = advice::fill(text_for(graph, first, &advice::Words::advice),
                                     slots_of(graph, first.edges.front()));
     if (graph.edges[first.edges.front()].is_wrapped) {
-        text += " `functools.wraps()` stores what it wraps in `__wrapped__`: delete that as well.";
+        text +=
+            " `functools.wraps()` also stores the wrapped function in `__wrapped__`: delete "
+            "that attribute, too.";
     }
     if (cut.parent != kNone && cut.references > 1) {
         if (cut.cut.size() > 1 && first.evidence->pattern == patterns::kBackPointer.pattern) {

@@ -13,7 +13,7 @@ struct BackReferences {
     std::uint32_t parent = kNone;  // collapsed node; kNone: none was found
     // One candidate per kind of reference, best first. Edges are positions in the component.
     std::vector<Candidate> kinds;
-    bool on_every_cycle = false;  // the parent, if owners are retained by the cycle
+    bool on_every_cycle = false;  // `parent` is on every cycle that retains an owner
     int score = 0;                // comparable to Candidate::score
 };
 

@@ -137,8 +137,8 @@ class Collapse {
         }
     }
 
-    // A wrapper calls what it wraps through another reference, usually of its closure. The program
-    // changes both in one place, so `__wrapped__` is not a reference of its own then.
+    // A wrapper calls the wrapped function through another reference, usually in its closure. Both
+    // are changed in one place, so `__wrapped__` is then not a separate reference.
     void drop_repeated_wrapped(CollapsedGraph& collapsed) const {
         const std::uint32_t begin = collapsed.first.back();
         const auto is_dunder = [&](std::uint32_t e) {

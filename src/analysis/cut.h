@@ -19,7 +19,7 @@ struct Cut {
     // If `cut` are the back references of one parent: its collapsed node, and their number.
     std::uint32_t parent = kNone;
     std::uint64_t references = 0;
-    bool on_every_cycle = false;  // the parent
+    bool on_every_cycle = false;  // `parent` is on every cycle that retains an owner
     bool tie = false;             // alternatives[0] is as good as cut[0]
     std::vector<Candidate> alternatives;
     double freed_share = 1;  // fraction of the retained size that `cut` frees; 0: not known

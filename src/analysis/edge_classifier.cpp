@@ -399,11 +399,13 @@ class EdgeClassifier {
     // would not be dereferenced. A partial counts as such a caller.
     [[nodiscard]] bool is_called_by_others() const {
         const std::size_t k = cycle_.previous(i_);
-        const EdgeKind kind = graph_.edges[cycle_.edges[k]].label.kind;
+        const CollapsedEdge& previous = graph_.edges[cycle_.edges[k]];
+        const EdgeKind kind = previous.label.kind;
         if (kind == EdgeKind::hook || graph_.is(cycle_.holder(k), NodeKind::partial)) {
             return true;
         }
-        if (kind == EdgeKind::attribute && graph_.label_name(cycle_.edges[k]) != "__wrapped__") {
+        if (kind == EdgeKind::attribute && !previous.is_wrapped &&
+            graph_.label_name(cycle_.edges[k]) != "__wrapped__") {
             return false;  // stored like a method: the code that stores it can be changed
         }
         const std::uint32_t caller = cycle_.holder(cycle_.outside_containers(k));

@@ -41,7 +41,7 @@ bool leads_to_code(const CollapsedGraph& graph, std::uint32_t edge) {
                 return true;
             }
             for (std::uint32_t e = graph.first[target]; e < graph.first[target + 1]; ++e) {
-                if (graph.label_name(e) == "__wrapped__") {
+                if (graph.edges[e].is_wrapped || graph.label_name(e) == "__wrapped__") {
                     return true;
                 }
             }

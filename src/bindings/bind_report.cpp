@@ -156,7 +156,7 @@ void bind_program(py::module_& module) {
                       "Start of the watch, UTC, ISO 8601: '2026-01-31T12:00:00Z'.")
         .def_readonly("strategy",
                       &Self::strategy,
-                      "How unreachable objects were found: 'ride-along' or 'trial-deletion'.")
+                      "How unreachable objects were found: 'ride-along' or 'heap-scan'.")
         .def("__repr__", [](const Self& self) {
             return "<Program " + quoted(self.script) + ", pid " + std::to_string(self.pid) + ">";
         });

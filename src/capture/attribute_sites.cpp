@@ -97,7 +97,7 @@ StoreSite search(PyTypeObject* type, std::string_view name, PyTypeObject* target
     return found;
 }
 
-// Searches the functions that define the function that `value` is or calls.
+// Searches the functions in which `value`, or the function that `value` calls, is defined.
 void search_definers(ForeignStores& stores, PyObject* value) {
     PyObject* const function = underlying_function(value);
     if (function == nullptr) {
@@ -112,7 +112,7 @@ void search_definers(ForeignStores& stores, PyObject* value) {
 }
 
 // Searches the functions that `module`, a namespace, imports from other modules, directly or as
-// `helpers.attach()`. A module of a library is searched only if functions of it are imported.
+// `helpers.attach()`. In a library module, only imported functions are searched.
 void search_imports(ForeignStores& stores, PyObject* module) {
     Py_ssize_t position = 0;
     PyObject* key = nullptr;

@@ -36,11 +36,11 @@ class AttributeSites {
     // loads the method `name` without calling it, i.e. creates a bound method.
     [[nodiscard]] const StoreSite& find_method_load(PyTypeObject* type, std::string_view name);
 
-    // The store to attribute `name` outside the classes of holder and value: the only line in the
-    // function that defines the function that `value` is or calls, or else the only line in
-    // `modules` (namespaces), or else in the functions that these modules and those of both classes
-    // import; or else the only call that may store it. Call it if find() returns no line. Cached by
-    // the type of `value`.
+    // The store to attribute `name` outside the classes of holder and value. Searched in order: the
+    // function in which `value`, or the function that `value` calls, is defined; `modules`
+    // (namespaces); the functions that these modules and those of both classes import; calls that
+    // may store the attribute. The first of these with exactly one line is used. Call it if find()
+    // returns no line. Cached by the type of `value`.
     [[nodiscard]] const StoreSite& find_outside(PyTypeObject* type,
                                                 std::string_view name,
                                                 PyObject* value,

@@ -17,9 +17,10 @@ struct EndMethod {
 
 // Returns the first of close, teardown, shutdown, release, stop and dispose that a Python class or
 // its bases define as a function with a file, that needs no arguments, and that sets an attribute
-// to None or calls a method named clear; if the class is a context manager, that is not required,
-// and __exit__ comes last. Other methods with these names may mean something else. REQUIRES: GIL
-// held. RUNS PYTHON: never. Creates no Python objects. May throw std::bad_alloc.
+// to None or calls a method named clear. For a context manager, the last condition does not apply,
+// and __exit__ is also considered, as the last choice. Other methods with these names may do
+// something else. REQUIRES: GIL held. RUNS PYTHON: never. Creates no Python objects. May throw
+// std::bad_alloc.
 [[nodiscard]] EndMethod find_end_method(PyTypeObject* type);
 
 }  // namespace cyclewatch::capture

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMinKeys = 3;  // if the function does not call locals()
 constexpr Py_ssize_t kMaxKeys = 200;
-constexpr std::size_t kUnmatched = 8;  // one in so many keys need not be a variable of the class
+constexpr std::size_t kUnmatched = 8;  // at most one key in 8 may be unmatched
 
 bool calls_locals(PyCodeObject* code) {
     return index_of_name(code, "locals") >= 0;

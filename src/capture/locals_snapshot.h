@@ -25,7 +25,7 @@ class LocalsSnapshots {
     // value, or a function of `modules` (namespaces) that calls locals(). The other keys are
     // variables of that function, or of other methods of the class if the dict was updated. If
     // several functions match, the one with the most keys is returned. The line is that of the only
-    // call of locals() in the function, else that of its definition.
+    // call of locals() in the function, otherwise that of its definition.
     [[nodiscard]] std::optional<ObjectSummary> function_of(PyObject* dict,
                                                            std::span<PyObject* const> modules);
 

@@ -95,7 +95,7 @@ void StoreSearch::add(PyCodeObject* code, int depth, const cyclewatch_store& sto
         return;
     }
     // Outside the holder's methods, only `parent.child = Child(parent)` shows that the value is a
-    // part of the holder.
+    // child of the holder.
     if (found.value == ValueOrigin::made &&
         (variable == nullptr || store.value.first_argument != variable)) {
         found.value = ValueOrigin::taken;

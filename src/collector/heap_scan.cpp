@@ -49,7 +49,7 @@ class Candidates {
         return result;
     }
 
-    // By gc.get_objects().
+    // Uses gc.get_objects().
     bool ask(int generation) {
         list_.count = 0;
         const python::OwnedRef gc = python::steal(PyImport_ImportModule("gc"));
@@ -88,14 +88,15 @@ class Candidates {
     std::size_t first_frozen_ = 0;
 };
 
-// The states of the objects, one integer each. First the reference count, minus the references
-// between candidates. Later 0: not reached; positive: reached, and ahead of the sweep; negative:
-// reached. The negative ones also form a stack of the objects to traverse next: each holds the
-// position of the one below it.
-class Trial {
+// The search for unreachable objects. Each object has an integer state. Initially this is its
+// reference count minus the references between candidates. During the sweep, 0 means not reached,
+// positive means reached but still ahead of the sweep, and negative means reached. The negative
+// states also form a stack of the objects to traverse next: each contains the position of the
+// object below it.
+class UnreachableSearch {
   public:
-    explicit Trial(const Candidates& candidates) : objects_(candidates.objects()) {
-        if (objects_.size() >= kMost) {
+    explicit UnreachableSearch(const Candidates& candidates) : objects_(candidates.objects()) {
+        if (objects_.size() >= kMaxObjects) {
             throw std::bad_alloc();
         }
         index_.build(objects_);
@@ -113,8 +114,8 @@ class Trial {
         }
         for (position_ = 0; position_ < objects_.size(); ++position_) {
             prefetch(position_);
-            // A negative count, from a tp_traverse that visits a reference that it does not own,
-            // keeps the object alive as well.
+            // A negative count also keeps the object alive. It results from a tp_traverse that
+            // visits a reference that the object does not own.
             if (states_[position_] != 0) {
                 states_[position_] = link(kNone);
                 traverse<reach>(position_);
@@ -131,7 +132,8 @@ class Trial {
     void divide(std::size_t first_frozen, HeapScan& scan) {
         std::vector<PyObject*> collectable;
         std::vector<PyObject*> frozen;
-        // Everything reachable from an unreachable frozen object: the sweep has passed.
+        // Everything reachable from an unreachable frozen object. reach() pushes all of it, because
+        // the sweep has ended.
         for (std::size_t i = first_frozen; i < objects_.size(); ++i) {
             if (states_[i] == 0) {
                 push(static_cast<std::uint32_t>(i));
@@ -154,7 +156,7 @@ class Trial {
 
   private:
     static constexpr std::uint32_t kNone = (1U << 30) - 1;
-    static constexpr std::size_t kMost = kNone;
+    static constexpr std::size_t kMaxObjects = kNone;
 
     static std::int32_t link(std::uint32_t next) { return -1 - static_cast<std::int32_t>(next); }
     static std::uint32_t below(std::int32_t link) { return static_cast<std::uint32_t>(-1 - link); }
@@ -182,23 +184,23 @@ class Trial {
     }
 
     static int subtract(PyObject* target, void* context) noexcept {
-        auto& trial = *static_cast<Trial*>(context);
-        if (const std::uint32_t at = trial.find(target); at != PointerIndex::kAbsent) {
-            --trial.states_[at];
+        auto& search = *static_cast<UnreachableSearch*>(context);
+        if (const std::uint32_t at = search.find(target); at != PointerIndex::kAbsent) {
+            --search.states_[at];
         }
         return 0;
     }
 
     static int reach(PyObject* target, void* context) noexcept {
-        auto& trial = *static_cast<Trial*>(context);
-        const std::uint32_t at = trial.find(target);
-        if (at == PointerIndex::kAbsent || trial.states_[at] != 0) {
+        auto& search = *static_cast<UnreachableSearch*>(context);
+        const std::uint32_t at = search.find(target);
+        if (at == PointerIndex::kAbsent || search.states_[at] != 0) {
             return 0;
         }
-        if (at > trial.position_) {
-            trial.states_[at] = 1;  // the sweep will come to it, in the order of allocation
+        if (at > search.position_) {
+            search.states_[at] = 1;  // the sweep will visit it, in the order of allocation
         } else {
-            trial.push(at);
+            search.push(at);
         }
         return 0;
     }
@@ -263,9 +265,9 @@ bool scan_heap(HeapScope scope, HeapScan& scan) noexcept {
         if (!candidates.fill(scope)) {
             return false;
         }
-        Trial trial(candidates);
-        trial.run();
-        trial.divide(candidates.first_frozen(), scan);
+        UnreachableSearch search(candidates);
+        search.run();
+        search.divide(candidates.first_frozen(), scan);
         return true;
     } catch (...) {
         scan.collectable.clear();

@@ -123,13 +123,13 @@ cw_walk_result cw_list_generation(int generation, cw_object_list* found) {
     }
 }
 
-/* 3.12 freezes some 400 objects before it runs a program; a program freezes thousands. */
+/* CPython 3.12 freezes about 400 objects at startup; a call of gc.freeze() freezes thousands. */
 enum { kFrozenAtStartup = PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000 ? 1000 : 0 };
 
 int cw_has_frozen_objects(void) {
-    /* gc.freeze() appends to the list, so the verdict is valid while its end is the same. */
+    /* gc.freeze() appends to the list, so the result is valid until the end of the list changes. */
     static const PyGC_Head* end = NULL;
-    static int verdict = 0;
+    static int has_frozen = 0;
     const PyGC_Head* const list = list_of(kCwFrozen);
     if (list == NULL || next_of(list) == list) {
         return 0;
@@ -140,9 +140,9 @@ int cw_has_frozen_objects(void) {
         for (int i = 0; i < kFrozenAtStartup && node != list; ++i) {
             node = next_of(node);
         }
-        verdict = node != list;
+        has_frozen = node != list;
     }
-    return verdict;
+    return has_frozen;
 }
 
 #endif
@@ -150,7 +150,7 @@ int cw_has_frozen_objects(void) {
 int cw_young_count(void) {
     int count = 0;
     if (generations != NULL) {
-        memcpy(&count, young_count(), sizeof(count)); /* it may be unaligned */
+        memcpy(&count, young_count(), sizeof(count)); /* the address may be unaligned */
     }
     return count;
 }

@@ -26,8 +26,7 @@ enum { kCwFrozen = 3 }; /* the generation of frozen objects (gc.freeze()) */
 cw_walk_result cw_list_generation(int generation, cw_object_list* found);
 
 /* True if gc.freeze() has frozen objects that are still alive, apart from those that CPython 3.12
- * freezes at startup. Conditions of cw_list_generation();
- * otherwise false. */
+ * freezes at startup. False if cw_list_generation() cannot read the lists. */
 int cw_has_frozen_objects(void);
 
 /* False if no collection starts automatically: gc.disable(), or a threshold of 0. */

@@ -35,11 +35,11 @@ struct OwnerReading {
                                 // storage
     std::string part;           // for an element of `parts`: its label (".grad")
     std::unique_ptr<WeakStorage> weak_storage;  // null: the storage is freed with its owners
-    // Set by count_references(). The storage dies with its owners if they explain all references.
+    // Set by count_references(). The storage dies with its owners if they account for all of them.
     std::uint64_t storage_references = 0;  // 0: unknown
-    std::int64_t explained_references = 0;
-    PyObject* base = nullptr;  // borrowed: if it dies as well, one more reference is explained
-    bool goes_with_storage = false;   // the owner dies if and only if the storage does
+    std::int64_t known_references = 0;
+    PyObject* base = nullptr;        // borrowed; if it dies too, it accounts for one more reference
+    bool goes_with_storage = false;  // the owner dies if and only if the storage does
     std::vector<OwnerReading> parts;  // storages that die with the owner and that only
                                       // its library can reach
 };

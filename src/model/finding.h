@@ -38,8 +38,8 @@ struct Reference {
     std::string reason;    // of a cut: why; of an alternative: what it costs; otherwise ""
     std::vector<std::string> raw_path;  // the raw references it was collapsed from, in order
     bool payload = false;  // not on the cycle: cutting it frees the memory but not the cycle
-    // Of a cut or an alternative whose holder is a container: where the container is stored
-    // ("Registry._pairs"). Of a method of a container, the same. "" if it is not known.
+    // For a cut or an alternative whose holder is a container or a method of one: where that
+    // container is stored ("Registry._pairs"); "" if unknown.
     std::string holder_path{};
     std::optional<SourceExcerpt> source{};  // of a cut or an alternative, if it could be read
     // The expression at `location`: from 0, in bytes of UTF-8. Not in files.

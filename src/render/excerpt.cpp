@@ -64,14 +64,14 @@ std::vector<ExcerptLine> excerpt_lines(const model::SourceExcerpt& source) {
     std::vector<ExcerptLine> lines;
     for (std::size_t i = 0; i < texts.size(); ++i) {
         ExcerptLine line;
-        line.is_meant = first + i == meant;
-        if (is_blank(texts[i]) && !line.is_meant) {
+        line.is_at_location = first + i == meant;
+        if (is_blank(texts[i]) && !line.is_at_location) {
             continue;
         }
         line.number = std::to_string(std::uint64_t{source.first_line} + first + i);
         line.number.insert(0, width - std::min(width, line.number.size()), ' ');
         line.before = texts[i].substr(std::min(indent, texts[i].size()));
-        if (line.is_meant) {
+        if (line.is_at_location) {
             split(line, source, indent);
         }
         lines.push_back(std::move(line));

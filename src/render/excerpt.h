@@ -12,10 +12,10 @@ namespace cyclewatch::render {
 // One line. The texts are cleaned for display; together they are the line without the indentation
 // that all lines have in common.
 struct ExcerptLine {
-    std::string number;      // padded to the width of the others
-    bool is_meant = false;   // the line at the location
-    std::string before;      // the text before the expression; the whole line if it is not known
-    std::string expression;  // "" if it is not known
+    std::string number;           // padded to the width of the others
+    bool is_at_location = false;  // the line at the location
+    std::string before;           // the text before the expression; the whole line if unknown
+    std::string expression;       // "" if unknown
     std::string after;
 };
 

@@ -255,7 +255,9 @@ std::string collected_words(const model::Finding& finding) {
         case model::Collected::not_yet:
             return "not collected yet";
         case model::Collected::never:
-            return "frozen: no collection will free this";
+            return finding.occurrences == 1
+                       ? "frozen: no collection will free this"
+                       : "frozen, at least in part: no collection will free that part";
     }
     return "";
 }

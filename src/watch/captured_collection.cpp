@@ -59,7 +59,7 @@ void OwnerReadings::read(const std::vector<device::DetectedOwner>& owners) {
     if (known_ != nullptr) {
         const std::unordered_set<PyObject*> dead(objects_.begin(), objects_.end());
         for (PendingOwner& owner : collection_.owners) {
-            owner.reading.explained_references += dead.contains(owner.reading.base) ? 1 : 0;
+            owner.reading.known_references += dead.contains(owner.reading.base) ? 1 : 0;
         }
     }
 }
@@ -156,13 +156,13 @@ void check_freed(CapturedCollection& collection) noexcept {
 
 void check_references(CapturedCollection& collection) {
     std::vector<model::Storage>& storages = collection.observation.storages;
-    std::vector<std::int64_t> unexplained(storages.size(), 0);
+    std::vector<std::int64_t> unaccounted(storages.size(), 0);
     for (const PendingOwner& owner : collection.owners) {
-        unexplained[owner.storage] -= owner.reading.explained_references;
+        unaccounted[owner.storage] -= owner.reading.known_references;
     }
     for (const PendingOwner& owner : collection.owners) {
         const auto references = static_cast<std::int64_t>(owner.reading.storage_references);
-        if (references > 0 && references + unexplained[owner.storage] > 0) {
+        if (references > 0 && references + unaccounted[owner.storage] > 0) {
             storages[owner.storage].released = false;
         }
     }

@@ -49,7 +49,7 @@ struct CapturedCollection {
     device::WallTime unreachable_at;  // before the sweep
     device::WallTime swept_at;        // after the sweep
     std::uint64_t failed_readings = 0;
-    bool ran_user_code = false;  // readers of the user
+    bool ran_user_code = false;  // in readers that the user registered
     int objects_made = 0;        // objects created by readers; each is freed with its storage
     int objects_left = 0;        // those of them whose storage is watched and was not freed
     // The graph, storages and omissions are common to all watches; select_owners() sets the rest.

@@ -97,8 +97,7 @@ base::Result<std::shared_ptr<Watch>> Dispatcher::prepare_scan(Settings settings)
     if (CYCLEWATCH_HAS_NO_GIL) {
         return base::Error{
             "cyclewatch cannot scan the heap on a free-threaded build, because other threads "
-            "change "
-            "reference counts while it reads them. Call gc.collect() with a watch instead."};
+            "change reference counts while it reads them. Call gc.collect() with a watch instead."};
     }
     handle_fork();
     collector::find_generations();

@@ -27,7 +27,7 @@ class LiveOwners {
     explicit LiveOwners(device::OwnerRegistry& registry) : registry_(registry) {}
 
     void find() {
-        // Before the list of all objects is created, which would keep them alive.
+        // Scan first: the list of all objects created below keeps them alive.
         collector::HeapScan scan;
         if (!collector::scan_heap({.generation = 2, .frozen = true}, scan)) {
             throw std::bad_alloc();
@@ -67,7 +67,7 @@ class LiveOwners {
     std::vector<device::DetectedOwner> owners_;
 };
 
-// Collects equal owners.
+// Groups equal owners.
 class Groups {
   public:
     void add(PendingOwner& owner) {

@@ -47,21 +47,6 @@ class ScopedTimer {
     const Clock::time_point began_;
 };
 
-// Saves the current collection, which another thread may be in, for a scan.
-template <typename Current>
-class RestoredAtEnd {
-  public:
-    explicit RestoredAtEnd(Current& current)
-        : current_(current), saved_(std::exchange(current, {})) {}
-    RestoredAtEnd(const RestoredAtEnd&) = delete;
-    RestoredAtEnd& operator=(const RestoredAtEnd&) = delete;
-    ~RestoredAtEnd() { current_ = std::move(saved_); }
-
-  private:
-    Current& current_;
-    Current saved_;
-};
-
 Depth lowest_depth(const Watches& watches, Clock::time_point now) {
     Depth depth = Depth::full;
     for (const auto& watch : watches) {
@@ -70,7 +55,7 @@ Depth lowest_depth(const Watches& watches, Clock::time_point now) {
     return depth;
 }
 
-// Later scans leave out what this one has reported.
+// Makes later scans omit the storages that this scan has reported.
 void remember(CapturedCollection& captured, model::Collected state, Watch& watch) {
     for (PendingOwner& owner : captured.owners) {
         if (owner.freed) {
@@ -82,21 +67,22 @@ void remember(CapturedCollection& captured, model::Collected state, Watch& watch
 }  // namespace
 
 void Pipeline::before_sweep(const collector::UnreachableSet& unreachable, const Watches& watches) {
-    const ScopedTimer timer(current_.own, unreachable.began());
-    capture(unreachable, watches, Depth::full);
-    if (current_.captured != nullptr) {
-        collector::change_young_count(current_.captured->objects_made);
+    const ScopedTimer timer(collection_.own, unreachable.began());
+    capture(unreachable, watches, Depth::full, collection_);
+    if (collection_.captured != nullptr) {
+        collector::change_young_count(collection_.captured->objects_made);
     }
 }
 
 void Pipeline::capture(const collector::UnreachableSet& unreachable,
                        const Watches& watches,
-                       Depth least_depth) {
-    current_.unreachable = unreachable.objects().size();
+                       Depth least_depth,
+                       Current& current) {
+    current.unreachable = unreachable.objects().size();
     if (registry_.empty()) {
         return;  // no library that can own device memory is imported
     }
-    current_.depth = std::max(least_depth, lowest_depth(watches, current_.started));
+    current.depth = std::max(least_depth, lowest_depth(watches, current.started));
     accelerator_usable_ = device::accelerator_usable();
     const DeviceFilter watched = [&](std::string_view device) {
         return std::ranges::any_of(
@@ -112,32 +98,37 @@ void Pipeline::capture(const collector::UnreachableSet& unreachable,
     }
 
     // 2. Read the device, the size and the storage of each owner.
-    current_.captured = std::make_unique<CapturedCollection>();
+    const Clock::time_point started = current.started;
+    auto captured = std::make_unique<CapturedCollection>();
     const KnownStorages known = [&](const device::OwnerReading& reading) {
         return watches.front()->reported().contains(reading.device, reading.storage);
     };
-    const bool scan = current_.collected != model::Collected::yes;
-    OwnerReadings readings(*current_.captured, watched, scan ? &known : nullptr);
+    const bool scan = current.collected != model::Collected::yes;
+    OwnerReadings readings(*captured, watched, scan ? &known : nullptr);
     readings.read(detection.owners);
 
     // 3. Capture the references that lead to the owners.
-    capture_graph(unreachable, detection, readings, watches);
+    capture_graph(unreachable, detection, readings, watches, current.depth, *captured);
 
     // 4. Run the user's readers. Last, because they may free objects that were only borrowed.
     detection.held.clear();
     readings.read_with_user_code();
 
     // 5. Sample the memory in use. A scan does not change it.
-    if (current_.depth == Depth::full && !scan) {
-        current_.captured->memory = sampler_.before(current_.captured->observation.storages);
+    if (current.depth == Depth::full && !scan) {
+        captured->memory = sampler_.before(captured->observation.storages);
     }
-    current_.captured->unreachable_at = device::WallTime::now();
+    captured->unreachable_at = device::WallTime::now();
+    // That code may have stopped the last watch, which resets `current`.
+    if (current.started == started) {
+        current.captured = std::move(captured);
+    }
 }
 
 void Pipeline::after_sweep(collector::Miss miss, const Watches& watches) {
-    const ScopedTimer timer(current_.own);
+    const ScopedTimer timer(collection_.own);
     if (miss != collector::Miss::none) {
-        current_.skipped = kMissReasons.at(static_cast<std::size_t>(miss));
+        collection_.skipped = kMissReasons.at(static_cast<std::size_t>(miss));
     }
     if (miss == collector::Miss::broken_list) {
         for (const auto& watch : watches) {
@@ -146,8 +137,8 @@ void Pipeline::after_sweep(collector::Miss miss, const Watches& watches) {
                        "unreachable objects by scanning the heap, which is slower.");
         }
     }
-    const model::CollectionRecord record = make_record(Clock::now());
-    const std::unique_ptr<CapturedCollection> captured = std::move(current_.captured);
+    const model::CollectionRecord record = make_record(collection_, Clock::now());
+    const std::unique_ptr<CapturedCollection> captured = std::move(collection_.captured);
     if (captured == nullptr) {
         return;
     }
@@ -158,7 +149,7 @@ void Pipeline::after_sweep(collector::Miss miss, const Watches& watches) {
     captured->swept_at = device::WallTime::now();
     collector::change_young_count(-captured->objects_left);
 
-    report(*captured, record, watches);
+    report(*captured, record, watches, collection_);
     for (const auto& watch : watches) {
         watch->update_collected();
     }
@@ -167,13 +158,14 @@ void Pipeline::after_sweep(collector::Miss miss, const Watches& watches) {
 
 void Pipeline::report(CapturedCollection& captured,
                       const model::CollectionRecord& record,
-                      const Watches& watches) {
+                      const Watches& watches,
+                      const Current& current) {
     const CollectedStorages storages = collected_storages(captured, record.scan);
     for (const std::shared_ptr<Watch>& watch : watches) {
         // 7. Select the owners on the devices of this watch.
         const model::Observation& observation =
-            select_owners(captured, devices_of(*watch), *watch, record, current_.started);
-        count_omissions(*watch, captured);
+            select_owners(captured, devices_of(*watch), *watch, record, current.started);
+        count_omissions(*watch, captured, current);
         if (observation.record.owners == 0) {
             continue;
         }
@@ -184,7 +176,7 @@ void Pipeline::report(CapturedCollection& captured,
         // 9. Assign patterns and statuses.
         for (model::Finding& finding : findings) {
             rules_.judge(finding, loaded_version);
-            finding.collected = current_.collected;
+            finding.collected = current.collected;
         }
 
         // 10. Store the findings; update the report file.
@@ -200,16 +192,19 @@ void Pipeline::report(CapturedCollection& captured,
 
 void Pipeline::reset() {
     site_lookup_ = {};
-    current_ = {};
+    collection_ = {};
     collections_ = 0;
 }
 
 void Pipeline::begin(int generation) {
-    const Clock::time_point started = Clock::now();
-    current_ = {};
-    const ScopedTimer timer(current_.own, started);
-    current_.generation = generation;
-    current_.started = started;
+    collection_ = {};
+    begin(collection_, generation);
+}
+
+void Pipeline::begin(Current& current, int generation) {
+    current.started = Clock::now();
+    const ScopedTimer timer(current.own, current.started);
+    current.generation = generation;
     ++collections_;
     registry_.refresh();
 }
@@ -221,9 +216,10 @@ void Pipeline::scan_each(const std::shared_ptr<Watch>& watch,
     const python::ErrorStash stash;
     const python::GcPause pause;
     const python::YoungCountGuard young_count;
-    const RestoredAtEnd collection(current_);
     watch->reported().forget_freed();
-    begin(scope.generation);
+    // Not collection_: readers run Python code, and with it other collections.
+    Current current;
+    begin(current, scope.generation);
     collector::HeapScan heap;
     const auto find = [&] {
         if (!collector::scan_heap(scope, heap)) {
@@ -235,31 +231,31 @@ void Pipeline::scan_each(const std::shared_ptr<Watch>& watch,
         heap.collectable.objects().size() + heap.frozen.objects().size();
     for (const auto collected : {model::Collected::not_yet, model::Collected::never}) {
         const bool frozen = collected == model::Collected::never;
-        current_.collected = collected;
-        capture(frozen ? heap.frozen : heap.collectable, {watch}, least_depth);
-        if (const auto captured = std::move(current_.captured)) {
+        current.collected = collected;
+        capture(frozen ? heap.frozen : heap.collectable, {watch}, least_depth, current);
+        if (const auto captured = std::move(current.captured)) {
             check_references(*captured);
-            finish(*captured);
+            finish(*captured, current);
             if (captured->ran_user_code) {
-                find();  // it may have freed the frozen objects
+                find();  // that code may have freed the frozen objects
             }
         }
     }
-    current_.unreachable = unreachable;
-    current_.own = Clock::now() - current_.started;
-    count({watch});
+    current.unreachable = unreachable;
+    current.own = Clock::now() - current.started;
+    count(current, {watch});
     log_failed_readers({watch});
 }
 
 DeadBytes Pipeline::scan(const std::shared_ptr<Watch>& watch, collector::HeapScope scope) {
     DeadBytes dead;
-    scan_each(watch, scope, Depth::full, [&](CapturedCollection& captured) {
+    scan_each(watch, scope, Depth::full, [&](CapturedCollection& captured, Current& current) {
         const Clock::time_point now = Clock::now();
-        current_.own = now - current_.started;
-        report(captured, make_record(now), {watch});
-        (current_.collected == model::Collected::never ? dead.frozen : dead.collectable) =
+        current.own = now - current.started;
+        report(captured, make_record(current, now), {watch}, current);
+        (current.collected == model::Collected::never ? dead.frozen : dead.collectable) =
             captured.observation.record.released_bytes;
-        remember(captured, current_.collected, *watch);
+        remember(captured, current.collected, *watch);
     });
     return dead;
 }
@@ -267,33 +263,38 @@ DeadBytes Pipeline::scan(const std::shared_ptr<Watch>& watch, collector::HeapSco
 std::map<std::string, std::uint64_t> Pipeline::dead_bytes(const std::shared_ptr<Watch>& watch,
                                                           collector::HeapScope scope) {
     std::map<std::string, std::uint64_t> bytes;
-    scan_each(watch, scope, Depth::owners_only, [&](CapturedCollection& captured) {
-        for (const model::Storage& storage : captured.observation.storages) {
-            if (storage.released) {
-                bytes[storage.device] += storage.bytes;
-            }
-        }
-        remember(captured, current_.collected, *watch);
-    });
+    scan_each(watch,
+              scope,
+              Depth::owners_only,
+              [&](CapturedCollection& captured, const Current& current) {
+                  for (const model::Storage& storage : captured.observation.storages) {
+                      if (storage.released) {
+                          bytes[storage.device] += storage.bytes;
+                      }
+                  }
+                  remember(captured, current.collected, *watch);
+              });
     return bytes;
 }
 
 void Pipeline::capture_graph(const collector::UnreachableSet& unreachable,
                              const device::Detection& detection,
                              const OwnerReadings& readings,
-                             const Watches& watches) {
-    if (current_.depth == Depth::owners_only || readings.objects().empty()) {
+                             const Watches& watches,
+                             Depth depth,
+                             CapturedCollection& captured) {
+    if (depth == Depth::owners_only || readings.objects().empty()) {
         return;
     }
     capture::CaptureLimits limits;
     // All watches share the graph, so keys are captured only if all of them allow it.
     limits.values = std::ranges::all_of(
         watches, [](const auto& watch) { return watch->settings().capture_values; });
-    if (current_.depth == Depth::lean) {
+    if (depth == Depth::lean) {
         limits.max_objects = kLeanObjects;
     }
     python::with_world_stopped([&] {
-        current_.captured->take(capture::capture_graph(
+        captured.take(capture::capture_graph(
             unreachable.objects(), detection.dependents, readings.objects(), limits));
     });
     PyErr_Clear();
@@ -307,43 +308,45 @@ DeviceFilter Pipeline::devices_of(const Watch& watch) const {
 
 // The time since the last collection of this or an older generation. Objects that are unreachable
 // now were alive then, or did not exist. 0: unknown.
-double Pipeline::dead_for_at_most(Clock::time_point now) {
-    if (current_.collected == model::Collected::never) {
+double Pipeline::dead_for_at_most(const Current& current, Clock::time_point now) {
+    if (current.collected == model::Collected::never) {
         return 0;  // no collection would have freed them
     }
-    const int reached = CYCLEWATCH_COLLECTIONS_ARE_FULL ? 2 : current_.generation;
+    const int reached = CYCLEWATCH_COLLECTIONS_ARE_FULL ? 2 : current.generation;
     const auto generation = static_cast<std::size_t>(std::clamp(reached, 0, 2));
     const Clock::time_point last =
         *std::max_element(last_of_generation_.begin() + generation, last_of_generation_.end());
-    if (current_.collected == model::Collected::yes) {
+    if (current.collected == model::Collected::yes) {
         last_of_generation_[generation] = now;
     }
-    return last == Clock::time_point() ? 0 : seconds(current_.started - last);
+    return last == Clock::time_point() ? 0 : seconds(current.started - last);
 }
 
-model::CollectionRecord Pipeline::make_record(Clock::time_point now) {
+model::CollectionRecord Pipeline::make_record(const Current& current, Clock::time_point now) {
     model::CollectionRecord record;
     record.number = collections_;
-    record.generation = current_.generation;
-    record.duration = seconds(now - current_.started);
-    record.own_seconds = seconds(current_.own);
-    record.scan = current_.collected != model::Collected::yes;
-    record.dead_for_at_most = dead_for_at_most(now);
-    record.unreachable = current_.unreachable;
-    record.note = current_.depth == Depth::owners_only
+    record.generation = current.generation;
+    record.duration = seconds(now - current.started);
+    record.own_seconds = seconds(current.own);
+    record.scan = current.collected != model::Collected::yes;
+    record.dead_for_at_most = dead_for_at_most(current, now);
+    record.unreachable = current.unreachable;
+    record.note = current.depth == Depth::owners_only
                       ? "over budget: owners were counted, but no graph was captured"
-                      : current_.skipped;
+                      : current.skipped;
     return record;
 }
 
-void Pipeline::count_omissions(Watch& watch, const CapturedCollection& captured) const {
+void Pipeline::count_omissions(Watch& watch,
+                               const CapturedCollection& captured,
+                               const Current& current) {
     watch.skip("owners whose reader failed", captured.failed_readings);
     watch.skip("objects not captured: over the limit for one collection",
                captured.observation.omitted_nodes);
     watch.skip("references not captured: over the limit for one collection",
                captured.observation.omitted_references);
     watch.skip("collections without a graph: over budget",
-               current_.depth == Depth::owners_only ? 1 : 0);
+               current.depth == Depth::owners_only ? 1 : 0);
 }
 
 void Pipeline::log_failed_readers(const Watches& watches) {
@@ -355,20 +358,20 @@ void Pipeline::log_failed_readers(const Watches& watches) {
 }
 
 void Pipeline::drop_capture() noexcept {
-    current_.captured.reset();
-    current_.skipped = kOutOfMemory;
+    collection_.captured.reset();
+    collection_.skipped = kOutOfMemory;
 }
 
-void Pipeline::count(const Watches& watches) noexcept {
-    const CollectionCost cost{current_.collected != model::Collected::yes,
-                              current_.unreachable,
-                              seconds(current_.own),
-                              seconds(Clock::now() - current_.started)};
+void Pipeline::count(const Current& current, const Watches& watches) noexcept {
+    const CollectionCost cost{current.collected != model::Collected::yes,
+                              current.unreachable,
+                              seconds(current.own),
+                              seconds(Clock::now() - current.started)};
     try {
         for (const auto& watch : watches) {
             watch->count(cost);
-            if (*current_.skipped != '\0') {
-                watch->skip(current_.skipped);
+            if (*current.skipped != '\0') {
+                watch->skip(current.skipped);
             }
         }
     } catch (...) {

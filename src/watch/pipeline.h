@@ -40,7 +40,7 @@ class Pipeline {
     void reset();
     // When the hook is installed: all existing objects are considered alive at this time.
     void restart_clock() { last_of_generation_.fill(Clock::now()); }
-    void drop_collection() { current_ = {}; }
+    void drop_collection() { collection_ = {}; }
 
     // At gc "start".
     void begin(int generation);
@@ -52,7 +52,7 @@ class Pipeline {
     // Frees the captured objects; the collection counts as skipped.
     void drop_capture() noexcept;
     // After after_sweep(): adds the collection to the statistics of each watch.
-    void count(const Watches& watches) noexcept;
+    void count(const Watches& watches) noexcept { count(collection_, watches); }
 
     // Finds the unreachable owners in `scope`, without a collection, and adds them to the findings
     // of `watch`. Storages that an earlier scan reported to it are left out. Throws
@@ -64,7 +64,7 @@ class Pipeline {
         const std::shared_ptr<Watch>& watch, collector::HeapScope scope);
 
   private:
-    // The current collection.
+    // A collection or a scan.
     struct Current {
         int generation = 0;
         Clock::time_point started;
@@ -77,26 +77,35 @@ class Pipeline {
     };
 
     // Called for each set that a scan finds.
-    using Finish = std::function<void(CapturedCollection& captured)>;
+    using Finish = std::function<void(CapturedCollection& captured, Current& current)>;
 
+    void begin(Current& current, int generation);
+    static void count(const Current& current, const Watches& watches) noexcept;
     void capture(const collector::UnreachableSet& unreachable,
                  const Watches& watches,
-                 Depth least_depth);
+                 Depth least_depth,
+                 Current& current);
     void report(CapturedCollection& captured,
                 const model::CollectionRecord& record,
-                const Watches& watches);
+                const Watches& watches,
+                const Current& current);
     void scan_each(const std::shared_ptr<Watch>& watch,
                    collector::HeapScope scope,
                    Depth least_depth,
                    const Finish& finish);
-    void capture_graph(const collector::UnreachableSet& unreachable,
-                       const device::Detection& detection,
-                       const OwnerReadings& readings,
-                       const Watches& watches);
+    static void capture_graph(const collector::UnreachableSet& unreachable,
+                              const device::Detection& detection,
+                              const OwnerReadings& readings,
+                              const Watches& watches,
+                              Depth depth,
+                              CapturedCollection& captured);
     [[nodiscard]] DeviceFilter devices_of(const Watch& watch) const;
-    [[nodiscard]] double dead_for_at_most(Clock::time_point now);
-    [[nodiscard]] model::CollectionRecord make_record(Clock::time_point now);
-    void count_omissions(Watch& watch, const CapturedCollection& captured) const;
+    [[nodiscard]] double dead_for_at_most(const Current& current, Clock::time_point now);
+    [[nodiscard]] model::CollectionRecord make_record(const Current& current,
+                                                      Clock::time_point now);
+    static void count_omissions(Watch& watch,
+                                const CapturedCollection& captured,
+                                const Current& current);
     void log_failed_readers(const Watches& watches);
 
     device::OwnerRegistry registry_;
@@ -104,7 +113,7 @@ class Pipeline {
     device::MemorySampler sampler_;
     advice::Rules rules_;
     SiteLookup site_lookup_;
-    Current current_;
+    Current collection_;  // the one whose "start" came last
     bool accelerator_usable_ = false;
     std::uint64_t collections_ = 0;
     std::array<Clock::time_point, 3> last_of_generation_{};

@@ -8,17 +8,17 @@ namespace cyclewatch::watch {
 void ReportedStorages::add(device::OwnerReading& reading,
                            python::OwnedRef owner,
                            model::Collected state) {
-    Witness witness{std::move(reading.weak_storage), std::move(owner), state};
+    Entry entry{std::move(reading.weak_storage), std::move(owner), state};
     const auto [place, added] =
-        known_.try_emplace({reading.device, reading.storage}, std::move(witness));
+        known_.try_emplace({reading.device, reading.storage}, std::move(entry));
     counts_[static_cast<std::size_t>(state)] += added ? 1 : 0;
 }
 
-bool ReportedStorages::is_freed(const Witness& witness) noexcept {
-    if (witness.storage) {
-        return witness.storage->released();
+bool ReportedStorages::is_freed(const Entry& entry) noexcept {
+    if (entry.storage) {
+        return entry.storage->released();
     }
-    return !witness.owner || cyclewatch_weakref_is_dead(witness.owner.get()) != 0;
+    return !entry.owner || cyclewatch_weakref_is_dead(entry.owner.get()) != 0;
 }
 
 void ReportedStorages::forget_freed() noexcept {

@@ -27,7 +27,7 @@ class ReportedStorages {
     // Takes the weak references of the reading. `owner`: a weak reference to the owner, for a
     // storage without one; may be null.
     void add(device::OwnerReading& reading, python::OwnedRef owner, model::Collected state);
-    // Forgets the storages that were freed. To be called before each scan and each collection,
+    // Forgets the storages that were freed. Call it before each scan and each collection,
     // because the address of a freed storage may be used again.
     void forget_freed() noexcept;
     // True if a storage that was reported in this state still exists.
@@ -36,14 +36,14 @@ class ReportedStorages {
     }
 
   private:
-    struct Witness {
+    struct Entry {
         std::unique_ptr<device::WeakStorage> storage;
         python::OwnedRef owner;
         model::Collected state;
     };
-    [[nodiscard]] static bool is_freed(const Witness& witness) noexcept;
+    [[nodiscard]] static bool is_freed(const Entry& entry) noexcept;
 
-    std::map<std::pair<std::string, std::uint64_t>, Witness> known_;   // by device and identity
+    std::map<std::pair<std::string, std::uint64_t>, Entry> known_;     // by device and identity
     std::array<std::size_t, model::kCollectedWords.size()> counts_{};  // by state
 };
 

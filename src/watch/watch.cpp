@@ -136,7 +136,7 @@ void Watch::scanned(collector::HeapScope scope, Clock::time_point began, const D
     if (!scope.frozen) {
         young_scan_seconds_ += seconds(now - began);
     } else if (settings_.budget < 1) {
-        // Long, and must not delay the scans of young objects.
+        // Takes long, but must not delay the scans of young objects.
         next_frozen_scan_ =
             now + std::chrono::duration_cast<Clock::duration>((now - began) / settings_.budget);
     }
@@ -144,15 +144,16 @@ void Watch::scanned(collector::HeapScope scope, Clock::time_point began, const D
     if (dead.collectable > 0 && cw_collects_automatically() == 0 && !logged_dead_) {
         logged_dead_ = true;
         log(kWarning,
-            "Automatic garbage collection is off, and unreachable tensors keep " +
+            "Automatic garbage collection is off, and unreachable tensors have retained " +
                 base::format_bytes(dead.collectable) + since +
                 "The memory is not freed until the program calls gc.collect().");
     }
     if (dead.frozen > 0 && !logged_frozen_) {
         logged_frozen_ = true;
         log(kWarning,
-            "Unreachable tensors that gc.freeze() froze keep " + base::format_bytes(dead.frozen) +
-                since + "No collection frees them until the program calls gc.unfreeze().");
+            "Unreachable tensors frozen by gc.freeze() have retained " +
+                base::format_bytes(dead.frozen) + since +
+                "No collection frees them until the program calls gc.unfreeze().");
     }
 }
 

@@ -123,7 +123,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     // The scope of the scan that is due in this step, if any. Scans take at most the share
     // `settings().budget` of wall time.
     [[nodiscard]] std::optional<collector::HeapScope> due_scan(Clock::time_point now) const;
-    // After a scan in a step: schedules the next one, and logs the first memory that it found.
+    // After a scan in a step: schedules the next one, and logs the first dead memory found.
     void scanned(collector::HeapScope scope, Clock::time_point began, const DeadBytes& dead);
     [[nodiscard]] std::int64_t step() const noexcept { return step_; }
 
@@ -134,7 +134,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     void notify(const model::CollectionRecord& record,
                 const std::shared_ptr<CollectionResult>& result);
 
-    // What the scans of this watch have reported.
+    // The storages that the scans of this watch have reported.
     [[nodiscard]] ReportedStorages& reported() noexcept { return reported_; }
     [[nodiscard]] const ReportedStorages& reported() const noexcept { return reported_; }
     // After a collection: updates the findings of scans whose memory it has freed.
@@ -144,8 +144,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
     void revise(const std::function<void(model::Finding&)>& change);
 
     // Reads the source code at the locations of new findings. A watch without callbacks and files
-    // reads it only when it is asked for a report, because a watch that only observes must not
-    // change the objects of the program. RUNS PYTHON: yes. May leave an exception pending.
+    // reads it only for report(), because a watch that only observes must not change the objects of
+    // the program. RUNS PYTHON: yes. May leave an exception pending.
     void read_source();
 
     [[nodiscard]] model::Report report() const;

@@ -23,7 +23,7 @@ def write_copies(folder):
 
 
 def group_of(name, trials):
-    """Half of the trials, drawn by a checksum, were not looked at while the rules were written."""
+    """Half of the trials, chosen by checksum, were not inspected while the rules were written."""
     if name not in trials:
         return "case"
     return "unseen trial" if zlib.crc32(name.encode()) % 2 else "trial"

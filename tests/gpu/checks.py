@@ -218,7 +218,7 @@ def out_of_memory(device):
 
 
 def out_of_memory_report(device):
-    """The report has the bytes in use of torch's allocator, and those that cycles retain."""
+    """The report states the bytes in use by torch's allocator and those that cycles retain."""
     torch.ones(1, device=device)
     collect(device)
     gc.disable()
@@ -236,7 +236,7 @@ def out_of_memory_report(device):
         with open(autopsy.report_path, encoding="utf-8") as file:
             text = file.read()
     assert kept.numel() == 3 << 20
-    assert "1.0 PiB asked" in note, note
+    assert "1.0 PiB requested" in note, note
     assert f"{10 << 20:,}  dead in 10 cycles" in text, text
     if in_use is not None:
         assert f"{in_use:,}  in use (torch's allocator)" in text, text

@@ -20,8 +20,8 @@ def run_out_of_memory(interpreter, folder, how):
     note = outcome.stderr.splitlines()[-1]
     assert "DefaultCPUAllocator" in outcome.stderr.splitlines()[-2]
     assert note == f"cyclewatch: {text.splitlines()[0]}; report: {path}"
-    assert numbers["asked"] == 32 * MIB
-    assert numbers["limit"] - numbers["asked"] < numbers["in use"] <= numbers["limit"]
+    assert numbers["requested"] == 32 * MIB
+    assert numbers["limit"] - numbers["requested"] < numbers["in use"] <= numbers["limit"]
     return text, numbers
 
 

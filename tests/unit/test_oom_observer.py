@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The observer of device allocation failures, with a module that behaves as torch's binding."""
+"""The observer of device allocation failures, with a module that behaves like torch's binding."""
 
 import gc
 import os
@@ -20,7 +20,7 @@ class Buffer:
 
 
 class OutOfMemoryError(RuntimeError):
-    """Stands for torch.OutOfMemoryError."""
+    """Simulates torch.OutOfMemoryError."""
 
 
 class Torch(types.ModuleType):
@@ -43,13 +43,13 @@ class Torch(types.ModuleType):
         self.initialized = True
         self.observers.append(observer)
 
-    def fail(self, asked=20 * MIB):
+    def fail(self, requested=20 * MIB):
         """Allocate, as a kernel does: calls the observers, then raises."""
         for observer in self.observers:
             # The binding lets exceptions of the observer replace the out-of-memory error.
-            observer(0, asked, 8 << 30, 1 << 20)
+            observer(0, requested, 8 << 30, 1 << 20)
         raise OutOfMemoryError(
-            f"CUDA out of memory. Tried to allocate {asked / MIB:.2f} MiB. GPU 0"
+            f"CUDA out of memory. Tried to allocate {requested / MIB:.2f} MiB. GPU 0"
         )
 
 
@@ -109,9 +109,9 @@ def test_handled_failure_is_reported(torch, autopsy):
     text = report_of(autopsy)
     assert isinstance(kept, Buffer)
     assert text.startswith(
-        "out of memory on cuda:0: 20.0 MiB asked, 3.3 MiB of 8.0 GiB in use, of which 977 KiB "
+        "out of memory on cuda:0: 20.0 MiB requested, 3.3 MiB of 8.0 GiB in use, of which 977 KiB "
         "reachable from Python; 977 KiB dead in 1 cycle (a collection frees them); 1.4 MiB the "
-        "rest (held by C++ only)\n"
+        "rest (used only by C++ code)\n"
     )
     assert "Buffer.me -> Buffer" in text
 
@@ -143,13 +143,13 @@ def test_observer_does_nothing_without_an_autopsy(torch, tmp_path):
 
 
 def test_at_most_one_report_per_second_and_the_last_one_stays(torch, autopsy, clock):
-    fail(torch, asked=20 * MIB)
+    fail(torch, requested=20 * MIB)
     clock.seconds += 0.9
-    fail(torch, asked=21 * MIB)
-    assert "20.0 MiB asked" in report_of(autopsy)
+    fail(torch, requested=21 * MIB)
+    assert "20.0 MiB requested" in report_of(autopsy)
     clock.seconds += 0.2
-    fail(torch, asked=22 * MIB)
-    assert "22.0 MiB asked" in report_of(autopsy)
+    fail(torch, requested=22 * MIB)
+    assert "22.0 MiB requested" in report_of(autopsy)
 
 
 def test_note_uses_the_report_of_the_observer(torch, clock, tmp_path):
@@ -169,10 +169,10 @@ def test_note_uses_the_report_of_the_observer(torch, clock, tmp_path):
 
 
 def test_failure_that_was_not_observed_is_examined(torch, autopsy, clock):
-    fail(torch, asked=20 * MIB)
+    fail(torch, requested=20 * MIB)
     with pytest.raises(OutOfMemoryError) as caught, autopsy:
-        torch.fail(asked=30 * MIB)  # within one second
-    assert "30.0 MiB asked" in caught.value.__notes__[0]
+        torch.fail(requested=30 * MIB)  # within one second
+    assert "30.0 MiB requested" in caught.value.__notes__[0]
 
 
 def test_observer_works_on_another_thread(torch, autopsy):
@@ -188,7 +188,7 @@ def test_observer_works_on_another_thread(torch, autopsy):
     thread.start()
     thread.join()
     assert len(errors) == 1
-    assert "20.0 MiB asked" in report_of(autopsy)
+    assert "20.0 MiB requested" in report_of(autopsy)
 
 
 @pytest.mark.parametrize("error", [ValueError, SystemExit, MemoryError])
@@ -215,7 +215,7 @@ def test_failure_while_a_failure_is_examined_is_ignored(torch, autopsy):
 
     def reader(_owner):
         calls.append(None)
-        fail(torch, asked=5)
+        fail(torch, requested=5)
         return {"device": "cuda:0", "nbytes": 1, "data_ptr": 1}
 
     cyclewatch.register_owner(Buffer, reader)
@@ -223,7 +223,7 @@ def test_failure_while_a_failure_is_examined_is_ignored(torch, autopsy):
     fail(torch)
     assert isinstance(kept, Buffer)
     assert calls
-    assert "20.0 MiB asked" in report_of(autopsy)
+    assert "20.0 MiB requested" in report_of(autopsy)
 
 
 def test_forked_child_writes_its_own_report(torch, autopsy, clock):
@@ -234,8 +234,8 @@ def test_forked_child_writes_its_own_report(torch, autopsy, clock):
     if child == 0:
         status = 1
         try:
-            fail(torch, asked=33 * MIB)
-            status = int("33.0 MiB asked" not in report_of(autopsy))
+            fail(torch, requested=33 * MIB)
+            status = int("33.0 MiB requested" not in report_of(autopsy))
         finally:
             os._exit(status)
     assert os.waitpid(child, 0)[1] == 0

@@ -61,14 +61,14 @@ def run_out_of_memory(folder, error):
 def test_report_divides_the_memory_in_use(tmp_path):
     leak()
     kept = [Buffer() for _ in range(3)]
-    asked = 10**15
-    error = RuntimeError(f"DefaultCPUAllocator: you tried to allocate {asked} bytes.")
+    requested = 10**15
+    error = RuntimeError(f"DefaultCPUAllocator: you tried to allocate {requested} bytes.")
     autopsy = run_out_of_memory(tmp_path, error)
     with open(autopsy.report_path, encoding="utf-8") as file:
         text = file.read()
     numbers = rows(text)
     assert len(kept) == 3
-    assert numbers["asked"] == asked
+    assert numbers["requested"] == requested
     assert numbers["reachable from Python"] >= 3_000_000
     assert numbers["dead in 1 cycle"] == 1_000_000
     assert numbers["in use"] == sum(
@@ -126,6 +126,14 @@ def test_other_errors_cause_no_report(tmp_path):
     assert run_out_of_memory(tmp_path, error).report_path is None
     assert not hasattr(error, "__notes__")
     assert not list(tmp_path.iterdir())
+
+
+def test_error_that_was_handled_before_the_block_causes_no_report(tmp_path):
+    try:
+        raise MemoryError
+    except MemoryError as error:
+        assert run_out_of_memory(tmp_path, ValueError()).report_path is None
+        assert not hasattr(error, "__notes__")
 
 
 def test_report_goes_to_the_temporary_directory_if_the_folder_is_unusable(tmp_path, monkeypatch):

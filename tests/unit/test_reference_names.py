@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the reference to cut is, and whose it is."""
+"""The locations and names of references to cut."""
 
 import functools
 import gc
@@ -205,7 +205,7 @@ def built():
     build(Base())
 
 
-def test_the_result_of_locals_is_cut_where_it_is_kept():
+def test_the_result_of_locals_is_cut_where_it_is_stored():
     cut = cut_of(Saved)
     assert (cut.label, cut.holder_path) == ("[0]", "Saved.saved")
     assert cut.target.startswith("locals() of ")

@@ -19,15 +19,15 @@ CUDA_TEXT = "CUDA out of memory. Tried to allocate 20.50 MiB. GPU 0 has a total 
 
 
 class OutOfMemoryError(RuntimeError):
-    """Stands for torch.OutOfMemoryError."""
+    """Simulates torch.OutOfMemoryError."""
 
 
 class AcceleratorError(RuntimeError):
-    """Stands for torch.AcceleratorError."""
+    """Simulates torch.AcceleratorError."""
 
 
 class Device(types.ModuleType):
-    """Stands for torch.cuda."""
+    """Simulates torch.cuda."""
 
     def __init__(self, initialized):
         super().__init__("torch.cuda")
@@ -95,8 +95,8 @@ def test_without_torch_only_errors_of_python_and_its_cpu_allocator_match(monkeyp
 @pytest.mark.parametrize(
     ("text", "expected"), [(CPU_TEXT, 4096), (CUDA_TEXT, 20.5 * 2**20), ("no size", None)]
 )
-def test_asked_bytes_are_read_from_the_message(text, expected):
-    assert oom_errors.asked_bytes(RuntimeError(text)) == expected
+def test_requested_bytes_are_read_from_the_message(text, expected):
+    assert oom_errors.requested_bytes(RuntimeError(text)) == expected
 
 
 def test_nothing_of_the_failed_call_is_alive_at_the_retry(automatic_collection_is_off):
@@ -208,7 +208,7 @@ def test_only_an_initialized_device_empties_its_cache(torch, initialized):
 
 
 def test_invalid_use_is_explained():
-    with pytest.raises(TypeError, match=r"the decorator is @retry_on_oom\(\)"):
+    with pytest.raises(TypeError, match=r"use @retry_on_oom\(\), with parentheses"):
         cyclewatch.retry_on_oom(lambda: None)
     with pytest.raises(ValueError, match="attempts must be at least 1, not 0"):
         cyclewatch.retry_on_oom(0)
@@ -216,5 +216,9 @@ def test_invalid_use_is_explained():
     async def step():
         pass
 
-    with pytest.raises(TypeError, match="cannot decorate a coroutine"):
-        cyclewatch.retry_on_oom()(step)
+    async def batches():
+        yield 1
+
+    for function in (step, batches):
+        with pytest.raises(TypeError, match="cannot decorate a coroutine"):
+            cyclewatch.retry_on_oom()(function)

@@ -2,6 +2,7 @@
 """scan() and dead_bytes(): what is unreachable now, without a collection."""
 
 import gc
+import threading
 import weakref
 
 import pytest
@@ -112,6 +113,42 @@ def test_reader_may_free_what_the_scan_found():
 
     cyclewatch.register_owner(Buffer, reader)
     assert cyclewatch.dead_bytes(generation=0)["cpu"] in (5, 12)
+
+
+def test_reader_may_collect_during_a_scan():
+    def reader(buffer):
+        if buffer.nbytes == 5:
+            Node(Buffer(7))
+            gc.collect()
+        return {"device": "cpu", "nbytes": buffer.nbytes, "data_ptr": id(buffer)}
+
+    for _ in range(100):
+        Node(Buffer(5))
+    with cyclewatch.watch(devices="cpu", scan_every=1) as watch:
+        cyclewatch.register_owner(Buffer, reader)
+        watch.step(1)
+    sizes = {finding.largest_bytes for finding in watch.report().findings}
+    assert 7 in sizes
+
+
+def test_last_watch_may_stop_while_a_reader_runs():
+    called, stopped = threading.Event(), threading.Event()
+
+    def reader(buffer):
+        called.set()
+        stopped.wait()
+        return {"device": "cpu", "nbytes": buffer.nbytes, "data_ptr": id(buffer)}
+
+    Node(Buffer(5))
+    cyclewatch.register_owner(Buffer, reader)
+    watch = cyclewatch.watch(devices="cpu")
+    thread = threading.Thread(target=gc.collect)
+    thread.start()
+    called.wait()
+    watch.stop()
+    stopped.set()
+    thread.join()
+    assert not watch.report().findings
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proposed changes of a source file. tests/corpus/test_diffs.py runs the changed programs."""
+"""Proposed changes of a source file. tests/corpus/run_diffs.py runs the changed programs."""
 
 import os
 import subprocess
@@ -262,6 +262,8 @@ def test_super_counts_as_a_use_of_self(program):
         (PARENT.replace("(Base)", "(Unknown)"), back_pointer, "base class Unknown is not defined"),
         (PARENT.replace("class Head", "@dataclass\n    class Head"), back_pointer, "a decorator"),
         (PARENT + "    import copy", back_pointer, "uses copy, which would see the weak"),
+        (PARENT + "    Head.model", back_pointer, "uses Head.model"),
+        (MODEL + "    import copy", lambda_on_self, "uses copy, which would see the weak"),
         (PARENT + "    del Head(1).model", back_pointer, "deletes .model"),
         (PARENT.replace("= None", "= 3"), back_pointer, "Head defines model"),
         (
@@ -277,6 +279,7 @@ def test_super_counts_as_a_use_of_self(program):
             "string of several lines",
         ),
         (WORK.format(end="return (last for _ in 'ab')"), error_in_local, "a generator uses last"),
+        (WORK.format(end="yield last"), error_in_local, "work can be suspended"),
         ("def work(x):\n  pass", error_in_local, "does not use last"),
         ("def outer():\n  def load(): load()\n  return load", recursive, "may keep load for later"),
         ("def outer():\n  def load(): yield load()\n  load()", recursive, "load can be suspended"),

@@ -102,7 +102,7 @@ class TorchReader final : public OwnerReader {
         if (PyType_IsSubtype(Py_TYPE(object), torch_.storage_base) != 0) {
             reading.storage_references =
                 number_of(call(torch_.storage_use_count, get(torch_.storage_cdata, object).get()));
-            reading.explained_references = 1;
+            reading.known_references = 1;
             return;
         }
         const OwnedRef address = call(torch_.storage_address, object);
@@ -112,15 +112,15 @@ class TorchReader final : public OwnerReader {
         }
         reading.storage_references = number_of(call(torch_.storage_use_count, address.get()));
         // One is from its Python object. Others are from views, autograd or other C++ code.
-        reading.explained_references = 1 - static_cast<std::int64_t>(tensor_references - 1) +
-                                       (keeps_base(object, reading) ? 1 : 0);
+        reading.known_references = 1 - static_cast<std::int64_t>(tensor_references - 1) +
+                                   (keeps_base(object, reading) ? 1 : 0);
         for (OwnerReading& part : reading.parts) {
             count_gradient_references(object, part);
         }
     }
 
-    // True if the tensor is the only view of a tensor that Python code does not refer to. The
-    // result of a Linear layer is one. Otherwise sets `reading.base`.
+    // True if the tensor is the only view of a tensor to which Python code does not refer, such as
+    // the result of a Linear layer. Otherwise sets `reading.base`.
     bool keeps_base(PyObject* tensor, OwnerReading& reading) noexcept {
         if (call(torch_.is_view, tensor).get() != Py_True) {
             return false;
@@ -131,10 +131,10 @@ class TorchReader final : public OwnerReader {
             return false;
         }
         if (created.left_objects > 0) {
-            references_unless_held_ = Py_REFCNT(base.get());
+            unshared_refcount_ = Py_REFCNT(base.get());
         }
         constexpr std::uint64_t kOwn = 2;  // of the view, and of the Python object
-        if (Py_REFCNT(base.get()) <= references_unless_held_) {
+        if (Py_REFCNT(base.get()) <= unshared_refcount_) {
             return number_of(call(torch_.use_count, base.get())) == kOwn;
         }
         reading.base = base.get();
@@ -147,9 +147,9 @@ class TorchReader final : public OwnerReader {
             return;
         }
         count_native_references(gradient.get(), part);
-        // Explained: the reference of `tensor`. Not explained: other Python references.
+        // The reference of `tensor` is known; other Python references are not.
         constexpr Py_ssize_t kOwn = 2;  // ours, and that of C++
-        part.explained_references += 1 - std::max<Py_ssize_t>(Py_REFCNT(gradient.get()) - kOwn, 0);
+        part.known_references += 1 - std::max<Py_ssize_t>(Py_REFCNT(gradient.get()) - kOwn, 0);
     }
 
     ReadOutcome read_guarded(PyObject* object, OwnerReading& reading) {
@@ -388,8 +388,9 @@ class TorchReader final : public OwnerReader {
     torch_api::TorchFunctions torch_;
     StorageAlias alias_;
     bool has_alias_ = false;
-    // References to the Python object of a tensor while only C++ and we hold it; 0: not known yet.
-    Py_ssize_t references_unless_held_ = 0;
+    // The reference count of a tensor's Python object to which only C++ and this reader refer; 0:
+    // not known yet.
+    Py_ssize_t unshared_refcount_ = 0;
     std::unordered_map<PyObject*, std::string> dtypes_;
     std::vector<std::pair<OwnedRef, std::string>> devices_;
 };

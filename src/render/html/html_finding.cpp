@@ -137,7 +137,7 @@ std::string source_of(const Reference& reference) {
             element("span", "number", line.number) + base::escape_markup(line.before) +
             (line.expression.empty() ? "" : element("u", "", line.expression)) +
             base::escape_markup(line.after);
-        rows += wrap_markup(line.is_meant ? "mark" : "span", "line", text);
+        rows += wrap_markup(line.is_at_location ? "mark" : "span", "line", text);
     }
     return rows.empty()
                ? rows

@@ -104,7 +104,7 @@ class Card {
             return;
         }
         for (const ExcerptLine& line : excerpt_lines(*reference.source)) {
-            if (detail != SourceDetail::context && !line.is_meant) {
+            if (detail != SourceDetail::context && !line.is_at_location) {
                 continue;
             }
             const std::string text = line.before + line.expression + line.after;
@@ -112,7 +112,7 @@ class Card {
                 add("", "> " + trimmed(line.number) + " | " + trimmed(text));
                 continue;
             }
-            const std::string margin = (line.is_meant ? "> " : "  ") + line.number + " | ";
+            const std::string margin = (line.is_at_location ? "> " : "  ") + line.number + " | ";
             add("", margin + text);
             if (!line.expression.empty()) {
                 add("",

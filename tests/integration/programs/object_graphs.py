@@ -210,7 +210,7 @@ def register_owners():
 
 
 def scanned(generation, frozen):
-    """The numbers that a scan finds, and whether it leaves the collector's statistics alone."""
+    """The numbers that a scan finds, and whether it leaves the collector's statistics unchanged."""
     before = gc.get_stats(), gc.get_freeze_count()
     report = cyclewatch.scan(generation=generation, frozen=frozen, devices=("cpu",))
     answer = {
