@@ -31,7 +31,7 @@ HOSTILE = [
     "]]>&lt;&#60;%3Cscript%3E",
 ]
 # Fields with a fixed set of values.
-ENUMERATIONS = {"schema", "status", "verdict", "source"}
+ENUMERATIONS = {"schema", "status", "verdict", "source", "collected"}
 
 RANKS, SIGNATURES = 1000, 200
 NODES = 5000
