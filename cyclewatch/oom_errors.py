@@ -7,7 +7,6 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
 # The error code of an allocation failure, cudaErrorMemoryAllocation and hipErrorOutOfMemory.
@@ -47,26 +46,6 @@ def requested_bytes(error: BaseException) -> int | None:
 
     match = re.search(_REQUESTED, _text(error))
     return round(float(match[1]) * _UNITS[match[2]]) if match else None
-
-
-def exception_chain(error: BaseException, handled: int = 0) -> Iterator[BaseException]:
-    """`error`, its causes, contexts and the members of exception groups, each once.
-
-    Args:
-        error: The first one.
-        handled: id() of an exception that was being handled before, which is not followed.
-    """
-    seen = {handled}
-    pending: list[BaseException | None] = [error]
-    while pending:
-        each = pending.pop()
-        if each is None or id(each) in seen:
-            continue
-        seen.add(id(each))
-        yield each
-        pending += [each.__cause__, each.__context__]
-        if isinstance(each, BaseExceptionGroup):
-            pending += each.exceptions
 
 
 def torch_module() -> Any:

@@ -8,12 +8,8 @@ import sys
 
 from cyclewatch import oom_memory, oom_observer, wording
 from cyclewatch._native import report_stem, write_file
-from cyclewatch.oom_errors import (
-    exception_chain,
-    is_device_error,
-    is_out_of_memory,
-    requested_bytes,
-)
+from cyclewatch.exception_chain import exception_chain
+from cyclewatch.oom_errors import is_device_error, is_out_of_memory, requested_bytes
 from cyclewatch.watches import absolute_folder, log
 
 TYPE_CHECKING = False
@@ -145,7 +141,7 @@ def _write(autopsy: oom_autopsy, text: str) -> str | None:
 def _annotate(error: BaseException, handled: int = 0) -> None:
     """Add the note to the out-of-memory error in the chain of `error`, if there is one."""
     try:
-        for each in exception_chain(error, handled):
+        for each in exception_chain(error, handled=handled):
             if is_out_of_memory(each):
                 if not any(note.startswith(_NOTE) for note in getattr(each, "__notes__", ())):
                     each.add_note(_NOTE + _report(each))

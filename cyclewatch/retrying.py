@@ -6,7 +6,8 @@ from __future__ import annotations
 import sys
 
 from cyclewatch.collecting import collect
-from cyclewatch.oom_errors import exception_chain, is_out_of_memory, torch_module
+from cyclewatch.exception_chain import exception_chain
+from cyclewatch.oom_errors import is_out_of_memory, torch_module
 from cyclewatch.watches import log
 
 TYPE_CHECKING = False
@@ -109,7 +110,7 @@ def clear_frames(error: BaseException, outer: BaseException | None = None) -> No
     """
     import traceback
 
-    for each in exception_chain(error, id(outer)):
+    for each in exception_chain(error, handled=id(outer)):
         traceback.clear_frames(each.__traceback__)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cyclewatch import TensorCycleError
+from cyclewatch.exception_chain import exception_chain
 from cyclewatch.pytest_plugin import REPORT_ATTRIBUTE
 from cyclewatch.pytest_plugin.freezer import Freezer
 from cyclewatch.pytest_plugin.leak_check import LateTensorCycle, LeakCheck, TensorCycle, TestRun
@@ -210,20 +211,11 @@ def clear_frames(exceptions: Iterable[BaseException]) -> None:
     Running frames are not cleared. The exceptions and the line numbers in their tracebacks are
     kept, so that they are printed as before.
     """
-    waiting: list[BaseException | None] = list(exceptions)
-    seen: set[int] = set()
-    while waiting:
-        exception = waiting.pop()
-        if exception is None or id(exception) in seen:
-            continue
-        seen.add(id(exception))
+    for exception in exception_chain(*exceptions):
         traceback = exception.__traceback__
         while traceback is not None:
             _clear(traceback.tb_frame)
             traceback = traceback.tb_next
-        waiting += [exception.__cause__, exception.__context__]
-        if isinstance(exception, BaseExceptionGroup):
-            waiting += exception.exceptions
 
 
 def _clear(frame: Any) -> None:
