@@ -7,11 +7,11 @@ import gc
 
 from cyclewatch import _native
 from cyclewatch.oom_errors import is_device_error, requested_bytes, torch_module
-from cyclewatch.scanning import dead_bytes, scan
+from cyclewatch.scanning import scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cyclewatch._native import Finding, Owner
+    from cyclewatch._native import Owner
 
 _DEVICE_NUMBER = r"\b(?:GPU|device) (\d+)\b"
 
@@ -44,16 +44,17 @@ class Memory:
             reverse=True,
         )
         self.reachable = sum(each.nbytes * each.count for each in self.owners)
-        self.dead = dead_bytes(frozen=False).get(device, 0)
-        self.findings = _findings(device, frozen=False) if self.dead else []
+        report = scan(devices=device, frozen=False)
+        self.dead = report.retained_bytes
+        self.findings = report.findings if self.dead else []
         self.cycles = sum(each.occurrences for each in self.findings)
         self.frozen = self.frozen_cycles = 0
         if gc.get_freeze_count():
-            self.frozen = dead_bytes().get(device, 0) - self.dead
+            report = scan(devices=device)
+            self.frozen = report.retained_bytes - self.dead
         if self.frozen:
-            self.findings = _findings(device, frozen=True)
-            all_cycles = sum(each.occurrences for each in self.findings)
-            self.frozen_cycles = all_cycles - self.cycles
+            self.findings = report.findings
+            self.frozen_cycles = sum(each.occurrences for each in self.findings) - self.cycles
         if device == "cpu":
             self.in_use, self.limit, self.source = _process_memory()
         else:
@@ -68,10 +69,6 @@ class Memory:
 def examine(error: BaseException) -> Memory:
     """Examine the device on which an allocation failed with `error`."""
     return Memory(_device(error), requested_bytes(error))
-
-
-def _findings(device: str, *, frozen: bool) -> list[Finding]:
-    return scan(devices=device, frozen=frozen).findings
 
 
 def _device(error: BaseException) -> str:
