@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "compat/features.h"
+#include "compat/gc_head.h"
 
 int cw_reserve_objects(cw_object_list* list, size_t room) {
     if (room <= list->room) {
@@ -43,20 +44,13 @@ int cw_add_object(cw_object_list* list, PyObject* object) {
 
 #if !CYCLEWATCH_HAS_NO_GIL
 
-/* Flag bits of _gc_prev and _gc_next (pycore_gc.h). */
-enum { kPointerMask = 3, kCollecting = 2 };
+enum { kCollecting = 2 }; /* a flag of _gc_prev (pycore_gc.h) */
 
 static PyGC_Head* head_of(PyObject* object) {
     return (PyGC_Head*)object - 1;
 }
 static PyObject* object_of(PyGC_Head* head) {
     return (PyObject*)(head + 1);
-}
-static PyGC_Head* next_of(const PyGC_Head* head) {
-    return (PyGC_Head*)(head->_gc_next & ~(uintptr_t)kPointerMask);
-}
-static PyGC_Head* prev_of(const PyGC_Head* head) {
-    return (PyGC_Head*)(head->_gc_prev & ~(uintptr_t)kPointerMask);
 }
 static int is_collecting(const PyGC_Head* head) {
     return (head->_gc_prev & kCollecting) != 0;
@@ -71,8 +65,8 @@ cw_walk_result cw_walk_unreachable(PyObject* canary, cw_object_list* found) {
     int list_heads = 0;
     PyGC_Head* node = start;
     for (;;) {
-        PyGC_Head* const next = next_of(node);
-        if (next == NULL || prev_of(next) != node) {
+        PyGC_Head* const next = cw_next_head(node);
+        if (next == NULL || cw_previous_head(next) != node) {
             return CW_WALK_BROKEN;
         }
         if (next == start) {
@@ -92,10 +86,10 @@ cw_walk_result cw_walk_unreachable(PyObject* canary, cw_object_list* found) {
 
 void cw_isolate(PyObject* object) {
     PyGC_Head* const head = head_of(object);
-    const uintptr_t next_flags = head->_gc_next & kPointerMask;
+    const uintptr_t next_flags = head->_gc_next & kCwLinkFlags;
     PyObject_GC_UnTrack(object);
     head->_gc_next = (uintptr_t)head | next_flags;
-    head->_gc_prev = (uintptr_t)head | (head->_gc_prev & kPointerMask);
+    head->_gc_prev = (uintptr_t)head | (head->_gc_prev & kCwLinkFlags);
 #if CYCLEWATCH_COLLECTOR_COUNTS_TRACKED
     ++PyInterpreterState_Get()->gc.heap_size; /* its deallocation decrements it again */
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "compat/features.h"
+#include "compat/gc_head.h"
 #include "compat/gc_list.h"
 
 /* The address of the three generations in the running interpreter; NULL: not found. */
@@ -38,8 +39,6 @@ int cw_has_frozen_objects(void) {
 
 #else
 
-enum { kFlags = 3 }; /* flag bits of a link */
-
 /* True if three generations with these thresholds, the first with a valid list, start at `place`.
  */
 static int are_generations(const char* place, const int thresholds[3]) {
@@ -55,12 +54,12 @@ static int are_generations(const char* place, const int thresholds[3]) {
     /* Copy each field, because `place` may be unaligned. */
     uintptr_t first;
     memcpy(&first, place, sizeof(first));
-    first &= ~(uintptr_t)kFlags;
+    first &= ~(uintptr_t)kCwLinkFlags;
     uintptr_t back = 0;
     if (first != 0) {
         memcpy(&back, (const char*)first + sizeof(uintptr_t), sizeof(back));
     }
-    return (back & ~(uintptr_t)kFlags) == (uintptr_t)place;
+    return (back & ~(uintptr_t)kCwLinkFlags) == (uintptr_t)place;
 }
 
 int cw_find_generations(const int thresholds[3]) {
@@ -79,14 +78,6 @@ int cw_find_generations(const int thresholds[3]) {
         }
     }
     return 0;
-}
-
-static const PyGC_Head* next_of(const PyGC_Head* head) {
-    return (const PyGC_Head*)(head->_gc_next & ~(uintptr_t)kFlags);
-}
-
-static const PyGC_Head* prev_of(const PyGC_Head* head) {
-    return (const PyGC_Head*)(head->_gc_prev & ~(uintptr_t)kFlags);
 }
 
 /* NULL if the lists cannot be read. */
@@ -109,8 +100,8 @@ cw_walk_result cw_list_generation(int generation, cw_object_list* found) {
     }
     const PyGC_Head* node = list;
     for (;;) {
-        const PyGC_Head* const next = next_of(node);
-        if (next == NULL || prev_of(next) != node) {
+        const PyGC_Head* const next = cw_next_head(node);
+        if (next == NULL || cw_previous_head(next) != node) {
             return CW_WALK_BROKEN;
         }
         if (next == list) {
@@ -131,14 +122,14 @@ int cw_has_frozen_objects(void) {
     static const PyGC_Head* end = NULL;
     static int has_frozen = 0;
     const PyGC_Head* const list = list_of(kCwFrozen);
-    if (list == NULL || next_of(list) == list) {
+    if (list == NULL || cw_next_head(list) == list) {
         return 0;
     }
-    if (end != prev_of(list)) {
-        end = prev_of(list);
-        const PyGC_Head* node = next_of(list);
+    if (end != cw_previous_head(list)) {
+        end = cw_previous_head(list);
+        const PyGC_Head* node = cw_next_head(list);
         for (int i = 0; i < kFrozenAtStartup && node != list; ++i) {
-            node = next_of(node);
+            node = cw_next_head(node);
         }
         has_frozen = node != list;
     }
