@@ -120,7 +120,7 @@ std::size_t suffix_start(std::string_view text, std::size_t width) {
     std::size_t used = 0;
     while (at > 0) {
         std::size_t start = at - 1;
-        while (start > 0 && (static_cast<unsigned char>(text[start]) & 0xC0) == 0x80) {
+        while (start > 0 && is_continuation(text[start])) {
             --start;
         }
         std::size_t next = start;

@@ -21,6 +21,11 @@ namespace cyclewatch::base {
 // text.
 [[nodiscard]] std::size_t text_width(std::string_view text);
 
+// True for the second and later bytes of a character in UTF-8.
+[[nodiscard]] constexpr bool is_continuation(char byte) {
+    return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
+}
+
 // Shortens to at most `width` columns with "..." at the end, or in the middle if both ends matter
 // (paths, qualified names). REQUIRES: cleaned text.
 [[nodiscard]] std::string truncate_end(std::string_view text, std::size_t width);

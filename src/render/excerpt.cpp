@@ -24,7 +24,7 @@ std::size_t offset_of(std::string_view text, std::uint32_t index) {
     for (std::uint32_t i = 0; i < index && at < text.size(); ++i) {
         do {
             ++at;
-        } while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U);
+        } while (at < text.size() && base::is_continuation(text[at]));
     }
     return at;
 }

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/text.h"
+
 namespace cyclewatch::report {
 namespace {
 
@@ -20,8 +22,8 @@ std::uint32_t line_of(std::string_view location) {
 // The number of code points in the first `bytes` bytes of UTF-8.
 std::uint32_t code_points(std::string_view text, std::uint32_t bytes) {
     const std::string_view part = text.substr(0, bytes);
-    return static_cast<std::uint32_t>(std::ranges::count_if(
-        part, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+    return static_cast<std::uint32_t>(
+        std::ranges::count_if(part, [](char c) { return !base::is_continuation(c); }));
 }
 
 model::SourceExcerpt excerpt_of(const model::Reference& reference,
