@@ -325,6 +325,26 @@ def _check_replaceable(source: Source, owner: ast.ClassDef, name: str) -> None:
     for attribute in source.all(ast.Attribute):
         if attribute.attr == name and ast.unparse(attribute.value) == owner.name:
             raise NoDiff(f"line {attribute.lineno} uses {owner.name}.{name}")
+    for constant in source.all(ast.Constant):
+        user = source.function_of(constant) or source.statement_of(constant)
+        if constant.value == name and {"vars", "__dict__"} & names_in(user):
+            raise NoDiff(f"line {constant.lineno} may look up {name} in a __dict__")
+    _check_not_climbed(source, name)
+
+
+def _check_not_climbed(source: Source, name: str) -> None:
+    """Raise NoDiff if a loop follows the attribute upwards, as in `node = node.parent`.
+
+    The program may then keep only the last child, which does not keep its parents alive.
+    """
+    for loop in source.all(ast.While):
+        for node in ast.walk(loop):
+            match node:
+                case ast.Assign(
+                    targets=[ast.Name(id=variable)],
+                    value=ast.Attribute(value=ast.Name(id=start), attr=attribute),
+                ) if variable == start and attribute == name:
+                    raise NoDiff(f"line {node.lineno} climbs from child to parent")
 
 
 def _check_no_reflection(source: Source, owner: ast.ClassDef) -> None:

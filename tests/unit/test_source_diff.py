@@ -266,6 +266,12 @@ def test_super_counts_as_a_use_of_self(program):
         (MODEL + "    import copy", lambda_on_self, "uses copy, which would see the weak"),
         (PARENT + "    del Head(1).model", back_pointer, "deletes .model"),
         (PARENT.replace("= None", "= 3"), back_pointer, "Head defines model"),
+        (PARENT + "vars(Head(1))['model']", back_pointer, "look up model in a __dict__"),
+        (
+            PARENT + "x = Head(1)\n    while x:\n        x = x.model",
+            back_pointer,
+            "climbs from child to parent",
+        ),
         (
             PARENT.replace("class Model", "class Modem"),
             back_pointer,
