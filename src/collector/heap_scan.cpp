@@ -14,79 +14,9 @@
 #include "compat/generations.h"
 #include "python/guards.h"
 #include "python/references.h"
-#include "python/type_traversal.h"
 
 namespace cyclewatch::collector {
 namespace {
-
-// The objects to examine, as borrowed references: those of the generations, then the frozen ones.
-class Candidates {
-  public:
-    Candidates() = default;
-    Candidates(const Candidates&) = delete;
-    Candidates& operator=(const Candidates&) = delete;
-    ~Candidates() { cw_free_objects(&list_); }
-
-    [[nodiscard]] bool fill(HeapScope scope) {
-        const cw_walk_result result = collector_is_known() ? walk(scope) : CW_WALK_BROKEN;
-        return result == CW_WALK_COMPLETE || (result != CW_WALK_NO_MEMORY && ask(scope.generation));
-    }
-    [[nodiscard]] std::span<PyObject* const> objects() const {
-        return {list_.objects, list_.count};
-    }
-    [[nodiscard]] std::size_t first_frozen() const { return first_frozen_; }
-
-  private:
-    cw_walk_result walk(HeapScope scope) {
-        cw_walk_result result = CW_WALK_COMPLETE;
-        for (int young = 0; young <= scope.generation && result == CW_WALK_COMPLETE; ++young) {
-            result = cw_list_generation(young, &list_);
-        }
-        first_frozen_ = list_.count;
-        if (scope.frozen && result == CW_WALK_COMPLETE) {
-            result = cw_list_generation(kCwFrozen, &list_);
-        }
-        return result;
-    }
-
-    // Uses gc.get_objects().
-    bool ask(int generation) {
-        list_.count = 0;
-        const python::OwnedRef gc = python::steal(PyImport_ImportModule("gc"));
-        const python::OwnedRef get_objects =
-            python::steal(gc ? PyObject_GetAttrString(gc.get(), "get_objects") : nullptr);
-        for (int young = 0; young <= generation; ++young) {
-            if (!get_objects || !append(get_objects.get(), young)) {
-                PyErr_Clear();
-                return false;
-            }
-        }
-        first_frozen_ = list_.count;
-        return true;
-    }
-
-    // Frees the list of get_objects(), so that its references are not counted.
-    bool append(PyObject* get_objects, int generation) {
-        // Positional: a dict of keyword arguments would be listed, and freed after the call.
-        const python::OwnedRef number = python::steal(PyLong_FromLong(generation));
-        const python::OwnedRef listed =
-            python::steal(number ? PyObject_CallOneArg(get_objects, number.get()) : nullptr);
-        if (!listed || !PyList_Check(listed.get())) {
-            return false;
-        }
-        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(listed.get()); ++i) {
-            PyObject* const object = PyList_GET_ITEM(listed.get(), i);
-            // Skip objects that only this list refers to: they are freed with it.
-            if (Py_REFCNT(object) > 1 && cw_add_object(&list_, object) == 0) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    cw_object_list list_{};
-    std::size_t first_frozen_ = 0;
-};
 
 // The search for unreachable objects. Each object has an integer state. Initially this is its
 // reference count minus the references between candidates. During the sweep, 0 means not reached,
@@ -95,11 +25,8 @@ class Candidates {
 // object below it.
 class UnreachableSearch {
   public:
-    explicit UnreachableSearch(const Candidates& candidates) : objects_(candidates.objects()) {
-        if (objects_.size() >= kMaxObjects) {
-            throw std::bad_alloc();
-        }
-        index_.build(objects_);
+    explicit UnreachableSearch(const TrackedObjects& candidates)
+        : objects_(candidates.objects()), walk_(objects_) {
         states_.reserve(objects_.size());
     }
 
@@ -109,11 +36,11 @@ class UnreachableSearch {
                 std::min<Py_ssize_t>(Py_REFCNT(object), std::numeric_limits<std::int32_t>::max())));
         }
         for (std::size_t i = 0; i < objects_.size(); ++i) {
-            prefetch(i);
+            walk_.prefetch(i);
             traverse<subtract>(i);
         }
         for (position_ = 0; position_ < objects_.size(); ++position_) {
-            prefetch(position_);
+            walk_.prefetch(position_);
             // A negative count also keeps the object alive. It results from a tp_traverse that
             // visits a reference that the object does not own.
             if (states_[position_] != 0) {
@@ -155,8 +82,7 @@ class UnreachableSearch {
     }
 
   private:
-    static constexpr std::uint32_t kNone = (1U << 30) - 1;
-    static constexpr std::size_t kMaxObjects = kNone;
+    static constexpr std::uint32_t kNone = ReferenceWalk::kMaxObjects;
 
     static std::int32_t link(std::uint32_t next) { return -1 - static_cast<std::int32_t>(next); }
     static std::uint32_t below(std::int32_t link) { return static_cast<std::uint32_t>(-1 - link); }
@@ -166,26 +92,14 @@ class UnreachableSearch {
         top_ = position;
     }
 
-    void prefetch(std::size_t position) const {
-        constexpr std::size_t kAhead = 8;
-        __builtin_prefetch(objects_[std::min(position + kAhead, objects_.size() - 1)]);
-    }
-
     template <visitproc kVisit>
     void traverse(std::size_t position) {
-        PyObject* const object = objects_[position];
-        next_ = position + 1 < objects_.size() ? objects_[position + 1] : nullptr;
-        next_at_ = static_cast<std::uint32_t>(position + 1);
-        if (Py_TYPE(object) != type_) {
-            type_ = Py_TYPE(object);
-            type_at_ = index_.find(reinterpret_cast<PyObject*>(type_));
-        }
-        traversals_.of(type_).visit<kVisit>(object, this);
+        walk_.traverse<kVisit>(position, this);
     }
 
     static int subtract(PyObject* target, void* context) noexcept {
         auto& search = *static_cast<UnreachableSearch*>(context);
-        if (const std::uint32_t at = search.find(target); at != PointerIndex::kAbsent) {
+        if (const std::uint32_t at = search.walk_.find(target); at != ReferenceWalk::kAbsent) {
             --search.states_[at];
         }
         return 0;
@@ -193,8 +107,8 @@ class UnreachableSearch {
 
     static int reach(PyObject* target, void* context) noexcept {
         auto& search = *static_cast<UnreachableSearch*>(context);
-        const std::uint32_t at = search.find(target);
-        if (at == PointerIndex::kAbsent || search.states_[at] != 0) {
+        const std::uint32_t at = search.walk_.find(target);
+        if (at == ReferenceWalk::kAbsent || search.states_[at] != 0) {
             return 0;
         }
         if (at > search.position_) {
@@ -205,35 +119,10 @@ class UnreachableSearch {
         return 0;
     }
 
-    // Most references lead to the object allocated next, to the type, or to the same object that is
-    // not a candidate, such as None: these require no lookup.
-    [[nodiscard]] std::uint32_t find(PyObject* target) noexcept {
-        if (target == nullptr || target == absent_) {
-            return PointerIndex::kAbsent;
-        }
-        if (target == next_) {
-            return next_at_;
-        }
-        if (target == reinterpret_cast<PyObject*>(type_)) {
-            return type_at_;
-        }
-        const std::uint32_t at = index_.find(target);
-        if (at == PointerIndex::kAbsent) {
-            absent_ = target;
-        }
-        return at;
-    }
-
     const std::span<PyObject* const> objects_;
-    PointerIndex index_;
-    python::TypeTraversals traversals_;
+    ReferenceWalk walk_;
     std::vector<std::int32_t> states_;
-    PyObject* next_ = nullptr;  // the object after the one that is traversed
-    std::uint32_t next_at_ = 0;
-    PyTypeObject* type_ = nullptr;  // of the object that is traversed
-    std::uint32_t type_at_ = PointerIndex::kAbsent;
-    PyObject* absent_ = nullptr;  // the last target that is not a candidate
-    std::size_t position_ = 0;    // of the sweep
+    std::size_t position_ = 0;  // of the sweep
     std::uint32_t top_ = kNone;
 };
 
@@ -261,7 +150,7 @@ void find_generations() noexcept {
 bool scan_heap(HeapScope scope, HeapScan& scan) noexcept {
     const python::ErrorStash stash;
     try {
-        Candidates candidates;
+        TrackedObjects candidates;
         if (!candidates.fill(scope)) {
             return false;
         }

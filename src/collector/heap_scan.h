@@ -9,15 +9,10 @@
 // described in CPython's garbage collector design.
 #pragma once
 
+#include "collector/tracked_objects.h"
 #include "collector/unreachable_set.h"
 
 namespace cyclewatch::collector {
-
-// The candidates. References from all other objects keep an object alive.
-struct HeapScope {
-    int generation = 2;   // the objects of this generation and younger ones
-    bool frozen = false;  // also those of gc.freeze()
-};
 
 struct HeapScan {
     UnreachableSet collectable;  // what gc.collect(generation) would find unreachable
@@ -35,7 +30,8 @@ struct HeapScan {
 // RUNS PYTHON: never.
 void find_generations() noexcept;
 
-// Fills `scan`. If the collector's lists cannot be read, the candidates are those of
+// Fills `scan`. The candidates are the objects in `scope`; references from all other objects keep
+// an object alive. If the collector's lists cannot be read, the candidates are those of
 // gc.get_objects(), which never lists frozen objects. Returns false if out of memory or if
 // gc.get_objects() fails; leaves no Python error. About as expensive as gc.collect(generation).
 // The result is valid as long as no Python code runs. REQUIRES: GIL held, a build with a GIL.

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists the tracked objects, and visits the references between them. For read-only walks over the
+// heap: they do not change reference counts or move objects.
+//
+// REQUIRES (everything here): GIL held, a build with a GIL. RUNS PYTHON: never.
+#pragma once
+
+#include <Python.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <span>
+
+#include "collector/unreachable_set.h"
+#include "compat/gc_list.h"
+#include "python/type_traversal.h"
+
+namespace cyclewatch::collector {
+
+// Which objects to list.
+struct HeapScope {
+    int generation = 2;   // the objects of this generation and younger ones
+    bool frozen = false;  // also those of gc.freeze()
+};
+
+// Borrowed references: the objects of the generations, then the frozen ones. Valid as long as no
+// Python code runs.
+class TrackedObjects {
+  public:
+    TrackedObjects() = default;
+    TrackedObjects(const TrackedObjects&) = delete;
+    TrackedObjects& operator=(const TrackedObjects&) = delete;
+    ~TrackedObjects() { cw_free_objects(&list_); }
+
+    // If the collector's lists cannot be read, lists those of gc.get_objects(), which never lists
+    // frozen objects. Returns false if out of memory or if gc.get_objects() fails.
+    [[nodiscard]] bool fill(HeapScope scope) noexcept;
+    // Appends an object that is not listed. Returns false if out of memory.
+    [[nodiscard]] bool add(PyObject* object) noexcept { return cw_add_object(&list_, object) != 0; }
+
+    [[nodiscard]] std::span<PyObject* const> objects() const noexcept {
+        return {list_.objects, list_.count};
+    }
+    [[nodiscard]] std::size_t first_frozen() const noexcept { return first_frozen_; }
+
+  private:
+    cw_walk_result walk(HeapScope scope) noexcept;
+    bool ask(int generation) noexcept;
+    bool append(PyObject* get_objects, int generation) noexcept;
+
+    cw_object_list list_{};
+    std::size_t first_frozen_ = 0;
+};
+
+// Visits the references of listed objects and finds the positions of their targets. Uses 8 to 16
+// bytes per object.
+class ReferenceWalk {
+  public:
+    static constexpr std::uint32_t kAbsent = PointerIndex::kAbsent;
+
+    // The span must outlive the walk and have no duplicates. May throw std::bad_alloc.
+    explicit ReferenceWalk(std::span<PyObject* const> objects) : objects_(objects) {
+        if (objects_.size() >= kMaxObjects) {
+            throw std::bad_alloc();
+        }
+        index_.build(objects_);
+    }
+
+    [[nodiscard]] std::span<PyObject* const> objects() const noexcept { return objects_; }
+
+    // Loads the object that a sweep in ascending order reaches soon.
+    void prefetch(std::size_t position) const noexcept {
+        constexpr std::size_t kAhead = 8;
+        __builtin_prefetch(objects_[std::min(position + kAhead, objects_.size() - 1)]);
+    }
+
+    // Calls kVisit(target, context) for each reference that the object at `position` owns. The
+    // target may be null.
+    template <visitproc kVisit>
+    void traverse(std::size_t position, void* context) noexcept {
+        PyObject* const object = objects_[position];
+        next_ = position + 1 < objects_.size() ? objects_[position + 1] : nullptr;
+        next_at_ = static_cast<std::uint32_t>(position + 1);
+        if (Py_TYPE(object) != type_) {
+            type_ = Py_TYPE(object);
+            type_at_ = index_.find(reinterpret_cast<PyObject*>(type_));
+        }
+        traversals_.of(type_).visit<kVisit>(object, context);
+    }
+
+    // The position of `target`, or kAbsent. For targets that traverse() visits: most references
+    // lead to the object allocated next, to the type, or to the same object that is not listed,
+    // such as None, and require no lookup.
+    [[nodiscard]] std::uint32_t find(PyObject* target) noexcept {
+        if (target == nullptr || target == absent_) {
+            return kAbsent;
+        }
+        if (target == next_) {
+            return next_at_;
+        }
+        if (target == reinterpret_cast<PyObject*>(type_)) {
+            return type_at_;
+        }
+        const std::uint32_t at = index_.find(target);
+        if (at == kAbsent) {
+            absent_ = target;
+        }
+        return at;
+    }
+
+    // Like find(), for any object.
+    [[nodiscard]] std::uint32_t position_of(PyObject* object) const noexcept {
+        return object == nullptr ? kAbsent : index_.find(object);
+    }
+
+    static constexpr std::size_t kMaxObjects = (1U << 30) - 1;
+
+  private:
+    const std::span<PyObject* const> objects_;
+    PointerIndex index_;
+    python::TypeTraversals traversals_;
+    PyObject* next_ = nullptr;  // the object after the one that is traversed
+    std::uint32_t next_at_ = 0;
+    PyTypeObject* type_ = nullptr;  // of the object that is traversed
+    std::uint32_t type_at_ = kAbsent;
+    PyObject* absent_ = nullptr;  // the last target that is not listed
+};
+
+}  // namespace cyclewatch::collector
