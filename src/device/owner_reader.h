@@ -24,6 +24,12 @@ class WeakStorage {
     [[nodiscard]] virtual bool released() noexcept = 0;
 };
 
+// An object of the library to which no Python code refers. Several readings may list it.
+struct UnsharedObject {
+    const PyObject* object = nullptr;   // identifies it; may be dangling
+    std::int64_t known_references = 0;  // accounts for so many references to the storage
+};
+
 struct OwnerReading {
     std::string device;         // "cuda:0", "cpu"
     std::uint64_t bytes = 0;    // of the whole storage, not of the view
@@ -38,8 +44,10 @@ struct OwnerReading {
     // Set by count_references(). The storage dies with its owners if they account for all of them.
     std::uint64_t storage_references = 0;  // 0: unknown
     std::int64_t known_references = 0;
-    PyObject* base = nullptr;        // borrowed; if it dies too, it accounts for one more reference
-    bool goes_with_storage = false;  // the owner dies if and only if the storage does
+    PyObject* base = nullptr;  // borrowed; if it dies too, it accounts for one more reference
+    // Objects to which only the library refers, and that may refer to the storage.
+    std::vector<UnsharedObject> unshared;
+    bool goes_with_storage = false;   // the owner dies if and only if the storage does
     std::vector<OwnerReading> parts;  // storages that die with the owner and that only
                                       // its library can reach
 };

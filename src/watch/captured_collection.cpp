@@ -57,10 +57,22 @@ void OwnerReadings::read(const std::vector<device::DetectedOwner>& owners) {
         objects_.push_back(owner.object.get());
     }
     if (known_ != nullptr) {
-        const std::unordered_set<PyObject*> dead(objects_.begin(), objects_.end());
-        for (PendingOwner& owner : collection_.owners) {
-            owner.reading.known_references += dead.contains(owner.reading.base) ? 1 : 0;
+        count_unshared();
+    }
+}
+
+// An unshared object is counted once for all owners that list it.
+void OwnerReadings::count_unshared() {
+    std::unordered_set<const PyObject*> dead(objects_.begin(), objects_.end());
+    for (PendingOwner& owner : collection_.owners) {
+        for (const device::UnsharedObject& unshared : owner.reading.unshared) {
+            if (dead.insert(unshared.object).second) {
+                owner.reading.known_references += unshared.known_references;
+            }
         }
+    }
+    for (PendingOwner& owner : collection_.owners) {
+        owner.reading.known_references += dead.contains(owner.reading.base) ? 1 : 0;
     }
 }
 

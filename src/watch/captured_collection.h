@@ -85,6 +85,7 @@ class OwnerReadings {
 
     bool add(PyObject* object, device::OwnerReader& reader, std::size_t position);
     PendingOwner& push(const std::string& type, device::OwnerReading reading, std::size_t position);
+    void count_unshared();
     std::size_t storage_index(const device::OwnerReading& reading);
 
     CapturedCollection& collection_;

@@ -51,7 +51,24 @@ std::size_t word_of_address(const TorchFunctions& torch, PyObject* storage) noex
     return found;
 }
 
+// The word after the virtual table contains both reference counts and, in recent torch versions, a
+// flag that is set while the StorageImpl has a Python object.
+std::uint64_t counts_of(std::uint64_t storage) noexcept {
+    return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(storage) + 1, __ATOMIC_RELAXED);
+}
+constexpr std::uint64_t kHasObject = std::uint64_t{1} << 63U;
+// A strong reference, and the weak one that all strong references share.
+constexpr std::uint64_t kOneReference = (std::uint64_t{1} << 32U) | 1U;
+
 }  // namespace
+
+bool StorageAlias::is_marked(std::uint64_t storage) noexcept {
+    return counts_of(storage) == (kHasObject | kOneReference);
+}
+
+bool StorageAlias::has_object(std::uint64_t storage) const noexcept {
+    return has_marker_ && storage != 0 && (counts_of(storage) & kHasObject) != 0;
+}
 
 std::uint64_t& StorageAlias::pointer() const noexcept {
     return reinterpret_cast<std::uint64_t*>(object_.get())[word_];
@@ -75,6 +92,8 @@ bool StorageAlias::set_up(const TorchFunctions& torch) noexcept {
         const std::uint64_t own = address_of(torch, object_.get());
         proven = word_ != 0 && works_for(torch, second.get()) && works_for(torch, third.get()) &&
                  address_of(torch, object_.get()) == own;
+        has_marker_ = proven && is_marked(own) && is_marked(address_of(torch, second.get())) &&
+                      is_marked(address_of(torch, third.get()));
     }
     PyErr_Clear();
     return proven;

@@ -25,6 +25,15 @@ class StorageAlias {
     // set.
     [[nodiscard]] bool set_up(const torch_api::TorchFunctions& torch) noexcept;
 
+    // True if a Python object exists for the StorageImpl at address `storage`; false also if that
+    // cannot be determined in this torch version. REQUIRES: set_up() returned true.
+    [[nodiscard]] bool has_object(std::uint64_t storage) const noexcept;
+    // Called if has_object() was wrong: it returns false from now on.
+    void distrust_marker() noexcept { has_marker_ = false; }
+    // True if torch marks a C++ object that has a Python object. Such a torch version also keeps
+    // one reference to the Python object as long as C++ code refers to the C++ object.
+    [[nodiscard]] bool has_marker() const noexcept { return has_marker_; }
+
     // For a scope, object() refers to the StorageImpl at address `storage` (as returned by
     // torch._C._storage_address). Does not own a reference to it: the caller keeps it alive.
     // REQUIRES: set_up() returned true; at most one View exists.
@@ -43,11 +52,13 @@ class StorageAlias {
 
   private:
     [[nodiscard]] std::uint64_t& pointer() const noexcept;
+    [[nodiscard]] static bool is_marked(std::uint64_t storage) noexcept;
     // True if a View of the storage of `other` refers to that storage.
     [[nodiscard]] bool works_for(const torch_api::TorchFunctions& torch, PyObject* other) const;
 
     python::OwnedRef object_;  // torch.UntypedStorage(0), untracked
     std::size_t word_ = 0;     // offset of the pointer in the object, in words
+    bool has_marker_ = false;
 };
 
 }  // namespace cyclewatch::device

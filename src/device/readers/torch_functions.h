@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "compat/gc_list.h"
 #include "python/references.h"
 
 namespace cyclewatch::device::torch_api {
@@ -70,6 +71,18 @@ struct TorchFunctions {
 // The value of an exact int; 0 for null and for other objects, such as symbolic sizes. Clears the
 // Python error.
 [[nodiscard]] std::uint64_t number_of(const OwnedRef& result) noexcept;
+
+// Returns the result of `access`. torch creates the Python object of a gradient, base or storage on
+// first access and keeps it as long as the C++ object. Increments `created` if that happens here.
+template <typename Access>
+[[nodiscard]] OwnedRef get_counted(Access access, int& created) {
+    const int young_count = cw_young_count();
+    OwnedRef object = access();
+    if (object && cw_young_count() > young_count && PyObject_IS_GC(object.get()) != 0) {
+        ++created;
+    }
+    return object;
+}
 
 // Calls a function without arguments. False if `function` is null or the result is not True.
 [[nodiscard]] bool is_true(const OwnedRef& function) noexcept;

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/readers/torch_tensor.h"
 
-#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "compat/gc_list.h"
 #include "device/readers/storage_alias.h"
 #include "device/readers/torch_functions.h"
+#include "device/readers/torch_references.h"
 #include "python/references.h"
 
 namespace cyclewatch::device {
@@ -19,6 +18,7 @@ using python::OwnedRef;
 using python::steal;
 using torch_api::call;
 using torch_api::get;
+using torch_api::get_counted;
 using torch_api::is_true;
 using torch_api::number_of;
 using torch_api::WithoutTorchFunction;
@@ -56,6 +56,7 @@ class TorchReader final : public OwnerReader {
     bool set_up() noexcept {
         const bool complete = torch_api::fetch(torch_);
         has_alias_ = complete && torch_.storage_address && alias_.set_up(torch_);
+        references_.set_up(torch_, has_alias_ ? &alias_ : nullptr);
         return complete;
     }
 
@@ -75,83 +76,26 @@ class TorchReader final : public OwnerReader {
         }
     }
 
-    // If a C++ object (a view, an autograd node) also refers to a tensor, the tensor refers to its
-    // Python object.
     [[nodiscard]] Py_ssize_t hidden_references(PyObject* object) noexcept override {
-        if (!torch_.use_count || PyType_IsSubtype(Py_TYPE(object), torch_.tensor_base) == 0) {
-            return 0;
-        }
         const WithoutTorchFunction guard(torch_);
-        const OwnedRef count = guard.entered() ? call(torch_.use_count, object) : OwnedRef();
-        const bool held = count && PyLong_AsLong(count.get()) > 1;
+        const Py_ssize_t hidden = guard.entered() ? references_.hidden(object) : 0;
         PyErr_Clear();
-        return held ? 1 : 0;
+        return hidden;
     }
 
     void count_references(PyObject* object, OwnerReading& reading) noexcept override {
-        const WithoutTorchFunction guard(torch_);
-        if (guard.entered() && torch_.storage_address && torch_.storage_use_count &&
-            torch_.use_count) {
-            count_native_references(object, reading);
+        try {
+            const WithoutTorchFunction guard(torch_);
+            if (guard.entered()) {
+                references_.count(object, reading);
+            }
+        } catch (...) {
+            reading.known_references = 0;  // out of memory: counts as alive
         }
         PyErr_Clear();
     }
 
   private:
-    void count_native_references(PyObject* object, OwnerReading& reading) noexcept {
-        if (PyType_IsSubtype(Py_TYPE(object), torch_.storage_base) != 0) {
-            reading.storage_references =
-                number_of(call(torch_.storage_use_count, get(torch_.storage_cdata, object).get()));
-            reading.known_references = 1;
-            return;
-        }
-        const OwnedRef address = call(torch_.storage_address, object);
-        const std::uint64_t tensor_references = number_of(call(torch_.use_count, object));
-        if (!address || tensor_references == 0) {
-            return;
-        }
-        reading.storage_references = number_of(call(torch_.storage_use_count, address.get()));
-        // One is from its Python object. Others are from views, autograd or other C++ code.
-        reading.known_references = 1 - static_cast<std::int64_t>(tensor_references - 1) +
-                                   (keeps_base(object, reading) ? 1 : 0);
-        for (OwnerReading& part : reading.parts) {
-            count_gradient_references(object, part);
-        }
-    }
-
-    // True if the tensor is the only view of a tensor to which Python code does not refer, such as
-    // the result of a Linear layer. Otherwise sets `reading.base`.
-    bool keeps_base(PyObject* tensor, OwnerReading& reading) noexcept {
-        if (call(torch_.is_view, tensor).get() != Py_True) {
-            return false;
-        }
-        OwnerReading created;
-        const OwnedRef base = count_created([&] { return get(torch_.base, tensor); }, created);
-        if (!base || base.get() == Py_None) {
-            return false;
-        }
-        if (created.left_objects > 0) {
-            unshared_refcount_ = Py_REFCNT(base.get());
-        }
-        constexpr std::uint64_t kOwn = 2;  // of the view, and of the Python object
-        if (Py_REFCNT(base.get()) <= unshared_refcount_) {
-            return number_of(call(torch_.use_count, base.get())) == kOwn;
-        }
-        reading.base = base.get();
-        return false;
-    }
-
-    void count_gradient_references(PyObject* tensor, OwnerReading& part) noexcept {
-        const OwnedRef gradient = get(torch_.grad, tensor);
-        if (!gradient || gradient.get() == Py_None) {
-            return;
-        }
-        count_native_references(gradient.get(), part);
-        // The reference of `tensor` is known; other Python references are not.
-        constexpr Py_ssize_t kOwn = 2;  // ours, and that of C++
-        part.known_references += 1 - std::max<Py_ssize_t>(Py_REFCNT(gradient.get()) - kOwn, 0);
-    }
-
     ReadOutcome read_guarded(PyObject* object, OwnerReading& reading) {
         if (PyType_IsSubtype(Py_TYPE(object), torch_.storage_base) != 0) {
             return read_storage(object, reading);
@@ -242,25 +186,13 @@ class TorchReader final : public OwnerReader {
             return;
         }
         OwnerReading part;
-        const OwnedRef gradient = count_created([&] { return get(torch_.grad, tensor); }, part);
+        const OwnedRef gradient =
+            get_counted([&] { return get(torch_.grad, tensor); }, part.left_objects);
         if (gradient && gradient.get() != Py_None &&
             read_own_storage(gradient.get(), part) == ReadOutcome::owns) {
             part.part = ".grad";
             reading.parts.push_back(std::move(part));
         }
-    }
-
-    // Returns the result of `access`. torch creates the Python object of a gradient or storage on
-    // first access and keeps it as long as the gradient or storage. If that happens here, the
-    // object is counted in `reading`.
-    template <typename Access>
-    OwnedRef count_created(Access access, OwnerReading& reading) {
-        const int young_count = cw_young_count();
-        OwnedRef object = access();
-        if (object && cw_young_count() > young_count && PyObject_IS_GC(object.get()) != 0) {
-            ++reading.left_objects;
-        }
-        return object;
     }
 
     // If the storage object was created because of us, it is untracked, so that gc.get_objects()
@@ -269,7 +201,7 @@ class TorchReader final : public OwnerReader {
     OwnedRef storage_object_of(PyObject* tensor, OwnerReading& reading) {
         const int left_objects = reading.left_objects;
         OwnedRef storage =
-            count_created([&] { return call(torch_.untyped_storage, tensor); }, reading);
+            get_counted([&] { return call(torch_.untyped_storage, tensor); }, reading.left_objects);
         if (reading.left_objects > left_objects) {
             PyObject_GC_UnTrack(storage.get());
         }
@@ -388,9 +320,7 @@ class TorchReader final : public OwnerReader {
     torch_api::TorchFunctions torch_;
     StorageAlias alias_;
     bool has_alias_ = false;
-    // The reference count of a tensor's Python object to which only C++ and this reader refer; 0:
-    // not known yet.
-    Py_ssize_t unshared_refcount_ = 0;
+    TorchReferences references_;
     std::unordered_map<PyObject*, std::string> dtypes_;
     std::vector<std::pair<OwnedRef, std::string>> devices_;
 };

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts the references from C++ to a storage, so that a scan can determine whether the storage
+// dies with its owners.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+
+#include "device/owner_reader.h"
+#include "device/readers/storage_alias.h"
+#include "device/readers/torch_functions.h"
+
+namespace cyclewatch::device {
+
+// REQUIRES (everything here): GIL held, torch functions disabled. RUNS PYTHON: no user code. May
+// leave a Python error set.
+class TorchReferences {
+  public:
+    // `alias`: null if StorageAlias::set_up() failed. The arguments must outlive this object.
+    void set_up(const torch_api::TorchFunctions& torch, StorageAlias* alias) noexcept {
+        torch_ = &torch;
+        alias_ = alias;
+    }
+
+    // Implements OwnerReader::count_references().
+    void count(PyObject* object, OwnerReading& reading);
+
+    // Implements OwnerReader::hidden_references(). If a C++ object also refers to a tensor or to a
+    // storage, torch keeps a reference to its Python object.
+    [[nodiscard]] Py_ssize_t hidden(PyObject* object) const noexcept;
+
+  private:
+    [[nodiscard]] std::uint64_t use_count_of(PyObject* storage) const noexcept;
+    void add_base(PyObject* tensor, std::uint64_t storage, OwnerReading& reading);
+    void add_storage_object(PyObject* tensor, std::uint64_t storage, OwnerReading& reading);
+    void count_gradient(PyObject* tensor, OwnerReading& part);
+
+    const torch_api::TorchFunctions* torch_ = nullptr;
+    StorageAlias* alias_ = nullptr;
+    // The reference count of a Python object to which only C++ and this reader refer; 0: not known
+    // yet.
+    Py_ssize_t unshared_refcount_ = 0;
+};
+
+}  // namespace cyclewatch::device
