@@ -49,8 +49,11 @@ std::string Roles::kind(std::uint32_t e) const {
 }
 
 std::string Roles::role(std::uint32_t e) const {
-    return is_attribute(graph_, component_.edges[e]) ? std::string(plain_name(e))
-                                                     : label_of_many(graph_, component_.edges[e]);
+    if (!is_attribute(graph_, component_.edges[e])) {
+        return label_of_many(graph_, component_.edges[e]);
+    }
+    const bool many = is_container(graph_, component_.nodes[component_.targets[e]]);
+    return std::string(plain_name(e)) + (many ? "[]" : "");
 }
 
 }  // namespace cyclewatch::analysis

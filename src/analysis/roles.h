@@ -38,7 +38,7 @@ class Roles {
     [[nodiscard]] std::string kind(std::uint32_t e) const;
 
     // Equal for attributes with the same plain name in any class, and for other references with the
-    // same label.
+    // same label. A list of lines and a line's own attribute have different roles.
     [[nodiscard]] std::string role(std::uint32_t e) const;
 
   private:

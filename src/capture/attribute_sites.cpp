@@ -316,6 +316,20 @@ const StoreSite& AttributeSites::find_outside(PyTypeObject* type,
                   [&] { return search_outside(type, name, value, modules); });
 }
 
+bool AttributeSites::puts_itself_into(std::string_view name, PyTypeObject* item) {
+    const auto search = [&] {
+        ForeignStores insertions(name, item, false, CYCLEWATCH_STORE_INTO);
+        visit_bases(item, [&](PyTypeObject* base) {
+            insertions.search_methods(base);
+            return false;
+        });
+        return insertions.result();
+    };
+    const unsigned version = cyclewatch_type_version(item);
+    return cached(version, version, Query::insertion, false, name, search).value ==
+           ValueOrigin::gives_itself;
+}
+
 const StoreSite& AttributeSites::find_method_load(PyTypeObject* type, std::string_view name) {
     return cached(cyclewatch_type_version(type), 0, Query::method_load, false, name, [&] {
         return search_method_load(type, name);

@@ -32,6 +32,10 @@ class AttributeSites {
                                         PyTypeObject* target,
                                         bool on_class);
 
+    // True if a method of `item` stores its own object in the container that is the attribute
+    // `name` of another object: `model.observers.add(self)`.
+    [[nodiscard]] bool puts_itself_into(std::string_view name, PyTypeObject* item);
+
     // The only line in the methods of `type`, or otherwise in the functions of its module, that
     // loads the method `name` without calling it, i.e. creates a bound method.
     [[nodiscard]] const StoreSite& find_method_load(PyTypeObject* type, std::string_view name);
@@ -47,7 +51,7 @@ class AttributeSites {
                                                 std::span<PyObject* const> modules);
 
   private:
-    enum class Query : std::uint8_t { store, method_load, outside_store };
+    enum class Query : std::uint8_t { store, method_load, outside_store, insertion };
 
     template <typename Search>
     const StoreSite& cached(unsigned version,

@@ -43,6 +43,7 @@ bool differs_per_object(model::NodeKind kind) {
 constexpr std::size_t kMaxReferences = 500'000;
 constexpr std::size_t kMinPerObject = 16;
 constexpr std::uint32_t kMaxPerPair = 16;
+constexpr std::size_t kMaxItemClasses = 4;  // searched for code that fills one container
 constexpr std::size_t kMaxModules = 6;  // searched for the store of one attribute
 
 // One cache per process. Requires the GIL.
@@ -267,6 +268,9 @@ GraphBuilder::Site GraphBuilder::add_site(std::uint32_t from,
             type, builder_.text(attribute), named_[to], modules_around(from));
         site.holder_made_by_target = made;
     }
+    if (!on_class && items_put_themselves(to, builder_.text(attribute))) {
+        site.value = model::ValueOrigin::gives_itself;
+    }
     const model::SourceLocation location{builder_.intern(site.path), site.line, site.columns};
     if (site.is_known()) {
         const model::StringId holder =
@@ -277,6 +281,30 @@ GraphBuilder::Site GraphBuilder::add_site(std::uint32_t from,
     const bool creates_value = (!site.by_holder || site.value == model::ValueOrigin::made) &&
                                base::origin_of_path(site.path) != base::Origin::standard_library;
     return {location, creates_value};
+}
+
+// True if `node` is a container, the value of `attribute`, and the class of an item stores its
+// instances in it.
+bool GraphBuilder::items_put_themselves(std::uint32_t node, std::string_view attribute) const {
+    PyTypeObject* last = nullptr;
+    std::size_t classes = 0;
+    if (PyType_HasFeature(Py_TYPE(named_[node]), Py_TPFLAGS_HEAPTYPE)) {
+        return false;
+    }
+    for (const std::uint32_t target : graph_.of(selected_[node])) {
+        PyTypeObject* const type = Py_TYPE(objects_[target]);
+        if (type == last || !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
+            continue;
+        }
+        if (known_sites().puts_itself_into(attribute, type)) {
+            return true;
+        }
+        last = type;
+        if (++classes == kMaxItemClasses) {
+            break;
+        }
+    }
+    return false;
 }
 
 // The modules of the referents of `node`, because a helper that stores one attribute often stores

@@ -70,6 +70,7 @@ class GraphBuilder {
     // Finds the store of the attribute that was just labelled, once per class and attribute.
     void find_site(std::uint32_t from, std::uint32_t to, model::StringId attribute);
     Site add_site(std::uint32_t from, std::uint32_t to, model::StringId attribute, bool on_class);
+    [[nodiscard]] bool items_put_themselves(std::uint32_t node, std::string_view attribute) const;
     [[nodiscard]] std::vector<PyObject*> modules_around(std::uint32_t node) const;
 
     std::span<PyObject* const> objects_;

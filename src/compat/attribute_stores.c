@@ -42,7 +42,47 @@ static int is_store_call(const struct cyclewatch_operand_stack* stack,
     return is_setter && cyclewatch_operand_at(stack, 1).constant == NULL;
 }
 
+// `object.__dict__["name"] = value`
+static int is_dict_store(const struct cyclewatch_operand_stack* stack,
+                         const struct cyclewatch_instruction* at,
+                         PyObject* constant) {
+    const struct cyclewatch_operand dict = cyclewatch_operand_at(stack, 1);
+    return at->opcode == STORE_SUBSCR && is_constant_at(stack, 0, constant) &&
+           has_name(&dict, "__dict__");
+}
+
+static int inserts(const struct cyclewatch_operand* method) {
+    return has_name(method, "append") || has_name(method, "add") || has_name(method, "appendleft") ||
+           has_name(method, "insert") || has_name(method, "setdefault");
+}
+
+// `object.name.append(value)` or `object.name[key] = value`, at the instruction `at`.
+static int is_store_into(const struct cyclewatch_operand_stack* stack,
+                         const struct cyclewatch_instruction* at,
+                         PyObject* name,
+                         struct cyclewatch_store* store) {
+    struct cyclewatch_operand container;
+    if (at->opcode == STORE_SUBSCR) {
+        const struct cyclewatch_operand key = cyclewatch_operand_at(stack, 0);
+        container = cyclewatch_operand_at(stack, 1);
+        store->value = key.variable == 0 ? key : cyclewatch_operand_at(stack, 2);
+    } else if (at->opcode == CALL && (at->argument == 1 || at->argument == 2)) {
+        const struct cyclewatch_operand method = cyclewatch_operand_at(stack, at->argument + 1);
+        container = cyclewatch_operand_at(stack, at->argument);
+        store->value = cyclewatch_operand_at(stack, 0);
+        if (!inserts(&method)) {
+            return 0;
+        }
+    } else {
+        return 0;
+    }
+    store->kind = CYCLEWATCH_STORE_INTO;
+    store->variable = container.of_variable;
+    return name != NULL && container.name == name;
+}
+
 struct store_visit {
+    PyObject* name;  // null if the code does not use it as a name
     struct cyclewatch_attribute attribute;
     cyclewatch_store_visitor visit;
     void* arg;
@@ -61,15 +101,10 @@ static int visit_if_store(const struct cyclewatch_operand_stack* stack,
                is_store_call(stack, constant, &store.kind)) {
         store.variable = cyclewatch_variable_at(stack, 2);
         store.value = cyclewatch_operand_at(stack, 0);
-    } else if (constant != NULL && at->opcode == STORE_SUBSCR &&
-               is_constant_at(stack, 0, constant)) {
-        const struct cyclewatch_operand dict = cyclewatch_operand_at(stack, 1);
-        if (!has_name(&dict, "__dict__")) {
-            return 0;
-        }
-        store.variable = dict.of_variable;
+    } else if (constant != NULL && is_dict_store(stack, at, constant)) {
+        store.variable = cyclewatch_operand_at(stack, 1).of_variable;
         store.value = cyclewatch_operand_at(stack, 2);
-    } else {
+    } else if (!is_store_into(stack, at, outer->name, &store)) {
         return 0;
     }
     return outer->visit(&store, outer->arg);
@@ -79,7 +114,10 @@ int cyclewatch_visit_stores(PyCodeObject* code,
                             struct cyclewatch_attribute attribute,
                             cyclewatch_store_visitor visit,
                             void* arg) {
-    struct store_visit outer = {attribute, visit, arg};
+    PyObject* const name = attribute.number >= 0 && attribute.number < PyTuple_GET_SIZE(code->co_names)
+                               ? PyTuple_GET_ITEM(code->co_names, attribute.number)
+                               : NULL;
+    struct store_visit outer = {name, attribute, visit, arg};
     return cyclewatch_visit_operands(code, visit_if_store, &outer);
 }
 

@@ -24,9 +24,11 @@ enum cyclewatch_store_kind {
     CYCLEWATCH_STORE_NAMED,     // object.name = value, setattr(object, "name", value)
     CYCLEWATCH_STORE_BY_CALL,   // function(object, "name", value), which may set the attribute
     CYCLEWATCH_STORE_COMPUTED,  // setattr(object, expression, value), which may set it as well
+    CYCLEWATCH_STORE_INTO,      // object.name.append(value), object.name[key] = value
 };
 
-// One `object.name = value`.
+// One `object.name = value`. In `object.name[key] = value`, the first parameter as the key counts as
+// the value.
 struct cyclewatch_store {
     enum cyclewatch_store_kind kind;
     int variable;                     // the variable that holds the object; -1: unknown
@@ -38,8 +40,8 @@ struct cyclewatch_store {
 typedef int (*cyclewatch_store_visitor)(const struct cyclewatch_store* store, void* arg);
 
 // Visits the stores of one attribute in the order of the instructions, including setattr(),
-// object.__setattr__() and stores into the `__dict__` of a variable, and the calls that may be
-// stores.
+// object.__setattr__() and stores into the `__dict__` of a variable, the calls that may be stores,
+// and stores into the container that the attribute refers to.
 int cyclewatch_visit_stores(PyCodeObject* code,
                             struct cyclewatch_attribute attribute,
                             cyclewatch_store_visitor visit,

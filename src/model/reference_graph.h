@@ -101,7 +101,8 @@ enum class ValueOrigin : std::uint8_t {
                    // holder as an argument
     taken,         // existed before: a parameter, a global, an attribute of another object, or the
                    // result of any other call
-    gives_itself,  // stored by a method of the value's class: `child.parent = self`
+    gives_itself,  // stored by a method of the value's class: `child.parent = self`. For a
+                   // container: its items are, as in `model.observers.add(self)`
 };
 
 // The code that sets an attribute or slot of a class or of its instances.
