@@ -14,6 +14,7 @@ import bench_against_torch
 import bench_garbage
 import bench_growth
 import bench_import
+import bench_instructions
 import bench_large_garbage
 import bench_pytest
 import bench_scan
@@ -22,6 +23,7 @@ from measure import Figure, table
 
 QUESTIONS = [
     ("Garbage without tensors", bench_garbage),
+    ("Instructions per unreachable object", bench_instructions),
     ("A small training loop", bench_training),
     ("A million unreachable objects, a thousand owners", bench_large_garbage),
     ("Growth, and a dense component", bench_growth),

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counts the instructions that a watch adds to programs whose garbage owns no memory.
+
+Each program creates one shape of garbage and runs under callgrind, with and without a watch. Unlike
+times, instruction counts are reproducible on a busy machine. Each program runs in two sizes, and
+the difference of their counts excludes the start of the interpreter and of the watch.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from measure import Figure, main
+from workloads import Block, Instance, garbage_cycle, read_block
+
+import cyclewatch
+
+
+class Settings:
+    """A long-lived object that garbage refers to."""
+
+    __slots__ = ("__weakref__", "name", "values")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.values = [name]
+
+
+LONG_LIVED = [Settings(f"settings {number}") for number in range(5)]
+
+
+def containers(iterations: int) -> None:
+    """Cycles that hold lists, tuples, dicts, sets and strings."""
+    for number in range(iterations):
+        first, second = Instance(), Instance()
+        first.other = second
+        second.other = first
+        first.payload = [number, (first, "name"), {"key": (number, second)}]
+        second.payload = {"list": [first, None, 1.5], "text": str(number), "set": {number}}
+
+
+def long_lived(iterations: int) -> None:
+    """Cycles that refer to objects of the oldest generation."""
+    for number in range(iterations):
+        first, second = Instance(), Instance()
+        first.other = second
+        second.other = first
+        first.payload = LONG_LIVED[number % 5]
+        second.payload = (LONG_LIVED[(number + 1) % 5], LONG_LIVED[(number + 2) % 5], LONG_LIVED)
+
+
+def exceptions(iterations: int) -> None:
+    """Exceptions that refer to themselves."""
+    for number in range(iterations):
+        error = ValueError("invalid", number)
+        error.__context__ = RuntimeError(error)
+
+
+def keep_exception(number: int) -> None:
+    try:
+        raise ValueError(number)
+    except ValueError as error:
+        kept = error  # noqa: F841  (the frame refers to the exception)
+
+
+def exceptions_in_frames(iterations: int) -> None:
+    """Exceptions to which a frame of their traceback refers."""
+    for number in range(iterations):
+        keep_exception(number)
+
+
+PROGRAMS: dict[str, tuple[str, Callable[[int], None]]] = {
+    "pairs": ("two-object cycles", garbage_cycle),
+    "containers": ("cycles with containers", containers),
+    "long-lived": ("cycles that refer to long-lived objects", long_lived),
+    "exceptions": ("exceptions that refer to themselves", exceptions),
+    "frames": ("exceptions in frames", exceptions_in_frames),
+}
+
+
+def child(program: str, iterations: int, watched: bool) -> dict[str, float | list[float]]:
+    cyclewatch.register_owner(Block, read_block)
+    gc.collect()
+    work = PROGRAMS[program][1]
+    if not watched:
+        work(iterations)
+        return {"unreachable": 0}
+    with cyclewatch.watch(budget=1.0) as watch:
+        work(iterations)
+        return {"unreachable": watch.stats.unreachable}
+
+
+def count(program: str, iterations: int, watched: bool) -> tuple[int, int]:
+    """Return the instructions of a new process, and its unreachable objects if watched."""
+    arguments = {"program": program, "iterations": iterations, "watched": watched}
+    with tempfile.TemporaryDirectory() as folder:
+        profile = Path(folder) / "callgrind.out"
+        done = subprocess.run(
+            ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}", sys.executable]
+            + [__file__, "--child", json.dumps(arguments)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONHASHSEED": "0"},
+        )
+        if done.returncode != 0:
+            raise RuntimeError(f"valgrind failed:\n{done.stderr}")
+        lines = profile.read_text(encoding="utf-8").splitlines()
+    instructions = next(line for line in lines if line.startswith("totals:")).split()[1]
+    return int(instructions), json.loads(done.stdout.splitlines()[-1])["unreachable"]
+
+
+def compare(program: str, small: int, large: int) -> tuple[float, float]:
+    """Return the ratio of instructions, and the extra ones per unreachable object."""
+    counts = functools.partial(count, program)
+    on = [counts(iterations, watched=True) for iterations in (small, large)]
+    off = [counts(iterations, watched=False)[0] for iterations in (small, large)]
+    with_it, without = on[1][0] - on[0][0], off[1] - off[0]
+    return with_it / without, (with_it - without) / (on[1][1] - on[0][1])
+
+
+def measure(quick: bool) -> list[Figure]:
+    if shutil.which("valgrind") is None:
+        print("The instructions are not counted: valgrind is not installed.")
+        return []
+    small, large = (1_000, 2_000) if quick else (5_000, 25_000)
+    figures = []
+    extra = []
+    for program, (title, _) in list(PROGRAMS.items())[: 1 if quick else None]:
+        ratio, instructions = compare(program, small, large)
+        extra.append(instructions)
+        figures += [
+            Figure(f"{title}: with / without", "ratio", [ratio], 1.10),
+            Figure(f"{title}: per unreachable object", "instructions", [instructions]),
+        ]
+    median = [statistics.median(extra)]
+    return [*figures, Figure("median of the programs", "instructions", median, 90)]
+
+
+if __name__ == "__main__":
+    main(measure, child)
