@@ -87,7 +87,9 @@ def _finding_html(finding: Finding) -> str:
 
 
 def _bundle(value: Any, **_: object) -> dict[str, str]:
-    return {"text/html": value._repr_html_(), "text/plain": value.to_text()}
+    from cyclewatch.notebook import with_cells
+
+    return {"text/html": value._repr_html_(), "text/plain": with_cells(value.to_text())}
 
 
 # Jupyter looks these up on the class.

@@ -21,7 +21,7 @@ from cyclewatch.watches import watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, NoReturn
 
     from cyclewatch._native import Finding, Report
 
@@ -29,6 +29,16 @@ _MAX_CARDS = 10
 _MAX_PICTURE_BYTES = 110_000  # the whole display stays below 200 KB
 _LOCATION = re.compile(r"([^\s:()<>]+\.py):(\d+)")
 _PRE = "font:12px/1.35 monospace;white-space:pre-wrap;margin:.3em 0 1em;color:inherit"
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(message)
+
+
+_PARSER = _Parser(prog="%%cyclewatch", add_help=False, allow_abbrev=False)
+_PARSER.add_argument("--devices", type=names, default="auto")
+_PARSER.add_argument("--min-bytes", type=byte_count, default=0)
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -42,7 +52,7 @@ def load_ipython_extension(shell: Any) -> None:
 def report_html(report: Report) -> str:
     """`report` as HTML without scripts: its first sentence and up to ten cards."""
     sentence = report.to_text().partition("\n\n")[0]
-    parts = [f"<p><b>{html.escape(_with_cells(sentence))}</b></p>"]
+    parts = [f"<p><b>{html.escape(with_cells(sentence))}</b></p>"]
     findings = report.findings
     parts += [
         finding_html(finding, rank, _MAX_PICTURE_BYTES // _MAX_CARDS)
@@ -57,8 +67,8 @@ def finding_html(
     finding: Finding, rank: int = 1, max_picture_bytes: int = _MAX_PICTURE_BYTES
 ) -> str:
     """The picture and the card of `finding` as HTML."""
-    card = html.escape(_with_cells(finding.to_text(rank)))
-    picture = _with_cells(finding.to_svg()).encode()
+    card = html.escape(with_cells(finding.to_text(rank)))
+    picture = with_cells(finding.to_svg()).encode()
     shown = ""
     if len(picture) <= max_picture_bytes:
         # In an <img> the picture's styles do not affect the notebook.
@@ -79,18 +89,52 @@ def display_finding(finding: Finding) -> bool:
 
 
 def _run_cell(line: str, cell: str) -> None:
-    parser = argparse.ArgumentParser(prog="%%cyclewatch", add_help=False)
-    parser.add_argument("--devices", type=names, default="auto")
-    parser.add_argument("--min-bytes", type=byte_count, default=0)
+    __tracebackhide__ = True  # IPython omits this frame
+    shell = _shell()
+    usage_error = importlib.import_module("IPython.core.error").UsageError
     try:
-        options = parser.parse_args(shlex.split(line))
-    except SystemExit:
-        return  # argparse has printed the usage
-    with watch(devices=options.devices, min_bytes=options.min_bytes, budget=1.0) as running:
-        outcome = _shell().run_cell(cell, store_history=False)
+        options = _PARSER.parse_args(shlex.split(line))
+        running = watch(devices=options.devices, min_bytes=options.min_bytes, budget=1.0)
+    except ValueError as wrong:
+        raise usage_error(f"%%cyclewatch: {wrong}") from None
+    if shell.should_run_async(cell, transformed_cell=shell.transform_cell(cell)):
+        raise usage_error("%%cyclewatch does not support await outside of a function")
+    with running:
+        error = _execute(shell, cell)
         collect()
-    if outcome.error_in_exec is None and outcome.error_before_exec is None:
-        _display(running.report())
+    report = running.report()
+    if error is None or report.findings:
+        _display(report)
+    if error is not None:
+        raise error
+
+
+def _execute(shell: Any, cell: str) -> BaseException | None:
+    """Run the body of the running cell. Returns its exception instead of printing it."""
+    if not cell.lstrip().startswith("%%"):
+        cell = f"# %%cyclewatch\n{cell}"  # lines are numbered as in the notebook
+    cache, number = shell.compile.cache, _number_of_running_cell()
+    if number is not None:
+        shell.compile.cache = lambda code, _=0, raw_code=None: cache(code, number, raw_code)
+    shell.showtraceback = shell.showsyntaxerror = lambda *_args, **_kwargs: None
+    try:
+        outcome = shell.run_cell(cell, store_history=False)
+    finally:
+        del shell.showtraceback, shell.showsyntaxerror
+        shell.compile.__dict__.pop("cache", None)
+    error: BaseException | None = outcome.error_before_exec or outcome.error_in_exec
+    return error
+
+
+def _number_of_running_cell() -> int | None:
+    """The number of the innermost cell on the call stack."""
+    frame = sys._getframe()
+    while frame is not None:
+        cell = _cell_of(frame.f_code.co_filename)
+        if cell is not None:
+            return int(cell[len("cell [") : -1])
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
 
 
 def _display(value: object) -> None:
@@ -112,7 +156,7 @@ def _cell_of(path: str) -> str | None:
     return None if name is None else f"cell {name[1].removeprefix('In')}"
 
 
-def _with_cells(text: str) -> str:
+def with_cells(text: str) -> str:
     """`text` with "cell [12], line 3" instead of the temporary file names of cells."""
 
     def replace(match: re.Match[str]) -> str:

@@ -94,3 +94,64 @@ def test_memory_of_a_failed_cell_is_attributed_to_ipython(tmp_path):
     assert not collects  # no warning: no code of the user refers to the exception
     assert "gc.collect()" in shows[0].data["text/html"]  # the advice
     assert prints[0].text == "library ipython-failed-cell\n"
+
+
+DEFINITIONS = """
+import cyclewatch
+%load_ext cyclewatch
+
+class Data(bytearray):
+    pass
+
+cyclewatch.register_owner(
+    Data, lambda data: {"device": "cpu", "nbytes": len(data), "data_ptr": id(data)}
+)
+"""
+LEAK = """%%cyclewatch --devices cpu
+class Model:
+    def __init__(self):
+        self.data = Data(4096)
+        self.me = self
+Model()
+del Model
+"""
+
+
+def cells(*sources):
+    notebook = nbformat.v4.new_notebook()
+    notebook.cells = [nbformat.v4.new_code_cell(source) for source in sources]
+    return notebook
+
+
+def test_lines_of_a_cell_under_the_magic_are_numbered_as_in_the_notebook():
+    bundle = run(cells(DEFINITIONS, "1", LEAK))[2][-1]["data"]
+    for text in bundle.values():
+        assert "cell [3], line 5" in text
+        assert ".py:" not in text
+    assert "self.me = self" in bundle["text/plain"]
+
+
+def test_a_failing_cell_under_the_magic_fails():
+    notebook = cells(DEFINITIONS, f"{LEAK}raise ValueError('wrong')", "print('unreachable')")
+    with pytest.raises(nbclient.exceptions.CellExecutionError, match="wrong"):
+        run(notebook)
+    displayed, error = notebook.cells[1].outputs
+    assert error["ename"] == "ValueError"
+    assert "self.me = self" in displayed["data"]["text/plain"]
+    assert "_run_cell" not in "".join(error["traceback"])
+    assert notebook.cells[2].outputs == []
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("%%cyclewatch\nawait f()", "does not support await"),
+        ("%%cyclewatch --device x\n1", "unrecognized arguments: --device x"),
+        ("%%cyclewatch --devices nonsense\n1", "nonsense"),
+        ("%%cyclewatch --devices 'cpu\n1", "No closing quotation"),
+    ],
+)
+def test_usage_error_of_the_magic_is_one_line(source, message):
+    [output] = run(cells(DEFINITIONS, source), allow_errors=True)[1]
+    assert message in output["text"]
+    assert "Traceback" not in output["text"]
