@@ -51,6 +51,10 @@ class UnreachableSet {
                           : index_.find(object) != PointerIndex::kAbsent;
     }
 
+    // True if cw_is_unreachable() of each object with a GC header tells whether the set contains
+    // it.
+    [[nodiscard]] bool has_flags() const noexcept { return has_flags_; }
+
     // Start time of filling the set, which counts towards the watch's budget.
     [[nodiscard]] std::chrono::steady_clock::time_point began() const noexcept { return began_; }
 

@@ -33,9 +33,13 @@ void cw_free_objects(cw_object_list* list) {
     *list = (cw_object_list){NULL, 0, 0};
 }
 
-int cw_add_object(cw_object_list* list, PyObject* object) {
+static int make_room(cw_object_list* list) {
     enum { kFirstRoom = 1024 };
-    if (list->count == list->room && !cw_reserve_objects(list, list->room * 2 + kFirstRoom)) {
+    return cw_reserve_objects(list, list->room * 2 + kFirstRoom);
+}
+
+int cw_add_object(cw_object_list* list, PyObject* object) {
+    if (list->count == list->room && !make_room(list)) {
         return 0;
     }
     list->objects[list->count++] = object;
@@ -56,31 +60,42 @@ static int is_collecting(const PyGC_Head* head) {
     return (head->_gc_prev & kCollecting) != 0;
 }
 
+/* True if `head` is in the list after `previous`, and has the collecting flag. A single comparison,
+ * because it is made for each unreachable object. */
+static int follows_and_is_collecting(const PyGC_Head* head, const PyGC_Head* previous) {
+    const uintptr_t other_flags = kCwLinkFlags & ~kCollecting;
+    return (head->_gc_prev & ~other_flags) == ((uintptr_t)previous | kCollecting);
+}
+
 cw_walk_result cw_walk_unreachable(PyObject* canary, cw_object_list* found) {
     found->count = 0;
     PyGC_Head* const start = head_of(canary);
     if (start->_gc_next == 0 || !is_collecting(start)) {
         return CW_WALK_NOT_LISTED;
     }
+    size_t count = 0;
     int list_heads = 0;
     PyGC_Head* node = start;
     for (;;) {
         PyGC_Head* const next = cw_next_head(node);
-        if (next == NULL || cw_previous_head(next) != node) {
+        if (next == NULL) {
             return CW_WALK_BROKEN;
         }
-        if (next == start) {
+        if (!follows_and_is_collecting(next, node)) {
+            if (cw_previous_head(next) != node || ++list_heads > 1) {
+                return CW_WALK_BROKEN;
+            }
+        } else if (next == start) {
             break;
-        }
-        if (is_collecting(next)) {
-            if (!cw_add_object(found, object_of(next))) {
+        } else {
+            if (count == found->room && !make_room(found)) {
                 return CW_WALK_NO_MEMORY;
             }
-        } else if (++list_heads > 1) {
-            return CW_WALK_BROKEN;
+            found->objects[count++] = object_of(next);
         }
         node = next;
     }
+    found->count = count;
     return list_heads == 1 ? CW_WALK_COMPLETE : CW_WALK_BROKEN;
 }
 

@@ -1,43 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/owner_detector.h"
 
-#include <algorithm>
 #include <new>
 
 namespace cyclewatch::device {
-namespace {
-
-std::size_t hash_pointer(const void* pointer) noexcept {
-    const auto address = reinterpret_cast<std::uintptr_t>(pointer) >> 4;
-    return address ^ (address >> 9);
-}
-
-}  // namespace
-
-OwnerDetector::TypeEntry OwnerDetector::classify(PyTypeObject* type) const noexcept {
-    TypeEntry entry;
-    entry.traversal = python::TypeTraversal(type);
-    entry.round = round_;
-    entry.reader = registry_->reader_for(type);
-    if (entry.reader != nullptr) {
-        entry.role = TypeRole::owner;
-    } else if (entry.traversal.may_have_gc_header()) {
-        entry.role = TypeRole::container;
-    }
-    return entry;
-}
-
-const OwnerDetector::TypeEntry& OwnerDetector::type_entry(PyTypeObject* type) noexcept {
-    if (latest_type_->traversal.type() == type) {
-        return *latest_type_;
-    }
-    TypeEntry& entry = types_[hash_pointer(type) % types_.size()];
-    if (entry.traversal.type() != type || entry.round != round_) {
-        entry = classify(type);
-    }
-    latest_type_ = &entry;
-    return entry;
-}
 
 void OwnerDetector::grow_outside() {
     std::vector<OutsideEntry> larger(outside_.empty() ? 1024 : outside_.size() * 2);
@@ -52,14 +18,15 @@ void OwnerDetector::grow_outside() {
         }
     }
     outside_ = std::move(larger);
+    outside_mask_ = mask;
 }
 
 OwnerDetector::OutsideEntry& OwnerDetector::outside_entry(PyObject* object) {
     if (outside_count_ * 2 >= outside_.size()) {
         grow_outside();
     }
-    const std::size_t mask = outside_.size() - 1;
-    for (std::size_t slot = hash_pointer(object) & mask;; slot = (slot + 1) & mask) {
+    for (std::size_t slot = hash_pointer(object) & outside_mask_;;
+         slot = (slot + 1) & outside_mask_) {
         OutsideEntry& entry = outside_[slot];
         if (entry.round != round_) {
             entry = OutsideEntry{object, 0, round_};
@@ -86,57 +53,91 @@ void OwnerDetector::count_reference(OutsideEntry& entry) {
 }
 
 void OwnerDetector::visit_target(PyObject* target) {
-    if (target == latest_) {
-        count_reference(*latest_entry_);
-        return;
-    }
-    const TypeEntry& type = type_entry(Py_TYPE(target));
+    PyTypeObject* const target_type = Py_TYPE(target);
+    const TypeVerdict& type = types_.of(target_type);
     if (type.role == TypeRole::inert) {
+        inert_types_[hash_pointer(target_type) % inert_types_.size()] = target_type;
         return;
     }
     if (type.traversal.has_gc_header(target) && unreachable_->contains(target)) {
+        return;
+    }
+    if (outlives_set(target)) {
         return;
     }
     OutsideEntry& entry = outside_entry(target);
     if (entry.references == 0 && type.role == TypeRole::owner) {
         hold(entry, outside_owners_);
     }
-    latest_ = target;
-    latest_entry_ = &entry;
     count_reference(entry);
 }
 
-int OwnerDetector::visit(PyObject* target, void* self) noexcept {
-    auto& detector = *static_cast<OwnerDetector*>(self);
-    if (target == nullptr) {
-        return 0;
-    }
-    // Called for every reference of the unreachable set. No lookup is needed for the two most
-    // frequent targets: the most recently counted outside object, and an object in the set with the
-    // most recent type.
-    if (target == detector.latest_) {
-        if (static_cast<Py_ssize_t>(++detector.latest_entry_->references) != Py_REFCNT(target)) {
-            return 0;
-        }
-        --detector.latest_entry_->references;
-    } else if (const python::TypeTraversal& latest = detector.latest_type_->traversal;
-               Py_TYPE(target) == latest.type() && latest.has_gc_header() &&
-               detector.unreachable_->contains(target)) {
-        return 0;
-    }
+int OwnerDetector::visit_any(PyObject* target) noexcept {
     try {
-        detector.visit_target(target);
+        visit_target(target);
         return 0;
     } catch (const std::bad_alloc&) {
-        detector.out_of_memory_ = true;
+        out_of_memory_ = true;
         return 1;
     }
 }
 
-void OwnerDetector::visit_references(PyObject* object, const TypeEntry& type) {
-    type.traversal.visit<visit>(object, this);
+// Executed for each reference of each unreachable object: the three frequent cases need no verdict.
+template <bool kHasFlags>
+inline int OwnerDetector::visit(PyObject* target) noexcept {
+    if (target == nullptr) {
+        return 0;
+    }
+    PyTypeObject* const type = Py_TYPE(target);
+    if (PyType_IS_GC(type) == 0) {
+        if (inert_types_[hash_pointer(type) % inert_types_.size()] == type) {
+            return 0;
+        }
+    } else if (type->tp_is_gc == nullptr) {
+        if (kHasFlags && cw_is_unreachable(target) != 0) {
+            return 0;
+        }
+        // An object outside the set that was counted before and does not die yet.
+        OutsideEntry& entry = outside_[hash_pointer(target) & outside_mask_];
+        if (entry.object == target && entry.round == round_ &&
+            static_cast<Py_ssize_t>(entry.references) + 1 != Py_REFCNT(target)) {
+            ++entry.references;
+            return 0;
+        }
+    }
+    return visit_any(target);
+}
+
+template <bool kHasFlags>
+int OwnerDetector::visit_from_traverse(PyObject* target, void* self) noexcept {
+    return static_cast<OwnerDetector*>(self)->visit<kHasFlags>(target);
+}
+
+template <bool kHasFlags>
+inline void OwnerDetector::visit_references(PyObject* object, const TypeVerdict& type) {
+    const bool counts_type = type.counts_type && type.traversal.is_plain();
+    const auto each = [this](PyObject* target) { (void)visit<kHasFlags>(target); };
+    if (!type.traversal.visit_directly(object, each)) {
+        type.traversal.traverse(object, visit_from_traverse<kHasFlags>, this);
+    } else if (counts_type) {
+        (void)visit_any(reinterpret_cast<PyObject*>(Py_TYPE(object)));
+    }
     if (out_of_memory_) {
         throw std::bad_alloc();
+    }
+}
+
+template <bool kHasFlags, typename Objects>
+void OwnerDetector::visit_all(const Objects& objects) {
+    for (std::size_t i = 0; i < objects.size(); ++i) {
+        constexpr std::size_t kAhead = 8;
+        __builtin_prefetch(objects[i + kAhead < objects.size() ? i + kAhead : i]);
+        PyObject* const object = objects[i];
+        const TypeVerdict& type = types_.of(Py_TYPE(object));
+        if (type.role == TypeRole::owner) {
+            detection_->owners.push_back({object, type.reader});
+        }
+        visit_references<kHasFlags>(object, type);
     }
 }
 
@@ -145,7 +146,7 @@ void OwnerDetector::visit_references(PyObject* object, const TypeEntry& type) {
 // they die with the module.
 void OwnerDetector::add_externally_held_owners(Detection& detection) {
     for (PyObject* const object : outside_owners_) {
-        OwnerReader* const reader = type_entry(Py_TYPE(object)).reader;
+        OwnerReader* const reader = types_.of(Py_TYPE(object)).reader;
         const Py_ssize_t unknown = Py_REFCNT(object) - outside_entry(object).references;
         if (unknown > 0 && unknown == reader->hidden_references(object)) {
             detection.owners.push_back({object, reader});
@@ -158,34 +159,28 @@ void OwnerDetector::detect(const collector::UnreachableSet& unreachable,
                            OwnerRegistry& registry,
                            Detection& detection) {
     unreachable_ = &unreachable;
-    registry_ = &registry;
     detection_ = &detection;
     ++round_;
     outside_count_ = 0;
-    latest_ = nullptr;
-    types_[0] = {};
-    latest_type_ = types_.data();
+    if (outside_.empty()) {
+        grow_outside();
+    }
+    types_.begin(registry);
+    inert_types_.fill(nullptr);
     dying_.clear();
     outside_owners_.clear();
     out_of_memory_ = false;
-    const std::span<PyObject* const> objects = unreachable.objects();
-    for (std::size_t i = 0; i < objects.size(); ++i) {
-        __builtin_prefetch(objects[std::min(i + 8, objects.size() - 1)]);
-        PyObject* const object = objects[i];
-        const TypeEntry& type = type_entry(Py_TYPE(object));
-        if (type.role == TypeRole::owner) {
-            detection.owners.push_back({object, type.reader});
-        }
-        visit_references(object, type);
+    if (unreachable.has_flags()) {
+        visit_all<true>(unreachable.objects());
+    } else {
+        visit_all<false>(unreachable.objects());
     }
-    // dying_ may grow during the loop, because an object to which only a dying object refers also
+    // dying_ grows during the loop, because an object to which only a dying object refers also
     // dies.
-    for (std::size_t i = 0; i < dying_.size(); ++i) {
-        const TypeEntry& type = type_entry(Py_TYPE(dying_[i]));
-        if (type.role == TypeRole::owner) {
-            detection.owners.push_back({dying_[i], type.reader});
-        }
-        visit_references(dying_[i], type);
+    if (unreachable.has_flags()) {
+        visit_all<true>(dying_);
+    } else {
+        visit_all<false>(dying_);
     }
     add_externally_held_owners(detection);
     if (!detection.owners.empty()) {

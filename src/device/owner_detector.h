@@ -8,13 +8,14 @@
 #include <Python.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "collector/unreachable_set.h"
 #include "device/owner_registry.h"
+#include "device/type_verdicts.h"
 #include "python/references.h"
-#include "python/type_traversal.h"
 
 namespace cyclewatch::device {
 
@@ -42,22 +43,10 @@ class OwnerDetector {
                 OwnerRegistry& registry,
                 Detection& detection);
 
+    // Number of types that detect() classified because no verdict was kept.
+    [[nodiscard]] std::size_t classified_types() const noexcept { return types_.classified(); }
+
   private:
-    enum class TypeRole : std::uint8_t {
-        inert,      // has no references and owns no memory: str, int, float ...
-        container,  // may refer to an owner
-        owner,
-    };
-
-    // Cached for one collection only: between collections a type may be freed and its address
-    // reused.
-    struct TypeEntry {
-        python::TypeTraversal traversal;
-        OwnerReader* reader = nullptr;
-        std::uint32_t round = 0;
-        TypeRole role = TypeRole::inert;
-    };
-
     // An object outside the set and the number of known references to it, including our own.
     struct OutsideEntry {
         PyObject* object = nullptr;
@@ -65,34 +54,38 @@ class OwnerDetector {
         std::uint32_t round = 0;
     };
 
-    const TypeEntry& type_entry(PyTypeObject* type) noexcept;
-    [[nodiscard]] TypeEntry classify(PyTypeObject* type) const noexcept;
     OutsideEntry& outside_entry(PyObject* object);
     void grow_outside();
     // Creates a strong reference to the entry's object and appends the object to `list`.
     void hold(OutsideEntry& entry, std::vector<PyObject*>& list);
     void count_reference(OutsideEntry& entry);
-    void visit_references(PyObject* object, const TypeEntry& type);
-    // A visitproc: the fast path of visit_target().
-    static int visit(PyObject* target, void* self) noexcept;
+
+    // Visits each of `objects`, which may grow meanwhile.
+    template <bool kHasFlags, typename Objects>
+    void visit_all(const Objects& objects);
+    template <bool kHasFlags>
+    void visit_references(PyObject* object, const TypeVerdict& type);
+    // Called for each reference of a dying object. The target may be null.
+    template <bool kHasFlags>
+    int visit(PyObject* target) noexcept;
+    template <bool kHasFlags>
+    static int visit_from_traverse(PyObject* target, void* self) noexcept;
+    // visit() without its shortcuts.
+    int visit_any(PyObject* target) noexcept;
     void visit_target(PyObject* target);
     void add_externally_held_owners(Detection& detection);
 
     const collector::UnreachableSet* unreachable_ = nullptr;
-    OwnerRegistry* registry_ = nullptr;
     Detection* detection_ = nullptr;
-    std::uint32_t round_ = 0;  // number of the collection; older table entries are invalid
-    std::array<TypeEntry, 512> types_{};
-    const TypeEntry* latest_type_ = types_.data();  // consecutive objects often share a type
-    std::vector<OutsideEntry> outside_;             // open addressing
+    std::uint32_t round_ = 0;     // number of the collection; older table entries are invalid
+    bool out_of_memory_ = false;  // set because exceptions must not pass through C frames
+    TypeVerdicts types_;
+    std::array<PyTypeObject*, 64> inert_types_{};  // seen in this collection, by hash
+    std::vector<OutsideEntry> outside_;            // open addressing
+    std::size_t outside_mask_ = 0;
     std::size_t outside_count_ = 0;
-    // The most recently counted outside object and its entry, because most references out of the
-    // set are to classes.
-    PyObject* latest_ = nullptr;
-    OutsideEntry* latest_entry_ = nullptr;
     std::vector<PyObject*> outside_owners_;
     std::vector<PyObject*> dying_;  // outside objects to which every reference is known
-    bool out_of_memory_ = false;    // set because exceptions must not pass through C frames
 };
 
 }  // namespace cyclewatch::device

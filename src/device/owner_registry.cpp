@@ -12,9 +12,11 @@ void OwnerRegistry::refresh() noexcept {
     if (torch_ == nullptr && torch_name_ &&
         PyDict_GetItemWithError(PyImport_GetModuleDict(), torch_name_.get()) != nullptr) {
         torch_ = make_torch_reader();
+        ++version_;
     }
     if (cuda_arrays_ == nullptr && cuda_array_library_imported()) {
         cuda_arrays_ = make_cuda_array_interface_reader();
+        ++version_;
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include <Python.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,19 +26,30 @@ class OwnerRegistry {
     [[nodiscard]] bool empty() const noexcept;
 
     // The reader for `type`, or null. Safe inside a collection: does not create Python objects.
-    // Must not be cached across collections, because a type may be freed and its address reused.
+    // Cached across collections for the same version() and the same version of the type only,
+    // because a type may change, or be freed and its address reused (device/type_verdicts).
     [[nodiscard]] OwnerReader* reader_for(PyTypeObject* type) noexcept;
 
     // Registers the Python callable `reader` for `type` and its subclasses, and replaces an earlier
     // registration. Keeps both alive until the type is unregistered.
-    void register_owner(PyTypeObject* type, PyObject* reader) { registered_.add(type, reader); }
+    void register_owner(PyTypeObject* type, PyObject* reader) {
+        ++version_;
+        registered_.add(type, reader);
+    }
     // Returns false if `type` is not registered.
-    bool unregister_owner(PyTypeObject* type) { return registered_.remove(type); }
+    bool unregister_owner(PyTypeObject* type) {
+        ++version_;
+        return registered_.remove(type);
+    }
+
+    // Changes whenever reader_for() may return something else for an unchanged type.
+    [[nodiscard]] std::uint32_t version() const noexcept { return version_; }
 
     // Messages about readers with invalid results since the last call, one per registration.
     [[nodiscard]] std::vector<std::string> take_failures() { return registered_.take_failures(); }
 
   private:
+    std::uint32_t version_ = 0;
     RegisteredReader registered_;
     std::unique_ptr<OwnerReader> torch_;
     std::unique_ptr<OwnerReader> cuda_arrays_;

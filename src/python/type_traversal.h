@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Visits the references that objects of a type own, like tp_traverse, with two differences: plain
-// instances are visited without calling tp_traverse, which is faster, and references without a
-// reference count (cyclewatch_counted_traverse()) are omitted.
+// instances, lists and tuples are visited without calling tp_traverse, which is faster, and
+// references without a reference count (cyclewatch_counted_traverse()) are omitted.
 //
 // REQUIRES (everything here): GIL held. RUNS PYTHON: never. ALLOCATES: no.
 #pragma once
@@ -17,16 +17,17 @@
 
 namespace cyclewatch::python {
 
-// Valid for the lifetime of the type.
+// Valid as long as the type exists and is not modified.
 class TypeTraversal {
   public:
     TypeTraversal() = default;
     explicit TypeTraversal(PyTypeObject* type) noexcept
         : type_(type),
           traverse_(cyclewatch_counted_traverse(type)),
-          is_plain_(PyType_IS_GC(type) != 0 && cw_plain_layout_of(type, &layout_) != 0),
           may_have_gc_header_(PyType_IS_GC(type) != 0),
-          has_gc_header_(may_have_gc_header_ && type->tp_is_gc == nullptr) {}
+          has_gc_header_(may_have_gc_header_ && type->tp_is_gc == nullptr) {
+        shape_ = shape_of(type);
+    }
 
     [[nodiscard]] PyTypeObject* type() const noexcept { return type_; }
 
@@ -45,48 +46,113 @@ class TypeTraversal {
     template <visitproc kVisit>
     void visit(PyObject* object, void* context) const {
         PyTypeObject* const type = type_;
-        if (!is_plain_ || !visit_plain<kVisit>(object, context)) {
-            if (traverse_ != nullptr && has_gc_header(object)) {
-                traverse_(object, kVisit, context);
-            }
-        } else {
+        const bool plain = is_plain();
+        if (!visit_directly(object, [=](PyObject* target) { (void)kVisit(target, context); })) {
+            traverse(object, kVisit, context);
+        } else if (plain) {
             (void)kVisit(reinterpret_cast<PyObject*>(type), context);
         }
     }
 
-  private:
-    template <visitproc kVisit>
-    bool visit_plain(PyObject* object, void* context) const {
-        if (layout_.value_count == nullptr) {
-            visit_slots<kVisit>(object, layout_, context);
-            return true;
+    // True if visit_directly() omits the reference of each instance to its type.
+    [[nodiscard]] bool is_plain() const noexcept {
+        return shape_ == Shape::values || shape_ == Shape::slots;
+    }
+
+    // Like visit(), without calling a function of the type, and without the reference of a plain
+    // instance to its type. Returns false, and visits nothing, if traverse() must be called.
+    template <typename Each>
+    bool visit_directly(PyObject* object, Each&& each) const {
+        switch (shape_) {
+            case Shape::values:
+                return visit_values(object, each);
+            case Shape::slots:
+                visit_slots(object, layout_, each);
+                return true;
+            case Shape::list: {
+                PyObject** const items = reinterpret_cast<PyListObject*>(object)->ob_item;
+                visit_array(items, Py_SIZE(object), each);
+                return true;
+            }
+            case Shape::tuple:
+                visit_array(
+                    reinterpret_cast<PyTupleObject*>(object)->ob_item, Py_SIZE(object), each);
+                return true;
+            case Shape::none:
+                return true;
+            case Shape::other:
+                break;
         }
+        return false;
+    }
+
+    // Calls the tp_traverse of the type.
+    void traverse(PyObject* object, visitproc visit, void* context) const {
+        if (has_gc_header(object)) {
+            traverse_(object, visit, context);
+        }
+    }
+
+  private:
+    enum class Shape : std::uint8_t {
+        none,    // no references
+        values,  // a plain instance with an array of values, and possibly slots
+        slots,   // a plain instance with slots only
+        list,
+        tuple,
+        other,  // only tp_traverse knows
+    };
+
+    // Stores the layout of plain instances.
+    Shape shape_of(PyTypeObject* type) noexcept {
+        if (traverse_ == nullptr || !may_have_gc_header_) {
+            return Shape::none;
+        }
+        if (type == &PyList_Type) {
+            return Shape::list;
+        }
+        if (type == &PyTuple_Type) {
+            return Shape::tuple;
+        }
+        if (cw_plain_layout_of(type, &layout_) == 0) {
+            return Shape::other;
+        }
+        return layout_.value_count != nullptr ? Shape::values : Shape::slots;
+    }
+
+    template <typename Each>
+    static void visit_array(PyObject** items, Py_ssize_t count, Each& each) {
+        for (Py_ssize_t i = 0; i < count; ++i) {
+            each(items[i]);
+        }
+    }
+
+    template <typename Each>
+    bool visit_values(PyObject* object, Each& each) const {
         PyObject** const values = cw_plain_values(object);
         if (values == nullptr) {
             return false;
         }
         const Py_ssize_t count = *layout_.value_count;
         if (layout_.slot_count != 0) {
-            visit_slots<kVisit>(object, layout_, context);
+            visit_slots(object, layout_, each);
         }
-        for (Py_ssize_t i = 0; i < count; ++i) {
-            (void)kVisit(values[i], context);
-        }
+        visit_array(values, count, each);
         return true;
     }
 
-    // `layout` is a copy, because kVisit may overwrite layout_.
-    template <visitproc kVisit>
-    static void visit_slots(PyObject* object, cw_plain_layout layout, void* context) {
+    // `layout` is a copy, because `each` may overwrite layout_.
+    template <typename Each>
+    static void visit_slots(PyObject* object, cw_plain_layout layout, Each& each) {
         for (int i = 0; i < layout.slot_count; ++i) {
-            (void)kVisit(cw_plain_slot(object, &layout, i), context);
+            each(cw_plain_slot(object, &layout, i));
         }
     }
 
     PyTypeObject* type_ = nullptr;
     traverseproc traverse_ = nullptr;
     cw_plain_layout layout_{};
-    bool is_plain_ = false;
+    Shape shape_ = Shape::none;
     bool may_have_gc_header_ = false;
     bool has_gc_header_ = false;
 };

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/type_verdicts.h"
+
+#include "compat/object_layout.h"
+
+namespace cyclewatch::device {
+
+void TypeVerdicts::begin(OwnerRegistry& registry) noexcept {
+    classified_ = 0;
+    ++round_;
+    if (registry_ != &registry || registry_version_ != registry.version() || round_ == 0) {
+        registry_ = &registry;
+        registry_version_ = registry.version();
+        verdicts_.fill({});
+        round_ = 1;
+    }
+}
+
+void TypeVerdicts::renew(TypeVerdict& verdict, PyTypeObject* type) noexcept {
+    // A version belongs to one state of one type, and is never used again. 0 is not a version.
+    const std::uint32_t version = cyclewatch_type_version(type);
+    if (verdict.traversal.type() != type || verdict.version != version || version == 0) {
+        classify(verdict, type);
+        verdict.version = version;
+    }
+    verdict.round = round_;
+}
+
+void TypeVerdicts::classify(TypeVerdict& verdict, PyTypeObject* type) noexcept {
+    ++classified_;
+    verdict.traversal = python::TypeTraversal(type);
+    verdict.counts_type = !outlives_set(reinterpret_cast<PyObject*>(type));
+    verdict.reader = registry_->reader_for(type);
+    if (verdict.reader != nullptr) {
+        verdict.role = TypeRole::owner;
+    } else if (verdict.traversal.may_have_gc_header()) {
+        verdict.role = TypeRole::container;
+    } else {
+        verdict.role = TypeRole::inert;
+    }
+}
+
+}  // namespace cyclewatch::device

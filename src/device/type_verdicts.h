@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the search for owners has to do with the instances of each type. Verdicts are kept between
+// collections, because most collections see the same types.
+//
+// REQUIRES (everything here): GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON:
+// never. ALLOCATES: no.
+#pragma once
+
+#include <Python.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "device/owner_registry.h"
+#include "python/type_traversal.h"
+
+namespace cyclewatch::device {
+
+// Drops the bits that are 0 for every object, and mixes in those that differ between pages.
+inline std::size_t hash_pointer(const void* pointer) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(pointer) >> 4;
+    return address ^ (address >> 9);
+}
+
+enum class TypeRole : std::uint8_t {
+    inert,      // has no references and owns no memory: str, int, float ...
+    container,  // may refer to an owner
+    owner,
+};
+
+struct TypeVerdict {
+    python::TypeTraversal traversal;
+    OwnerReader* reader = nullptr;  // of an owner
+    std::uint32_t round = 0;        // the collection for which the verdict was last validated
+    std::uint32_t version = 0;      // of the type (cyclewatch_type_version())
+    TypeRole role = TypeRole::inert;
+    bool counts_type = true;  // the reference of an instance to its type must be counted
+};
+
+class TypeVerdicts {
+  public:
+    // Starts a collection. Verdicts are validated again when they are first used in it: between
+    // collections, a type may change, or be freed and its address reused.
+    void begin(OwnerRegistry& registry) noexcept;
+
+    // Valid until the next call.
+    const TypeVerdict& of(PyTypeObject* type) noexcept {
+        TypeVerdict& verdict = verdicts_[hash_pointer(type) % verdicts_.size()];
+        if (verdict.traversal.type() != type || verdict.round != round_) {
+            renew(verdict, type);
+        }
+        return verdict;
+    }
+
+    // Number of verdicts that were not kept from an earlier collection.
+    [[nodiscard]] std::size_t classified() const noexcept { return classified_; }
+
+  private:
+    void renew(TypeVerdict& verdict, PyTypeObject* type) noexcept;
+    void classify(TypeVerdict& verdict, PyTypeObject* type) noexcept;
+
+    OwnerRegistry* registry_ = nullptr;
+    std::uint32_t round_ = 0;
+    std::uint32_t registry_version_ = 0;
+    std::size_t classified_ = 0;
+    std::array<TypeVerdict, 512> verdicts_{};
+};
+
+// True if `object` is a class that refers to itself through its MRO, as all classes do unless their
+// metaclass overrides mro(). If such a class is not in the unreachable set, it does not die with
+// the set, because the reference from its MRO is not one of the set.
+[[nodiscard]] inline bool outlives_set(PyObject* object) noexcept {
+    if (PyType_Check(object) == 0) {
+        return false;
+    }
+    PyObject* const mro = reinterpret_cast<PyTypeObject*>(object)->tp_mro;
+    return mro != nullptr && PyTuple_GET_SIZE(mro) > 0 && PyTuple_GET_ITEM(mro, 0) == object;
+}
+
+}  // namespace cyclewatch::device
