@@ -11,7 +11,7 @@ function(cyclewatch_add_python_targets executable suffix)
     file(GLOB sources CONFIGURE_DEPENDS "${root}/compat/*.c" "${root}/compat/*.cpp"
          "${root}/python/*.cpp" "${root}/collector/*.cpp" "${root}/device/*.cpp"
          "${root}/device/readers/*.cpp" "${root}/capture/*.cpp" "${root}/capture/labelers/*.cpp"
-         "${root}/watch/*.cpp")
+         "${root}/retention/*.cpp" "${root}/watch/*.cpp")
     add_library(${runtime} STATIC ${sources})
     target_include_directories(${runtime} PUBLIC "${root}")
     target_include_directories(${runtime} SYSTEM PUBLIC "${PYTHON_INCLUDE_DIR}"

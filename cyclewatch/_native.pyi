@@ -38,6 +38,38 @@ class Reference:
     def payload(self) -> bool: ...
 
 @final
+class PathRoot:
+    @property
+    def kind(
+        self,
+    ) -> Literal[
+        "local variable",
+        "module global",
+        "class attribute",
+        "exit handler",
+        "context variable",
+        "thread local",
+        "exception",
+        "interpreter",
+        "C code",
+    ]: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def location(self) -> str | None: ...
+
+@final
+class Path:
+    @property
+    def root(self) -> PathRoot: ...
+    @property
+    def references(self) -> list[Reference]: ...
+    @property
+    def cut(self) -> Reference | None: ...
+    @property
+    def cut_frees(self) -> bool: ...
+
+@final
 class Owner:
     @property
     def type(self) -> str: ...
@@ -321,6 +353,7 @@ class NativeWatch:
     def report_failures(self) -> list[str]: ...
 
 def live_owners() -> list[Owner]: ...
+def why_alive(box: list[object], paths: int, ignore_caller: bool) -> tuple[list[Path], bool]: ...
 def report_stem() -> str: ...
 def start_watch(
     devices: list[str],

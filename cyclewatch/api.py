@@ -9,6 +9,8 @@ from cyclewatch._native import (
     Finding,
     FindingPart,
     Owner,
+    Path,
+    PathRoot,
     Pattern,
     ProcessOccurrences,
     Program,
@@ -24,6 +26,7 @@ from cyclewatch.configuration import ignore, patterns
 from cyclewatch.errors import ReportFormatError, TensorCycleError, TensorCycleWarning
 from cyclewatch.out_of_memory import oom_autopsy
 from cyclewatch.periodic_collection import collect_at
+from cyclewatch.retention import assert_released, why_alive
 from cyclewatch.retrying import retry_on_oom
 from cyclewatch.scanning import dead_bytes, scan
 from cyclewatch.watches import (
@@ -45,6 +48,8 @@ __all__ = [
     "FindingPart",
     "Finding",
     "Owner",
+    "Path",
+    "PathRoot",
     "Pattern",
     "Program",
     "Reference",
@@ -59,6 +64,7 @@ __all__ = [
     "Watch",
     "__version__",
     "assert_no_tensor_cycles",
+    "assert_released",
     "dead_bytes",
     "collect_at",
     "ignore",
@@ -71,6 +77,7 @@ __all__ = [
     "unregister_owner",
     "warn_tensor_cycles",
     "watch",
+    "why_alive",
 ]
 
 

@@ -34,6 +34,9 @@ void bind_report(pybind11::module_& module);
 // write_file(), format_names() and text helpers to `module`.
 void bind_render(pybind11::module_& module, ReportClass& report_class);
 
+// Path, PathRoot, why_alive(). Call after bind_report(), which binds Reference.
+void bind_retention(pybind11::module_& module);
+
 // NativeWatch, start_watch(), register_owner(), and the functions of the process watch.
 void bind_watch(pybind11::module_& module);
 

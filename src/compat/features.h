@@ -165,3 +165,13 @@
 // A type's version is valid only if a flag is set. In later versions, the version is 0 if there is
 // none.
 #define CYCLEWATCH_TYPE_VERSION_HAS_FLAG (PY_VERSION_HEX < 0x030D0000)
+
+// The innermost frame of a thread is `cframe->current_frame`; later versions have `current_frame`.
+#define CYCLEWATCH_THREAD_HAS_CFRAME (PY_VERSION_HEX < 0x030D0000)
+
+// The exception that is being raised is `curexc_value`; later versions have `current_exception`.
+#define CYCLEWATCH_THREAD_HAS_EXCEPTION_TRIPLE (PY_VERSION_HEX < 0x030C0000)
+
+// A frame has `is_entry`: C code called the function. In later versions, such a frame follows one
+// of the interpreter's own.
+#define CYCLEWATCH_FRAME_KNOWS_ENTRY (PY_VERSION_HEX < 0x030C0000)

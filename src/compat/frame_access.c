@@ -318,6 +318,80 @@ struct cyclewatch_position cyclewatch_generator_position(PyObject* object) {
     return position;
 }
 
+struct thread_visit {
+    cyclewatch_thread_visitor visit;
+    void* arg;
+    struct cyclewatch_thread_reference reference;
+};
+
+static void visit_thread_slot(struct thread_visit* state,
+                              enum cyclewatch_thread_slot slot,
+                              PyObject* target) {
+    if (target != NULL) {
+        state->reference.slot = slot;
+        state->reference.target = target;
+        state->visit(&state->reference, state->arg);
+    }
+}
+
+// The number of values on the stack is unknown in a frame that is executing or that called C code.
+static void visit_running_slots(struct thread_visit* state,
+                                const _PyInterpreterFrame* frame,
+                                PyCodeObject* code) {
+    const int variables = code->co_nlocalsplus;
+    for (int i = 0; i < variables; ++i) {
+        state->reference.name = cyclewatch_variable_name(code, i);
+        visit_thread_slot(state, CYCLEWATCH_THREAD_LOCAL, object_in(frame->localsplus[i]));
+    }
+    state->reference.name = NULL;
+    const int used = words_in_use(frame);
+    const int room = variables + code->co_stacksize;
+    state->reference.is_stale = used < variables || used > room;
+    const int top = state->reference.is_stale ? room : used;
+    for (int i = variables; i < top; ++i) {
+        visit_thread_slot(state, CYCLEWATCH_THREAD_TEMPORARY, object_in(frame->localsplus[i]));
+    }
+    state->reference.is_stale = 0;
+}
+
+static int may_be_called_from_c(const _PyInterpreterFrame* frame) {
+#if CYCLEWATCH_FRAME_KNOWS_ENTRY
+    return frame->is_entry;
+#else
+    return frame->previous == NULL || frame->previous->owner > FRAME_OWNED_BY_FRAME_OBJECT;
+#endif
+}
+
+static void visit_running_frames(struct thread_visit* state, const PyThreadState* thread) {
+#if CYCLEWATCH_THREAD_HAS_CFRAME
+    _PyInterpreterFrame* frame = thread->cframe == NULL ? NULL : thread->cframe->current_frame;
+#else
+    _PyInterpreterFrame* frame = thread->current_frame;
+#endif
+    for (; frame != NULL; frame = frame->previous) {
+        PyCodeObject* const code = code_of(frame);
+        // Frames that only connect C code to the interpreter have no variables.
+        if (code == NULL || frame->owner > FRAME_OWNED_BY_FRAME_OBJECT) {
+            continue;
+        }
+        state->reference.code = code;
+        state->reference.globals = frame->f_globals;
+        state->reference.line = line_of(frame);
+        state->reference.called_from_c = may_be_called_from_c(frame);
+        visit_running_slots(state, frame, code);
+        visit_thread_slot(state, CYCLEWATCH_THREAD_NAMESPACE, frame->f_locals);
+        visit_thread_slot(state, CYCLEWATCH_THREAD_NAMESPACE, frame->f_globals);
+        visit_thread_slot(state, CYCLEWATCH_THREAD_FUNCTION, function_of(frame));
+        visit_thread_slot(state, CYCLEWATCH_THREAD_FUNCTION, (PyObject*)frame->frame_obj);
+        ++state->reference.depth;
+    }
+    state->reference.code = NULL;
+    state->reference.globals = NULL;
+    state->reference.line = 0;
+    state->reference.depth = 0;
+    state->reference.called_from_c = 0;
+}
+
 #else
 
 int cyclewatch_visit_frame(PyObject* frame, cyclewatch_frame_visitor visit, void* arg) {
@@ -338,6 +412,41 @@ struct cyclewatch_position cyclewatch_frame_position(PyObject* frame) {
 struct cyclewatch_position cyclewatch_generator_position(PyObject* generator) {
     (void)generator;
     return (struct cyclewatch_position){NULL, NULL, 0};
+}
+
+#endif
+
+#if CYCLEWATCH_LAYOUTS_KNOWN
+
+void cyclewatch_visit_threads(cyclewatch_thread_visitor visit, void* arg) {
+    struct thread_visit state = {.visit = visit, .arg = arg};
+    PyThreadState* thread = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    for (; thread != NULL; thread = PyThreadState_Next(thread)) {
+        state.reference.thread = thread;
+        if (trusted(CYCLEWATCH_LAYOUT_FRAMES)) {
+            visit_running_frames(&state, thread);
+        }
+        const _PyErr_StackItem* handled = thread->exc_info;
+        for (; handled != NULL; handled = handled->previous_item) {
+            visit_thread_slot(&state, CYCLEWATCH_THREAD_EXCEPTION, handled->exc_value);
+        }
+#if CYCLEWATCH_THREAD_HAS_EXCEPTION_TRIPLE
+        visit_thread_slot(&state, CYCLEWATCH_THREAD_EXCEPTION, thread->curexc_value);
+        visit_thread_slot(&state, CYCLEWATCH_THREAD_EXCEPTION, thread->curexc_traceback);
+#else
+        visit_thread_slot(&state, CYCLEWATCH_THREAD_EXCEPTION, thread->current_exception);
+#endif
+        visit_thread_slot(&state, CYCLEWATCH_THREAD_CONTEXT, thread->context);
+        visit_thread_slot(&state, CYCLEWATCH_THREAD_STATE_DICT, thread->dict);
+        visit_thread_slot(&state, CYCLEWATCH_THREAD_HOOK, thread->c_profileobj);
+        visit_thread_slot(&state, CYCLEWATCH_THREAD_HOOK, thread->c_traceobj);
+    }
+}
+
+#else
+
+void cyclewatch_visit_threads(cyclewatch_thread_visitor visit, void* arg) {
+    (void)visit, (void)arg;
 }
 
 #endif

@@ -56,6 +56,43 @@ struct cyclewatch_position cyclewatch_frame_position(PyObject* frame);
 struct cyclewatch_position cyclewatch_generator_position(PyObject* generator);
 struct cyclewatch_position cyclewatch_traceback_position(PyObject* traceback);
 
+// What a thread's state or one of its running frames refers to.
+enum cyclewatch_thread_slot {
+    CYCLEWATCH_THREAD_LOCAL,       // variable `name` of a running frame
+    CYCLEWATCH_THREAD_NAMESPACE,   // the dict of variables or of globals of a running frame
+    CYCLEWATCH_THREAD_FUNCTION,    // the function or frame object of a running frame
+    CYCLEWATCH_THREAD_TEMPORARY,   // a value on the stack of a running frame
+    CYCLEWATCH_THREAD_EXCEPTION,   // an exception that is being handled or raised
+    CYCLEWATCH_THREAD_CONTEXT,     // the current context (contextvars)
+    CYCLEWATCH_THREAD_STATE_DICT,  // PyThreadState_GetDict(), which contains thread locals
+    CYCLEWATCH_THREAD_HOOK,        // sys.settrace(), sys.setprofile()
+};
+
+struct cyclewatch_thread_reference {
+    enum cyclewatch_thread_slot slot;
+    // Never null. If `is_stale`, a temporary that may be freed: it may only be compared with the
+    // addresses of live objects.
+    PyObject* target;
+    int is_stale;
+    PyObject* name;               // LOCAL: an exact str; null if unknown
+    const PyThreadState* thread;  // for comparisons only
+    // The frame; null and 0 if the reference is one of the thread's state.
+    PyCodeObject* code;
+    PyObject* globals;
+    int line;   // 0: unknown
+    int depth;  // 0: the innermost frame of the thread
+    // The function may have been called by C code, which may own a tuple of arguments.
+    int called_from_c;
+};
+
+typedef void (*cyclewatch_thread_visitor)(const struct cyclewatch_thread_reference* reference,
+                                          void* arg);
+
+// Visits the references of all threads of the interpreter and of their running frames, innermost
+// first. The references of suspended generators are not visited: the generator owns them. Those of
+// a running generator are. Visits no frames if their layout is unknown.
+void cyclewatch_visit_threads(cyclewatch_thread_visitor visit, void* arg);
+
 #ifdef __cplusplus
 }
 #endif

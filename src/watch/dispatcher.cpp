@@ -93,11 +93,10 @@ void Dispatcher::step(const std::shared_ptr<Watch>& watch, std::int64_t number) 
     watch->scanned(*scope, began, dead);
 }
 
-base::Result<std::shared_ptr<Watch>> Dispatcher::prepare_scan(Settings settings) {
+std::string Dispatcher::prepare_heap_walk() {
     if (CYCLEWATCH_HAS_NO_GIL) {
-        return base::Error{
-            "cyclewatch cannot scan the heap on a free-threaded build, because other threads "
-            "change reference counts while it reads them. Call gc.collect() with a watch instead."};
+        return "cyclewatch cannot scan the heap on a free-threaded build, because other threads "
+               "change reference counts while it reads them.";
     }
     handle_fork();
     collector::find_generations();
@@ -105,6 +104,22 @@ base::Result<std::shared_ptr<Watch>> Dispatcher::prepare_scan(Settings settings)
     const python::GcPause pause;
     (void)python::check_layouts();
     learn_plain_instances();
+    return {};
+}
+
+base::Result<retention::WhyAlive> Dispatcher::why_alive(PyObject* box,
+                                                        std::size_t paths,
+                                                        retention::CallerVariables caller) {
+    if (std::string problem = prepare_heap_walk(); !problem.empty()) {
+        return base::Error{std::move(problem)};
+    }
+    return retention::why_alive(box, paths, caller);
+}
+
+base::Result<std::shared_ptr<Watch>> Dispatcher::prepare_scan(Settings settings) {
+    if (std::string problem = prepare_heap_walk(); !problem.empty()) {
+        return base::Error{problem + " Call gc.collect() with a watch instead."};
+    }
     (void)advice::Catalog::built_in();
     settings.budget = 1;
     return std::make_shared<Watch>(std::move(settings));

@@ -16,6 +16,7 @@
 #include "collector/collection_listener.h"
 #include "collector/heap_scan.h"
 #include "model/report.h"
+#include "retention/why_alive.h"
 #include "watch/pipeline.h"
 #include "watch/watch.h"
 
@@ -46,6 +47,12 @@ class Dispatcher final : public collector::CollectionListener {
     base::Result<std::map<std::string, std::uint64_t>> dead_bytes(Settings settings,
                                                                   collector::HeapScope scope);
 
+    // The paths of references that keep the item of the list `box` alive (retention/why_alive.h).
+    // The error is a sentence for the user. Throws std::bad_alloc if out of memory.
+    base::Result<retention::WhyAlive> why_alive(PyObject* box,
+                                                std::size_t paths,
+                                                retention::CallerVariables caller);
+
     // Call before reading a watch: handles a fork, restores a removed hook and delivers queued
     // notifications. May leave a Python exception pending.
     void refresh(const std::shared_ptr<Watch>& watch);
@@ -62,6 +69,8 @@ class Dispatcher final : public collector::CollectionListener {
   private:
     Dispatcher() = default;
     void handle_fork();
+    // The error is a sentence for the user if the heap cannot be walked, otherwise "".
+    std::string prepare_heap_walk();
     // A watch for one scan.
     base::Result<std::shared_ptr<Watch>> prepare_scan(Settings settings);
     [[nodiscard]] bool is_ending() const;

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds out why an object is alive: the references that lead to it."""
+
+from __future__ import annotations
+
+from _weakref import CallableProxyType, ProxyType, ReferenceType
+
+from cyclewatch import _native
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cyclewatch._native import Path
+
+_MAX_PATHS = 100
+# Equal values are shared, so that nobody in particular holds one.
+_VALUES = (type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented))
+
+
+def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
+    """Return the shortest paths of references that keep an object alive.
+
+    Each path leads from a root, such as a local variable of a running function or an attribute of a
+    module, to the object. ``print()`` shows it as one line::
+
+        print(*cyclewatch.why_alive(loss), sep="\\n")
+
+        module global train.losses -> losses[0]
+        train() local best -> best.loss
+
+    The variable of the caller that is passed is not an answer. Pass a weak reference to include it.
+    References that no Python object explains have the root "C code"; it is only named if there is
+    no other path.
+
+    Frees and changes nothing, and runs no code of the program. Takes about as long as
+    ``gc.collect()``, during which no other thread runs.
+
+    Args:
+        obj_or_weakref: The object, or a :class:`weakref.ref` to it.
+        paths: Maximum number of paths. Further paths share no object with earlier ones if
+            possible.
+
+    Returns:
+        The shortest path first. Of equally short paths, local variables are preferred to module
+        globals, class attributes, other structures of the interpreter and exceptions, then code of
+        the program to that of libraries. Empty if the weak reference is dead, if only the caller
+        holds the object, or if only reference cycles do, which a collection frees.
+
+    Raises:
+        TypeError: The object is a plain value such as an int, or `paths` is not an integer.
+        ValueError: `paths` is less than 1 or greater than 100.
+        RuntimeError: The interpreter is a free-threaded build.
+        MemoryError: There is not enough memory for the references between all objects.
+
+    Examples:
+        >>> cache = {"last": [Trainer()]}
+        >>> print(cyclewatch.why_alive(cache["last"][0])[0])
+        module global __main__.cache -> cache['last'][0]
+    """
+    if isinstance(paths, bool) or not isinstance(paths, int):
+        raise TypeError(f"paths must be an integer, not {type(paths).__name__}")
+    if not 1 <= paths <= _MAX_PATHS:
+        raise ValueError(f"paths must be between 1 and {_MAX_PATHS}, not {paths}")
+    return _search("why_alive()", obj_or_weakref, paths)[0]
+
+
+def assert_released(obj_or_weakref: object, reason: str | None = None) -> None:
+    """Fail if an object is still alive, and name what holds it.
+
+    Pass a weak reference that was created before the object was dropped::
+
+        reference = weakref.ref(model)
+        del model
+        cyclewatch.assert_released(reference, "the trainer must not keep the model")
+
+    If the object itself is passed, its only other references must be variables of the caller.
+    Nothing is collected: an object that only a reference cycle keeps alive is not released.
+
+    Args:
+        obj_or_weakref: The object, or a :class:`weakref.ref` to it.
+        reason: Added to the message.
+
+    Raises:
+        AssertionError: The object is alive. The text contains the paths.
+        TypeError: The object does not support weak references.
+        RuntimeError: The interpreter is a free-threaded build.
+        MemoryError: As in :func:`why_alive`.
+
+    Examples:
+        >>> reference = weakref.ref(Trainer())
+        >>> gc.collect() > 0
+        True
+        >>> cyclewatch.assert_released(reference)
+        >>> trainer = Trainer()
+        >>> cyclewatch.assert_released(weakref.ref(trainer))
+        Traceback (most recent call last):
+        AssertionError: __main__.Trainer is alive: module global __main__.trainer
+    """
+    if not isinstance(obj_or_weakref, ReferenceType):
+        _check("assert_released()", obj_or_weakref)
+        if not type(obj_or_weakref).__weakrefoffset__:
+            raise TypeError(
+                "assert_released() expects an object that supports weak references, not "
+                f"{_name(obj_or_weakref)}"
+            )
+    paths, in_cycle = _search("assert_released()", obj_or_weakref, 2)
+    if not paths and not in_cycle:
+        return
+    text = f"{_name(_target(obj_or_weakref))} is alive: {_holders(paths)}"
+    # The traceback of the error refers to this frame.
+    del obj_or_weakref
+    raise AssertionError(text if reason is None else f"{reason}: {text}")
+
+
+def _holders(paths: list[Path]) -> str:
+    if not paths:
+        return "only reference cycles refer to it, so that it is freed by gc.collect()"
+    return "\n    ".join(map(str, paths))
+
+
+def _search(caller: str, obj_or_weakref: object, paths: int) -> tuple[list[Path], bool]:
+    target = _target(obj_or_weakref)
+    if target is None and isinstance(obj_or_weakref, ReferenceType):
+        return [], False
+    _check(caller, target)
+    return _native.why_alive([target], paths, not isinstance(obj_or_weakref, ReferenceType))
+
+
+def _target(obj_or_weakref: object) -> object:
+    if isinstance(obj_or_weakref, ReferenceType):
+        return ReferenceType.__call__(obj_or_weakref)
+    return obj_or_weakref
+
+
+def _check(caller: str, target: object) -> None:
+    if isinstance(target, (ProxyType, CallableProxyType)):
+        raise TypeError(f"{caller} expects an object or a weakref.ref, not a weak proxy")
+    if type(target) in _VALUES:
+        raise TypeError(
+            f"{caller} expects an object such as a tensor or a module, not a value of type "
+            f"{type(target).__name__}"
+        )
+
+
+def _name(target: object) -> str:
+    kind = type(target)
+    module = kind.__module__
+    return kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why an object is alive: a path of references from a root to it. Contains only text.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/enum_words.h"
+#include "model/finding.h"
+
+namespace cyclewatch::model {
+
+// What keeps a root alive. Of equally short paths, the kind listed first is preferred.
+enum class RootKind : std::uint8_t {
+    local_variable,    // of a running function
+    module_global,     // attribute of a module in sys.modules
+    class_attribute,   // of a class that is an attribute of such a module
+    exit_handler,      // atexit
+    context_variable,  // the current context of a thread
+    thread_local_data,
+    exception,  // being handled, or the last one that ended the program
+    interpreter,       // another structure of the interpreter, such as sys.setprofile()
+    c_code,            // references that no Python object explains
+};
+inline constexpr std::array<std::string_view, 9> kRootKindWords{"local variable",
+                                                                "module global",
+                                                                "class attribute",
+                                                                "exit handler",
+                                                                "context variable",
+                                                                "thread local",
+                                                                "exception",
+                                                                "interpreter",
+                                                                "C code"};
+constexpr Words words_of(RootKind) {
+    return kRootKindWords;
+}
+
+struct PathRoot {
+    RootKind kind = RootKind::c_code;
+    std::string text;      // "train() local model", "module global app.cache", "C code of torch"
+    std::string location;  // "path:line" of a running function, otherwise ""
+
+    friend bool operator==(const PathRoot&, const PathRoot&) = default;
+};
+
+struct RetentionPath {
+    PathRoot root;
+    // In order; the holder of the first one is the root, the target of the last one is the object.
+    std::vector<Reference> references;
+    // The reference to remove. Its reason states whether that frees the object.
+    std::optional<Reference> cut;
+    bool cut_frees = false;
+    std::string text;  // "train() local model -> model.layers[3].weight"
+
+    friend bool operator==(const RetentionPath&, const RetentionPath&) = default;
+};
+
+}  // namespace cyclewatch::model

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The references between all tracked objects, indexed by their target.
+//
+// REQUIRES (everything here): GIL held, a build with a GIL. RUNS PYTHON: never. Creates no Python
+// objects. Valid as long as no Python code runs.
+#pragma once
+
+#include <Python.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "collector/tracked_objects.h"
+
+namespace cyclewatch::retention {
+
+// The holders of each object. About as expensive as gc.collect(). Uses 24 to 32 bytes per object
+// and 4 bytes per reference.
+class HeapGraph {
+  public:
+    static constexpr std::uint32_t kAbsent = collector::ReferenceWalk::kAbsent;
+
+    // `target` is included even if the collector does not track it; it may be null. The references
+    // of `ignored` are left out; it may be null. Throws std::bad_alloc if out of memory or if the
+    // objects cannot be listed.
+    HeapGraph(PyObject* target, PyObject* ignored);
+    HeapGraph(const HeapGraph&) = delete;
+    HeapGraph& operator=(const HeapGraph&) = delete;
+
+    [[nodiscard]] std::size_t size() const noexcept { return objects_.objects().size(); }
+    [[nodiscard]] PyObject* object(std::uint32_t node) const noexcept {
+        return objects_.objects()[node];
+    }
+    // kAbsent if the object is not part of the graph: it is not tracked, or the running collection
+    // is about to free it.
+    [[nodiscard]] std::uint32_t node_of(PyObject* object) const noexcept {
+        return walk_->position_of(object);
+    }
+    // The objects that refer to `node`, once for each reference.
+    [[nodiscard]] std::span<const std::uint32_t> holders(std::uint32_t node) const noexcept {
+        return std::span(holders_).subspan(first_[node], first_[node + 1] - first_[node]);
+    }
+    // The references that no object of the graph explains. Not positive if there are none.
+    [[nodiscard]] Py_ssize_t unexplained(std::uint32_t node) const noexcept {
+        return Py_REFCNT(object(node)) - static_cast<Py_ssize_t>(holders(node).size());
+    }
+
+  private:
+    void count_references();
+    void store_holders();
+
+    static int count(PyObject* target, void* context) noexcept;
+    static int store(PyObject* target, void* context) noexcept;
+
+    collector::TrackedObjects objects_;
+    // Constructed after objects_ is filled.
+    std::optional<collector::ReferenceWalk> walk_;
+    std::uint32_t ignored_ = kAbsent;
+    std::uint32_t holder_ = 0;          // the object that is traversed
+    std::vector<std::uint32_t> first_;  // size() + 1 positions in holders_
+    std::vector<std::uint32_t> holders_;
+};
+
+}  // namespace cyclewatch::retention

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "retention/path_names.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/dotted_name.h"
+#include "base/text.h"
+#include "capture/attribute_sites.h"
+#include "capture/labelers/labelers.h"
+#include "capture/labelers/text.h"
+#include "capture/object_summary.h"
+
+namespace cyclewatch::retention {
+namespace {
+
+using capture::Utf8Text;
+using model::EdgeKind;
+using model::NodeKind;
+using model::RootKind;
+
+using std::string_literals::operator""s;
+
+constexpr std::string_view kArrow = " -> ";
+
+// Longer paths are shortened in the middle.
+constexpr std::size_t kFirstSteps = 20;
+constexpr std::size_t kLastSteps = 10;
+
+// One cache per process. Requires the GIL.
+capture::AttributeSites& known_sites() {
+    static auto& sites = *new capture::AttributeSites;  // never destroyed: used until exit
+    return sites;
+}
+
+std::string_view kind_prefix(NodeKind kind) {
+    switch (kind) {
+        case NodeKind::function:
+            return "function ";
+        case NodeKind::bound_method:
+            return "bound method ";
+        case NodeKind::builtin_function:
+            return "builtin method ";
+        case NodeKind::frame:
+            return "frame of ";
+        case NodeKind::generator:
+            return "generator ";
+        case NodeKind::coroutine:
+            return "coroutine ";
+        case NodeKind::async_generator:
+            return "async generator ";
+        case NodeKind::type:
+            return "class ";
+        case NodeKind::module:
+            return "module ";
+        default:
+            return "";
+    }
+}
+
+// "Trainer.fit" for "Trainer.fit" and for "main.<locals>.Trainer.fit".
+std::string_view without_enclosing(std::string_view name) {
+    constexpr std::string_view kLocals = "<locals>.";
+    const std::size_t at = name.rfind(kLocals);
+    return at == std::string_view::npos ? name : name.substr(at + kLocals.size());
+}
+
+std::string call_text(std::string_view name) {
+    return std::string(name) + (name.ends_with('>') ? "" : "()");
+}
+
+// "train()", without the module.
+std::string function_text(PyObject* function) {
+    const capture::ObjectSummary summary = capture::summarize(function);
+    std::string_view name = summary.name;
+    if (!summary.module.empty() && name.starts_with(summary.module + ".")) {
+        name.remove_prefix(summary.module.size() + 1);
+    }
+    return call_text(without_enclosing(name));
+}
+
+std::string place(const std::string& path, std::uint32_t line) {
+    return path.empty() || line == 0 ? path : path + ":" + std::to_string(line);
+}
+
+bool is_identifier(std::string_view name) {
+    const auto is_letter = [](char c) {
+        return Py_ISALNUM(c) != 0 || c == '_' || static_cast<unsigned char>(c) >= 0x80;
+    };
+    return !name.empty() && Py_ISDIGIT(name.front()) == 0 && std::ranges::all_of(name, is_letter);
+}
+
+bool is_number(std::string_view name) {
+    return !name.empty() && std::ranges::all_of(name, [](char c) { return Py_ISDIGIT(c) != 0; });
+}
+
+// ".name", or the subscript that reads the attribute.
+std::string attribute_text(std::string_view name) {
+    if (is_identifier(name)) {
+        return "." + std::string(name);
+    }
+    return is_number(name) ? "[" + std::string(name) + "]" : "['" + std::string(name) + "']";
+}
+
+// The text that follows an expression for the holder; "" if there is no such expression.
+std::string suffix_of(const Label& label) {
+    switch (label.kind) {
+        case EdgeKind::attribute:
+        case EdgeKind::slot:
+            return attribute_text(label.name);
+        case EdgeKind::member:
+            return is_identifier(label.name) && label.name != "cached_result"
+                       ? attribute_text(label.name)
+                       : "";
+        case EdgeKind::key_value:
+            return "['" + label.name + "']";
+        case EdgeKind::partial_argument:
+            return ".args[" + std::to_string(label.index) + "]";
+        case EdgeKind::partial_keyword:
+            return ".keywords['" + label.name + "']";
+        case EdgeKind::opaque_key_value:
+        case EdgeKind::captured_key_value:
+        case EdgeKind::index:
+            return model::label_text(label.kind, label.name, label.index);
+        default:
+            return {};
+    }
+}
+
+// The text of a reference that no expression reads, and the name of what it leads to.
+std::pair<std::string, std::string> words_of(const Step& step) {
+    const std::string& name = step.label.name;
+    switch (step.label.kind) {
+        case EdgeKind::closure:
+            return {function_text(step.from) + " closure " + name, name};
+        case EdgeKind::default_value:
+            return {function_text(step.from) + " default " + name, name};
+        case EdgeKind::local:
+            return {function_text(step.from) + " local " + name, name};
+        case EdgeKind::hook:
+            return {name, std::string(base::last_part(capture::summarize(step.to).name))};
+        case EdgeKind::dict_key:
+            return is_cached_call(step) ? std::pair{"cached call"s, "cached call"s}
+                                        : std::pair{"key"s, "key"s};
+        case EdgeKind::element:
+            return {"element", "element"};
+        case EdgeKind::stack:
+            return {"temporary value", "value"};
+        case EdgeKind::member:
+            return {name == "cached_result" ? "cached result" : name, "result"};
+        default: {
+            const std::string type(base::last_part(capture::type_name(Py_TYPE(step.to))));
+            return {type, type};
+        }
+    }
+}
+
+std::string module_name(PyObject* globals) {
+    return std::string(Utf8Text(capture::find_in_dict(globals, "__name__")).view());
+}
+
+std::string location_of(const Step& step) {
+    if (step.from == nullptr) {
+        return {};
+    }
+    auto* const type = Py_TYPE(step.from);
+    const bool is_attribute =
+        step.label.kind == EdgeKind::attribute || step.label.kind == EdgeKind::slot;
+    if (is_attribute && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_Check(step.from)) {
+        const capture::StoreSite& site =
+            known_sites().find(type, step.label.name, Py_TYPE(step.to), false);
+        if (site.line != 0) {
+            return place(site.path, site.line);
+        }
+    }
+    const capture::ObjectSummary summary = capture::summarize(step.from);
+    return place(summary.path, summary.line);
+}
+
+}  // namespace
+
+std::string full_name(PyObject* object) {
+    const capture::ObjectSummary summary = capture::summarize(object);
+    const std::string name = summary.name.empty() ? "?" : summary.name;
+    return base::clean_text(std::string(kind_prefix(summary.kind)) + name);
+}
+
+PathText::PathText(const HeapGraph& graph,
+                   const Root* root,
+                   const RawPath& path,
+                   const std::vector<Step>& steps)
+    : graph_(graph), root_(root), path_(path), steps_(steps) {}
+
+bool PathText::is_step_in_root() const {
+    if (root_ == nullptr || steps_.empty()) {
+        return false;
+    }
+    return !root_->is_namespace || !first_variable().empty();
+}
+
+// The name that the rest of the path begins with.
+std::string PathText::first_variable() const {
+    const Label& label = steps_.front().label;
+    switch (label.kind) {
+        case EdgeKind::attribute:
+        case EdgeKind::local:
+        case EdgeKind::key_value:
+        case EdgeKind::captured_key_value:
+            return label.name;
+        default:
+            return {};
+    }
+}
+
+std::string PathText::holder_of_first() const {
+    if (root_->code == nullptr) {
+        return (root_->kind == RootKind::module_global ? "module " : "") + root_name();
+    }
+    return "function " + capture::summarize_code_of(root_->code, module_name(root_->globals)).name;
+}
+
+std::string PathText::root_name() const {
+    switch (root_->kind) {
+        case RootKind::local_variable: {
+            const Utf8Text name(root_->code->co_qualname);
+            return call_text(without_enclosing(name.view()));
+        }
+        case RootKind::module_global:
+        case RootKind::class_attribute:
+            return root_->owner == nullptr ? module_name(root_->globals)
+                                           : capture::summarize(root_->owner).name;
+        case RootKind::exit_handler:
+            return "atexit callback";
+        case RootKind::context_variable:
+            return "current context";
+        case RootKind::thread_local_data:
+            return "thread state";
+        case RootKind::exception:
+            return "handled exception";
+        case RootKind::interpreter:
+            return "trace or profile function";
+        case RootKind::c_code:
+            break;
+    }
+    return {};
+}
+
+// The first extension module on the path, because the object with the reference is unknown.
+std::string PathText::c_code() const {
+    for (const std::uint32_t node : path_.nodes) {
+        PyTypeObject* type = Py_TYPE(graph_.object(node));
+        while (type != nullptr && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
+            type = type->tp_base;
+        }
+        const std::string module = type == nullptr ? "" : capture::name_of_type(type).module;
+        if (!module.empty()) {
+            return "C code of " + module.substr(0, module.find('.'));
+        }
+    }
+    return "C code";
+}
+
+model::PathRoot PathText::root() const {
+    model::PathRoot result;
+    if (root_ == nullptr) {
+        result.text = c_code();
+        return result;
+    }
+    result.kind = root_->kind;
+    std::string text = root_name();
+    if (is_step_in_root()) {
+        const std::string variable = first_variable();
+        if (root_->kind == RootKind::context_variable) {
+            text = "context variable " + variable;
+        } else if (root_->is_namespace && root_->kind != RootKind::local_variable) {
+            text = std::string(model::word_of(root_->kind)) + " " + text + attribute_text(variable);
+        } else if (!variable.empty()) {
+            text += " local " + variable;
+        } else if (root_->is_temporary) {
+            text += " temporary value";
+        } else if (root_->kind == RootKind::exception) {
+            text += " " + std::string(base::last_part(full_name(steps_.front().to)));
+        }
+    } else if (root_->kind == RootKind::module_global) {
+        text = "module " + text;
+    }
+    if (root_->code != nullptr) {
+        result.location = place(capture::path_of(root_->code),
+                                static_cast<std::uint32_t>(std::max(root_->line, 0)));
+    }
+    result.text = base::clean_text(text);
+    return result;
+}
+
+std::vector<model::Reference> PathText::references() const {
+    std::vector<model::Reference> references;
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+        const Step& step = steps_[i];
+        const bool is_root = i == 0 && root_ != nullptr;
+        model::Reference& reference = references.emplace_back();
+        const bool is_of_thread =
+            step.from == nullptr || root_ == nullptr || root_->kind == RootKind::context_variable;
+        reference.holder = is_root && is_of_thread ? holder_of_first()
+                           : is_root && root_->code != nullptr && root_->is_namespace
+                               ? holder_of_first()
+                               : full_name(step.from);
+        reference.label =
+            base::clean_text(model::label_text(step.label.kind, step.label.name, step.label.index));
+        reference.target = full_name(step.to);
+        reference.location =
+            is_root && root_->code != nullptr ? root().location : location_of(step);
+    }
+    return references;
+}
+
+std::string PathText::folded() const {
+    std::string text = root().text;
+    std::string variable;  // of the expression that a suffix would continue
+    bool is_expression = false;
+    std::size_t first = 0;
+    if (is_step_in_root()) {
+        variable = first_variable();
+        if (root_->kind == RootKind::class_attribute) {
+            variable = std::string(base::last_part(root_name())) + attribute_text(variable);
+        } else if (variable.empty()) {
+            variable = std::string(base::last_part(capture::summarize(steps_.front().to).name));
+        }
+        first = 1;
+    } else if (!steps_.empty() && steps_.front().from != nullptr) {
+        variable = std::string(base::last_part(capture::summarize(steps_.front().from).name));
+    }
+    for (std::size_t i = first; i < steps_.size(); ++i) {
+        if (i == first + kFirstSteps && steps_.size() > i + kLastSteps) {
+            i = steps_.size() - kLastSteps;
+            text += std::string(kArrow) + "...";
+            variable = std::string(base::last_part(capture::summarize(steps_[i].from).name));
+            is_expression = false;
+        }
+        const std::string suffix = suffix_of(steps_[i].label);
+        if (!suffix.empty()) {
+            text += (is_expression ? "" : std::string(kArrow) + variable) + suffix;
+            is_expression = true;
+            continue;
+        }
+        auto [words, name] = words_of(steps_[i]);
+        text += std::string(kArrow) + words;
+        variable = std::move(name);
+        // "train() local model.layers": the words end with the name of the variable.
+        is_expression = text.ends_with(variable);
+    }
+    return base::clean_text(text);
+}
+
+}  // namespace cyclewatch::retention

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "retention/path_search.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+namespace cyclewatch::retention {
+namespace {
+
+constexpr std::uint32_t kUnseen = std::numeric_limits<std::uint32_t>::max();
+
+// Whether the object at `node` is alive even if no other object refers to it.
+enum class Names : std::uint8_t { named, anonymous };
+
+// What other paths have used.
+struct Used {
+    std::unordered_set<std::uint32_t> nodes;
+    std::unordered_set<std::uint32_t> roots;
+};
+
+// True for the tuple or dict of arguments of the call that asks, which C code holds during the
+// call.
+bool is_argument(PyObject* holder, PyObject* target) {
+    constexpr Py_ssize_t kMaxArguments = 2;
+    if (PyTuple_CheckExact(holder)) {
+        const Py_ssize_t size = PyTuple_GET_SIZE(holder);
+        return size >= 1 && size <= kMaxArguments && PyTuple_GET_ITEM(holder, 0) == target;
+    }
+    if (!PyDict_CheckExact(holder) || PyDict_GET_SIZE(holder) > kMaxArguments) {
+        return false;
+    }
+    Py_ssize_t position = 0;
+    PyObject* key = nullptr;
+    PyObject* value = nullptr;
+    while (PyDict_Next(holder, &position, &key, &value) != 0) {
+        if (value == target) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// True if references to the object that no object explains keep it alive.
+bool is_held_by_c_code(const HeapGraph& graph,
+                       const Roots& roots,
+                       std::uint32_t node,
+                       std::uint32_t target) {
+    return roots.anonymous(node) > 0 &&
+           !(roots.may_have_arguments() && is_argument(graph.object(node), graph.object(target)));
+}
+
+// A breadth-first search from the target.
+class Search {
+  public:
+    Search(const HeapGraph& graph, const Roots& roots, std::uint32_t target)
+        : graph_(graph), roots_(roots), target_(target) {}
+
+    std::optional<RawPath> find(const Used& used, Names names) {
+        next_.assign(graph_.size(), kUnseen);
+        next_[target_] = target_;
+        std::vector<std::uint32_t> nearer;  // one reference closer to the target than `level`
+        std::vector<std::uint32_t> level{target_};
+        while (!level.empty() || !nearer.empty()) {
+            if (const std::optional<Choice> choice = choose(nearer, level, used, names)) {
+                return path_from(*choice);
+            }
+            std::vector<std::uint32_t> farther;
+            for (const std::uint32_t node : level) {
+                expand(node, used, farther);
+            }
+            nearer = std::move(level);
+            level = std::move(farther);
+        }
+        return std::nullopt;
+    }
+
+    // Whether the last search found an object that refers to the target.
+    [[nodiscard]] bool has_holder() const {
+        return std::ranges::any_of(graph_.holders(target_), [this](std::uint32_t holder) {
+            return next_[holder] != kUnseen &&
+                   (graph_.holders(holder).size() > 0 || !roots_.may_have_arguments() ||
+                    !is_argument(graph_.object(holder), graph_.object(target_)));
+        });
+    }
+
+  private:
+    struct Choice {
+        // Equal lengths; the smallest is the best.
+        std::tuple<model::RootKind, bool, bool, std::uint32_t> rank;
+        std::uint32_t root;
+        std::uint32_t node;
+    };
+
+    // The paths of one length: from a namespace in `level`, or from a reference to an object in
+    // `nearer`.
+    std::optional<Choice> choose(const std::vector<std::uint32_t>& nearer,
+                                 const std::vector<std::uint32_t>& level,
+                                 const Used& used,
+                                 Names names) const {
+        std::optional<Choice> best;
+        const auto consider = [&](std::uint32_t node, bool as_namespace) {
+            for (const Root& root : roots_.of(node)) {
+                const std::uint32_t index = roots_.index_of(root);
+                const Choice choice{
+                    {root.kind, root.is_temporary, !root.is_user_code, index}, index, node};
+                if (root.is_namespace == as_namespace && !used.roots.contains(index) &&
+                    (!root.is_stale || (roots_.anonymous(node) > 0 && !is_namespace(node))) &&
+                    (!best || choice.rank < best->rank)) {
+                    best = choice;
+                }
+            }
+        };
+        for (const std::uint32_t node : level) {
+            if (node != target_) {
+                consider(node, true);
+            }
+        }
+        for (const std::uint32_t node : nearer) {
+            consider(node, false);
+            if (names == Names::anonymous && !best &&
+                is_held_by_c_code(graph_, roots_, node, target_)) {
+                best = Choice{{model::RootKind::c_code, false, true, 0}, kAnonymous, node};
+            }
+        }
+        return best;
+    }
+
+    [[nodiscard]] bool is_namespace(std::uint32_t node) const {
+        return std::ranges::any_of(roots_.of(node), &Root::is_namespace);
+    }
+
+    void expand(std::uint32_t node, const Used& used, std::vector<std::uint32_t>& farther) {
+        if (node != target_ && is_namespace(node)) {
+            return;
+        }
+        for (const std::uint32_t holder : graph_.holders(node)) {
+            if (next_[holder] == kUnseen && !used.nodes.contains(holder)) {
+                next_[holder] = node;
+                farther.push_back(holder);
+            }
+        }
+    }
+
+    [[nodiscard]] RawPath path_from(const Choice& choice) const {
+        RawPath path;
+        path.root = choice.root;
+        path.nodes.push_back(choice.node);
+        while (path.nodes.back() != target_) {
+            path.nodes.push_back(next_[path.nodes.back()]);
+        }
+        return path;
+    }
+
+    const HeapGraph& graph_;
+    const Roots& roots_;
+    const std::uint32_t target_;
+    std::vector<std::uint32_t> next_;  // the object that `node` refers to, on the way to the target
+};
+
+// Finds the references of a path that every path to the target contains. `inside_` is a set of
+// objects that contains the target. Once it contains all holders of its objects except for one
+// reference of the path, that reference is the only way in.
+class SharedReferences {
+  public:
+    SharedReferences(const HeapGraph& graph, const Roots& roots, RawPath& path)
+        : graph_(graph), roots_(roots), path_(path), inside_(graph.size()) {
+        for (std::uint32_t at = 0; at < path.nodes.size(); ++at) {
+            positions_.emplace(path.nodes[at], at);
+        }
+    }
+
+    void find() {
+        const auto length = static_cast<std::uint32_t>(path_.nodes.size());
+        path_.frees.assign(length, false);
+        first_ = length;
+        enter_path(length - 1);
+        while (close()) {
+            const bool is_reference = first_ > 0 || !is_namespace_root();
+            path_.frees[first_] = is_reference;
+            if (first_ == 0) {
+                return;
+            }
+            enter_path(first_ - 1);
+        }
+    }
+
+  private:
+    [[nodiscard]] bool is_namespace_root() const {
+        return path_.root != kAnonymous && roots_.all()[path_.root].is_namespace;
+    }
+
+    // Adds the nodes of the path from `position` to the first one inside.
+    void enter_path(std::uint32_t position) {
+        for (std::uint32_t at = position; at < first_; ++at) {
+            enter(path_.nodes[at]);
+        }
+        first_ = std::min(first_, position);
+    }
+
+    void enter(std::uint32_t node) {
+        if (!inside_[node]) {
+            inside_[node] = true;
+            pending_.push_back(node);
+        }
+    }
+
+    // Adds all holders. Returns false if a root other than that of the path refers to one.
+    bool close() {
+        while (!pending_.empty()) {
+            const std::uint32_t node = pending_.back();
+            pending_.pop_back();
+            if (has_other_root(node)) {
+                return false;
+            }
+            const std::uint32_t at = position_of(node);
+            bool is_path = at == 0 || at == kUnseen;
+            for (const std::uint32_t holder : graph_.holders(node)) {
+                if (!is_path && holder == path_.nodes[at - 1]) {
+                    is_path = true;  // the reference of the path, if there are several
+                } else if (const std::uint32_t entry = position_of(holder); entry < first_) {
+                    enter_path(entry);
+                } else {
+                    enter(holder);
+                }
+            }
+        }
+        return true;
+    }
+
+    [[nodiscard]] std::uint32_t position_of(std::uint32_t node) const {
+        const auto found = positions_.find(node);
+        return found == positions_.end() ? kUnseen : found->second;
+    }
+
+    [[nodiscard]] bool has_other_root(std::uint32_t node) const {
+        const std::uint32_t own = node == path_.nodes.front() ? path_.root : kUnseen;
+        for (const Root& root : roots_.of(node)) {
+            const bool is_target_itself = root.is_namespace && node == path_.nodes.back();
+            if (!root.is_stale && !is_target_itself && roots_.index_of(root) != own) {
+                return true;
+            }
+        }
+        const bool is_namespace = std::ranges::any_of(roots_.of(node), &Root::is_namespace);
+        const bool is_own = own == kAnonymous && roots_.anonymous(node) == 1;
+        return !is_namespace && !is_own &&
+               is_held_by_c_code(graph_, roots_, node, path_.nodes.back());
+    }
+
+    const HeapGraph& graph_;
+    const Roots& roots_;
+    RawPath& path_;
+    std::vector<bool> inside_;
+    std::unordered_map<std::uint32_t, std::uint32_t> positions_;  // on the path
+    std::uint32_t first_ = 0;  // the first node of the path that is inside
+    std::vector<std::uint32_t> pending_;
+};
+
+void mark_used(const RawPath& path, const Roots& roots, Used& used) {
+    const bool is_namespace = path.root != kAnonymous && roots.all()[path.root].is_namespace;
+    for (std::size_t i = 0; i + 1 < path.nodes.size(); ++i) {
+        // A module may hold the target in two ways.
+        if (i > 0 || !is_namespace || path.nodes.size() == 2) {
+            used.nodes.insert(path.nodes[i]);
+        }
+    }
+    if (path.nodes.size() == 1) {
+        used.roots.insert(path.root);
+    }
+}
+
+}  // namespace
+
+SearchResult find_paths(const HeapGraph& graph,
+                        const Roots& roots,
+                        std::uint32_t target,
+                        std::size_t count) {
+    SearchResult result;
+    Search search(graph, roots, target);
+    Used disjoint;
+    Used other_roots;
+    while (result.paths.size() < count) {
+        std::optional<RawPath> path = search.find(disjoint, Names::named);
+        if (!path && result.paths.empty()) {
+            result.in_cycle = search.has_holder();
+            path = search.find(disjoint, Names::anonymous);
+        } else if (!path) {
+            path = search.find(other_roots, Names::named);
+        }
+        if (!path) {
+            break;
+        }
+        mark_used(*path, roots, disjoint);
+        other_roots.roots.insert(path->root);
+        SharedReferences(graph, roots, *path).find();
+        result.paths.push_back(*std::move(path));
+        if (result.paths.back().root == kAnonymous) {
+            break;
+        }
+    }
+    result.in_cycle = result.in_cycle && result.paths.empty();
+    return result;
+}
+
+}  // namespace cyclewatch::retention

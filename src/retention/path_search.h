@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Searches for shortest paths from roots to one object, and for the references that all paths
+// share. Breadth-first, from the object backwards. May throw std::bad_alloc.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "retention/heap_graph.h"
+#include "retention/roots.h"
+
+namespace cyclewatch::retention {
+
+inline constexpr std::uint32_t kAnonymous = UINT32_MAX - 1;  // a root without a name
+
+struct RawPath {
+    std::uint32_t root = kAnonymous;   // index in Roots::all()
+    std::vector<std::uint32_t> nodes;  // from the object that the root refers to, to the target
+    // For each node: true if removing the reference to it (from the root, for the first one) makes
+    // the target unreachable.
+    std::vector<bool> frees;
+};
+
+struct SearchResult {
+    std::vector<RawPath> paths;
+    bool in_cycle = false;  // there is no path, but the target is part of a reference cycle
+};
+
+// At most `count` paths, the shortest first. The others share no object with earlier ones if there
+// are such paths; otherwise, they have a different root. Paths from an anonymous root are found
+// only if there are no others.
+[[nodiscard]] SearchResult find_paths(const HeapGraph& graph,
+                                      const Roots& roots,
+                                      std::uint32_t target,
+                                      std::size_t count);
+
+}  // namespace cyclewatch::retention

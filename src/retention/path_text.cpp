@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "retention/path_text.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/dotted_name.h"
+#include "base/source_path.h"
+#include "capture/edge_labeler.h"
+#include "capture/labelers/labelers.h"
+#include "capture/labelers/text.h"
+#include "capture/labelers/visit.h"
+#include "capture/object_summary.h"
+#include "retention/path_names.h"
+#include "retention/step.h"
+
+namespace cyclewatch::retention {
+namespace {
+
+using capture::Utf8Text;
+using model::EdgeKind;
+using model::NodeKind;
+using model::PartRole;
+using model::RootKind;
+
+// Receives the label of one reference.
+class LabelOf final : public capture::ReferenceSink {
+  public:
+    explicit LabelOf(PyObject* target) : target_(target) {}
+
+    [[nodiscard]] bool wants_values() const noexcept override { return true; }
+    void add(PyObject* target, EdgeKind kind, std::string_view name, std::uint32_t index) override {
+        if (target == target_ && !found_) {
+            found_ = true;
+            label_ = {kind, std::string(name), index};
+        }
+    }
+    [[nodiscard]] Label take() { return std::move(label_); }
+
+  private:
+    PyObject* target_;
+    bool found_ = false;
+    Label label_;
+};
+
+class RoleOf final : public capture::PartSink {
+  public:
+    explicit RoleOf(PyObject* part) : part_(part) {}
+    void add(PyObject* part, PartRole role) override {
+        if (part == part_) {
+            role_ = role;
+        }
+    }
+    [[nodiscard]] PartRole role() const noexcept { return role_; }
+
+  private:
+    PyObject* part_;
+    PartRole role_ = PartRole::none;
+};
+
+Label label_of(PyObject* holder, PartRole role, PyObject* parent, PyObject* target) {
+    LabelOf sink(target);
+    capture::label_references(holder, role, parent, sink);
+    return sink.take();
+}
+
+PartRole role_in(PyObject* parent, PyObject* part) {
+    RoleOf sink(part);
+    capture::find_parts(parent, sink);
+    return sink.role();
+}
+
+bool is_hamt_node(PyObject* object) {
+    return std::string_view(Py_TYPE(object)->tp_name).starts_with("hamt");
+}
+
+// The name of the context variable whose value is `value`. A node of the tree visits the value
+// before the variable.
+Label context_variable(PyObject* node, PyObject* value) {
+    Label label{EdgeKind::captured_key_value, "?", 0};
+    bool is_next = false;
+    capture::traverse_as(Py_TYPE(node), node, [&](PyObject* referent) {
+        if (is_next && PyContextVar_CheckExact(referent)) {
+            label.name = Utf8Text(capture::find_member(referent, "name")).view();
+        }
+        is_next = referent == value;
+    });
+    return label;
+}
+
+bool is_lru_cache(PyObject* object) {
+    return capture::base_named(Py_TYPE(object), "functools._lru_cache_wrapper") != nullptr;
+}
+
+// Parts that findings do not contain: the tree of a context's variables, the dict of a cached
+// function, and the dicts of a threading.local, one for each thread, in a dict.
+PartRole internal_role(PyObject* holder, PyObject* from, PartRole role, PyObject* part) {
+    if (is_hamt_node(part) || (is_lru_cache(holder) && from == holder && PyDict_CheckExact(part))) {
+        return PartRole::storage;
+    }
+    if (!PyDict_CheckExact(part) ||
+        capture::base_named(Py_TYPE(holder), "_thread._local") == nullptr) {
+        return PartRole::none;
+    }
+    if (from == holder) {
+        return PartRole::storage;
+    }
+    return role == PartRole::storage ? PartRole::instance_dict : PartRole::none;
+}
+
+// Reduces a path of objects to the references that a programmer would write.
+class Folding {
+  public:
+    Folding(const HeapGraph& graph, const Root* root, const RawPath& path)
+        : graph_(graph), root_(root), path_(path) {}
+
+    [[nodiscard]] std::vector<Step> steps() {
+        begin();
+        const std::size_t last = path_.nodes.size() - 1;
+        while (at_ < last) {
+            PyObject* const holder = object(at_);
+            PyObject* const target = object(at_ + 1);
+            Label label = is_hamt_node(holder) ? context_variable(holder, target)
+                                               : label_of(holder, role_, parent_, target);
+            if (root_ != nullptr && root_->is_namespace && at_ == 0) {
+                label = name_in_namespace(std::move(label));
+            }
+            if (holder_ != nullptr && is_lru_cache(holder_) && PyDict_CheckExact(holder) &&
+                label.kind != EdgeKind::dict_key) {
+                label = {EdgeKind::member, "cached_result", 0};
+            }
+            advance(std::move(label), last);
+        }
+        return std::move(steps_);
+    }
+
+  private:
+    [[nodiscard]] PyObject* object(std::size_t at) const { return graph_.object(path_.nodes[at]); }
+
+    void begin() {
+        if (root_ == nullptr) {
+            parent_ = holder_ = object(0);
+            return;
+        }
+        if (root_->kind == RootKind::context_variable) {
+            holder_ = parent_ = object(0);  // named by the variable
+            return;
+        }
+        if (!root_->is_namespace) {
+            const std::string name(Utf8Text(root_->owner).view());
+            const EdgeKind kind = name.empty() ? EdgeKind::stack : EdgeKind::local;
+            emit({kind, name, 0}, 0, path_.nodes.size() - 1);
+            return;
+        }
+        holder_ = root_->owner;
+        parent_ = root_->owner;
+        role_ = root_->kind == RootKind::class_attribute ? PartRole::type_dict
+                : PyDict_Check(object(0)) != 0           ? PartRole::module_dict
+                                                         : PartRole::none;
+    }
+
+    // The variables of code that runs in a dict (exec) are not attributes.
+    [[nodiscard]] Label name_in_namespace(Label label) const {
+        if (root_->kind == RootKind::local_variable && label.kind == EdgeKind::attribute) {
+            label.kind = EdgeKind::local;
+        }
+        return label;
+    }
+
+    // `target`: the position of the object that the reference leads to.
+    void advance(Label label, std::size_t last) {
+        const std::size_t target = at_ + 1;
+        PartRole role = PartRole::none;
+        if (target != last && holder_ != nullptr) {
+            role = role_in(holder_, object(target));
+            if (role == PartRole::none) {
+                role = internal_role(holder_, object(at_), role_, object(target));
+            }
+        }
+        if (role != PartRole::none) {
+            at_ = target;
+            role_ = role;
+            return;
+        }
+        emit(std::move(label), target, last);
+    }
+
+    void emit(Label label, std::size_t target, std::size_t last) {
+        // The variable, not its cell; the frame, not its traceback.
+        while (target < last &&
+               (PyCell_Check(object(target)) || PyTraceBack_Check(object(target)))) {
+            ++target;
+        }
+        PyObject* const from = holder_;
+        const bool in_tuple = target > 0 && PyTuple_Check(object(target - 1)) != 0;
+        steps_.push_back({from, object(target), std::move(label), target, in_tuple});
+        at_ = target;
+        holder_ = parent_ = object(target);
+        role_ = PartRole::none;
+    }
+
+    const HeapGraph& graph_;
+    const Root* root_;
+    const RawPath& path_;
+    std::size_t at_ = 0;
+    PyObject* holder_ = nullptr;  // the object that the next reference belongs to
+    PyObject* parent_ = nullptr;
+    PartRole role_ = PartRole::none;
+    std::vector<Step> steps_;
+};
+
+bool is_container(PyObject* object) {
+    switch (capture::summarize(object).kind) {
+        case NodeKind::dict:
+        case NodeKind::list:
+        case NodeKind::set:
+            return true;
+        default:
+            return capture::has_tp_name(Py_TYPE(object), "collections.deque") ||
+                   is_lru_cache(object);
+    }
+}
+
+// False for references that a program cannot remove, such as the items of a tuple.
+bool can_remove(const Step& step) {
+    switch (step.label.kind) {
+        case EdgeKind::attribute:
+        case EdgeKind::slot:
+        case EdgeKind::key_value:
+        case EdgeKind::opaque_key_value:
+        case EdgeKind::captured_key_value:
+        case EdgeKind::element:
+        case EdgeKind::closure:
+        case EdgeKind::local:
+        case EdgeKind::hook:
+            return true;
+        case EdgeKind::dict_key:
+            return is_cached_call(step);
+        case EdgeKind::index:
+            return !step.in_tuple;
+        default:
+            return false;
+    }
+}
+
+bool is_user_code(const model::Reference& reference, bool is_user_root) {
+    if (reference.location.empty()) {
+        return is_user_root;
+    }
+    const std::string_view text = reference.location;
+    return base::origin_of_path(text.substr(0, text.rfind(':'))) == base::Origin::user;
+}
+
+// The step to cut: one that frees the object, if there is one, otherwise one near the root. Of a
+// container that a variable refers to, the entry, because the container may have others.
+struct CutChoice {
+    std::size_t step = 0;
+    bool found = false;
+    bool frees = false;
+};
+
+CutChoice choose_cut(const std::vector<Step>& steps,
+                     const RawPath& path,
+                     const std::vector<model::Reference>& references,
+                     bool is_user_root) {
+    CutChoice best;
+    int best_score = 0;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        if (!can_remove(steps[i])) {
+            continue;
+        }
+        const bool frees = path.frees[steps[i].target_at];
+        const bool to_container = i + 1 < steps.size() && is_container(steps[i].to);
+        const int score = (frees ? 8 : 0) + (is_user_code(references[i], is_user_root) ? 4 : 0) +
+                          (to_container ? 0 : 2) + 1;
+        if (score > best_score) {
+            best = {i, true, frees};
+            best_score = score;
+        }
+    }
+    return best;
+}
+
+}  // namespace
+
+model::RetentionPath describe(const HeapGraph& graph, const Roots& roots, const RawPath& path) {
+    const Root* const root = path.root == kAnonymous ? nullptr : &roots.all()[path.root];
+    const std::vector<Step> steps = Folding(graph, root, path).steps();
+    PathText text(graph, root, path, steps);
+    model::RetentionPath result;
+    result.root = text.root();
+    result.references = text.references();
+    result.text = text.folded();
+    const CutChoice cut =
+        choose_cut(steps, path, result.references, root != nullptr && root->is_user_code);
+    if (cut.found) {
+        result.cut = result.references[cut.step];
+        result.cut_frees = cut.frees;
+        result.cut->reason = cut.frees ? "every path to the object contains this reference"
+                                       : "the object also has other holders";
+    }
+    return result;
+}
+
+}  // namespace cyclewatch::retention

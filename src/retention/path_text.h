@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names the objects and references of a path. REQUIRES: GIL held. RUNS PYTHON: never. Creates no
+// Python objects. May throw std::bad_alloc.
+#pragma once
+
+#include "model/retention.h"
+#include "retention/heap_graph.h"
+#include "retention/path_search.h"
+#include "retention/roots.h"
+
+namespace cyclewatch::retention {
+
+// Dicts of attributes, closure tuples, cells and the dicts of an nn.Module are not objects of the
+// path: their references are those of the object that they are part of. Shows the keys of dicts.
+[[nodiscard]] model::RetentionPath describe(const HeapGraph& graph,
+                                            const Roots& roots,
+                                            const RawPath& path);
+
+}  // namespace cyclewatch::retention

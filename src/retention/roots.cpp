@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "retention/roots.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/source_path.h"
+#include "capture/labelers/text.h"
+#include "compat/frame_access.h"
+
+namespace cyclewatch::retention {
+namespace {
+
+using capture::Utf8Text;
+using model::RootKind;
+
+constexpr int kMaxClassNesting = 4;
+
+bool is_in_package(PyObject* globals) {
+    const Utf8Text text(capture::find_in_dict(globals, "__name__"));
+    constexpr std::string_view kPackage = "cyclewatch";
+    const std::string_view name = text.view();
+    return name == kPackage ||
+           (name.starts_with(kPackage) && name.substr(kPackage.size()).starts_with('.'));
+}
+
+bool is_user_code(PyCodeObject* code) {
+    return base::origin_of_path(capture::path_of(code)) == base::Origin::user;
+}
+
+bool is_user_module(PyObject* dict, std::string_view name) {
+    const Utf8Text file(capture::find_in_dict(dict, "__file__"));
+    return file.view().empty() ? name == "__main__"
+                               : base::origin_of_path(file.view()) == base::Origin::user;
+}
+
+RootKind kind_of(cyclewatch_thread_slot slot) {
+    switch (slot) {
+        case CYCLEWATCH_THREAD_EXCEPTION:
+            return RootKind::exception;
+        case CYCLEWATCH_THREAD_CONTEXT:
+            return RootKind::context_variable;
+        case CYCLEWATCH_THREAD_STATE_DICT:
+            return RootKind::thread_local_data;
+        case CYCLEWATCH_THREAD_HOOK:
+            return RootKind::interpreter;
+        default:
+            return RootKind::local_variable;
+    }
+}
+
+// A C type without __module__ is in the module "builtins".
+bool is_in_module(PyTypeObject* type, std::string_view module) {
+    const std::string name = capture::name_of_type(type).module;
+    return name.empty() ? module == "builtins" : name == module;
+}
+
+RootKind kind_of_module_state(std::string_view name) {
+    return name == "atexit" ? RootKind::exit_handler : RootKind::module_global;
+}
+
+}  // namespace
+
+Roots::Roots(const HeapGraph& graph,
+             std::uint32_t target,
+             std::uint32_t own_references,
+             CallerVariables caller)
+    : graph_(graph), target_(target == HeapGraph::kAbsent ? nullptr : graph.object(target)) {
+    if (own_references > 0) {
+        ignored_[target] = own_references;
+    }
+    add_modules();
+    add_threads(caller);
+    std::ranges::stable_sort(roots_, {}, &Root::node);
+}
+
+void Roots::add(PyObject* object, Root root) {
+    root.node = graph_.node_of(object);
+    // A module or class does not keep itself alive.
+    const bool is_target = root.is_namespace && root.owner != nullptr && root.owner == target_;
+    if (root.node != HeapGraph::kAbsent && !is_target) {
+        roots_.push_back(root);
+    }
+}
+
+void Roots::ignore(PyObject* object) {
+    const std::uint32_t node = graph_.node_of(object);
+    if (node != HeapGraph::kAbsent) {
+        ++ignored_[node];
+    }
+}
+
+std::span<const Root> Roots::of(std::uint32_t node) const noexcept {
+    const auto first = std::ranges::lower_bound(roots_, node, {}, &Root::node);
+    auto last = first;
+    while (last != roots_.end() && last->node == node) {
+        ++last;
+    }
+    return {first, last};
+}
+
+Py_ssize_t Roots::anonymous(std::uint32_t node) const {
+    Py_ssize_t count = graph_.unexplained(node);
+    for (const Root& root : of(node)) {
+        count -= root.is_namespace || root.is_stale ? 0 : 1;
+    }
+    const auto ignored = ignored_.find(node);
+    return ignored == ignored_.end() ? count : count - static_cast<Py_ssize_t>(ignored->second);
+}
+
+struct Roots::ThreadVisit {
+    Roots& roots;
+    CallerVariables caller;
+    const PyThreadState* own_thread;
+    int caller_depth = -1;  // -1: not reached yet
+
+    static void call(const cyclewatch_thread_reference* reference, void* arg) {
+        static_cast<ThreadVisit*>(arg)->visit(*reference);
+    }
+
+    void visit(const cyclewatch_thread_reference& reference) {
+        if (reference.code == nullptr) {
+            Root root;
+            root.kind = kind_of(reference.slot);
+            roots.add(reference.target, root);
+            return;
+        }
+        if (is_in_package(reference.globals)) {
+            if (caller_depth < 0 && reference.thread == own_thread) {
+                roots.may_have_arguments_ = reference.called_from_c != 0;
+            }
+            ignore_reference(reference);
+            return;
+        }
+        if (reference.thread == own_thread && caller_depth < 0) {
+            caller_depth = reference.depth;
+        }
+        const bool is_caller = reference.thread == own_thread && reference.depth == caller_depth;
+        if (is_caller && is_passed_on(reference)) {
+            ignore_reference(reference);
+            return;
+        }
+        add_frame_reference(reference);
+    }
+
+    // The variables and temporaries through which the caller passed the target.
+    [[nodiscard]] bool is_passed_on(const cyclewatch_thread_reference& reference) const {
+        return reference.slot == CYCLEWATCH_THREAD_TEMPORARY ||
+               (reference.slot == CYCLEWATCH_THREAD_LOCAL &&
+                caller == CallerVariables::ignore_target && is_target(reference.target));
+    }
+
+    [[nodiscard]] bool is_target(PyObject* value) const {
+        return value == roots.target_ ||
+               (PyCell_Check(value) && PyCell_GET(value) == roots.target_);
+    }
+
+    void ignore_reference(const cyclewatch_thread_reference& reference) {
+        if (reference.slot != CYCLEWATCH_THREAD_NAMESPACE) {
+            roots.ignore(reference.target);
+        }
+    }
+
+    void add_frame_reference(const cyclewatch_thread_reference& reference) {
+        Root root;
+        root.kind = RootKind::local_variable;
+        root.is_namespace = reference.slot == CYCLEWATCH_THREAD_NAMESPACE;
+        root.is_temporary = reference.slot == CYCLEWATCH_THREAD_TEMPORARY;
+        root.is_stale = reference.is_stale != 0;
+        root.is_user_code = is_user_code(reference.code);
+        root.owner = reference.slot == CYCLEWATCH_THREAD_LOCAL ? reference.name : nullptr;
+        root.code = reference.code;
+        root.globals = reference.globals;
+        root.line = reference.line;
+        if (root.is_namespace) {
+            add_namespace(reference, root);
+        } else {
+            roots.add(reference.target, root);
+        }
+    }
+
+    // Code that exec() runs has the globals of a module that may not be in sys.modules.
+    void add_namespace(const cyclewatch_thread_reference& reference, Root root) {
+        const std::uint32_t node = roots.graph_.node_of(reference.target);
+        if (node == HeapGraph::kAbsent || !roots.namespaces_.insert(node).second) {
+            return;
+        }
+        const Utf8Text name(capture::find_in_dict(reference.target, "__name__"));
+        if (reference.target == reference.globals && !name.view().empty()) {
+            root.kind = RootKind::module_global;
+            root.code = nullptr;
+        }
+        roots.add(reference.target, root);
+    }
+};
+
+void Roots::add_threads(CallerVariables caller) {
+    ThreadVisit visit{*this, caller, PyThreadState_Get()};
+    cyclewatch_visit_threads(&ThreadVisit::call, &visit);
+}
+
+void Roots::add_modules() {
+    PyObject* const modules = PyImport_GetModuleDict();
+    Py_ssize_t position = 0;
+    PyObject* name = nullptr;
+    PyObject* module = nullptr;
+    while (modules != nullptr && PyDict_Next(modules, &position, &name, &module) != 0) {
+        if (PyModule_Check(module)) {
+            add_module(name, module);
+        }
+    }
+}
+
+void Roots::add_module(PyObject* name, PyObject* module) {
+    PyObject* const dict = PyModule_GetDict(module);
+    if (dict == nullptr || is_in_package(dict)) {
+        return;
+    }
+    const std::uint32_t node = graph_.node_of(dict);
+    if (node == HeapGraph::kAbsent || !namespaces_.insert(node).second) {
+        return;  // __mp_main__ is another name of __main__
+    }
+    const Utf8Text text(name);
+    module_name_ = Utf8Text(capture::find_in_dict(dict, "__name__")).view();
+    Root root;
+    root.kind = RootKind::module_global;
+    root.is_namespace = true;
+    root.is_user_code = is_user_module(dict, text.view());
+    root.owner = module;
+    add(dict, root);
+    root.kind = kind_of_module_state(text.view());
+    add(module, root);
+
+    Py_ssize_t position = 0;
+    PyObject* attribute = nullptr;
+    PyObject* value = nullptr;
+    while (PyDict_Next(dict, &position, &attribute, &value) != 0) {
+        if (PyType_Check(value)) {
+            root.kind = RootKind::class_attribute;
+            add_class(reinterpret_cast<PyTypeObject*>(value), root, 0);
+        }
+    }
+}
+
+// Only classes of the module itself, so that their name is that of the attribute.
+void Roots::add_class(PyTypeObject* type, Root root, int depth) {
+    PyObject* const dict = type->tp_dict;
+    const std::uint32_t node = graph_.node_of(dict);
+    if (node == HeapGraph::kAbsent || depth > kMaxClassNesting ||
+        !is_in_module(type, module_name_) || !namespaces_.insert(node).second) {
+        return;
+    }
+    root.owner = reinterpret_cast<PyObject*>(type);
+    add(dict, root);
+    Py_ssize_t position = 0;
+    PyObject* attribute = nullptr;
+    PyObject* value = nullptr;
+    while (PyDict_Next(dict, &position, &attribute, &value) != 0) {
+        if (PyType_Check(value)) {
+            add_class(reinterpret_cast<PyTypeObject*>(value), root, depth + 1);
+        }
+    }
+}
+
+}  // namespace cyclewatch::retention

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The roots of the heap that have a name: variables of running functions, module and class
+// attributes, and structures of the interpreter.
+//
+// REQUIRES (everything here): GIL held. RUNS PYTHON: never. Creates no Python objects. Valid as
+// long as no Python code runs. May throw std::bad_alloc.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "model/retention.h"
+#include "retention/heap_graph.h"
+
+namespace cyclewatch::retention {
+
+struct Root {
+    std::uint32_t node = 0;  // the object that it refers to
+    model::RootKind kind = model::RootKind::c_code;
+    // The node is the dict of a module, class or running code, or a module: the references of the
+    // node, not the node, are the named ones, and paths to the node itself do not count.
+    bool is_namespace = false;
+    bool is_user_code = false;
+    bool is_temporary = false;     // a value on the stack of a running function
+    bool is_stale = false;         // a temporary that counts only if nothing else explains it
+    PyObject* owner = nullptr;     // the name of a variable; the module or class of a namespace,
+                                   // null if it is not known
+    PyCodeObject* code = nullptr;  // of a running function
+    PyObject* globals = nullptr;
+    int line = 0;
+};
+
+// Which references of the calling thread's innermost frame outside of this package are no answer.
+enum class CallerVariables : std::uint8_t {
+    count,
+    ignore_target,  // the variables that refer to the target
+};
+
+class Roots {
+  public:
+    // `target`: a node of `graph`, or HeapGraph::kAbsent. `own_references`: the number of
+    // references to it that the caller of this function owns.
+    Roots(const HeapGraph& graph,
+          std::uint32_t target,
+          std::uint32_t own_references,
+          CallerVariables caller);
+
+    // Sorted by node.
+    [[nodiscard]] const std::vector<Root>& all() const noexcept { return roots_; }
+    // The roots that refer to `node`.
+    [[nodiscard]] std::span<const Root> of(std::uint32_t node) const noexcept;
+    [[nodiscard]] std::uint32_t index_of(const Root& root) const noexcept {
+        return static_cast<std::uint32_t>(&root - roots_.data());
+    }
+    // True if a tuple or dict without a name may contain the arguments of the call that asks.
+    [[nodiscard]] bool may_have_arguments() const noexcept { return may_have_arguments_; }
+    // The references to `node` that neither an object nor a thread's state explains.
+    [[nodiscard]] Py_ssize_t anonymous(std::uint32_t node) const;
+
+  private:
+    struct ThreadVisit;
+    void add_threads(CallerVariables caller);
+    void add_modules();
+    void add_module(PyObject* name, PyObject* module);
+    void add_class(PyTypeObject* type, Root root, int depth);
+    void add(PyObject* object, Root root);
+    // A reference that is known but is no answer.
+    void ignore(PyObject* object);
+
+    const HeapGraph& graph_;
+    std::vector<Root> roots_;
+    std::unordered_set<std::uint32_t> namespaces_;
+    PyObject* target_ = nullptr;
+    bool may_have_arguments_ = false;
+    std::string module_name_;  // of the module whose classes are added
+    std::unordered_map<std::uint32_t, std::uint32_t> ignored_;  // references by node
+};
+
+}  // namespace cyclewatch::retention

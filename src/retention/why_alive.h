@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why an object is alive.
+#pragma once
+
+#include <Python.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "model/retention.h"
+#include "retention/roots.h"
+
+namespace cyclewatch::retention {
+
+struct WhyAlive {
+    std::vector<model::RetentionPath> paths;
+    // There is no path, but other objects refer to the object: a collection frees it.
+    bool in_cycle = false;
+};
+
+// `box`: a list whose only item is the object; the only reference of the caller besides variables
+// of this package's Python code. About as expensive as gc.collect(), whatever the number of paths.
+// An object that the running collection is about to free has no paths. Throws std::bad_alloc.
+// REQUIRES: GIL held, a build with a GIL, collector::find_generations(), python::check_layouts().
+// RUNS PYTHON: never.
+[[nodiscard]] WhyAlive why_alive(PyObject* box, std::size_t paths, CallerVariables caller);
+
+}  // namespace cyclewatch::retention

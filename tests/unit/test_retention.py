@@ -1,0 +1,449 @@
+# SPDX-License-Identifier: Apache-2.0
+"""why_alive() and assert_released(): the references that lead to an object."""
+
+import atexit
+import contextvars
+import functools
+import gc
+import sys
+import threading
+import types
+import weakref
+
+import pytest
+
+import cyclewatch
+
+
+class Thing:
+    """Can be referenced weakly."""
+
+
+class Registry:
+    """Has a class attribute and a cached method."""
+
+    entries = {}
+
+    @functools.cache  # noqa: B019 - the subject of the test
+    def cached(self, number):
+        return number
+
+
+shared = []
+
+
+@pytest.fixture(autouse=True)
+def nothing_shared():
+    yield
+    shared.clear()
+    Registry.entries.clear()
+    Registry.cached.cache_clear()
+
+
+def texts(target, paths=1):
+    return [str(path) for path in cyclewatch.why_alive(target, paths)]
+
+
+def dropped():
+    """A new object in `shared`, and a weak reference to it."""
+    thing = Thing()
+    shared.append(thing)
+    return weakref.ref(thing)
+
+
+def test_item_of_a_module_global():
+    reference = dropped()
+    (path,) = cyclewatch.why_alive(reference)
+    assert str(path) == f"module global {__name__}.shared -> shared[0]"
+    assert (path.root.kind, path.root.location) == ("module global", None)
+    assert [(r.holder, r.label, r.target) for r in path.references] == [
+        (f"module {__name__}", ".shared", "list"),
+        ("list", "[0]", f"{__name__}.Thing"),
+    ]
+    assert (path.cut.label, path.cut_frees) == ("[0]", True)
+    assert path.cut.reason == "every path to the object contains this reference"
+    assert repr(path) == f"<Path {str(path)!r}>"
+    del shared[0]
+    assert reference() is None
+
+
+def test_local_variable_of_an_outer_function():
+    def inner(reference):
+        return cyclewatch.why_alive(reference)[0]
+
+    def outer():
+        model = Thing()
+        model.part = Thing()
+        return inner(weakref.ref(model.part))
+
+    path = outer()
+    assert str(path) == "outer() local model -> model.part"
+    assert path.root.kind == "local variable"
+    line = outer.__code__.co_firstlineno + 3
+    assert path.root.location == f"{__file__}:{line}"
+    assert (path.cut.label, path.cut_frees) == ("local:model", True)
+
+
+def test_variable_of_the_caller_is_no_answer():
+    thing = Thing()
+    answers = [cyclewatch.why_alive(thing)]
+    answers.append(cyclewatch.why_alive(*[thing]))
+    answers.append(cyclewatch.why_alive(*(thing,), **{}))
+    answers.append(cyclewatch.why_alive(**{"obj_or_weakref": thing}))
+    answers.append(functools.partial(cyclewatch.why_alive, thing)())
+    assert answers == [[]] * 5
+    cyclewatch.assert_released(thing)
+    cyclewatch.assert_released(*[thing])
+    answer = texts(weakref.ref(thing))
+    assert answer == ["test_variable_of_the_caller_is_no_answer() local thing"]
+
+
+def test_captured_variable_of_the_caller_is_no_answer():
+    thing = Thing()
+
+    def capture():
+        return thing
+
+    del capture
+    assert cyclewatch.why_alive(thing) == []
+
+
+def test_another_variable_of_the_caller_is_an_answer():
+    things = [Thing()]
+    (path,) = cyclewatch.why_alive(things[0], 1)
+    name = "test_another_variable_of_the_caller_is_an_answer()"
+    assert str(path) == f"{name} local things -> things[0]"
+
+
+def test_variable_of_executed_code():
+    namespace = {"Thing": Thing, "check": texts}
+    exec("thing = Thing()\nanswer = check(thing)", namespace)
+    assert namespace["answer"] == ["<module> local thing"]
+
+
+def test_two_paths_share_no_object():
+    reference = dropped()
+    Registry.entries["thing"] = reference()
+    held = [shared]
+    paths = cyclewatch.why_alive(reference, 5)
+    assert [str(path) for path in paths] == [
+        f"module global {__name__}.shared -> shared[0]",
+        f"class attribute {__name__}.Registry.entries -> Registry.entries['thing']",
+        # All others lead through one of these two objects.
+        "test_two_paths_share_no_object() local held -> held[0][0]",
+    ]
+    assert not any(path.cut_frees for path in paths)
+    assert paths[0].cut.reason == "the object also has other holders"
+    assert held
+
+
+def test_cached_call():
+    registry = Registry()
+    registry.cached(1)
+    reference = weakref.ref(registry)
+    del registry
+    (path,) = cyclewatch.why_alive(reference)
+    assert str(path) == f"class attribute {__name__}.Registry.cached -> cached call[0]"
+    assert (path.cut.holder, path.cut.label) == ("functools._lru_cache_wrapper", "key")
+
+
+def test_closure_default_and_partial():
+    def closure(thing):
+        shared.append(lambda: thing)
+        return weakref.ref(thing)
+
+    reference = closure(Thing())
+    assert texts(reference) == [
+        f"module global {__name__}.shared -> shared[0] -> <lambda> closure thing"
+    ]
+
+    def function(value=reference()):
+        return value
+
+    shared[0] = function
+    del function
+    assert texts(reference) == [
+        f"module global {__name__}.shared -> shared[0] -> function() default value"
+    ]
+    shared[0] = functools.partial(print, reference())
+    assert texts(reference) == [f"module global {__name__}.shared -> shared[0].args[0]"]
+
+
+def test_bound_method_and_slot():
+    class Slotted:
+        __slots__ = ("__weakref__", "part")
+
+        def method(self):
+            pass
+
+    slotted = Slotted()
+    slotted.part = Thing()
+    shared.append(slotted.method)
+    reference = weakref.ref(slotted.part)
+    del slotted
+    assert texts(reference) == [f"module global {__name__}.shared -> shared[0].__self__.part"]
+
+
+def test_suspended_generator():
+    def generate(value):
+        yield value
+
+    generator = generate(Thing())
+    shared.append(generator)
+    reference = weakref.ref(next(generator))
+    del generator
+    assert texts(reference) == [
+        f"module global {__name__}.shared -> shared[0] -> generate() local value"
+    ]
+
+
+def test_dict_keys_are_shown_as_they_are():
+    for key, text in [("0.weight", "['0.weight']"), (3, "[3]"), ("name", "['name']")]:
+        shared[:] = [{key: Thing()}]
+        reference = weakref.ref(shared[0][key])
+        assert texts(reference) == [f"module global {__name__}.shared -> shared[0]{text}"]
+
+
+def test_cut_is_not_an_item_of_a_tuple():
+    thing = Thing()
+    reference = weakref.ref(thing)
+    shared.append((thing, 1))
+    del thing
+    (path,) = cyclewatch.why_alive(reference)
+    assert str(path) == f"module global {__name__}.shared -> shared[0][0]"
+    assert (path.cut.holder, path.cut.target, path.cut_frees) == ("list", "tuple", True)
+
+
+def test_handled_exception():
+    def fail(value):
+        raise ValueError
+
+    thing = Thing()
+    reference = weakref.ref(thing)
+    try:
+        fail(thing)
+    except ValueError:
+        del thing
+        assert texts(reference) == [
+            "handled exception ValueError -> ValueError.__traceback__ -> fail() local value"
+        ]
+    assert reference() is None
+
+
+def test_context_variable_and_thread_local():
+    variable = contextvars.ContextVar("variable")
+    thing = Thing()
+    reference = weakref.ref(thing)
+    token = variable.set(thing)
+    del thing
+    path = cyclewatch.why_alive(reference)[0]
+    assert (str(path), path.root.kind) == ("context variable variable", "context variable")
+    variable.reset(token)
+    del token
+    assert reference() is None
+
+    local = threading.local()
+    shared.append(local)
+    local.thing = Thing()
+    reference = weakref.ref(local.thing)
+    del local
+    assert texts(reference) == [f"module global {__name__}.shared -> shared[0].thing"]
+
+
+def test_variable_of_another_thread():
+    started, ends = threading.Event(), threading.Event()
+    references = []
+
+    def work():
+        thing = Thing()
+        references.append(weakref.ref(thing))
+        started.set()
+        ends.wait()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    started.wait()
+    try:
+        assert texts(references[0]) == ["work() local thing"]
+    finally:
+        ends.set()
+        thread.join()
+
+
+def test_last_traceback(monkeypatch):
+    def fail(value):
+        raise ValueError
+
+    thing = Thing()
+    reference = weakref.ref(thing)
+    try:
+        fail(thing)
+    except ValueError as error:
+        monkeypatch.setattr(sys, "last_traceback", error.__traceback__, raising=False)
+    del thing
+    assert texts(reference)[0].startswith("module global sys.last_traceback -> ")
+    assert texts(reference)[0].endswith(" -> fail() local value")
+
+
+def test_iterator_on_the_stack_of_a_function():
+    def inner(reference):
+        return texts(reference)
+
+    def outer():
+        answers = []
+        for thing in [Thing()]:
+            reference = weakref.ref(thing)
+            del thing
+            answers += inner(reference)
+        return answers
+
+    (text,) = outer()
+    assert text.startswith("outer() temporary value -> ")
+
+
+def test_module_and_class_do_not_hold_themselves():
+    module = types.ModuleType("temporary_module")
+    exec("class Inner:\n    pass", module.__dict__)
+    sys.modules["temporary_module"] = module
+    reference = weakref.ref(module.Inner)
+    assert texts(reference, 3) == ["module global temporary_module.Inner"]
+    del sys.modules["temporary_module"]
+    del module
+    assert cyclewatch.why_alive(reference) == []
+
+
+def test_main_module_counts_once(main_interpreter):
+    program = """
+        import sys, weakref, cyclewatch
+        sys.modules["__mp_main__"] = sys.modules["__main__"]
+        class Thing: pass
+        thing = Thing()
+        print(*cyclewatch.why_alive(weakref.ref(thing), 3), sep="|")
+    """
+    outcome = main_interpreter.run(program)
+    assert outcome.stdout == "module global __main__.thing\n"
+
+
+def test_cycle_is_not_alive_but_not_released():
+    thing = Thing()
+    thing.me = thing
+    reference = weakref.ref(thing)
+    del thing
+    assert cyclewatch.why_alive(reference) == []
+    with pytest.raises(AssertionError, match=r"Thing is alive: only reference cycles refer to it"):
+        cyclewatch.assert_released(reference)
+    gc.collect()
+    cyclewatch.assert_released(reference)
+
+
+def test_assert_released_names_the_holders():
+    reference = dropped()
+    with pytest.raises(AssertionError) as raised:
+        cyclewatch.assert_released(reference, "the epoch is over")
+    assert str(raised.value) == (
+        f"the epoch is over: {__name__}.Thing is alive: "
+        f"module global {__name__}.shared -> shared[0]"
+    )
+    shared.clear()
+    cyclewatch.assert_released(reference)
+
+
+def test_dead_reference():
+    reference = weakref.ref(Thing())
+    assert cyclewatch.why_alive(reference) == []
+
+
+def test_object_that_the_collector_does_not_track():
+    shared.append(bytearray(b"data"))
+    answer = texts(shared[0])
+    assert answer == [f"module global {__name__}.shared -> shared[0]"]
+
+
+def test_call_in_a_finalizer_during_a_collection():
+    answers = []
+
+    class Asks:
+        def __del__(self):
+            answers.append(cyclewatch.why_alive(self))
+            answers.append(cyclewatch.why_alive(self.other))
+
+    asks = Asks()
+    asks.me = asks
+    asks.other = Thing()
+    asks.other.back = asks
+    del asks
+    gc.collect()
+    assert answers == [[], []]
+
+
+def test_object_with_a_long_chain_of_holders():
+    thing = Thing()
+    chain = thing
+    for _ in range(200_000):
+        chain = [chain]
+    shared.append(chain)
+    reference = weakref.ref(thing)
+    del thing, chain
+    (path,) = cyclewatch.why_alive(reference, 3)
+    assert len(path.references) == 200_002
+    assert "-> ... -> list[0]" in str(path)
+    assert path.cut_frees
+    while shared:  # not recursively
+        shared[:] = shared[0] if isinstance(shared[0], list) else []
+
+
+def test_c_code_is_named_only_without_other_paths():
+    def reference_of(thing):
+        return weakref.ref(thing)
+
+    thing = Thing()
+    atexit.register(print, thing)
+    reference = reference_of(thing)
+    try:
+        assert texts(reference) == ["test_c_code_is_named_only_without_other_paths() local thing"]
+        assert cyclewatch.why_alive(reference, 3)[0].cut_frees is False
+        del thing
+        (path,) = cyclewatch.why_alive(reference)
+        assert path.root.kind in ("C code", "exit handler")
+    finally:
+        atexit.unregister(print)
+    assert reference() is None
+
+
+def test_nothing_remains():
+    reference = dropped()
+    cyclewatch.why_alive(reference)
+    gc.collect()
+
+    def growth():
+        objects, count = len(gc.get_objects()), gc.get_count()[0]
+        cyclewatch.why_alive(reference)
+        return len(gc.get_objects()) - objects, gc.get_count()[0] - count
+
+    growth()
+    assert growth() == (0, 0)
+    assert reference() is shared[0]
+
+
+@pytest.mark.parametrize("value", [None, 1, "text", True, 1.5, b"data"])
+def test_plain_values_are_rejected(value):
+    with pytest.raises(TypeError, match="not a value of type"):
+        cyclewatch.why_alive(value)
+    with pytest.raises(TypeError):
+        cyclewatch.assert_released(value)
+
+
+def test_wrong_arguments():
+    thing = Thing()
+    with pytest.raises(ValueError, match="paths must be between 1 and 100, not 0"):
+        cyclewatch.why_alive(thing, 0)
+    with pytest.raises(ValueError, match="not 1000000"):
+        cyclewatch.why_alive(thing, 1_000_000)
+    with pytest.raises(TypeError, match="paths must be an integer, not str"):
+        cyclewatch.why_alive(thing, "2")
+    with pytest.raises(TypeError, match="paths must be an integer, not bool"):
+        cyclewatch.why_alive(thing, True)
+    with pytest.raises(TypeError, match="not a weak proxy"):
+        cyclewatch.why_alive(weakref.proxy(thing))
+    with pytest.raises(TypeError, match="supports weak references, not list"):
+        cyclewatch.assert_released([])
