@@ -2,17 +2,21 @@
 #include "retention/path_search.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
+#include "retention/parts.h"
+
 namespace cyclewatch::retention {
 namespace {
 
 constexpr std::uint32_t kUnseen = std::numeric_limits<std::uint32_t>::max();
+
+// A key of a dict counts as two references, because it is rarely what a reader looks for.
+constexpr std::uint32_t kKeyLength = 2;
 
 // Whether the object at `node` is alive even if no other object refers to it.
 enum class Names : std::uint8_t { named, anonymous };
@@ -20,6 +24,7 @@ enum class Names : std::uint8_t { named, anonymous };
 // What other paths have used.
 struct Used {
     std::unordered_set<std::uint32_t> nodes;
+    std::unordered_set<std::uint32_t> namespaces;  // which refer to the target directly
     std::unordered_set<std::uint32_t> roots;
 };
 
@@ -54,7 +59,23 @@ bool is_held_by_c_code(const HeapGraph& graph,
            !(roots.may_have_arguments() && is_argument(graph.object(node), graph.object(target)));
 }
 
-// A breadth-first search from the target.
+// True if `holder` is a dict that refers to `target` as a key only.
+bool is_key(PyObject* holder, PyObject* target) {
+    if (!PyDict_Check(holder)) {
+        return false;
+    }
+    Py_ssize_t position = 0;
+    PyObject* key = nullptr;
+    PyObject* value = nullptr;
+    while (PyDict_Next(holder, &position, &key, &value) != 0) {
+        if (value == target) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// A breadth-first search from the target. References that a path does not show have no length.
 class Search {
   public:
     Search(const HeapGraph& graph, const Roots& roots, std::uint32_t target)
@@ -62,16 +83,26 @@ class Search {
 
     std::optional<RawPath> find(const Used& used, Names names) {
         next_.assign(graph_.size(), kUnseen);
+        lengths_.assign(graph_.size(), kUnseen);
+        key_holders_.clear();
         next_[target_] = target_;
-        std::vector<std::uint32_t> nearer;  // one reference closer to the target than `level`
+        lengths_[target_] = 0;
+        std::vector<std::uint32_t> nearer;  // one step closer to the target than `level`
         std::vector<std::uint32_t> level{target_};
-        while (!level.empty() || !nearer.empty()) {
+        for (std::uint32_t length = 0; !level.empty() || !nearer.empty() || length <= kKeyLength;
+             ++length) {
+            std::vector<std::uint32_t> farther;
+            for (std::size_t i = 0; i < level.size(); ++i) {
+                if (lengths_[level[i]] == length) {
+                    expand(level[i], used, level, farther);
+                }
+            }
+            std::erase_if(level, [&](std::uint32_t node) { return lengths_[node] != length; });
             if (const std::optional<Choice> choice = choose(nearer, level, used, names)) {
                 return path_from(*choice);
             }
-            std::vector<std::uint32_t> farther;
-            for (const std::uint32_t node : level) {
-                expand(node, used, farther);
+            if (length == 1) {
+                farther.insert(farther.end(), key_holders_.begin(), key_holders_.end());
             }
             nearer = std::move(level);
             level = std::move(farther);
@@ -119,6 +150,9 @@ class Search {
             if (node != target_) {
                 consider(node, true);
             }
+            if (node != target_ && is_skipped(graph_.object(node))) {
+                consider(node, false);  // the variable of a function, in a cell
+            }
         }
         for (const std::uint32_t node : nearer) {
             consider(node, false);
@@ -134,14 +168,43 @@ class Search {
         return std::ranges::any_of(roots_.of(node), &Root::is_namespace);
     }
 
-    void expand(std::uint32_t node, const Used& used, std::vector<std::uint32_t>& farther) {
+    // A part may be in the __dict__ of the object that it is part of.
+    [[nodiscard]] bool is_folded_reference(std::uint32_t holder, std::uint32_t node) const {
+        PyObject* const part = graph_.object(node);
+        if (is_folded(graph_.object(holder), part)) {
+            return true;
+        }
+        const std::span<const std::uint32_t> owners = graph_.holders(holder);
+        return PyDict_CheckExact(graph_.object(holder)) && owners.size() == 1 &&
+               is_folded(graph_.object(owners.front()), part);
+    }
+
+    // Adds the holders of a node of `level` to it or to `farther`.
+    void expand(std::uint32_t node,
+                const Used& used,
+                std::vector<std::uint32_t>& level,
+                std::vector<std::uint32_t>& farther) {
         if (node != target_ && is_namespace(node)) {
             return;
         }
+        const std::uint32_t length = lengths_[node];
         for (const std::uint32_t holder : graph_.holders(node)) {
-            if (next_[holder] == kUnseen && !used.nodes.contains(holder)) {
+            if (lengths_[holder] <= length || used.nodes.contains(holder) ||
+                (node == target_ && used.namespaces.contains(holder))) {
+                continue;
+            }
+            if (node == target_ && is_key(graph_.object(holder), graph_.object(target_))) {
                 next_[holder] = node;
-                farther.push_back(holder);
+                lengths_[holder] = kKeyLength;
+                key_holders_.push_back(holder);
+                continue;
+            }
+            const bool is_free = node != target_ && is_folded_reference(holder, node);
+            const std::uint32_t holder_length = length + (is_free ? 0 : 1);
+            if (holder_length < lengths_[holder]) {
+                next_[holder] = node;
+                lengths_[holder] = holder_length;
+                (is_free ? level : farther).push_back(holder);
             }
         }
     }
@@ -159,6 +222,8 @@ class Search {
     const HeapGraph& graph_;
     const Roots& roots_;
     const std::uint32_t target_;
+    std::vector<std::uint32_t> lengths_;
+    std::vector<std::uint32_t> key_holders_;  // dicts with the target as a key
     std::vector<std::uint32_t> next_;  // the object that `node` refers to, on the way to the target
 };
 
@@ -263,9 +328,10 @@ class SharedReferences {
 void mark_used(const RawPath& path, const Roots& roots, Used& used) {
     const bool is_namespace = path.root != kAnonymous && roots.all()[path.root].is_namespace;
     for (std::size_t i = 0; i + 1 < path.nodes.size(); ++i) {
-        // A module may hold the target in two ways.
-        if (i > 0 || !is_namespace || path.nodes.size() == 2) {
+        if (i > 0 || !is_namespace) {
             used.nodes.insert(path.nodes[i]);
+        } else if (path.nodes.size() == 2) {
+            used.namespaces.insert(path.nodes[i]);  // it may hold the target in another way
         }
     }
     if (path.nodes.size() == 1) {

@@ -14,6 +14,7 @@
 #include "capture/labelers/text.h"
 #include "capture/labelers/visit.h"
 #include "capture/object_summary.h"
+#include "retention/parts.h"
 #include "retention/path_names.h"
 #include "retention/step.h"
 
@@ -46,35 +47,10 @@ class LabelOf final : public capture::ReferenceSink {
     Label label_;
 };
 
-class RoleOf final : public capture::PartSink {
-  public:
-    explicit RoleOf(PyObject* part) : part_(part) {}
-    void add(PyObject* part, PartRole role) override {
-        if (part == part_) {
-            role_ = role;
-        }
-    }
-    [[nodiscard]] PartRole role() const noexcept { return role_; }
-
-  private:
-    PyObject* part_;
-    PartRole role_ = PartRole::none;
-};
-
 Label label_of(PyObject* holder, PartRole role, PyObject* parent, PyObject* target) {
     LabelOf sink(target);
     capture::label_references(holder, role, parent, sink);
     return sink.take();
-}
-
-PartRole role_in(PyObject* parent, PyObject* part) {
-    RoleOf sink(part);
-    capture::find_parts(parent, sink);
-    return sink.role();
-}
-
-bool is_hamt_node(PyObject* object) {
-    return std::string_view(Py_TYPE(object)->tp_name).starts_with("hamt");
 }
 
 // The name of the context variable whose value is `value`. A node of the tree visits the value
@@ -89,26 +65,6 @@ Label context_variable(PyObject* node, PyObject* value) {
         is_next = referent == value;
     });
     return label;
-}
-
-bool is_lru_cache(PyObject* object) {
-    return capture::base_named(Py_TYPE(object), "functools._lru_cache_wrapper") != nullptr;
-}
-
-// Parts that findings do not contain: the tree of a context's variables, the dict of a cached
-// function, and the dicts of a threading.local, one for each thread, in a dict.
-PartRole internal_role(PyObject* holder, PyObject* from, PartRole role, PyObject* part) {
-    if (is_hamt_node(part) || (is_lru_cache(holder) && from == holder && PyDict_CheckExact(part))) {
-        return PartRole::storage;
-    }
-    if (!PyDict_CheckExact(part) ||
-        capture::base_named(Py_TYPE(holder), "_thread._local") == nullptr) {
-        return PartRole::none;
-    }
-    if (from == holder) {
-        return PartRole::storage;
-    }
-    return role == PartRole::storage ? PartRole::instance_dict : PartRole::none;
 }
 
 // Reduces a path of objects to the references that a programmer would write.
@@ -173,13 +129,9 @@ class Folding {
     // `target`: the position of the object that the reference leads to.
     void advance(Label label, std::size_t last) {
         const std::size_t target = at_ + 1;
-        PartRole role = PartRole::none;
-        if (target != last && holder_ != nullptr) {
-            role = role_in(holder_, object(target));
-            if (role == PartRole::none) {
-                role = internal_role(holder_, object(at_), role_, object(target));
-            }
-        }
+        const PartRole role = target == last || holder_ == nullptr
+                                  ? PartRole::none
+                                  : role_in(holder_, object(at_), role_, object(target));
         if (role != PartRole::none) {
             at_ = target;
             role_ = role;
@@ -190,8 +142,7 @@ class Folding {
 
     void emit(Label label, std::size_t target, std::size_t last) {
         // The variable, not its cell; the frame, not its traceback.
-        while (target < last &&
-               (PyCell_Check(object(target)) || PyTraceBack_Check(object(target)))) {
+        while (target < last && is_skipped(object(target))) {
             ++target;
         }
         PyObject* const from = holder_;

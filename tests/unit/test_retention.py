@@ -115,6 +115,18 @@ def test_another_variable_of_the_caller_is_an_answer():
     assert str(path) == f"{name} local things -> things[0]"
 
 
+def test_module_that_holds_an_object_twice():
+    reference = dropped()
+    sys.modules[__name__].second = reference()
+    try:
+        assert texts(reference, 3) == [
+            f"module global {__name__}.second",
+            f"module global {__name__}.shared -> shared[0]",
+        ]
+    finally:
+        del sys.modules[__name__].second
+
+
 def test_variable_of_executed_code():
     namespace = {"Thing": Thing, "check": texts}
     exec("thing = Thing()\nanswer = check(thing)", namespace)

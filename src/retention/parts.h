@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which objects are part of another, so that a path does not show them. REQUIRES: GIL held. RUNS
+// PYTHON: never. Creates no Python objects.
+#pragma once
+
+#include <Python.h>
+
+#include "model/reference_graph.h"
+
+namespace cyclewatch::retention {
+
+// The role of `part` in `holder`, a function's closure for example; PartRole::none if it is not a
+// part. `from` and `role`: the object that refers to it, `holder` or one of its parts, and its
+// role. Includes parts that findings do not contain: the tree of a context's variables, the dict of
+// a cached function, and the dicts of a threading.local.
+[[nodiscard]] model::PartRole role_in(PyObject* holder,
+                                      PyObject* from,
+                                      model::PartRole role,
+                                      PyObject* part) noexcept;
+
+// True if a reference to `object` is not a step of a path: a variable's cell, or a traceback.
+[[nodiscard]] bool is_skipped(PyObject* object) noexcept;
+
+// True if the reference from `holder` to `target` is not a step of a path.
+[[nodiscard]] bool is_folded(PyObject* holder, PyObject* target) noexcept;
+
+[[nodiscard]] bool is_hamt_node(PyObject* object) noexcept;
+[[nodiscard]] bool is_lru_cache(PyObject* object) noexcept;
+
+}  // namespace cyclewatch::retention
