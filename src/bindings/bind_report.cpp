@@ -162,6 +162,41 @@ void bind_program(py::module_& module) {
         });
 }
 
+void bind_generation_totals(py::module_& module) {
+    using Self = model::GenerationTotals;
+    py::class_<Self, std::shared_ptr<Self>> added(
+        module,
+        "GenerationTotals",
+        "All collections of one generation.\n\n"
+        "Examples:\n"
+        "    >>> totals = report.generations[-1]\n"
+        "    >>> totals.generation, totals.freeing, totals.freed_bytes\n"
+        "    (2, 1, 4096)");
+    of_package(added)
+        .def_readonly("generation", &Self::generation, "The generation, as in `gc.callbacks`.")
+        .def_readonly("collections", &Self::collections, "Number of collections.")
+        .def_readonly(
+            "seconds", &Self::seconds, "Seconds they took, without the time spent in the watch.")
+        .def_readonly("share", &Self::share, "`seconds` divided by the duration of the watch.")
+        .def_property_readonly("examined",
+                               int_or_none<0>(&Self::examined),
+                               "Number of objects they examined; None before CPython 3.15.")
+        .def_readonly("reclaimed", &Self::reclaimed, "Number of objects they reclaimed.")
+        .def_readonly(
+            "freeing", &Self::freeing, "Number of these collections that freed device memory.")
+        .def_readonly("freeing_seconds",
+                      &Self::freeing_seconds,
+                      "Seconds of `seconds` in the collections that freed device memory.")
+        .def_readonly("freed_bytes",
+                      &Self::freed_bytes,
+                      "Device bytes they freed on the watched devices, each storage once.")
+        .def("__repr__", [](const Self& self) {
+            return "<GenerationTotals of generation " + std::to_string(self.generation) + ": " +
+                   std::to_string(self.collections) + " collections, " +
+                   base::format_bytes(self.freed_bytes) + ">";
+        });
+}
+
 using StatsClass = py::class_<model::Stats, std::shared_ptr<model::Stats>>;
 
 // The keys of a Stats object, which is also a mapping.
@@ -258,6 +293,7 @@ void bind_report(py::module_& module) {
     bind_finding_part(module);
     bind_collection(module);
     bind_program(module);
+    bind_generation_totals(module);
     bind_stats(module);
     bind_finding(module);
 
@@ -307,6 +343,10 @@ void bind_report(py::module_& module) {
             "stats",
             [](const Shared& self) { return std::shared_ptr<model::Stats>(self, &self->stats); },
             "Statistics of the watch when the report was created.")
+        .def_property_readonly(
+            "generations",
+            [](const Shared& self) { return views(self, self->stats.generations); },
+            "The totals of all collections, by generation, ascending.")
         .def("__repr__", [](const Self& self) {
             const std::size_t processes = self.processes.size();
             return "<Report of " +

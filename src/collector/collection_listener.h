@@ -19,6 +19,14 @@ enum class Miss : std::uint8_t {
     out_of_memory,  // the set could not be stored
 };
 
+// What the collector reports about a collection that has ended.
+struct CollectionOutcome {
+    Miss miss = Miss::none;
+    std::uint64_t reclaimed = 0;  // objects
+    std::uint64_t examined = 0;   // objects; 0: unknown, as CPython reports them since 3.15
+    double seconds = 0;           // 0: unknown, as CPython reports them since 3.15
+};
+
 // The methods are called in this order and never nested.
 class CollectionListener {
   public:
@@ -28,7 +36,7 @@ class CollectionListener {
     // All unreachable objects are still intact. Called at most once, and not if nothing is swept.
     virtual void on_unreachable(const UnreachableSet& unreachable) noexcept = 0;
     // After the sweep and all finalizers.
-    virtual void on_stop(Miss miss) noexcept = 0;
+    virtual void on_stop(const CollectionOutcome& outcome) noexcept = 0;
 };
 
 }  // namespace cyclewatch::collector

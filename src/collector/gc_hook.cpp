@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/gc_hook.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
@@ -31,9 +33,13 @@ struct Hook {
     int young_count_change = 0;
     std::optional<unsigned long> collecting;  // the collecting thread, during a collection
     bool created = false;
-    python::OwnedRef callbacks;       // gc.callbacks
-    python::OwnedRef entry;           // our function in gc.callbacks
-    python::OwnedRef generation_key;  // "generation"
+    python::OwnedRef callbacks;  // gc.callbacks
+    python::OwnedRef entry;      // our function in gc.callbacks
+    // Keys of the callback's `info`.
+    python::OwnedRef generation_key;
+    python::OwnedRef collected_key;
+    python::OwnedRef candidates_key;  // since CPython 3.15
+    python::OwnedRef duration_key;    // since CPython 3.15
 };
 
 Hook& hook() {
@@ -98,7 +104,33 @@ void begin_collection(Hook& h, int generation) noexcept {
     }
 }
 
-void end_collection(Hook& h) noexcept {
+// An entry of the callback's `info`; null, without an error set, if there is none.
+PyObject* entry_of(PyObject* info, const python::OwnedRef& key) noexcept {
+    PyObject* const value = PyDict_Check(info) ? PyDict_GetItemWithError(info, key.get()) : nullptr;
+    PyErr_Clear();
+    return value;
+}
+
+std::uint64_t count_in(PyObject* info, const python::OwnedRef& key) noexcept {
+    PyObject* const value = entry_of(info, key);
+    const long long count = value != nullptr && PyLong_Check(value) ? PyLong_AsLongLong(value) : 0;
+    PyErr_Clear();
+    return count > 0 ? static_cast<std::uint64_t>(count) : 0;
+}
+
+double seconds_in(PyObject* info, const python::OwnedRef& key) noexcept {
+    PyObject* const value = entry_of(info, key);
+    return value != nullptr && PyFloat_Check(value) ? std::max(PyFloat_AS_DOUBLE(value), 0.0) : 0;
+}
+
+int generation_of(const Hook& h, PyObject* info) noexcept {
+    PyObject* const generation = entry_of(info, h.generation_key);
+    const long value =
+        generation != nullptr && PyLong_Check(generation) ? PyLong_AsLong(generation) : -1;
+    return static_cast<int>(value);
+}
+
+void end_collection(Hook& h, PyObject* info) noexcept {
     if (!h.collecting.has_value()) {
         return;
     }
@@ -110,16 +142,11 @@ void end_collection(Hook& h) noexcept {
     if (h.miss == Miss::broken_list) {
         h.strategy = Strategy::heap_scan;
     }
-    h.listener->on_stop(h.miss);
+    h.listener->on_stop({.miss = h.miss,
+                         .reclaimed = count_in(info, h.collected_key),
+                         .examined = count_in(info, h.candidates_key),
+                         .seconds = seconds_in(info, h.duration_key)});
     python::raise_deferred();
-}
-
-int generation_of(const Hook& h, PyObject* info) noexcept {
-    PyObject* generation =
-        PyDict_Check(info) ? PyDict_GetItemWithError(info, h.generation_key.get()) : nullptr;
-    const long value =
-        generation != nullptr && PyLong_Check(generation) ? PyLong_AsLong(generation) : -1;
-    return static_cast<int>(value);
 }
 
 // The entry in gc.callbacks, called with (phase, info). Never raises, regardless of the arguments.
@@ -134,7 +161,7 @@ PyObject* on_gc_event(PyObject* /*self*/, PyObject* const* args, Py_ssize_t coun
                 begin_collection(h, generation_of(h, args[1]));
             }
         } else {
-            end_collection(h);
+            end_collection(h, args[1]);
         }
         young_count.change(std::exchange(h.young_count_change, 0));
     }
@@ -184,7 +211,11 @@ bool create_once(Hook& h) {
     h.callbacks = python::steal(PyObject_GetAttrString(gc.get(), "callbacks"));
     h.entry = python::steal(PyCFunction_New(&entry_definition, nullptr));
     h.generation_key = python::steal(PyUnicode_InternFromString("generation"));
-    h.created = h.callbacks && PyList_Check(h.callbacks.get()) && h.entry && h.generation_key;
+    h.collected_key = python::steal(PyUnicode_InternFromString("collected"));
+    h.candidates_key = python::steal(PyUnicode_InternFromString("candidates"));
+    h.duration_key = python::steal(PyUnicode_InternFromString("duration"));
+    h.created = h.callbacks && PyList_Check(h.callbacks.get()) && h.entry && h.generation_key &&
+                h.collected_key && h.candidates_key && h.duration_key;
     return h.created;
 }
 

@@ -19,7 +19,7 @@ class SelfTest final : public CollectionListener {
 
     void on_start(int /*generation*/) noexcept override { seen_.clear(); }
     void on_unreachable(const UnreachableSet& unreachable) noexcept override;
-    void on_stop(Miss miss) noexcept override { miss_ = miss; }
+    void on_stop(const CollectionOutcome& outcome) noexcept override { miss_ = outcome.miss; }
 
   private:
     bool collect_known_garbage();

@@ -49,6 +49,17 @@ concept Either = std::same_as<std::remove_const_t<T>, Model>;
 CYCLEWATCH_FIELDS(
     ProgramInfo, script, pid, rank, python_version, cyclewatch_version, started_at, strategy);
 
+CYCLEWATCH_FIELDS(GenerationTotals,
+                  generation,
+                  collections,
+                  seconds,
+                  share,
+                  examined,
+                  reclaimed,
+                  freeing,
+                  freeing_seconds,
+                  freed_bytes);
+
 CYCLEWATCH_FIELDS(Stats,
                   collections,
                   scans,
@@ -58,7 +69,8 @@ CYCLEWATCH_FIELDS(Stats,
                   seconds,
                   collection_seconds,
                   elapsed,
-                  skipped);
+                  skipped,
+                  generations);
 
 CYCLEWATCH_FIELDS(SourceExcerpt, first_line, line, start_column, end_column, lines);
 

@@ -29,6 +29,21 @@ struct ProgramInfo {
     friend bool operator==(const ProgramInfo&, const ProgramInfo&) = default;
 };
 
+// All collections of one generation.
+struct GenerationTotals {
+    int generation = 0;
+    std::uint64_t collections = 0;
+    double seconds = 0;             // without the time spent in the watch
+    double share = 0;               // seconds / Stats::elapsed
+    std::uint64_t examined = 0;     // objects; 0: unknown, as CPython counts them since 3.15
+    std::uint64_t reclaimed = 0;    // objects
+    std::uint64_t freeing = 0;      // collections that freed device memory
+    double freeing_seconds = 0;     // `seconds` of these collections
+    std::uint64_t freed_bytes = 0;  // device memory, each storage once
+
+    friend bool operator==(const GenerationTotals&, const GenerationTotals&) = default;
+};
+
 // In a merged report, the totals of all processes.
 struct Stats {
     std::uint64_t collections = 0;
@@ -40,9 +55,15 @@ struct Stats {
     double collection_seconds = 0;  // spent in collections, including `seconds`
     double elapsed = 0;             // seconds since the watch started
     std::map<std::string, std::uint64_t> skipped;  // reason -> number of times
+    std::vector<GenerationTotals> generations;     // ascending; all collections, no scans
 
     friend bool operator==(const Stats&, const Stats&) = default;
 };
+
+// The entry of a generation, which is added if there is none.
+[[nodiscard]] GenerationTotals& totals_of(Stats& stats, int generation);
+// Updates the shares, after `elapsed` or the seconds of a generation have changed.
+void update_shares(Stats& stats);
 
 struct Report {
     std::vector<ProgramInfo> processes;  // one; in a merged report several, by rank, then pid

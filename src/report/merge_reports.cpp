@@ -169,6 +169,16 @@ class Merger {
         }
     }
 
+    static void add(const model::GenerationTotals& each, model::GenerationTotals& sum) {
+        sum.collections += each.collections;
+        sum.seconds += each.seconds;
+        sum.examined += each.examined;
+        sum.reclaimed += each.reclaimed;
+        sum.freeing += each.freeing;
+        sum.freeing_seconds += each.freeing_seconds;
+        sum.freed_bytes += each.freed_bytes;
+    }
+
     void add_stats(const model::Stats& stats) {
         model::Stats& sum = merged_.stats;
         sum.collections += stats.collections;
@@ -181,6 +191,10 @@ class Merger {
         for (const auto& [reason, times] : stats.skipped) {
             sum.skipped[reason] += times;
         }
+        for (const model::GenerationTotals& each : stats.generations) {
+            add(each, model::totals_of(sum, each.generation));
+        }
+        model::update_shares(sum);
     }
 
     Report merged_;

@@ -183,6 +183,45 @@ void check_references(CapturedCollection& collection) {
     }
 }
 
+std::vector<std::vector<std::string>> signatures_by_storage(
+    const CapturedCollection& collection, const std::vector<model::Finding>& findings) {
+    std::vector<std::vector<std::string>> result(collection.observation.storages.size());
+    std::vector<std::string> all;
+    for (const model::Finding& finding : findings) {
+        all.push_back(finding.signature);
+        for (const model::OwnerSummary& owner : finding.owners) {
+            for (const model::StorageShare& share : owner.storages) {
+                std::vector<std::string>& signatures = result[model::index_of(share.storage)];
+                if (signatures.empty() || signatures.back() != finding.signature) {
+                    signatures.push_back(finding.signature);
+                }
+            }
+        }
+    }
+    // The storages of repeated clusters belong to the findings of the cluster that was captured.
+    std::unordered_map<model::NodeId, std::size_t> storage_of_node;
+    for (const model::DeviceOwner& owner : collection.observation.owners) {
+        storage_of_node.emplace(owner.node, model::index_of(owner.storage));
+    }
+    for (const PendingOwner& owner : collection.owners) {
+        std::vector<std::string>& signatures = result[owner.storage];
+        if (!signatures.empty() || collection.places.empty()) {
+            continue;
+        }
+        const capture::OwnerPlace& place = collection.places[owner.object];
+        if (place.kind == capture::OwnerPlace::Kind::repeated) {
+            const auto twin = storage_of_node.find(collection.repeats[place.repeat].twin);
+            signatures = twin != storage_of_node.end() ? result[twin->second] : all;
+        }
+    }
+    for (std::vector<std::string>& signatures : result) {
+        if (signatures.empty()) {
+            signatures = all;
+        }
+    }
+    return result;
+}
+
 const model::Observation& select_owners(CapturedCollection& collection,
                                         const DeviceFilter& watched,
                                         const Watch& watch,

@@ -55,6 +55,9 @@ struct CapturedCollection {
     // The graph, storages and omissions are common to all watches; select_owners() sets the rest.
     model::Observation observation;
 
+    // Of a scan: for each storage, the findings that report it.
+    std::vector<std::vector<std::string>> signatures;
+
     void take(capture::CapturedGraph captured);
 };
 
@@ -102,6 +105,11 @@ void check_freed(CapturedCollection& collection) noexcept;
 // After a scan, instead of check_freed(): marks the storages that other references keep alive, and
 // their owners, as not freed.
 void check_references(CapturedCollection& collection);
+
+// For each storage of a scan, the signatures of the findings that own it. If a storage is not
+// listed in any finding, because only a limited number of owners is, all findings may own it.
+[[nodiscard]] std::vector<std::vector<std::string>> signatures_by_storage(
+    const CapturedCollection& collection, const std::vector<model::Finding>& findings);
 
 // Restricts the observation to the owners that were freed on the devices of `watch`. The result is
 // valid until the next call. `record` has the values that are common to all watches.

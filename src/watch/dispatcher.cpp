@@ -229,7 +229,7 @@ void Dispatcher::on_start(int generation) noexcept {
         handle_fork();
         inherited_ = false;
         for (const auto& watch : watches_) {
-            watch->reported().forget_freed();
+            watch->forget_freed_storages(false);
         }
         pipeline_.begin(generation);
     } catch (...) {
@@ -248,12 +248,12 @@ void Dispatcher::on_unreachable(const collector::UnreachableSet& unreachable) no
     }
 }
 
-void Dispatcher::on_stop(collector::Miss miss) noexcept {
+void Dispatcher::on_stop(const collector::CollectionOutcome& outcome) noexcept {
     if (is_inherited()) {
         return;
     }
     try {
-        pipeline_.after_sweep(miss, watches_);
+        pipeline_.after_sweep(outcome, watches_);
     } catch (...) {
         pipeline_.drop_capture();
     }

@@ -64,7 +64,7 @@ class Dispatcher final : public collector::CollectionListener {
 
     void on_start(int generation) noexcept override;
     void on_unreachable(const collector::UnreachableSet& unreachable) noexcept override;
-    void on_stop(collector::Miss miss) noexcept override;
+    void on_stop(const collector::CollectionOutcome& outcome) noexcept override;
 
   private:
     Dispatcher() = default;

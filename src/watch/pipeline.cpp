@@ -59,8 +59,18 @@ Depth lowest_depth(const Watches& watches, Clock::time_point now) {
 void remember(CapturedCollection& captured, model::Collected state, Watch& watch) {
     for (PendingOwner& owner : captured.owners) {
         if (owner.freed) {
-            watch.reported().add(owner.reading, std::move(owner.weakref), state);
+            watch.reported().add(owner.reading,
+                                 std::move(owner.weakref),
+                                 state,
+                                 captured.signatures.empty() ? std::vector<std::string>()
+                                                             : captured.signatures[owner.storage]);
         }
+    }
+}
+
+void forget_freed_storages(const Watches& watches) {
+    for (const auto& watch : watches) {
+        watch->forget_freed_storages(true);
     }
 }
 
@@ -125,7 +135,13 @@ void Pipeline::capture(const collector::UnreachableSet& unreachable,
     }
 }
 
-void Pipeline::after_sweep(collector::Miss miss, const Watches& watches) {
+void Pipeline::after_sweep(const collector::CollectionOutcome& outcome, const Watches& watches) {
+    const collector::Miss miss = outcome.miss;
+    collection_.reclaimed = outcome.reclaimed;
+    collection_.examined = outcome.examined;
+    const double total =
+        outcome.seconds > 0 ? outcome.seconds : seconds(Clock::now() - collection_.started);
+    collection_.collector_seconds = std::max(total - seconds(collection_.own), 0.0);
     const ScopedTimer timer(collection_.own);
     if (miss != collector::Miss::none) {
         collection_.skipped = kMissReasons.at(static_cast<std::size_t>(miss));
@@ -140,6 +156,7 @@ void Pipeline::after_sweep(collector::Miss miss, const Watches& watches) {
     const model::CollectionRecord record = make_record(collection_, Clock::now());
     const std::unique_ptr<CapturedCollection> captured = std::move(collection_.captured);
     if (captured == nullptr) {
+        forget_freed_storages(watches);
         return;
     }
 
@@ -150,9 +167,7 @@ void Pipeline::after_sweep(collector::Miss miss, const Watches& watches) {
     collector::change_young_count(-captured->objects_left);
 
     report(*captured, record, watches, collection_);
-    for (const auto& watch : watches) {
-        watch->update_collected();
-    }
+    forget_freed_storages(watches);
     log_failed_readers(watches);
 }
 
@@ -180,6 +195,9 @@ void Pipeline::report(CapturedCollection& captured,
         }
 
         // 10. Store the findings; update the report file.
+        if (record.scan) {
+            captured.signatures = signatures_by_storage(captured, findings);
+        }
         std::vector<SiteRequest> requests = take_site_requests(findings, storages);
         const std::shared_ptr<CollectionResult> result =
             watch->add(observation.record, std::move(findings));
@@ -216,7 +234,7 @@ void Pipeline::scan_each(const std::shared_ptr<Watch>& watch,
     const python::ErrorStash stash;
     const python::GcPause pause;
     const python::YoungCountGuard young_count;
-    watch->reported().forget_freed();
+    watch->forget_freed_storages(false);
     // Not collection_: readers run Python code, and with it other collections.
     Current current;
     begin(current, scope.generation);
@@ -363,10 +381,14 @@ void Pipeline::drop_capture() noexcept {
 }
 
 void Pipeline::count(const Current& current, const Watches& watches) noexcept {
-    const CollectionCost cost{current.collected != model::Collected::yes,
-                              current.unreachable,
-                              seconds(current.own),
-                              seconds(Clock::now() - current.started)};
+    const CollectionCost cost{.scan = current.collected != model::Collected::yes,
+                              .generation = current.generation,
+                              .unreachable = current.unreachable,
+                              .reclaimed = current.reclaimed,
+                              .examined = current.examined,
+                              .own_seconds = seconds(current.own),
+                              .collector_seconds = current.collector_seconds,
+                              .collection_seconds = seconds(Clock::now() - current.started)};
     try {
         for (const auto& watch : watches) {
             watch->count(cost);

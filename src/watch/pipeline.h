@@ -48,7 +48,7 @@ class Pipeline {
     // std::bad_alloc; then call drop_capture().
     void before_sweep(const collector::UnreachableSet& unreachable, const Watches& watches);
     // At gc "stop": all stages after the sweep. May throw std::bad_alloc; then call drop_capture().
-    void after_sweep(collector::Miss miss, const Watches& watches);
+    void after_sweep(const collector::CollectionOutcome& outcome, const Watches& watches);
     // Frees the captured objects; the collection counts as skipped.
     void drop_capture() noexcept;
     // After after_sweep(): adds the collection to the statistics of each watch.
@@ -70,6 +70,10 @@ class Pipeline {
         Clock::time_point started;
         Clock::duration own{};  // time spent in the watch
         std::uint64_t unreachable = 0;
+        // As reported by the collector; 0 for a scan.
+        std::uint64_t reclaimed = 0;
+        std::uint64_t examined = 0;
+        double collector_seconds = 0;                        // without `own`
         model::Collected collected = model::Collected::yes;  // a scan: not_yet or never
         Depth depth = Depth::full;
         std::unique_ptr<CapturedCollection> captured;  // null: no owner was found

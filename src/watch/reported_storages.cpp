@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watch/reported_storages.h"
 
+#include <algorithm>
+
 #include "compat/weak_reference.h"
 
 namespace cyclewatch::watch {
 
 void ReportedStorages::add(device::OwnerReading& reading,
                            python::OwnedRef owner,
-                           model::Collected state) {
-    Entry entry{std::move(reading.weak_storage), std::move(owner), state};
-    const auto [place, added] =
-        known_.try_emplace({reading.device, reading.storage}, std::move(entry));
-    counts_[static_cast<std::size_t>(state)] += added ? 1 : 0;
+                           model::Collected state,
+                           std::vector<std::string> signatures) {
+    Entry entry{std::move(reading.weak_storage),
+                std::move(owner),
+                state,
+                reading.bytes,
+                std::move(signatures)};
+    known_.try_emplace({reading.device, reading.storage}, std::move(entry));
 }
 
 bool ReportedStorages::is_freed(const Entry& entry) noexcept {
@@ -21,12 +26,28 @@ bool ReportedStorages::is_freed(const Entry& entry) noexcept {
     return !entry.owner || cyclewatch_weakref_is_dead(entry.owner.get()) != 0;
 }
 
-void ReportedStorages::forget_freed() noexcept {
-    std::erase_if(known_, [this](const auto& entry) {
-        const bool freed = is_freed(entry.second);
-        counts_[static_cast<std::size_t>(entry.second.state)] -= freed ? 1 : 0;
-        return freed;
+std::uint64_t ReportedStorages::forget_freed() noexcept {
+    std::uint64_t bytes = 0;
+    std::erase_if(known_, [this, &bytes](const auto& entry) {
+        if (!is_freed(entry.second)) {
+            return false;
+        }
+        bytes += entry.second.bytes;
+        changed_ = true;
+        return true;
     });
+    return bytes;
+}
+
+std::map<std::string, model::Collected> ReportedStorages::remaining() const {
+    std::map<std::string, model::Collected> states;
+    for (const auto& [identity, entry] : known_) {
+        for (const std::string& signature : entry.signatures) {
+            model::Collected& state = states[signature];
+            state = std::max(state, entry.state);
+        }
+    }
+    return states;
 }
 
 }  // namespace cyclewatch::watch

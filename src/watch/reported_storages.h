@@ -5,13 +5,12 @@
 // REQUIRES (everything here): GIL held. RUNS PYTHON: never.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "device/owner_reader.h"
 #include "model/finding.h"
@@ -26,25 +25,31 @@ class ReportedStorages {
     }
     // Takes the weak references of the reading. `owner`: a weak reference to the owner, for a
     // storage without one; may be null.
-    void add(device::OwnerReading& reading, python::OwnedRef owner, model::Collected state);
-    // Forgets the storages that were freed. Call it before each scan and each collection,
-    // because the address of a freed storage may be used again.
-    void forget_freed() noexcept;
-    // True if a storage that was reported in this state still exists.
-    [[nodiscard]] bool any(model::Collected state) const {
-        return counts_[static_cast<std::size_t>(state)] > 0;
-    }
+    // `signatures`: the findings that it was reported in.
+    void add(device::OwnerReading& reading,
+             python::OwnedRef owner,
+             model::Collected state,
+             std::vector<std::string> signatures);
+    // Forgets the storages that were freed and returns their size. Call it before each scan and
+    // each collection, because the address of a freed storage may be used again.
+    std::uint64_t forget_freed() noexcept;
+    // True if forget_freed() has forgotten a storage since the last call.
+    [[nodiscard]] bool take_changed() noexcept { return std::exchange(changed_, false); }
+    // By signature, the worst state in which a storage was reported that still exists.
+    [[nodiscard]] std::map<std::string, model::Collected> remaining() const;
 
   private:
     struct Entry {
         std::unique_ptr<device::WeakStorage> storage;
         python::OwnedRef owner;
         model::Collected state;
+        std::uint64_t bytes;
+        std::vector<std::string> signatures;
     };
     [[nodiscard]] static bool is_freed(const Entry& entry) noexcept;
 
-    std::map<std::pair<std::string, std::uint64_t>, Entry> known_;     // by device and identity
-    std::array<std::size_t, model::kCollectedWords.size()> counts_{};  // by state
+    std::map<std::pair<std::string, std::uint64_t>, Entry> known_;  // by device and identity
+    bool changed_ = false;
 };
 
 }  // namespace cyclewatch::watch

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <system_error>
 #include <utility>
 
 #include "base/byte_size.h"
 #include "compat/generations.h"
+#include "model/mistake.h"
 #include "python/guards.h"
 #include "python/state_lock.h"
 #include "watch/notification_queue.h"
@@ -33,7 +35,24 @@ void StatsCounter::count(const CollectionCost& cost) {
     ++(cost.scan ? stats_.scans : stats_.collections);
     stats_.unreachable += cost.unreachable;
     stats_.seconds += cost.own_seconds;
-    stats_.collection_seconds += cost.scan ? 0 : cost.collection_seconds;
+    if (cost.scan) {
+        return;
+    }
+    stats_.collection_seconds += cost.collection_seconds;
+    model::GenerationTotals& totals = model::totals_of(stats_, cost.generation);
+    ++totals.collections;
+    totals.seconds += cost.collector_seconds;
+    totals.examined += cost.examined;
+    totals.reclaimed += cost.reclaimed;
+    const std::uint64_t freed = std::exchange(freed_bytes_, 0);
+    totals.freed_bytes += freed;
+    totals.freeing += freed > 0 ? 1 : 0;
+    totals.freeing_seconds += freed > 0 ? cost.collector_seconds : 0;
+}
+
+void StatsCounter::add_freed(std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    freed_bytes_ += bytes;
 }
 
 void StatsCounter::skip(const std::string& reason, std::uint64_t times) {
@@ -51,6 +70,7 @@ model::Stats StatsCounter::stats() const {
     const std::lock_guard lock(mutex_);
     model::Stats stats = stats_;
     stats.elapsed = seconds(Clock::now() - started_);
+    model::update_shares(stats);
     return stats;
 }
 
@@ -186,6 +206,9 @@ std::shared_ptr<CollectionResult> Watch::add(const model::CollectionRecord& reco
     }
     result->fresh = std::move(added.fresh);
     counter_->add_owners(record.owners, result->fresh.size());
+    if (!record.scan) {
+        counter_->add_freed(record.released_bytes);
+    }
     open_writer();
     if (writer_ != nullptr) {
         writer_->changed(!result->fresh.empty());
@@ -268,20 +291,26 @@ void Watch::notify_report(const model::CollectionRecord& record,
     });
 }
 
-void Watch::update_collected() {
-    for (const auto state : {model::Collected::not_yet, model::Collected::never}) {
-        if (!reported_.any(state)) {
-            continue;
-        }
-        reported_.forget_freed();
-        if (!reported_.any(state)) {
-            revise([state](model::Finding& finding) {
-                if (finding.collected == state) {
-                    finding.collected = model::Collected::yes;
-                }
-            });
-        }
+void Watch::forget_freed_storages(bool by_collection) {
+    const std::uint64_t bytes = reported_.forget_freed();
+    if (by_collection) {
+        counter_->add_freed(bytes);
     }
+    if (!reported_.take_changed()) {
+        return;
+    }
+    const std::map<std::string, model::Collected> remaining = reported_.remaining();
+    revise([&remaining](model::Finding& finding) {
+        if (finding.collected == model::Collected::yes) {
+            return;
+        }
+        finding.collected = model::Collected::yes;
+        for (const std::string& signature : model::signatures_of(finding)) {
+            if (const auto found = remaining.find(signature); found != remaining.end()) {
+                finding.collected = std::max(finding.collected, found->second);
+            }
+        }
+    });
 }
 
 void Watch::revise(const std::function<void(model::Finding&)>& change) {

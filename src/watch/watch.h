@@ -69,9 +69,13 @@ struct Settings {
 // One collection, for the statistics.
 struct CollectionCost {
     bool scan = false;
+    int generation = 0;
     std::uint64_t unreachable = 0;  // objects
+    std::uint64_t reclaimed = 0;    // objects, according to the collector
+    std::uint64_t examined = 0;     // objects; 0: unknown
     double own_seconds = 0;
-    double collection_seconds = 0;
+    double collector_seconds = 0;   // the rest
+    double collection_seconds = 0;  // until now
 };
 
 // Statistics of one watch. Thread-safe: shared with the report writer's thread, which must not hold
@@ -81,6 +85,8 @@ class StatsCounter {
     void count(const CollectionCost& cost);
     void skip(const std::string& reason, std::uint64_t times);
     void add_owners(std::uint64_t owners, std::uint64_t fresh_findings);
+    // The current collection freed device memory. Call it before count().
+    void add_freed(std::uint64_t bytes);
     [[nodiscard]] model::Stats stats() const;
     [[nodiscard]] Clock::time_point started() const noexcept { return started_; }
 
@@ -88,6 +94,7 @@ class StatsCounter {
     const Clock::time_point started_ = Clock::now();
     mutable std::mutex mutex_;
     model::Stats stats_;
+    std::uint64_t freed_bytes_ = 0;  // by the current collection
 };
 
 // The findings of one collection until its notifications are delivered. Allocation sites may still
@@ -137,8 +144,9 @@ class Watch : public std::enable_shared_from_this<Watch> {
     // The storages that the scans of this watch have reported.
     [[nodiscard]] ReportedStorages& reported() noexcept { return reported_; }
     [[nodiscard]] const ReportedStorages& reported() const noexcept { return reported_; }
-    // After a collection: updates the findings of scans whose memory it has freed.
-    void update_collected();
+    // Forgets the storages that were freed since they were reported, and updates their findings.
+    // `by_collection`: the current collection has freed them.
+    void forget_freed_storages(bool by_collection);
 
     // Applies `change` to all stored findings (ReportStore::revise).
     void revise(const std::function<void(model::Finding&)>& change);

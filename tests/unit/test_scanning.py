@@ -239,3 +239,42 @@ def test_scan_every_forbids_scans_while_collection_is_off():
 def test_invalid_scan_every_raises(scan_every):
     with pytest.raises(ValueError, match="scan_every"):
         cyclewatch.watch(scan_every=scan_every)
+
+
+class OtherNode:
+    """Another finding."""
+
+    def __init__(self, data):
+        self.itself = self
+        self.data = data
+
+
+def test_findings_become_collected_one_by_one():
+    nodes = [Node(Buffer(1000)), OtherNode(Buffer(300))]
+    first = weakref.ref(nodes[0])
+    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+        del nodes
+        watch.step(1)
+        first().me = None  # frees it without a collection
+        assert first() is None
+        watch.step(2)
+        assert [finding.collected for finding in watch.report().findings] == ["yes", "not yet"]
+        gc.collect()
+        assert [finding.collected for finding in watch.report().findings] == ["yes", "yes"]
+
+
+def test_finding_of_equal_cycles_is_collected_when_all_are_freed():
+    nodes = [Node(Buffer(1000)) for _ in range(40)]
+    references = [weakref.ref(node) for node in nodes]
+    with cyclewatch.watch(devices="cpu", budget=1) as watch:
+        nodes.clear()
+        watch.step(1)
+        for reference in references[1:]:
+            reference().me = None
+        watch.step(2)
+        (finding,) = watch.report().findings
+        assert (finding.occurrences, finding.collected) == (40, "not yet")
+        references[0]().me = None
+        watch.step(3)
+        (finding,) = watch.report().findings
+        assert finding.collected == "yes"

@@ -5,6 +5,7 @@
 
 #include "base/byte_size.h"
 #include "base/text.h"
+#include "render/generations.h"
 #include "render/html/html_writer.h"
 #include "render/summary.h"
 #include "render/svg/svg_writer.h"
@@ -100,6 +101,17 @@ std::string collection_table(const model::Report& report) {
     return out + "</details>\n";
 }
 
+std::string generation_row(const model::GenerationTotals& totals, bool examined) {
+    const auto number = [](const std::string& text) { return element("td", "number", text); };
+    return "<tr><th scope=\"row\">" + std::to_string(totals.generation) + "</th>" +
+           number(base::format_count(totals.collections)) +
+           number(base::format_count(totals.freeing)) + number(format_bytes(totals.freed_bytes)) +
+           number(base::format_duration(totals.seconds)) +
+           number(base::format_percent(totals.share)) +
+           (examined ? number(base::format_count(totals.examined)) : "") +
+           number(base::format_count(totals.reclaimed)) + "</tr>\n";
+}
+
 constexpr std::size_t kMostRankRows = 300;
 
 // The process in which the finding occurred first. Compares steps if both are known, because times
@@ -175,6 +187,36 @@ std::string finding_bars(const model::Report& report) {
             "<span class=\"key shared\">shared with other objects</span></p>\n";
     }
     return out + "</nav>\n";
+}
+
+std::string generations_section(const model::Report& report) {
+    const std::string sentence = collections_sentence(report);
+    if (sentence.empty()) {
+        return {};
+    }
+    const bool examined = std::ranges::any_of(
+        report.stats.generations, [](const auto& totals) { return totals.examined > 0; });
+    std::string rows;
+    for (const model::GenerationTotals& each : report.stats.generations) {
+        rows += generation_row(each, examined);
+    }
+    std::string head = "<th scope=\"col\">Generation</th>";
+    const auto add = [&head](const char* title) {
+        head.append("<th scope=\"col\" class=\"number\">").append(title).append("</th>");
+    };
+    for (const char* title :
+         {"Collections", "Freed device memory", "Bytes", "Time", "Share of the run"}) {
+        add(title);
+    }
+    if (examined) {
+        add("Objects examined");
+    }
+    add("Objects reclaimed");
+    return "<section id=\"generations\" class=\"panel\" aria-labelledby=\"generations-title\">"
+           "<header><h2 id=\"generations-title\">Does this run need garbage collection?</h2>"
+           "</header>\n" +
+           element("p", "", sentence) + "\n" +
+           scrolling_table("Collections by generation", head, rows) + "</section>\n";
 }
 
 std::string closing_section(const model::Report& report) {

@@ -11,6 +11,10 @@ namespace cyclewatch::render {
 // One bar for each finding, with its retained and shared bytes.
 [[nodiscard]] std::string finding_bars(const model::Report& report);
 
+// Whether the run needs garbage collection, and the collections by generation; "" if there were
+// none.
+[[nodiscard]] std::string generations_section(const model::Report& report);
+
 // Overhead, skipped collections, notes, the table of collections, and the program.
 [[nodiscard]] std::string closing_section(const model::Report& report);
 

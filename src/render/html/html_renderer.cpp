@@ -163,7 +163,7 @@ PageParts page_parts(const model::Report& report) {
     PageParts parts{{"title", page_title(report)},
                     {"opening", opening(report)},
                     {"ranks", ranks_section(report)},
-                    {"closing", closing_section(report)},
+                    {"closing", generations_section(report) + closing_section(report)},
                     {"report", report_element(report)}};
     std::size_t used = page_shell().size();
     for (const auto& [name, part] : parts) {

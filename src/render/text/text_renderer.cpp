@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "model/cycle_gap.h"
 #include "render/excerpt.h"
+#include "render/generations.h"
 #include "render/summary.h"
 
 namespace cyclewatch::render {
@@ -339,6 +340,13 @@ void append_section(std::string& out,
     }
 }
 
+void append_collections(std::string& out, const model::Report& report, std::size_t width) {
+    append_wrapped(out, collections_sentence(report), width, "");
+    for (const std::string& line : generation_lines(report)) {
+        append_wrapped(out, line, width, "  ");
+    }
+}
+
 }  // namespace
 
 std::string render_card(const Finding& finding, std::size_t rank, std::size_t width) {
@@ -380,6 +388,7 @@ std::string render_text(const model::Report& report, std::size_t width) {
         append_section(out, report, status, width);
     }
     out += "\n";
+    append_collections(out, report, width);
     append_wrapped(out, overhead_sentence(report.stats), width, "");
     for (const std::string& line : omissions(report)) {
         append_wrapped(out, "note: " + line, width, "");

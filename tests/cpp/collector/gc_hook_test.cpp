@@ -25,11 +25,15 @@ class Recorder final : public CollectionListener {
     void on_unreachable(const UnreachableSet& unreachable) noexcept override {
         seen.assign(unreachable.objects().begin(), unreachable.objects().end());
     }
-    void on_stop(Miss miss) noexcept override { misses.push_back(miss); }
+    void on_stop(const CollectionOutcome& outcome) noexcept override {
+        misses.push_back(outcome.miss);
+        reclaimed = outcome.reclaimed;
+    }
 
     std::vector<PyObject*> seen;
     std::vector<int> generations;
     std::vector<Miss> misses;
+    std::uint64_t reclaimed = 0;  // by the last collection
 };
 
 long collect(int generation) {

@@ -330,6 +330,15 @@ model::Report make_quiet_report() {
     report.stats.seconds = 0.0125;
     report.stats.collection_seconds = 0.5;
     report.stats.elapsed = 34.5;
+    report.stats.generations = {
+        {.generation = 0, .collections = 110, .seconds = 0.11, .reclaimed = 41'000},
+        {.generation = 1, .collections = 10, .seconds = 0.05, .reclaimed = 4'000},
+        {.generation = 2,
+         .collections = 3,
+         .seconds = 0.34,
+         .examined = 1'200'000,
+         .reclaimed = 678}};
+    model::update_shares(report.stats);
     return report;
 }
 
@@ -340,6 +349,11 @@ model::Report make_sample_report() {
     add_collections(report);
     report.omitted_collections = 2;
     report.stats.owners = 266;
+    for (model::GenerationTotals& totals : report.stats.generations) {
+        totals.freeing = totals.generation == 2 ? 3 : 4;
+        totals.freeing_seconds = totals.seconds / 2;
+        totals.freed_bytes = 114 * kMiB;
+    }
     report.stats.findings = 3;
     report.stats.skipped = {{"graph over the time budget", 1}, {"a reader raised", 2}};
     report.notes = {"2 graphs were cut at 100,000 objects."};
