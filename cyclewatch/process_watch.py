@@ -50,14 +50,14 @@ class ProcessWatch:
             min_bytes=settings["min_bytes"],
             budget=settings["budget"],
             source_lines=not settings["no_source"],
+            scan_every=0 if settings["scan_every"] == 0 else None,
             on_finding=watches.warn if warn else watches.finish_with_multiprocessing,
             on_log=watches.log if warn else None,
             autopsy=None if settings["no_oom"] else oom_autopsy(report_dir=folder),
         )
         if settings["fail"]:
             _native.offer_failure()
-        if settings["collect_every"]:
-            self._collect_every()
+        self._start_timers()
         os.register_at_fork(after_in_child=self._in_child)
         # Handlers run in reverse order, so this one runs after those of the program.
         atexit.register(self._finish)
@@ -65,16 +65,22 @@ class ProcessWatch:
     def _in_child(self) -> None:
         if not self._settings["follow_fork"]:
             self._watch.stop()
-        elif self._settings["collect_every"]:
-            self._collect_every()
+        else:
+            self._start_timers()
 
-    def _collect_every(self) -> None:
-        _native.collect_every(self._settings["collect_every"], collecting.GC_COLLECT)
+    def _start_timers(self) -> None:
+        if self._settings["collect_every"]:
+            _native.call_every(self._settings["collect_every"], collecting.GC_COLLECT)
+        if self._settings["scan_every"]:
+            scan = self._watch._native_watch.scan_if_not_collected
+            _native.call_every(self._settings["scan_every"], scan)
 
     def _finish(self) -> None:
-        _native.stop_collecting()
-        if self._settings["collect_at_exit"] and self._watch.active:
-            collecting.collect()
+        _native.stop_calls()
+        if self._watch.active:
+            if self._settings["collect_at_exit"]:
+                collecting.collect()
+            self._watch._native_watch.scan_if_not_collected(everything=True)
         self._watch.stop()
         self._write_empty_report()
         self._print_failures()

@@ -48,6 +48,14 @@ def seconds(word: str) -> float:
     return value
 
 
+def seconds_or_never(word: str) -> float:
+    """Convert a number of seconds, or 0 for never."""
+    try:
+        return 0.0 if float(word) == 0 else seconds(word)
+    except ValueError:
+        raise ValueError(f"0 or a number of seconds from 0.001 to 1e9, not {word!r}") from None
+
+
 def columns(word: str) -> int:
     """Convert a number of columns."""
     if not word.isdecimal() or not 40 <= int(word) <= 10_000:
@@ -79,6 +87,7 @@ WATCH_SETTINGS: dict[str, tuple[Callable[[str], object] | None, object]] = {
     "no_source": (None, False),
     "fail": (None, False),
     "collect_every": (seconds, None),
+    "scan_every": (seconds_or_never, None),
     "collect_at_exit": (None, False),
     "follow_fork": (None, False),
     "no_oom": (None, False),

@@ -193,6 +193,12 @@ def _add_run(command: Callable[..., _Parser]) -> None:
         "automatic collection",
     )
     run.setting(
+        "--scan-every",
+        metavar="SECONDS",
+        help="while automatic collection is off or objects are frozen, scan for unreachable "
+        "tensors on the main thread at this interval; 0 never scans (default: one scan at exit)",
+    )
+    run.setting(
         "--collect-at-exit",
         help="call gc.collect() at exit, after the program's exit handlers, to find cycles that "
         "were not collected yet",

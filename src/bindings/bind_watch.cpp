@@ -23,8 +23,8 @@
 #include "python/state_lock.h"
 #include "render/renderer.h"
 #include "report/source_table.h"
-#include "watch/collect_timer.h"
 #include "watch/dispatcher.h"
+#include "watch/main_thread_timer.h"
 #include "watch/owner_census.h"
 #include "watch/program_info.h"
 
@@ -282,6 +282,13 @@ void bind_native_watch(py::module_& module) {
             Locked(),
             py::arg("number"))
         .def(
+            "scan_if_not_collected",
+            [](const NativeWatch& self, bool everything) {
+                Dispatcher::instance().scan_if_not_collected(self.watch, everything);
+            },
+            Locked(),
+            py::arg("everything") = false)
+        .def(
             "flush",
             [](const NativeWatch& self, double seconds) { self.watch->flush(seconds); },
             Locked(),
@@ -312,14 +319,14 @@ void replace_exit_status(int status, void* /*unused*/) {
 
 void bind_process_watch(py::module_& module) {
     module.def(
-        "collect_every",
-        [](double seconds, const py::object& collect) {
-            watch::collect_every(std::chrono::duration<double>(seconds), collect.ptr());
+        "call_every",
+        [](double seconds, const py::object& function) {
+            watch::call_every(std::chrono::duration<double>(seconds), function.ptr());
         },
         Locked(),
         py::arg("seconds"),
-        py::arg("collect"));
-    module.def("stop_collecting", &watch::stop_collecting, Locked());
+        py::arg("function"));
+    module.def("stop_calls", &watch::stop_calls, Locked());
     module.def(
         "offer_failure",
         [] { ::on_exit(&replace_exit_status, nullptr); },
@@ -358,12 +365,12 @@ void bind_watch(py::module_& module) {
     module.def(
         "shutdown",
         [] {
-            watch::stop_collecting();
+            watch::stop_calls();
             Dispatcher::instance().end();
             raise_pending();
         },
         Locked(),
-        "Stops all watches and the timer of collect_every(). Registered with atexit.");
+        "Stops all watches and the timer of call_every(). Registered with atexit.");
     module.def(
         "register_owner",
         [](const py::type& type, const py::object& reader) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -91,6 +92,26 @@ void Dispatcher::step(const std::shared_ptr<Watch>& watch, std::int64_t number) 
     handle_fork();
     const DeadBytes dead = pipeline_.scan(watch, *scope);
     watch->scanned(*scope, began, dead);
+}
+
+void Dispatcher::scan_if_not_collected(const std::shared_ptr<Watch>& watch, bool everything) {
+    if (CYCLEWATCH_HAS_NO_GIL || watch->settings().scan_every == 0) {
+        return;
+    }
+    const Clock::time_point began = Clock::now();
+    std::optional<collector::HeapScope> scope = watch->due_scan(began);
+    if (everything && watch->is_not_collected()) {
+        scope = {.generation = 2, .frozen = true};
+    }
+    if (!scope || collector::is_under_way_here() || !is_active(watch)) {
+        return;
+    }
+    try {
+        handle_fork();
+        watch->scanned(*scope, began, pipeline_.scan(watch, *scope));
+    } catch (const std::bad_alloc&) {
+        watch->skip("scans: out of memory");
+    }
 }
 
 std::string Dispatcher::prepare_heap_walk() {

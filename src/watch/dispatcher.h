@@ -39,6 +39,9 @@ class Dispatcher final : public collector::CollectionListener {
     // Sets the step, and scans the heap if a scan is due. RUNS PYTHON: readers passed to
     // register_owner(). Throws std::bad_alloc if out of memory.
     void step(const std::shared_ptr<Watch>& watch, std::int64_t number);
+    // The same without a step, if automatic collection is off or objects are frozen. `everything`:
+    // scans the whole heap, regardless of the budget. Out of memory: does nothing.
+    void scan_if_not_collected(const std::shared_ptr<Watch>& watch, bool everything);
 
     // Finds the unreachable owners now, without a collection (Pipeline::scan()), also if no watch
     // is active. Only `settings.devices` is used. The error is a sentence for the user. Throws

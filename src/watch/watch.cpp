@@ -137,10 +137,14 @@ Depth Watch::depth(Clock::time_point now) const {
         .depth(spent.seconds, seconds_since_start(now), spent.collections);
 }
 
+bool Watch::is_not_collected() {
+    return cw_has_frozen_objects() != 0 || cw_collects_automatically() == 0;
+}
+
 std::optional<collector::HeapScope> Watch::due_scan(Clock::time_point now) const {
     const bool frozen = cw_has_frozen_objects() != 0;
     if (settings_.scan_every == kScanIfNotCollected
-            ? !frozen && cw_collects_automatically() != 0
+            ? !is_not_collected()
             : settings_.scan_every == 0 || step_ % settings_.scan_every != 0) {
         return {};
     }
@@ -160,7 +164,7 @@ void Watch::scanned(collector::HeapScope scope, Clock::time_point began, const D
         next_frozen_scan_ =
             now + std::chrono::duration_cast<Clock::duration>((now - began) / settings_.budget);
     }
-    const std::string since = " since step " + std::to_string(step_) + ". ";
+    const std::string since = step_ < 0 ? ". " : " since step " + std::to_string(step_) + ". ";
     if (dead.collectable > 0 && cw_collects_automatically() == 0 && !logged_dead_) {
         logged_dead_ = true;
         log(kWarning,

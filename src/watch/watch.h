@@ -130,7 +130,9 @@ class Watch : public std::enable_shared_from_this<Watch> {
     // The scope of the scan that is due in this step, if any. Scans take at most the share
     // `settings().budget` of wall time.
     [[nodiscard]] std::optional<collector::HeapScope> due_scan(Clock::time_point now) const;
-    // After a scan in a step: schedules the next one, and logs the first dead memory found.
+    // True while automatic collection is off or objects are frozen.
+    [[nodiscard]] static bool is_not_collected();
+    // After a scan: schedules the next one, and logs the first dead memory found.
     void scanned(collector::HeapScope scope, Clock::time_point began, const DeadBytes& dead);
     [[nodiscard]] std::int64_t step() const noexcept { return step_; }
 

@@ -380,12 +380,55 @@ WAITS_FOR_A_COLLECTION = """
 def test_collect_at_exit_and_collect_every(python, program, tmp_path, before):
     program(before + LEAK.replace("gc.collect()", "gc.disable()"))
     python.both("program.py", options=["-o", "without.json"])
-    assert cyclewatch.Report.load(tmp_path / "without.json").findings == []
+    (finding,) = cyclewatch.Report.load(tmp_path / "without.json").findings
+    assert (finding.occurrences, finding.collected) == (3, "not yet")
+    python.both("program.py", options=["-o", "never.json", "--scan-every", "0"])
+    assert cyclewatch.Report.load(tmp_path / "never.json").findings == []
     python.both("program.py", options=["-o", "with.json", "--collect-at-exit"])
-    assert cyclewatch.Report.load(tmp_path / "with.json").findings[0].occurrences == 3
+    (finding,) = cyclewatch.Report.load(tmp_path / "with.json").findings
+    assert (finding.occurrences, finding.collected) == (3, "yes")
     program(before + WAITS_FOR_A_COLLECTION)
     outcome = python.run("--collect-every", "0.01", "program.py")
     assert (outcome.stdout, outcome.stderr) == (b"collected\n", b"")
+
+
+WAITS_FOR_A_SCAN = """\
+import gc, glob
+import cyclewatch
+
+class Node:
+    pass
+
+cyclewatch.register_owner(Node, lambda node: {"device": "cpu", "nbytes": 500})
+gc.disable()
+node = Node()
+node.me = node
+del node
+while not glob.glob("scanned.json"):
+    pass
+print("reported")
+"""
+
+
+def test_scan_every_reports_while_the_program_runs(python, program, tmp_path):
+    program(WAITS_FOR_A_SCAN)
+    outcome = python.run("--scan-every", "0.01", "-o", "scanned.json", "-q", "program.py")
+    assert (outcome.stdout, outcome.stderr) == (b"reported\n", b"")
+    report = cyclewatch.Report.load(tmp_path / "scanned.json")
+    assert [finding.collected for finding in report.findings] == ["not yet"]
+
+
+def test_scan_every_scans_only_while_collection_is_off(python, program, tmp_path):
+    program("import time\nend = time.monotonic() + 0.3\nwhile time.monotonic() < end: pass\n")
+    python.run("--scan-every", "0.001", "-o", "scanned.json", "program.py")
+    assert cyclewatch.Report.load(tmp_path / "scanned.json").stats.scans == 0
+
+
+def test_frozen_garbage_is_reported_at_exit(python, program, tmp_path):
+    program(LEAK.replace("gc.collect()", "gc.freeze()"))
+    python.run("-o", "frozen.json", "program.py")
+    (finding,) = cyclewatch.Report.load(tmp_path / "frozen.json").findings
+    assert finding.collected == "never"
 
 
 def test_out_of_memory_error_is_explained_unless_disabled(python, program):

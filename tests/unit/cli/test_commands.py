@@ -106,6 +106,7 @@ def test_inputs_are_files_folders_globs_and_standard_input(command, report, tmp_
         (["show", "--frob", "x"], 2, "unrecognized arguments: --frob"),
         (["run", "-m"], 2, "nothing to run"),
         (["run", "--budget", "7", "x.py"], 2, "share"),
+        (["run", "--scan-every", "-1", "x.py"], 2, "0 or a number of seconds from"),
         (["run", "--collect-every", "1e300", "x.py"], 2, "seconds from 0.001 to 1e9, not '1e300'"),
     ],
 )

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "watch/collect_timer.h"
+#include "watch/main_thread_timer.h"
 
 #include <Python.h>
 #include <unistd.h>
@@ -9,6 +9,7 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/signals_blocked.h"
 #include "python/guards.h"
@@ -17,20 +18,23 @@
 namespace cyclewatch::watch {
 namespace {
 
-// True while a call is pending.
-std::atomic<bool> due{false};
+// Never freed: a pending call may run after its timer has ended.
+struct Call {
+    PyObject* function = nullptr;
+    std::atomic<bool> pending{false};
+};
 
-// PyGC_Collect() is not used, because it is a no-op if automatic collection is disabled.
-int collect(void* function) {
-    due = false;
+int run_call(void* context) {
+    auto& call = *static_cast<Call*>(context);
+    call.pending = false;
     // An exception, such as KeyboardInterrupt, propagates to the program.
-    return python::steal(PyObject_CallNoArgs(static_cast<PyObject*>(function))) ? 0 : -1;
+    return python::steal(PyObject_CallNoArgs(call.function)) ? 0 : -1;
 }
 
 class Timer {
   public:
-    Timer(std::chrono::duration<double> period, PyObject* function)
-        : period_(period), function_(function), thread_([this] { run(); }) {}
+    Timer(std::chrono::duration<double> period, Call& call)
+        : period_(period), call_(call), thread_([this] { run(); }) {}
 
     // REQUIRES: GIL not held, because the timer thread may be waiting for it.
     void stop() {
@@ -46,55 +50,61 @@ class Timer {
     void run() {
         std::unique_lock lock(mutex_);
         while (!wake_.wait_for(lock, period_, [this] { return stopped_; })) {
-            if (due.exchange(true)) {
+            if (call_.pending.exchange(true)) {
                 continue;
             }
             // Acquires the GIL: on CPython 3.11, a busy main thread checks for pending calls of
             // other threads only after it has reacquired the GIL.
             const PyGILState_STATE state = PyGILState_Ensure();
-            if (Py_AddPendingCall(&collect, function_) != 0) {
-                due = false;  // the table of pending calls is full
+            if (Py_AddPendingCall(&run_call, &call_) != 0) {
+                call_.pending = false;  // the table of pending calls is full
             }
             PyGILState_Release(state);
         }
     }
 
     const std::chrono::duration<double> period_;
-    PyObject* const function_;
+    Call& call_;
     std::mutex mutex_;
     std::condition_variable wake_;
     bool stopped_ = false;
     std::thread thread_;  // last: uses the other members
 };
 
-// Never destroyed: a forked child has no thread to join.
+// The timers of the process `process`. Never destroyed: a forked child has no threads to join.
 struct Running {
-    Timer* timer = nullptr;
+    std::vector<Timer*> timers;
     pid_t process = 0;
 };
-Running running;
+
+Running& running() {
+    static Running& the_running = *new Running;
+    return the_running;
+}
 
 }  // namespace
 
-void collect_every(std::chrono::duration<double> period, PyObject* collect) {
-    stop_collecting();
-    PyObject* const function = python::borrow(collect).release();
+void call_every(std::chrono::duration<double> period, PyObject* function) {
+    if (running().process != ::getpid()) {
+        stop_calls();
+    }
+    auto* const call = new Call;
+    call->function = python::borrow(function).release();
     const base::SignalsBlocked blocked;
-    running = {new Timer(period, function), ::getpid()};
+    running().timers.push_back(new Timer(period, *call));
+    running().process = ::getpid();
 }
 
-void stop_collecting() {
-    const Running before = std::exchange(running, {});
-    if (before.timer == nullptr) {
-        return;
-    }
+void stop_calls() {
+    const Running before = std::exchange(running(), {});
+    // A forked child leaks the timers: their threads do not exist, and their locks may be held.
     if (before.process == ::getpid()) {
         const python::GilRelease release;
-        before.timer->stop();
-        delete before.timer;
+        for (Timer* const timer : before.timers) {
+            timer->stop();
+            delete timer;
+        }
     }
-    // A forked child leaks the timer: its thread does not exist, and its lock may be held.
-    due = false;
 }
 
 }  // namespace cyclewatch::watch
