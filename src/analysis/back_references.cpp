@@ -191,11 +191,19 @@ class Search {
     // One candidate per kind of reference in `back`; empty if one of them must not be suggested.
     std::vector<Candidate> kinds_of(const std::vector<std::uint32_t>& back) {
         std::map<std::string, Candidate> kinds;
+        std::map<std::pair<std::string, std::string>, std::string> ends;
         for (const std::uint32_t e : back) {
             const std::uint32_t item = outermost(e);
             const Candidate judged = judge(e, item);
             if (judged.score < patterns::kWorthCutting || judged.evidence == nullptr) {
                 return {};
+            }
+            const std::string from = full_name(graph_, node_of(component_.holder[item]));
+            const std::string to = full_name(graph_, node_of(component_.targets[e]));
+            ends.emplace(std::pair(from, to), roles_.role(item));
+            const auto opposite = ends.find(std::pair(to, from));
+            if (from != to && opposite != ends.end() && opposite->second != roles_.role(item)) {
+                return {};  // both ends of a pair
             }
             kinds.try_emplace(roles_.kind(item), judged).first->second.edges.push_back(item);
         }

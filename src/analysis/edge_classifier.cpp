@@ -209,6 +209,9 @@ class EdgeClassifier {
         if (hints_.is_named_as_parent(i_)) {
             return kBackPointerInContainer;
         }
+        if (hints_.stores_itself(i_)) {
+            return kEntersItself;
+        }
         return hints_.keeps_handle(i_) ? kListOfHandles : kContainerAttribute;
     }
 
@@ -229,8 +232,9 @@ class EdgeClassifier {
                 return kExceptionStored;
             }
         }
+        const bool in_collection = is_container(graph_, cycle_.target(cycle_.next(i_)));
         if (hints_.stores_itself(i_)) {
-            return kPutsItself;
+            return in_collection ? kAdopted : kPutsItself;
         }
         if (hints_.is_handle(i_)) {
             return kNeededByHandle;
@@ -248,7 +252,10 @@ class EdgeClassifier {
         if (hints_.creates_target(i_)) {
             return kCreated;
         }
-        return is_stored_on_target() ? kMutual : kRing;
+        if (is_stored_on_target()) {
+            return kMutual;
+        }
+        return in_collection ? kRingToCollection : kRing;
     }
 
     const Evidence& member() const {

@@ -44,7 +44,7 @@ constexpr std::size_t kMaxReferences = 500'000;
 constexpr std::size_t kMinPerObject = 16;
 constexpr std::uint32_t kMaxPerPair = 16;
 constexpr std::size_t kMaxItemClasses = 4;  // searched for code that fills one container
-constexpr std::size_t kMaxModules = 6;  // searched for the store of one attribute
+constexpr std::size_t kMaxModules = 6;      // searched for the store of one attribute
 
 // One cache per process. Requires the GIL.
 AttributeSites& known_sites() {

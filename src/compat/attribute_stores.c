@@ -52,8 +52,9 @@ static int is_dict_store(const struct cyclewatch_operand_stack* stack,
 }
 
 static int inserts(const struct cyclewatch_operand* method) {
-    return has_name(method, "append") || has_name(method, "add") || has_name(method, "appendleft") ||
-           has_name(method, "insert") || has_name(method, "setdefault");
+    return has_name(method, "append") || has_name(method, "add") ||
+           has_name(method, "appendleft") || has_name(method, "insert") ||
+           has_name(method, "setdefault");
 }
 
 // `object.name.append(value)` or `object.name[key] = value`, at the instruction `at`.
@@ -114,9 +115,10 @@ int cyclewatch_visit_stores(PyCodeObject* code,
                             struct cyclewatch_attribute attribute,
                             cyclewatch_store_visitor visit,
                             void* arg) {
-    PyObject* const name = attribute.number >= 0 && attribute.number < PyTuple_GET_SIZE(code->co_names)
-                               ? PyTuple_GET_ITEM(code->co_names, attribute.number)
-                               : NULL;
+    PyObject* const name =
+        attribute.number >= 0 && attribute.number < PyTuple_GET_SIZE(code->co_names)
+            ? PyTuple_GET_ITEM(code->co_names, attribute.number)
+            : NULL;
     struct store_visit outer = {name, attribute, visit, arg};
     return cyclewatch_visit_operands(code, visit_if_store, &outer);
 }
