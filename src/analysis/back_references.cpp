@@ -22,6 +22,7 @@ using model::NodeKind;
 
 constexpr std::size_t kMostOfCycle = 8;      // references of the cycle whose objects are tried
 constexpr std::size_t kMostReferredTo = 12;  // objects tried because of the references to them
+constexpr std::size_t kMostInnerParents = 4;
 constexpr std::size_t kFarthestClimb = 32;
 constexpr std::uint64_t kPassesOfRoot = 4;      // over the component, approximately
 constexpr std::uint64_t kMostWork = 4'000'000;  // nodes and references visited
@@ -43,7 +44,8 @@ class Search {
             is_on_cycle_[e] = 1;
         }
         BackReferences best;
-        for (const std::uint32_t root : roots()) {
+        roots_ = roots();
+        for (const std::uint32_t root : roots_) {
             if (!take_passes(kPassesOfRoot)) {
                 break;
             }
@@ -130,11 +132,13 @@ class Search {
         mark(back);
         if (!back.empty() && still_holds(component_, is_back_)) {
             // No parent dominates a shared child, so use all references with these names.
-            back = with_same_names(back);
-            mark(back);
+            std::vector<std::uint32_t> all = with_same_names(back);
+            mark(all);
             if (!reaches_all(component_, root, is_back_) || still_holds(component_, is_back_)) {
-                back.clear();
+                all = with_inner_parents(root, std::move(back));
             }
+            back = std::move(all);
+            mark(back);
         }
         BackReferences found{.parent = node_of(root), .kinds = kinds_of(back)};
         const std::map<std::string, int> roles = roles_of(found.kinds);
@@ -154,6 +158,46 @@ class Search {
                          return component_.targets[e] == root;
                      }));
         return found;
+    }
+
+    // `back`, and the back references to further parents on the cycles that remain, one parent
+    // after the other. Empty if an object would not be reachable from `root`, or cycles remain.
+    std::vector<std::uint32_t> with_inner_parents(std::uint32_t root,
+                                                  std::vector<std::uint32_t> back) {
+        mark(back);
+        for (std::size_t level = 0; level < kMostInnerParents; ++level) {
+            std::vector<std::uint32_t> best;
+            int best_score = -1;
+            for (const std::uint32_t inner : roots_) {
+                if (inner == root || !take_passes(kPassesOfRoot)) {
+                    continue;
+                }
+                mark(back);
+                std::vector<std::uint32_t> all = ways_back(component_, inner, is_back_);
+                const auto to_inner = std::ranges::count_if(
+                    all, [&](std::uint32_t e) { return component_.targets[e] == inner; });
+                const auto added = static_cast<std::ptrdiff_t>(all.size());
+                all.insert(all.end(), back.begin(), back.end());
+                mark(all);
+                all = with_same_names(all);
+                mark(all);
+                if (added == 0 || !reaches_all(component_, root, is_back_)) {
+                    continue;
+                }
+                const std::vector<Candidate> kinds = kinds_of(all);
+                const int score = score_of(roles_of(kinds), to_inner);
+                if (!kinds.empty() && score > best_score) {
+                    best_score = score;
+                    best = std::move(all);
+                }
+            }
+            mark(best);
+            if (best.empty() || !still_holds(component_, is_back_)) {
+                return best;
+            }
+            back = std::move(best);
+        }
+        return {};
     }
 
     // Removes references that a program cannot change from `back`, and marks the others in
@@ -346,6 +390,7 @@ class Search {
     const CollapsedGraph& graph_;
     const Component& component_;
     const Cycle& cycle_;
+    std::vector<std::uint32_t> roots_;
     graph::Rows<> holders_;  // per node: of the references to it
     Roles roles_;
     std::vector<char> is_back_;  // per reference: seen from the object tried last

@@ -12,7 +12,7 @@ namespace {
 // nodes.
 std::vector<std::uint32_t> reverse_postorder(const Component& component,
                                              std::uint32_t root,
-                                             std::span<const char> dead = {}) {
+                                             std::span<const char> dead) {
     std::vector<std::uint32_t> next(component.first.begin(), component.first.end() - 1);
     std::vector<std::uint32_t> stack{root};
     std::vector<char> seen(component.size(), 0);
@@ -38,20 +38,37 @@ std::vector<std::uint32_t> reverse_postorder(const Component& component,
 
 }  // namespace
 
-std::vector<std::uint32_t> ways_back(const Component& component, std::uint32_t root) {
-    const std::vector<std::uint32_t> number = reverse_postorder(component, root);
-    graph::Rows<> holders(component.size());
-    for (const std::uint32_t target : component.targets) {
-        holders.count(number[target]);
+std::vector<std::uint32_t> ways_back(const Component& component,
+                                     std::uint32_t root,
+                                     std::span<const char> dead) {
+    std::vector<std::uint32_t> number = reverse_postorder(component, root, dead);
+    // Numbers the nodes that are reached from 1, and all others 0.
+    const std::uint32_t unreached = number[root];
+    for (std::uint32_t n = 0; n < component.size(); ++n) {
+        const bool reached = n == root || number[n] > unreached;
+        number[n] = reached ? number[n] - unreached + 1 : 0;
+    }
+    const auto counts = [&](std::uint32_t e) {
+        return (dead.empty() || dead[e] == 0) && number[component.holder[e]] != 0;
+    };
+    graph::Rows<> holders(component.size() - unreached + 1);
+    for (std::uint32_t e = 0; e < component.targets.size(); ++e) {
+        if (counts(e)) {
+            holders.count(number[component.targets[e]] - 1);
+        }
     }
     holders.begin_filling();
     for (std::uint32_t e = 0; e < component.targets.size(); ++e) {
-        holders.fill(number[component.targets[e]], number[component.holder[e]]);
+        if (counts(e)) {
+            holders.fill(number[component.targets[e]] - 1, number[component.holder[e]] - 1);
+        }
     }
     const graph::DominatorTree tree = graph::dominators(holders.view());
     std::vector<std::uint32_t> back;
     for (std::uint32_t e = 0; e < component.targets.size() && !tree.parent.empty(); ++e) {
-        if (graph::dominates(tree, number[component.targets[e]], number[component.holder[e]])) {
+        if (counts(e) && graph::dominates(tree,
+                                          number[component.targets[e]] - 1,
+                                          number[component.holder[e]] - 1)) {
             back.push_back(e);
         }
     }

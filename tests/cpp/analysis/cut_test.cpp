@@ -177,6 +177,42 @@ TEST(Cut, CutsAllReferencesWithOneNameIfChildrenAreShared) {
     EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{"._ops"}));
 }
 
+// The graph contains the nodes, which form cycles among themselves.
+TEST(Cut, FindsTheParentsInsideAParent) {
+    const model::Finding finding = only(
+        "G=m.Graph x=m.Node y=m.Node z=m.Node G.nodes->n:list n[0]->x n[1]->y n[2]->z "
+        "x.graph->G y.graph->G z.graph->G y.parent->x z.parent->x z.parent->y x.users->a:list "
+        "a[0]->y a[1]->z y.users->b:list b[0]->z x.meta->t:owner(8)");
+    EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{".graph", ".parent"}));
+    // Without the list, a node is only reachable through its users.
+    const model::Finding chain = only(
+        "G=m.Graph x=m.Node y=m.Node G.last->y y.graph->G x.graph->G y.args->a:tuple a[0]->x "
+        "x.users->u:list u[0]->y x.meta->t:owner(8)");
+    EXPECT_EQ(labels_of(chain.cut).count(".args"), 0U);
+}
+
+TEST(Cut, KeepsAListApartFromAnAttributeWithTheSameName) {
+    const model::Finding finding = only(
+        "F=m.Figure C=m.Canvas X=m.Axes L=m.Line F.canvas->C C.figure->F F.axes->a:list a[0]->X "
+        "X.figure->F X.lines->l:list l[0]->L L.axes->X L.data->t:owner(8)");
+    EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{".figure", ".axes"}));
+    for (const model::Reference& reference : finding.cut) {
+        EXPECT_NE(reference.holder, "m.Figure");
+    }
+}
+
+TEST(Cut, NeverCutsBothEndsOfAPair) {
+    const model::Finding finding = only(
+        "a=m.Node b=m.Node c=m.Node e=m.Edge f=m.Edge e.head->a e.tail->b f.head->b f.tail->c "
+        "a.incident->l:list l[0]->e b.incident->k:list k[0]->e k[1]->f c.incident->j:list "
+        "j[0]->f f.w->t:owner(8)");
+    std::set<std::string> holders;
+    for (const model::Reference& reference : finding.cut) {
+        holders.insert(reference.holder);
+    }
+    EXPECT_EQ(holders.size(), 1U);
+}
+
 TEST(Cut, NeverDropsAChildOfAModule) {
     const model::Finding finding = only(
         "M=app.Net H=lib.Hook M.hook->H H.module->M M/_parameters->p:nn_children "
