@@ -150,15 +150,20 @@ class Search {
     // Suggests the back references of one parent unless a single reference is as clear.
     bool use_back_references(Cut& result, const std::vector<Candidate>& enough) const {
         int to_beat = patterns::kWorthCutting;
+        bool clear = false;
         if (!enough.empty()) {
             const bool mutual = enough.front().evidence == &patterns::kMutual;
-            if (!mutual && enough.front().score >= patterns::kOneOfSeveral) {
-                return false;
-            }
-            to_beat = enough.front().score + (mutual ? patterns::kClearer : 0);
+            clear = !mutual && enough.front().score >= patterns::kOneOfSeveral;
+            to_beat = enough.front().score + (mutual  ? patterns::kClearer
+                                              : clear ? patterns::kClearerPointers
+                                                      : 0);
+        }
+        if (clear && enough.front().score >= patterns::kKnownDirection) {
+            return false;
         }
         BackReferences back = find_back_references(graph_, component_, cycle_);
-        if (back.kinds.empty() || (!enough.empty() && back.score < to_beat)) {
+        if (back.kinds.empty() || (!enough.empty() && back.score < to_beat) ||
+            (clear && back.kinds.front().evidence->pattern != patterns::kBackPointer.pattern)) {
             return false;
         }
         for (Candidate& kind : back.kinds) {

@@ -108,11 +108,14 @@ constexpr bool only_names_tell(const Evidence& first, const Evidence& second) {
     return &first == &kListOfHandles && &second == &kNeededByHandle;
 }
 // A single reference that breaks all cycles is preferred to the back references of one parent, with
-// two exceptions: the reference is probably intended (below kOneOfSeveral) and does not have a
-// higher score; or it is unknown which object is the parent (kMutual), and the back references
-// score at least kClearer more.
+// three exceptions: the reference is probably intended (below kOneOfSeveral) and does not have a
+// higher score; it is unknown which object is the parent (kMutual), and the back references score
+// at least kClearer more; or its direction is not known (below kKnownDirection), the best of the
+// back references is a back pointer, and they score at least kClearerPointers more.
 inline constexpr int kOneOfSeveral = 40;
+inline constexpr int kKnownDirection = 80;
 inline constexpr int kClearer = 15;
+inline constexpr int kClearerPointers = 10;
 // For back references: each name after the first requires another change. An object with twice as
 // many references to it is more likely to be the parent.
 inline constexpr int kFurtherRole = -5;

@@ -177,6 +177,16 @@ TEST(Cut, CutsAllReferencesWithOneNameIfChildrenAreShared) {
     EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{"._ops"}));
 }
 
+// One bound method would be enough, but the manager stores itself in each plugin.
+TEST(Cut, PrefersTheBackPointersOfAllChildrenToOneMethod) {
+    const model::Finding finding = only(
+        "M=m.Manager A=m.First B=m.Second M.hooks->d:dict d['a']->h=m.Caller d['b']->k=m.Caller "
+        "h.calls->l:list l[0]->f:method f/__self__->A k.calls->c:list c[0]->g:method "
+        "g/__self__->B A.parent->M B.parent->M A.data->t:owner(8)");
+    EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{".parent"}));
+    EXPECT_EQ(finding.cut.size(), 2U);
+}
+
 // The graph contains the nodes, which form cycles among themselves.
 TEST(Cut, FindsTheParentsInsideAParent) {
     const model::Finding finding = only(
