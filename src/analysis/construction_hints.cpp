@@ -110,15 +110,22 @@ bool ConstructionHints::have_one_type(std::size_t i) const {
     return full_name(graph_, cycle_.holder(i)) == full_name(graph_, cycle_.target(i));
 }
 
+// The target leads back only through an object that it was passed: it does not contain the holder.
+bool ConstructionHints::was_passed_the_way(std::size_t i) const {
+    const std::size_t next = cycle_.next(i);
+    return cycle_.target(next) != cycle_.holder(i) && cycle_.is_object(cycle_.target(next)) &&
+           origin_of_value(next) == ValueOrigin::taken;
+}
+
 bool ConstructionHints::is_named_as_parent(std::size_t i) const {
     const std::string_view name = graph_.label_name(cycle_.edges[i]);
     if (have_one_type(i)) {
         // Objects of one type may form a doubly linked list, but a scope needs its enclosing scope
         // for lookups.
-        return bare(name) != "outer" &&
+        return bare(name) != "outer" && !was_passed_the_way(i) &&
                (is_parent_name(name) || bare(name) == "before" || bare(name) == "above");
     }
-    return is_parent_name(name);
+    return is_parent_name(name) && !was_passed_the_way(i);
 }
 
 bool ConstructionHints::is_named_as_helper(std::size_t i) const {

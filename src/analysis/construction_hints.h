@@ -45,6 +45,7 @@ class ConstructionHints {
 
   private:
     [[nodiscard]] model::ValueOrigin origin_of_value(std::size_t i) const;
+    [[nodiscard]] bool was_passed_the_way(std::size_t i) const;
     [[nodiscard]] bool have_one_type(std::size_t i) const;
     [[nodiscard]] bool is_created_by_target(std::size_t i) const;
     [[nodiscard]] std::size_t way_into(std::size_t i) const;
