@@ -35,6 +35,8 @@ def finding(cut, alternatives=(), status="new"):
         ("alarming", [finding([UP, DOWN], [UP])]),
         ("first", [finding([DOWN], status="ignored"), finding([UP])]),
         ("first", [finding([UP], status="known")]),
+        ("first", [finding(["slot:parent of pkg.Node"])]),
+        ("alarming", [finding(["slot:children of pkg.Node"])]),
         ("failed", []),
     ],
 )

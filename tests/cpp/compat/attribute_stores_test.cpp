@@ -74,7 +74,7 @@ std::string stores_in(const std::string& lines) {
     std::pair<PyCodeObject*, std::string> found{code, ""};
     const auto note = [](const cyclewatch_store* store, void* arg) {
         auto& [stored_in, text] = *static_cast<std::pair<PyCodeObject*, std::string>*>(arg);
-        constexpr std::array kKinds{"", "maybe ", "computed "};
+        constexpr std::array kKinds{"", "maybe ", "computed ", "into "};
         text += (text.empty() ? "" : "; ") + std::string(kKinds.at(store->kind)) +
                 text_of(stored_in, *store);
         return 0;
@@ -122,6 +122,15 @@ TEST(AttributeStores, HaveTheOriginOfTheValue) {
         {"    attach(given, other, self)", ""},
         {"    self.table['attribute'] = given", ""},
         {"    getattr(self, 'attribute', given)", ""},
+        {"    given.attribute.append(self)", "into given = self"},
+        {"    given.attribute.insert(0, self)", "into given = self"},
+        {"    given.part.attribute.add(self)", "into ? = self"},
+        {"    items = given.attribute\n    items.append(self)", "into given = self"},
+        {"    given.attribute['name'] = self", "into given = self"},
+        {"    given.attribute[self] = other", "into given = self"},
+        {"    self.attribute[given] = other", "into self = other"},
+        {"    given.attribute.remove(self)", ""},
+        {"    given.other.append(self)", ""},
     };
     for (const auto& expected : cases) {
         EXPECT_EQ(stores_in(expected.lines), expected.stores) << expected.lines;
