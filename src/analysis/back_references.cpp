@@ -131,13 +131,7 @@ class Search {
         std::vector<std::uint32_t> back = ways_back(component_, root);
         mark(back);
         if (!back.empty() && still_holds(component_, is_back_)) {
-            // No parent dominates a shared child, so use all references with these names.
-            std::vector<std::uint32_t> all = with_same_names(back);
-            mark(all);
-            if (!reaches_all(component_, root, is_back_) || still_holds(component_, is_back_)) {
-                all = with_inner_parents(root, std::move(back));
-            }
-            back = std::move(all);
+            back = with_inner_parents(root, std::move(back));
             mark(back);
         }
         BackReferences found{.parent = node_of(root), .kinds = kinds_of(back)};
