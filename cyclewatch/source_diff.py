@@ -14,7 +14,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterable
 
-from cyclewatch import _native, source_edit, source_syntax
+from cyclewatch import _native, source_edit, source_hazards, source_syntax
 from cyclewatch.source_edit import NoDiff, Source
 from cyclewatch.source_syntax import names_in, short
 
@@ -98,6 +98,8 @@ def _weak_method(finding: Finding, source: Source) -> str:
                 raise NoDiff(f"line {call.lineno} finds the method by comparison")
         statement = source.statement_of(load)
         variable = ast.unparse(load.value)
+        if getattr(getattr(source.parent(load), "func", None), "attr", "") == "add":
+            raise NoDiff(f"line {load.lineno} adds the method to a set, which compares it")
         source_syntax.check_object(source, variable, load)
         source_syntax.check_stored_in(source, statement, variable)
         source_syntax.check_replaceable(source, load)
@@ -168,7 +170,8 @@ def _weak_property(finding: Finding, source: Source) -> str:
     targets = " and ".join(sorted({short(cut.target) for cut in finding.cuts}))
     return (
         f"Check that the program keeps each {targets} alive while it uses {', '.join(users)}: "
-        "the property is None once its object is freed."
+        "the property is None once its object is freed. Copies made by other files refer to the "
+        "original."
     )
 
 
@@ -271,6 +274,7 @@ def _check_stored_on_target(finding: Finding, source: Source) -> None:
     [target, *others] = {cut.target for cut in finding.cuts}
     if others:
         raise NoDiff("the references lead to several classes")
+    source_hazards.check_any_callable(source)
     _check_no_reflection(source, source.class_named(target))
     _check_weakly_referable(source, target)
     if all(reference.holder != target for reference in finding.cycle):
@@ -302,6 +306,7 @@ def _check_weakly_referable(source: Source, target: str) -> None:
     if " " in target or target in dir(builtins):
         raise NoDiff(f"the reference leads to a {target}")
     for each in source.bases_of(source.class_named(target)):
+        source_hazards.check_weakly_referable(each)
         text = " ".join(ast.unparse(n) for n in each.body if not isinstance(n, ast.FunctionDef))
         if "__slots__" in text and "__weakref__" not in text:
             raise NoDiff(f"{each.name} has slots without __weakref__")
@@ -325,26 +330,7 @@ def _check_replaceable(source: Source, owner: ast.ClassDef, name: str) -> None:
     for attribute in source.all(ast.Attribute):
         if attribute.attr == name and ast.unparse(attribute.value) == owner.name:
             raise NoDiff(f"line {attribute.lineno} uses {owner.name}.{name}")
-    for constant in source.all(ast.Constant):
-        user = source.function_of(constant) or source.statement_of(constant)
-        if constant.value == name and {"vars", "__dict__"} & names_in(user):
-            raise NoDiff(f"line {constant.lineno} may look up {name} in a __dict__")
-    _check_not_climbed(source, name)
-
-
-def _check_not_climbed(source: Source, name: str) -> None:
-    """Raise NoDiff if a loop follows the attribute upwards, as in `node = node.parent`.
-
-    The program may then keep only the last child, which does not keep its parents alive.
-    """
-    for loop in source.all(ast.While):
-        for node in ast.walk(loop):
-            match node:
-                case ast.Assign(
-                    targets=[ast.Name(id=variable)],
-                    value=ast.Attribute(value=ast.Name(id=start), attr=attribute),
-                ) if variable == start and attribute == name:
-                    raise NoDiff(f"line {node.lineno} climbs from child to parent")
+    source_hazards.check_weak_attribute(source, owner, name)
 
 
 def _check_no_reflection(source: Source, owner: ast.ClassDef) -> None:

@@ -48,8 +48,9 @@ def read(path: str, unchanged_since: float | None) -> str:
             raise NoDiff(f"{path} is not a file")
         if status.st_size > _LARGEST:
             raise NoDiff(f"{path} is larger than {_LARGEST >> 20} MiB")
-        # Reports store whole seconds.
-        if unchanged_since is not None and int(status.st_mtime) > unchanged_since:
+        # Reports store whole seconds. Tools can change the modification time.
+        changed = int(max(status.st_ctime, status.st_mtime))
+        if unchanged_since is not None and changed > unchanged_since:
             raise NoDiff(f"{path} has changed since the run")
         with open(path, encoding="utf-8", newline="") as file:
             text = file.read()
@@ -225,6 +226,7 @@ class Source:
             raise NoDiff("the edited file would not compile") from None
         relative = os.path.relpath(self.path)
         name = os.path.abspath(self.path) if relative.startswith(os.pardir) else relative
+        name += "\t" if " " in name else ""  # `patch` ends a name at a space otherwise
         lines = difflib.unified_diff(_lines(self._text), _lines(text), name, name)
         return "".join(
             line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"

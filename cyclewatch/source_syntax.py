@@ -60,6 +60,8 @@ def binds(statement: ast.stmt) -> Iterator[str]:
 def leaves(source: Source, statement: ast.stmt) -> bool:
     """Whether a statement can leave its block by return, break, continue or an uncaught raise."""
     function = source.function_of(statement)
+    if not isinstance(statement, FUNCTIONS) and _always_raises(source, statement):
+        return True
     for node in ast.walk(statement):
         inside = []
         for each in (node, *source.ancestors(node)):
@@ -79,6 +81,16 @@ def leaves(source: Source, statement: ast.stmt) -> bool:
         ):
             return True
     return False
+
+
+def _always_raises(source: Source, statement: ast.stmt) -> bool:
+    """Whether a statement calls a function of the file that ends with `raise`."""
+    calls = [node.func for node in ast.walk(statement) if isinstance(node, ast.Call)]
+    called = {name.id for name in calls if isinstance(name, ast.Name)}
+    return any(
+        function.name in called and isinstance(function.body[-1], ast.Raise)
+        for function in source.functions()
+    )
 
 
 def check_synchronous(function: Function) -> None:
@@ -216,6 +228,9 @@ def capturing(source: Source, name: str, line: int, variable: str) -> Function:
     ]
     if len(found) != 1:
         raise NoDiff(f"line {line} does not begin exactly one {name} that uses {variable}")
+    for other in source.functions():
+        if other.name == name and other is not found[0] and variable in names_in(other):
+            raise NoDiff(f"another function {name} uses {variable}")
     for node in ast.walk(found[0]):
         if variable in parameters(node) or (
             isinstance(node, ast.Nonlocal) and variable in node.names

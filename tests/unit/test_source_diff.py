@@ -266,9 +266,27 @@ def test_super_counts_as_a_use_of_self(program):
         (MODEL + "    import copy", lambda_on_self, "uses copy, which would see the weak"),
         (PARENT + "    del Head(1).model", back_pointer, "deletes .model"),
         (PARENT.replace("= None", "= 3"), back_pointer, "Head defines model"),
-        (PARENT + "vars(Head(1))['model']", back_pointer, "look up model in a __dict__"),
+        (PARENT + "vars(Head(1))['model']", back_pointer, "the file uses vars"),
         (
-            PARENT + "x = Head(1)\n    while x:\n        x = x.model",
+            PARENT + "    def __del__(self): self.model",
+            back_pointer,
+            "Head.__del__ uses .model, which may be None",
+        ),
+        (PARENT + "Head('none')", back_pointer, "stores a constant"),
+        (PARENT.replace("class Model", "class Model(tuple)"), back_pointer, "no weak references"),
+        (
+            PARENT + "    def path(self): return [*self.model.path(), self]",
+            back_pointer,
+            "climbs from child to parent",
+        ),
+        (MODEL + "print(Model(3).f.__name__)", lambda_on_self, "reads __name__, which a lambda"),
+        (
+            METHOD.replace("self._run = self.step", "self._run = {0}; self._run.add(self.step)"),
+            bound_method,
+            "adds the method to a set",
+        ),
+        (
+            PARENT + "x = Head(Model())\n    while x:\n        x = x.model",
             back_pointer,
             "climbs from child to parent",
         ),
@@ -308,11 +326,11 @@ def test_no_diff_if_the_change_is_not_mechanical(program, text, make, reason):
 def test_no_diff_for_an_unsuitable_file(program):
     path = program(MODEL)
     found = lambda_on_self(path)
-    long_ago = path.stat().st_mtime - 10
-    os.utime(path, (long_ago, long_ago))
-    source_diff.propose(found, long_ago)
+    now = path.stat().st_ctime
+    source_diff.propose(found, now)
+    os.utime(path, (now - 10, now - 10))  # the modification time can be set
     for contents, since, reason in (
-        (path.read_bytes(), long_ago - 1, "has changed since the run"),
+        (path.read_bytes(), now - 1, "has changed since the run"),
         (b"\xff\xfe" + path.read_bytes(), None, "is not UTF-8 text"),
         (path.read_bytes().replace(b"\n", b"\r\n"), None, "has carriage returns"),
         (b"#\n" * (1 << 20), None, "is larger than 1 MiB"),

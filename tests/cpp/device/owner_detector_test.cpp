@@ -42,7 +42,7 @@ class Search final : public collector::CollectionListener {
         }
         classified = detector.classified_types();
     }
-    void on_stop(collector::Miss /*miss*/) noexcept override {
+    void on_stop(const collector::CollectionOutcome& /*outcome*/) noexcept override {
         std::ranges::sort(owners);
         std::ranges::sort(dependents);
     }

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds code that behaves differently if a reference becomes weak or a method becomes a lambda.
+
+Only one file is checked, and only for common forms. The comment above a diff names the rest.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TypeGuard
+
+from cyclewatch.source_edit import FUNCTIONS, NoDiff, Source
+from cyclewatch.source_syntax import names_in, parameters
+
+_READS_FIELDS = {
+    *("__dict__", "__getstate__", "__reduce__", "asdict", "deepcopy", "delattr", "pickle", "vars")
+}
+_READS_FUNCTIONS = {"__doc__", "__name__", "__qualname__", "getfullargspec", "signature"}
+_ENDS = {"__aexit__", "__del__", "__exit__", "close"}
+_COMPARES = {"__eq__", "__hash__", "__lt__", "__ne__"}
+_NOT_WEAKLY_REFERABLE = {"NamedTuple", "bytes", "int", "namedtuple", "tuple"}
+
+
+def check_weak_attribute(source: Source, owner: ast.ClassDef, name: str) -> None:
+    """Raise NoDiff if code may depend on a strong `owner.name`, or on its place in `__dict__`."""
+    for word in sorted(_READS_FIELDS & source.words):
+        raise NoDiff(f"the file uses {word}, which would see the weak reference")
+    for method in owner.body:
+        kind = getattr(method, "name", "")
+        if kind in _ENDS | _COMPARES and name in names_in(method):
+            raise NoDiff(f"{owner.name}.{kind} uses .{name}, which may be None by then")
+    for call in source.all(ast.Call):
+        if ast.unparse(call.func) == "torch.save" and "state_dict" not in names_in(call):
+            raise NoDiff(f"line {call.lineno} may save the weak reference")
+    _check_values(source, owner, name)
+    _check_not_climbed(source, name)
+
+
+def check_weakly_referable(node: ast.ClassDef) -> None:
+    """Raise NoDiff if weak references to the instances are impossible."""
+    for base in node.bases:
+        for word in sorted(_NOT_WEAKLY_REFERABLE & names_in(base)):
+            raise NoDiff(f"{node.name} is a {word}, to which there are no weak references")
+
+
+def check_any_callable(source: Source) -> None:
+    """Raise NoDiff if the file reads attributes of functions that a lambda does not have."""
+    for node in [*source.all(ast.Attribute), *source.all(ast.Name)]:
+        word = getattr(node, "attr", "")
+        word = word or (source.is_called(node) and getattr(node, "id", "")) or ""
+        if word in _READS_FUNCTIONS:
+            raise NoDiff(f"line {node.lineno} reads {word}, which a lambda would change")
+
+
+def _check_values(source: Source, owner: ast.ClassDef, name: str) -> None:
+    """Raise NoDiff if the attribute is also set to a constant."""
+    positions = {}
+    for statement in source.all(ast.Assign):
+        if name not in [getattr(target, "attr", "") for target in statement.targets]:
+            continue
+        _check_value(statement.value)
+        function = source.function_of(statement)
+        if function in owner.body and isinstance(statement.value, ast.Name):
+            order = parameters(function)
+            if getattr(function, "name", "") == "__init__" and statement.value.id in order:
+                positions[statement.value.id] = order.index(statement.value.id) - 1
+    for call in source.all(ast.Call):
+        if ast.unparse(call.func).rpartition(".")[2] == owner.name:
+            for parameter, position in positions.items():
+                for value in call.args[position : position + 1]:
+                    _check_value(value)
+                for keyword in call.keywords:
+                    if keyword.arg == parameter:
+                        _check_value(keyword.value)
+
+
+def _check_value(value: ast.expr) -> None:
+    if isinstance(value, ast.Constant) and value.value is not None:
+        raise NoDiff(f"line {value.lineno} stores a constant")
+
+
+def _check_not_climbed(source: Source, name: str) -> None:
+    """Raise NoDiff if code follows the attribute upwards: in a loop, or by recursion.
+
+    The program may then keep only the last child, which does not keep its parents alive.
+    """
+    for statement in source.all(ast.Assign):
+        targets = {
+            node.id
+            for target in statement.targets
+            for node in ast.walk(target)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
+        for node in ast.walk(statement.value):
+            accessed = node.value if _is_access(node, name) else None
+            if isinstance(accessed, ast.Name) and accessed.id in targets:
+                raise NoDiff(f"line {accessed.lineno} climbs from child to parent")
+    for node in source.all(ast.NamedExpr):
+        if _is_access(node.value, name):
+            raise NoDiff(f"line {node.lineno} climbs from child to parent")
+    for node in source.all(ast.Attribute):
+        functions = [each for each in source.ancestors(node) if isinstance(each, FUNCTIONS)]
+        names = {getattr(each, "name", "") for each in functions}
+        if node.attr in names and any(_is_access(each, name) for each in ast.walk(node.value)):
+            raise NoDiff(f"line {node.lineno} climbs from child to parent")
+
+
+def _is_access(node: ast.AST, name: str) -> TypeGuard[ast.Attribute]:
+    return isinstance(node, ast.Attribute) and node.attr == name
