@@ -60,11 +60,11 @@ static int is_collecting(const PyGC_Head* head) {
     return (head->_gc_prev & kCollecting) != 0;
 }
 
-/* True if `head` is in the list after `previous`, and has the collecting flag. A single comparison,
- * because it is made for each unreachable object. */
+/* True if `head` comes after `previous`, and has the collecting flag. A single comparison, because
+ * it is made for each unreachable object. */
 static int follows_and_is_collecting(const PyGC_Head* head, const PyGC_Head* previous) {
     const uintptr_t other_flags = kCwLinkFlags & ~kCollecting;
-    return (head->_gc_prev & ~other_flags) == ((uintptr_t)previous | kCollecting);
+    return ((head->_gc_prev ^ (uintptr_t)previous) & ~other_flags) == kCollecting;
 }
 
 cw_walk_result cw_walk_unreachable(PyObject* canary, cw_object_list* found) {
@@ -73,29 +73,38 @@ cw_walk_result cw_walk_unreachable(PyObject* canary, cw_object_list* found) {
     if (start->_gc_next == 0 || !is_collecting(start)) {
         return CW_WALK_NOT_LISTED;
     }
-    size_t count = 0;
+    PyObject** next_free = found->objects;
+    PyObject** end = found->objects + found->room;
     int list_heads = 0;
     PyGC_Head* node = start;
     for (;;) {
-        PyGC_Head* const next = cw_next_head(node);
-        if (next == NULL) {
+        const uintptr_t link = node->_gc_next;
+        if (__builtin_expect(link <= kCwLinkFlags, 0)) {
             return CW_WALK_BROKEN;
         }
-        if (!follows_and_is_collecting(next, node)) {
+        PyGC_Head* const next = (PyGC_Head*)(link & ~(uintptr_t)kCwLinkFlags);
+        if (__builtin_expect(!follows_and_is_collecting(next, node), 0)) {
             if (cw_previous_head(next) != node || ++list_heads > 1) {
                 return CW_WALK_BROKEN;
             }
-        } else if (next == start) {
+            node = next;
+            continue;
+        }
+        if (__builtin_expect(next == start, 0)) {
             break;
-        } else {
-            if (count == found->room && !make_room(found)) {
+        }
+        if (__builtin_expect(next_free == end, 0)) {
+            const size_t count = found->room;
+            if (!make_room(found)) {
                 return CW_WALK_NO_MEMORY;
             }
-            found->objects[count++] = object_of(next);
+            next_free = found->objects + count;
+            end = found->objects + found->room;
         }
+        *next_free++ = object_of(next);
         node = next;
     }
-    found->count = count;
+    found->count = (size_t)(next_free - found->objects);
     return list_heads == 1 ? CW_WALK_COMPLETE : CW_WALK_BROKEN;
 }
 

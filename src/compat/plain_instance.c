@@ -12,6 +12,7 @@
 #if CYCLEWATCH_LAYOUTS_KNOWN
 
 #include <internal/pycore_dict.h>
+#include <stddef.h>
 
 static traverseproc traverse_of_classes = NULL;
 
@@ -63,7 +64,35 @@ int cw_plain_layout_of(PyTypeObject* type, cw_plain_layout* layout) {
     return 1;
 }
 
+#define CW_FIELDS(struct_name, first_field, last_field)                                     \
+    ((cw_fields){offsetof(struct_name, first_field) / sizeof(PyObject*),                    \
+                 (offsetof(struct_name, last_field) - offsetof(struct_name, first_field)) / \
+                         sizeof(PyObject*) +                                                \
+                     1})
+
+int cw_fields_of(PyTypeObject* type, cw_fields* fields) {
+    const PyTypeObject* const exception = (const PyTypeObject*)PyExc_BaseException;
+    if (type->tp_traverse == exception->tp_traverse) {
+        *fields = CW_FIELDS(PyBaseExceptionObject, dict, cause);
+    } else if (type == &PyTraceBack_Type) {
+        *fields = CW_FIELDS(PyTracebackObject, tb_next, tb_frame);
+    } else if (type == &PyCell_Type) {
+        *fields = CW_FIELDS(PyCellObject, ob_ref, ob_ref);
+    } else if (type == &PyMethod_Type) {
+        *fields = CW_FIELDS(PyMethodObject, im_func, im_self);
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
 #else
+
+int cw_fields_of(PyTypeObject* type, cw_fields* fields) {
+    (void)type;
+    (void)fields;
+    return 0;
+}
 
 void cw_learn_plain_instances(PyTypeObject* sample) {
     (void)sample;

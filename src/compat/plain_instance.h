@@ -43,6 +43,16 @@ static inline PyObject* cw_plain_slot(PyObject* object, const cw_plain_layout* l
     return *(PyObject**)((char*)object + layout->slots[slot]);
 }
 
+/* Adjacent references in the struct of a builtin type; each may be NULL. */
+typedef struct {
+    uint16_t first; /* offset in words */
+    uint16_t count;
+} cw_fields;
+
+/* Returns false unless `fields` are all references of the instances of `type`: exceptions without a
+ * struct of their own, tracebacks, cells and bound methods. */
+int cw_fields_of(PyTypeObject* type, cw_fields* fields);
+
 #ifdef __cplusplus
 }
 #endif

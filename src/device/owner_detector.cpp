@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/owner_detector.h"
 
+#include <algorithm>
 #include <new>
+#include <utility>
 
 namespace cyclewatch::device {
 
@@ -56,7 +58,7 @@ void OwnerDetector::visit_target(PyObject* target) {
     PyTypeObject* const target_type = Py_TYPE(target);
     const TypeVerdict& type = types_.of(target_type);
     if (type.role == TypeRole::inert) {
-        inert_types_[hash_pointer(target_type) % inert_types_.size()] = target_type;
+        inert_type(target_type) = target_type;
         return;
     }
     if (type.traversal.has_gc_header(target) && unreachable_->contains(target)) {
@@ -72,37 +74,36 @@ void OwnerDetector::visit_target(PyObject* target) {
     count_reference(entry);
 }
 
-int OwnerDetector::visit_any(PyObject* target) noexcept {
+bool OwnerDetector::visit_any(PyObject* target) noexcept {
     try {
         visit_target(target);
-        return 0;
+        return true;
     } catch (const std::bad_alloc&) {
-        out_of_memory_ = true;
-        return 1;
+        return false;
     }
 }
 
-// Executed for each reference of each unreachable object: the three frequent cases need no verdict.
+// Executed for each reference of each unreachable object: the frequent cases need no verdict.
 template <bool kHasFlags>
-inline int OwnerDetector::visit(PyObject* target) noexcept {
+inline bool OwnerDetector::visit(PyObject* target) noexcept {
     if (target == nullptr) {
-        return 0;
+        return true;
     }
     PyTypeObject* const type = Py_TYPE(target);
     if (PyType_IS_GC(type) == 0) {
-        if (inert_types_[hash_pointer(type) % inert_types_.size()] == type) {
-            return 0;
+        if (inert_type(type) == type) {
+            return true;
         }
     } else if (type->tp_is_gc == nullptr) {
         if (kHasFlags && cw_is_unreachable(target) != 0) {
-            return 0;
+            return true;
         }
         // An object outside the set that was counted before and does not die yet.
         OutsideEntry& entry = outside_[hash_pointer(target) & outside_mask_];
         if (entry.object == target && entry.round == round_ &&
             static_cast<Py_ssize_t>(entry.references) + 1 != Py_REFCNT(target)) {
             ++entry.references;
-            return 0;
+            return true;
         }
     }
     return visit_any(target);
@@ -110,34 +111,59 @@ inline int OwnerDetector::visit(PyObject* target) noexcept {
 
 template <bool kHasFlags>
 int OwnerDetector::visit_from_traverse(PyObject* target, void* self) noexcept {
-    return static_cast<OwnerDetector*>(self)->visit<kHasFlags>(target);
+    auto& detector = *static_cast<OwnerDetector*>(self);
+    if (detector.visit<kHasFlags>(target)) [[likely]] {
+        return 0;
+    }
+    detector.out_of_memory_ = true;
+    return 1;
+}
+
+// The verdict on the type of `object`. If it is an owner, appends it to detection_->owners.
+const TypeVerdict& OwnerDetector::recognise(PyObject* object) {
+    const TypeVerdict& type = types_.of(Py_TYPE(object));
+    if (type.role == TypeRole::owner) {
+        detection_->owners.push_back({object, type.reader});
+    } else {
+        types_.remember(type);
+    }
+    return type;
 }
 
 template <bool kHasFlags>
-inline void OwnerDetector::visit_references(PyObject* object, const TypeVerdict& type) {
-    const bool counts_type = type.counts_type && type.traversal.is_plain();
-    const auto each = [this](PyObject* target) { (void)visit<kHasFlags>(target); };
-    if (!type.traversal.visit_directly(object, each)) {
-        type.traversal.traverse(object, visit_from_traverse<kHasFlags>, this);
-    } else if (counts_type) {
-        (void)visit_any(reinterpret_cast<PyObject*>(Py_TYPE(object)));
+[[gnu::always_inline]] inline void OwnerDetector::visit_references(PyObject* object) {
+    const TypeVerdict* type = &types_.remembered(Py_TYPE(object));
+    if (type->traversal.type() != Py_TYPE(object)) {
+        type = &recognise(object);
     }
-    if (out_of_memory_) {
-        throw std::bad_alloc();
+    const auto each = [this](PyObject* target) {
+        if (!visit<kHasFlags>(target)) [[unlikely]] {
+            throw std::bad_alloc();
+        }
+    };
+    if (!type->traversal.visit_directly(object, each)) {
+        type->traversal.traverse(object, visit_from_traverse<kHasFlags>, this);
+        if (out_of_memory_) {
+            throw std::bad_alloc();
+        }
     }
 }
 
-template <bool kHasFlags, typename Objects>
-void OwnerDetector::visit_all(const Objects& objects) {
-    for (std::size_t i = 0; i < objects.size(); ++i) {
-        constexpr std::size_t kAhead = 8;
-        __builtin_prefetch(objects[i + kAhead < objects.size() ? i + kAhead : i]);
-        PyObject* const object = objects[i];
-        const TypeVerdict& type = types_.of(Py_TYPE(object));
-        if (type.role == TypeRole::owner) {
-            detection_->owners.push_back({object, type.reader});
+template <bool kHasFlags>
+void OwnerDetector::visit_all(std::span<PyObject* const> objects) {
+    constexpr std::size_t kAhead = 8;
+    PyObject* const* const end = objects.data() + objects.size();
+    PyObject* const* const prefetch_end = end - std::min(objects.size(), kAhead);
+    for (PyObject* const* next = objects.data(); next != end; ++next) {
+        if (next < prefetch_end) {
+            __builtin_prefetch(next[kAhead]);
         }
-        visit_references<kHasFlags>(object, type);
+        visit_references<kHasFlags>(*next);
+    }
+    // dying_ grows during the loop, because an object to which only a dying object refers also
+    // dies.
+    for (std::size_t i = 0; i < dying_.size(); ++i) {
+        visit_references<kHasFlags>(dying_[i]);
     }
 }
 
@@ -174,13 +200,6 @@ void OwnerDetector::detect(const collector::UnreachableSet& unreachable,
         visit_all<true>(unreachable.objects());
     } else {
         visit_all<false>(unreachable.objects());
-    }
-    // dying_ grows during the loop, because an object to which only a dying object refers also
-    // dies.
-    if (unreachable.has_flags()) {
-        visit_all<true>(dying_);
-    } else {
-        visit_all<false>(dying_);
     }
     add_externally_held_owners(detection);
     if (!detection.owners.empty()) {

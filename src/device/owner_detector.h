@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "collector/unreachable_set.h"
@@ -60,28 +61,35 @@ class OwnerDetector {
     void hold(OutsideEntry& entry, std::vector<PyObject*>& list);
     void count_reference(OutsideEntry& entry);
 
-    // Visits each of `objects`, which may grow meanwhile.
-    template <bool kHasFlags, typename Objects>
-    void visit_all(const Objects& objects);
+    // Visits each of `objects`, and then each of dying_.
     template <bool kHasFlags>
-    void visit_references(PyObject* object, const TypeVerdict& type);
-    // Called for each reference of a dying object. The target may be null.
+    void visit_all(std::span<PyObject* const> objects);
     template <bool kHasFlags>
-    int visit(PyObject* target) noexcept;
+    void visit_references(PyObject* object);
+    const TypeVerdict& recognise(PyObject* object);
+    // The entry of inert_types_ for `type`.
+    PyTypeObject*& inert_type(PyTypeObject* type) noexcept {
+        return inert_types_[(reinterpret_cast<std::uintptr_t>(type) >> 5) % inert_types_.size()];
+    }
+    // Called for each reference of a dying object. The target may be null. Returns false if out of
+    // memory.
+    template <bool kHasFlags>
+    bool visit(PyObject* target) noexcept;
+    // visit() without its shortcuts.
+    bool visit_any(PyObject* target) noexcept;
+    // A visitproc. Sets out_of_memory_.
     template <bool kHasFlags>
     static int visit_from_traverse(PyObject* target, void* self) noexcept;
-    // visit() without its shortcuts.
-    int visit_any(PyObject* target) noexcept;
     void visit_target(PyObject* target);
     void add_externally_held_owners(Detection& detection);
 
     const collector::UnreachableSet* unreachable_ = nullptr;
     Detection* detection_ = nullptr;
     std::uint32_t round_ = 0;     // number of the collection; older table entries are invalid
-    bool out_of_memory_ = false;  // set because exceptions must not pass through C frames
+    bool out_of_memory_ = false;  // exceptions must not pass through C frames
     TypeVerdicts types_;
-    std::array<PyTypeObject*, 64> inert_types_{};  // seen in this collection, by hash
-    std::vector<OutsideEntry> outside_;            // open addressing
+    std::array<PyTypeObject*, 256> inert_types_{};  // seen in this collection
+    std::vector<OutsideEntry> outside_;             // open addressing
     std::size_t outside_mask_ = 0;
     std::size_t outside_count_ = 0;
     std::vector<PyObject*> outside_owners_;

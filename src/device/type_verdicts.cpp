@@ -6,6 +6,8 @@
 namespace cyclewatch::device {
 
 void TypeVerdicts::begin(OwnerRegistry& registry) noexcept {
+    static constinit const TypeVerdict kNone{};
+    remembered_.fill(&kNone);
     classified_ = 0;
     ++round_;
     if (registry_ != &registry || registry_version_ != registry.version() || round_ == 0) {
@@ -29,7 +31,9 @@ void TypeVerdicts::renew(TypeVerdict& verdict, PyTypeObject* type) noexcept {
 void TypeVerdicts::classify(TypeVerdict& verdict, PyTypeObject* type) noexcept {
     ++classified_;
     verdict.traversal = python::TypeTraversal(type);
-    verdict.counts_type = !outlives_set(reinterpret_cast<PyObject*>(type));
+    if (!outlives_set(reinterpret_cast<PyObject*>(type))) {
+        verdict.traversal.include_type();
+    }
     verdict.reader = registry_->reader_for(type);
     if (verdict.reader != nullptr) {
         verdict.role = TypeRole::owner;

@@ -29,13 +29,13 @@ enum class TypeRole : std::uint8_t {
     owner,
 };
 
-struct TypeVerdict {
-    python::TypeTraversal traversal;
-    OwnerReader* reader = nullptr;  // of an owner
-    std::uint32_t round = 0;        // the collection for which the verdict was last validated
-    std::uint32_t version = 0;      // of the type (cyclewatch_type_version())
+// Aligned, so that the address of a verdict is computed by a shift.
+struct alignas(128) TypeVerdict {
+    python::TypeTraversal traversal;  // omits the reference to a type that outlives the set
+    OwnerReader* reader = nullptr;    // of an owner
+    std::uint32_t round = 0;          // the collection for which the verdict was last validated
+    std::uint32_t version = 0;        // of the type (cyclewatch_type_version())
     TypeRole role = TypeRole::inert;
-    bool counts_type = true;  // the reference of an instance to its type must be counted
 };
 
 class TypeVerdicts {
@@ -44,19 +44,30 @@ class TypeVerdicts {
     // collections, a type may change, or be freed and its address reused.
     void begin(OwnerRegistry& registry) noexcept;
 
-    // Valid until the next call.
+    // Valid until the next call; a reference to a verdict remains valid.
     const TypeVerdict& of(PyTypeObject* type) noexcept {
         TypeVerdict& verdict = verdicts_[hash_pointer(type) % verdicts_.size()];
-        if (verdict.traversal.type() != type || verdict.round != round_) {
+        if (verdict.traversal.type() != type || verdict.round != round_) [[unlikely]] {
             renew(verdict, type);
         }
         return verdict;
+    }
+
+    // The verdict on `type` if it was remembered in this collection, otherwise on another type.
+    [[nodiscard]] const TypeVerdict& remembered(PyTypeObject* type) noexcept {
+        return *remembered_[slot_of(type)];
+    }
+    void remember(const TypeVerdict& verdict) noexcept {
+        remembered_[slot_of(verdict.traversal.type())] = &verdict;
     }
 
     // Number of verdicts that were not kept from an earlier collection.
     [[nodiscard]] std::size_t classified() const noexcept { return classified_; }
 
   private:
+    static std::size_t slot_of(PyTypeObject* type) noexcept {
+        return (reinterpret_cast<std::uintptr_t>(type) >> 5) % 256;
+    }
     void renew(TypeVerdict& verdict, PyTypeObject* type) noexcept;
     void classify(TypeVerdict& verdict, PyTypeObject* type) noexcept;
 
@@ -65,6 +76,8 @@ class TypeVerdicts {
     std::uint32_t registry_version_ = 0;
     std::size_t classified_ = 0;
     std::array<TypeVerdict, 512> verdicts_{};
+    // Elements of verdicts_. Those on other types than expected may have been overwritten.
+    std::array<const TypeVerdict*, 256> remembered_{};
 };
 
 // True if `object` is a class that refers to itself through its MRO, as all classes do unless their

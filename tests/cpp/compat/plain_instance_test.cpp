@@ -57,7 +57,11 @@ class PlainInstance : public ::testing::Test {
               "    return instance\n"
               "def with_dict(instance):\n"
               "    instance.__dict__\n"
-              "    return instance\n") {
+              "    return instance\n"
+              "def raised(error):\n"
+              "    try: raise error from KeyError('a')\n"
+              "    except Exception: return error\n"
+              "class OwnError(ValueError): pass\n") {
         cw_learn_plain_instances(reinterpret_cast<PyTypeObject*>(script_["Dict"]));
     }
 
@@ -92,6 +96,17 @@ TEST_F(PlainInstance, VisitsTheSameReferencesAsTraverse) {
                                  "made(List, 'a')",
                                  "Meta('Made', (), {'x': 1})",
                                  "[1, [2]]",
+                                 "()",
+                                 "(1, [2], 'three')",
+                                 "raised(ValueError('a', []))",
+                                 "raised(OSError(2, 'a', 'b'))",
+                                 "raised(OwnError('a'))",
+                                 "StopIteration([])",
+                                 "raised(ValueError()).__traceback__",
+                                 "raised(ValueError()).__traceback__.tb_frame",
+                                 "[].append",
+                                 "type('Made', (), {'f': made})().f",
+                                 "(lambda cell: (lambda: cell))([]).__closure__[0]",
                                  "made"}) {
         PyObject* const object = script_.eval(instance);
         EXPECT_EQ(by_traversal(object), by_traverse(object)) << instance;
