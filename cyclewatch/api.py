@@ -9,6 +9,7 @@ from cyclewatch._native import (
     Finding,
     FindingPart,
     GenerationTotals,
+    LiveOwner,
     Owner,
     Path,
     PathRoot,
@@ -27,7 +28,7 @@ from cyclewatch.configuration import ignore, patterns
 from cyclewatch.errors import ReportFormatError, TensorCycleError, TensorCycleWarning
 from cyclewatch.out_of_memory import oom_autopsy
 from cyclewatch.periodic_collection import collect_at
-from cyclewatch.retention import assert_released, why_alive
+from cyclewatch.retention import assert_released, live_owners, why_alive
 from cyclewatch.retrying import retry_on_oom
 from cyclewatch.scanning import dead_bytes, scan
 from cyclewatch.watches import (
@@ -49,6 +50,7 @@ __all__ = [
     "FindingPart",
     "GenerationTotals",
     "Finding",
+    "LiveOwner",
     "Owner",
     "Path",
     "PathRoot",
@@ -70,6 +72,7 @@ __all__ = [
     "dead_bytes",
     "collect_at",
     "ignore",
+    "live_owners",
     "observe_tensor_cycles",
     "oom_autopsy",
     "patterns",

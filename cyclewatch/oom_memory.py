@@ -9,10 +9,6 @@ from cyclewatch import _native
 from cyclewatch.oom_errors import is_device_error, requested_bytes, torch_module
 from cyclewatch.scanning import scan
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cyclewatch._native import Owner
-
 _DEVICE_NUMBER = r"\b(?:GPU|device) (\d+)\b"
 
 
@@ -31,19 +27,15 @@ class Memory:
         frozen: Tensors in cycles that no collection frees, because of ``gc.freeze()``.
         frozen_cycles: The number of these cycles.
         findings: The findings for all of these cycles.
-        owners: The reachable tensors, grouped by type, shape and dtype, largest first.
+        owners: The reachable tensors, grouped by type, shape, dtype and path, largest first.
     """
 
     def __init__(self, device: str, requested: int | None, limit: int | None = None) -> None:
         """Examine `device`. Does not collect garbage, call a device or initialize one."""
         self.device = device
         self.requested = requested
-        self.owners: list[Owner] = sorted(
-            (each for each in _native.live_owners() if each.device == device),
-            key=lambda owner: owner.nbytes * owner.count,
-            reverse=True,
-        )
-        self.reachable = sum(each.nbytes * each.count for each in self.owners)
+        self.owners = _native.live_owners(device)
+        self.reachable = sum(each.nbytes for each in self.owners)
         report = scan(devices=device, frozen=False)
         self.dead = report.retained_bytes
         self.findings = report.findings if self.dead else []

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cyclewatch._native import Finding, Owner
+    from cyclewatch._native import Finding, LiveOwner
     from cyclewatch.oom_memory import Memory
 
 _MAX_CARDS = 5  # in a failure message
@@ -118,8 +118,11 @@ def _rest_words(memory: Memory) -> str:
     return "the rest (used only by C++ code)"
 
 
-def _owner_line(owner: Owner) -> str:
-    count = f" ({owner.count} x {format_bytes(owner.nbytes)})" if owner.count > 1 else ""
+def _owner_line(owner: LiveOwner) -> str:
+    each = format_bytes(owner.nbytes // owner.count)
+    count = f" ({owner.count} x {each})" if owner.count > 1 else ""
     shape = "" if owner.shape is None else f" {list(owner.shape)}"
-    text = f"{owner.type}{shape} {owner.dtype or ''}".rstrip()
-    return f"  {format_bytes(owner.nbytes * owner.count):>9}  {clean_text(text)}{count}"
+    text = clean_text(f"{owner.type}{shape} {owner.dtype or ''}".rstrip())
+    lines = [f"  {format_bytes(owner.nbytes):>9}  {text}{count}"]
+    lines += [f"             held by {path}" for path in owner.held_by[:1]]
+    return "\n".join(lines)

@@ -22,26 +22,6 @@ using FindingClass = py::class_<model::Finding, std::shared_ptr<model::Finding>>
 using ReferenceClass = py::class_<model::Reference, std::shared_ptr<model::Reference>>;
 using OwnerClass = py::class_<model::OwnerSummary, std::shared_ptr<model::OwnerSummary>>;
 
-// "[2, 3]" -> (2, 3). Symbolic dimensions and other text remain strings.
-py::object shape_or_none(const model::OwnerSummary& owner) {
-    const std::string& text = owner.shape;
-    if (text.empty()) {
-        return py::none();
-    }
-    if (text.front() != '[' || text.back() != ']') {
-        return py::make_tuple(text);
-    }
-    py::list dimensions;
-    std::istringstream words(text.substr(1, text.size() - 2));
-    for (std::string word; std::getline(words >> std::ws, word, ',');) {
-        long long number = 0;
-        const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-        const bool is_number = error == std::errc{} && end == word.data() + word.size();
-        dimensions.append(is_number ? py::object(py::int_(number)) : py::object(py::str(word)));
-    }
-    return py::tuple(dimensions);
-}
-
 py::object first_cut(const std::shared_ptr<model::Finding>& finding) {
     if (finding->cut.empty()) {
         return py::none();
@@ -148,9 +128,10 @@ void bind_owner(py::module_& module) {
         .def_readonly("nbytes",
                       &Self::bytes,
                       "Size of the storage in bytes; for a view, of the whole storage.")
-        .def_property_readonly("shape",
-                               &shape_or_none,
-                               "The dimensions, outermost first; None if the owner has no shape.")
+        .def_property_readonly(
+            "shape",
+            [](const Self& self) { return shape_or_none(self.shape); },
+            "The dimensions, outermost first; None if the owner has no shape.")
         .def_property_readonly("dtype",
                                text_or_none(&Self::dtype),
                                "The data type, such as 'float32'; None if the owner has none.")
@@ -344,6 +325,24 @@ void bind_finding_sizes(FindingClass& added) {
 }
 
 }  // namespace
+
+py::object shape_or_none(const std::string& text) {
+    if (text.empty()) {
+        return py::none();
+    }
+    if (text.front() != '[' || text.back() != ']') {
+        return py::make_tuple(text);
+    }
+    py::list dimensions;
+    std::istringstream words(text.substr(1, text.size() - 2));
+    for (std::string word; std::getline(words >> std::ws, word, ',');) {
+        long long number = 0;
+        const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+        const bool is_number = error == std::errc{} && end == word.data() + word.size();
+        dimensions.append(is_number ? py::object(py::int_(number)) : py::object(py::str(word)));
+    }
+    return py::tuple(dimensions);
+}
 
 void bind_finding(py::module_& module) {
     bind_source_excerpt(module);

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pybind11/stl.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "base/byte_size.h"
 #include "bindings/bind.h"
 #include "bindings/values.h"
 #include "model/retention.h"
@@ -84,6 +89,73 @@ void bind_path(py::module_& module) {
              [](const model::RetentionPath& self) { return "<Path " + quoted(self.text) + ">"; });
 }
 
+void bind_live_owner(py::module_& module) {
+    using Self = model::LiveOwner;
+    py::class_<Self, std::shared_ptr<Self>> added(
+        module,
+        "LiveOwner",
+        "Reachable tensors of equal type, device, shape and dtype that are held in the same way, "
+        "such as the weights of all layers. Immutable.\n\n"
+        "Examples:\n"
+        "    >>> trainers = [Trainer(), Trainer()]\n"
+        "    >>> [owner] = cyclewatch.live_owners(min_bytes=4096)\n"
+        "    >>> owner.type, owner.count, owner.nbytes, owner.device\n"
+        "    ('__main__.Buffer', 2, 8192, 'cpu')\n"
+        "    >>> print(owner.held_by[0])\n"
+        "    module global __main__.trainers -> trainers[0].batch");
+    of_package(added)
+        .def_property_readonly(
+            "type", [](const Self& self) { return self.owner.type; }, "'torch.Tensor'")
+        .def_property_readonly(
+            "device", [](const Self& self) { return self.owner.device; }, "'cuda:0', 'cpu'")
+        .def_property_readonly(
+            "shape",
+            [](const Self& self) { return shape_or_none(self.owner.shape); },
+            "The dimensions, outermost first; None if the owner has no shape.")
+        .def_property_readonly(
+            "dtype",
+            [](const Self& self) {
+                return self.owner.dtype.empty() ? py::object(py::none())
+                                                : py::object(py::str(self.owner.dtype));
+            },
+            "The data type, such as 'float32'; None if the owner has none.")
+        .def_property_readonly(
+            "count", [](const Self& self) { return self.owner.count; }, "Number of storages.")
+        .def_readonly("nbytes", &Self::bytes, "Size of all storages in bytes, each once.")
+        .def_property_readonly("category",
+                               word_of(&Self::category),
+                               "'parameter', 'gradient', 'optimizer state', 'saved for backward' "
+                               "(only C++ code holds it), 'activation' or 'other'.")
+        .def_property_readonly(
+            "allocated_at",
+            [](const Self& self) {
+                const std::string& site = self.owner.allocated_at;
+                return site.empty() ? py::object(py::none()) : py::object(py::str(site));
+            },
+            "'path:line' that created one of them; None if tracemalloc is not tracing.")
+        .def_property_readonly("held_by",
+                               list_of(&Self::held_by),
+                               "One or two paths to one of them, as :func:`why_alive` returns.")
+        .def("__repr__", [](const Self& self) {
+            return "<LiveOwner " + std::to_string(self.owner.count) + " x " + self.owner.type +
+                   ", " + base::format_bytes(self.bytes) + " on " + self.owner.device + ">";
+        });
+}
+
+std::vector<std::shared_ptr<model::LiveOwner>> live_owners(std::string device,
+                                                           std::uint64_t min_bytes,
+                                                           std::optional<std::size_t> top) {
+    watch::CensusSettings settings;
+    settings.device = std::move(device);
+    settings.min_bytes = min_bytes;
+    settings.top = top.value_or(settings.top);
+    std::vector<std::shared_ptr<model::LiveOwner>> owners;
+    for (model::LiveOwner& owner : watch::Dispatcher::instance().live_owners(settings)) {
+        owners.push_back(std::make_shared<model::LiveOwner>(std::move(owner)));
+    }
+    return owners;
+}
+
 py::tuple why_alive(const py::list& box, std::size_t paths, bool ignore_caller) {
     if (box.size() != 1) {
         throw py::value_error("expects a list with one object");
@@ -108,6 +180,14 @@ py::tuple why_alive(const py::list& box, std::size_t paths, bool ignore_caller) 
 void bind_retention(py::module_& module) {
     bind_root(module);
     bind_path(module);
+    bind_live_owner(module);
+    module.def("live_owners",
+               &live_owners,
+               Locked(),
+               py::arg("device") = "",
+               py::arg("min_bytes") = 0,
+               py::arg("top") = py::none(),
+               "The tracked owners that a collection would not free, in groups.");
     module.def("why_alive",
                &why_alive,
                Locked(),

@@ -25,7 +25,6 @@
 #include "report/source_table.h"
 #include "watch/dispatcher.h"
 #include "watch/main_thread_timer.h"
-#include "watch/owner_census.h"
 #include "watch/program_info.h"
 
 namespace cyclewatch::bindings {
@@ -343,18 +342,6 @@ void bind_process_watch(py::module_& module) {
 void bind_watch(py::module_& module) {
     bind_native_watch(module);
     bind_process_watch(module);
-    module.def(
-        "live_owners",
-        [] {
-            std::vector<std::shared_ptr<model::OwnerSummary>> owners;
-            for (model::OwnerSummary& owner :
-                 watch::live_owners(Dispatcher::instance().registry())) {
-                owners.push_back(std::make_shared<model::OwnerSummary>(std::move(owner)));
-            }
-            return owners;
-        },
-        Locked(),
-        "The tracked owners that a collection would not free; each storage once.");
     module.def(
         "report_stem",
         [] { return watch::report_stem(watch::describe_program()); },

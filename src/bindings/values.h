@@ -52,6 +52,9 @@ auto int_or_none(Integer Class::*member) {
     };
 }
 
+// "[2, 3]" -> (2, 3). Symbolic dimensions and other text remain strings. None for "".
+py::object shape_or_none(const std::string& text);
+
 // Hides `_native` in `__module__`.
 template <typename Class>
 Class& of_package(Class& added) {

@@ -59,4 +59,28 @@ struct RetentionPath {
     friend bool operator==(const RetentionPath&, const RetentionPath&) = default;
 };
 
+enum class OwnerCategory : std::uint8_t {
+    parameter,
+    gradient,
+    optimizer_state,
+    saved_for_backward,  // only C++ code holds it, such as the autograd graph
+    activation,          // computed from a tensor that requires a gradient
+    other,
+};
+inline constexpr std::array<std::string_view, 6> kOwnerCategoryWords{
+    "parameter", "gradient", "optimizer state", "saved for backward", "activation", "other"};
+constexpr Words words_of(OwnerCategory) {
+    return kOwnerCategoryWords;
+}
+
+// Reachable owners with equal type, device, size, shape, dtype and path, except for indexes.
+struct LiveOwner {
+    OwnerSummary owner;       // `bytes` of one storage; `count` storages
+    std::uint64_t bytes = 0;  // of all storages
+    OwnerCategory category = OwnerCategory::other;
+    std::vector<RetentionPath> held_by;  // of one of them
+
+    friend bool operator==(const LiveOwner&, const LiveOwner&) = default;
+};
+
 }  // namespace cyclewatch::model

@@ -15,9 +15,6 @@ namespace {
 
 constexpr std::uint32_t kUnseen = std::numeric_limits<std::uint32_t>::max();
 
-// A key of a dict counts as two references, because it is rarely what a reader looks for.
-constexpr std::uint32_t kKeyLength = 2;
-
 // Whether the object at `node` is alive even if no other object refers to it.
 enum class Names : std::uint8_t { named, anonymous };
 
@@ -75,22 +72,22 @@ bool is_key(PyObject* holder, PyObject* target) {
     return true;
 }
 
-// A breadth-first search from the target. References that a path does not show have no length.
-class Search {
-  public:
-    Search(const HeapGraph& graph, const Roots& roots, std::uint32_t target)
-        : graph_(graph), roots_(roots), target_(target) {}
+}  // namespace
 
-    std::optional<RawPath> find(const Used& used, Names names) {
-        next_.assign(graph_.size(), kUnseen);
-        lengths_.assign(graph_.size(), kUnseen);
-        key_holders_.clear();
-        next_[target_] = target_;
-        lengths_[target_] = 0;
+// A breadth-first search from the target. References that a path does not show have no length.
+class PathFinder::Search {
+  public:
+    Search(const HeapGraph& graph, const Roots& roots)
+        : graph_(graph),
+          roots_(roots),
+          lengths_(graph.size(), kUnseen),
+          next_(graph.size(), kUnseen) {}
+
+    std::optional<RawPath> find(std::uint32_t target, const Used& used, Names names) {
+        begin(target);
         std::vector<std::uint32_t> nearer;  // one step closer to the target than `level`
         std::vector<std::uint32_t> level{target_};
-        for (std::uint32_t length = 0; !level.empty() || !nearer.empty() || length <= kKeyLength;
-             ++length) {
+        for (std::uint32_t length = 0; !level.empty() || !nearer.empty(); ++length) {
             std::vector<std::uint32_t> farther;
             for (std::size_t i = 0; i < level.size(); ++i) {
                 if (lengths_[level[i]] == length) {
@@ -101,11 +98,11 @@ class Search {
             if (const std::optional<Choice> choice = choose(nearer, level, used, names)) {
                 return path_from(*choice);
             }
-            if (length == 1) {
-                farther.insert(farther.end(), key_holders_.begin(), key_holders_.end());
-            }
             nearer = std::move(level);
             level = std::move(farther);
+            if (level.empty() && nearer.empty()) {
+                enter_key_holders(level, length + 1);
+            }
         }
         return std::nullopt;
     }
@@ -180,6 +177,43 @@ class Search {
     }
 
     // Adds the holders of a node of `level` to it or to `farther`.
+    // The cached calls of a function are shown as such.
+    [[nodiscard]] bool is_key_of(std::uint32_t holder) const {
+        const std::span<const std::uint32_t> owners = graph_.holders(holder);
+        const bool is_cache = owners.size() == 1 && is_lru_cache(graph_.object(owners.front()));
+        return !is_cache && is_key(graph_.object(holder), graph_.object(target_));
+    }
+
+    // A key is rarely what a reader looks for, so it counts only if there are no other paths.
+    void enter_key_holders(std::vector<std::uint32_t>& level, std::uint32_t length) {
+        for (const std::uint32_t holder : key_holders_) {
+            if (lengths_[holder] == kUnseen) {
+                see(holder, target_, length);
+                level.push_back(holder);
+            }
+        }
+        key_holders_.clear();
+    }
+
+    void begin(std::uint32_t target) {
+        for (const std::uint32_t node : seen_) {
+            lengths_[node] = kUnseen;
+            next_[node] = kUnseen;
+        }
+        seen_.clear();
+        key_holders_.clear();
+        target_ = target;
+        see(target, target, 0);
+    }
+
+    void see(std::uint32_t node, std::uint32_t next, std::uint32_t length) {
+        if (next_[node] == kUnseen) {
+            seen_.push_back(node);
+        }
+        next_[node] = next;
+        lengths_[node] = length;
+    }
+
     void expand(std::uint32_t node,
                 const Used& used,
                 std::vector<std::uint32_t>& level,
@@ -193,17 +227,14 @@ class Search {
                 (node == target_ && used.namespaces.contains(holder))) {
                 continue;
             }
-            if (node == target_ && is_key(graph_.object(holder), graph_.object(target_))) {
-                next_[holder] = node;
-                lengths_[holder] = kKeyLength;
+            if (node == target_ && is_key_of(holder)) {
                 key_holders_.push_back(holder);
                 continue;
             }
             const bool is_free = node != target_ && is_folded_reference(holder, node);
             const std::uint32_t holder_length = length + (is_free ? 0 : 1);
             if (holder_length < lengths_[holder]) {
-                next_[holder] = node;
-                lengths_[holder] = holder_length;
+                see(holder, node, holder_length);
                 (is_free ? level : farther).push_back(holder);
             }
         }
@@ -221,11 +252,14 @@ class Search {
 
     const HeapGraph& graph_;
     const Roots& roots_;
-    const std::uint32_t target_;
+    std::uint32_t target_ = 0;
+    std::vector<std::uint32_t> seen_;
     std::vector<std::uint32_t> lengths_;
     std::vector<std::uint32_t> key_holders_;  // dicts with the target as a key
     std::vector<std::uint32_t> next_;  // the object that `node` refers to, on the way to the target
 };
+
+namespace {
 
 // Finds the references of a path that every path to the target contains. `inside_` is a set of
 // objects that contains the target. Once it contains all holders of its objects except for one
@@ -341,28 +375,29 @@ void mark_used(const RawPath& path, const Roots& roots, Used& used) {
 
 }  // namespace
 
-SearchResult find_paths(const HeapGraph& graph,
-                        const Roots& roots,
-                        std::uint32_t target,
-                        std::size_t count) {
+PathFinder::PathFinder(const HeapGraph& graph, const Roots& roots)
+    : graph_(graph), roots_(roots), search_(std::make_unique<Search>(graph, roots)) {}
+
+PathFinder::~PathFinder() = default;
+
+SearchResult PathFinder::find(std::uint32_t target, std::size_t count) {
     SearchResult result;
-    Search search(graph, roots, target);
     Used disjoint;
     Used other_roots;
     while (result.paths.size() < count) {
-        std::optional<RawPath> path = search.find(disjoint, Names::named);
+        std::optional<RawPath> path = search_->find(target, disjoint, Names::named);
         if (!path && result.paths.empty()) {
-            result.in_cycle = search.has_holder();
-            path = search.find(disjoint, Names::anonymous);
+            result.in_cycle = search_->has_holder();
+            path = search_->find(target, disjoint, Names::anonymous);
         } else if (!path) {
-            path = search.find(other_roots, Names::named);
+            path = search_->find(target, other_roots, Names::named);
         }
         if (!path) {
             break;
         }
-        mark_used(*path, roots, disjoint);
+        mark_used(*path, roots_, disjoint);
         other_roots.roots.insert(path->root);
-        SharedReferences(graph, roots, *path).find();
+        SharedReferences(graph_, roots_, *path).find();
         result.paths.push_back(*std::move(path));
         if (result.paths.back().root == kAnonymous) {
             break;

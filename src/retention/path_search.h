@@ -5,7 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "retention/heap_graph.h"
@@ -28,12 +28,25 @@ struct SearchResult {
     bool in_cycle = false;  // there is no path, but the target is part of a reference cycle
 };
 
-// At most `count` paths, the shortest first. The others share no object with earlier ones if there
-// are such paths; otherwise, they have a different root. Paths from an anonymous root are found
-// only if there are no others.
-[[nodiscard]] SearchResult find_paths(const HeapGraph& graph,
-                                      const Roots& roots,
-                                      std::uint32_t target,
-                                      std::size_t count);
+// Keeps its arrays, so that a search takes time for the objects that it visits only.
+class PathFinder {
+  public:
+    // The arguments must outlive this object.
+    PathFinder(const HeapGraph& graph, const Roots& roots);
+    PathFinder(const PathFinder&) = delete;
+    PathFinder& operator=(const PathFinder&) = delete;
+    ~PathFinder();
+
+    // At most `count` paths, the shortest first. The others share no object with earlier ones if
+    // there are such paths; otherwise, they have a different root. Paths from an anonymous root are
+    // found only if there are no others.
+    [[nodiscard]] SearchResult find(std::uint32_t target, std::size_t count);
+
+  private:
+    class Search;
+    const HeapGraph& graph_;
+    const Roots& roots_;
+    std::unique_ptr<Search> search_;
+};
 
 }  // namespace cyclewatch::retention

@@ -61,14 +61,8 @@ RootKind kind_of_module_state(std::string_view name) {
 
 }  // namespace
 
-Roots::Roots(const HeapGraph& graph,
-             std::uint32_t target,
-             std::uint32_t own_references,
-             CallerVariables caller)
+Roots::Roots(const HeapGraph& graph, std::uint32_t target, CallerVariables caller)
     : graph_(graph), target_(target == HeapGraph::kAbsent ? nullptr : graph.object(target)) {
-    if (own_references > 0) {
-        ignored_[target] = own_references;
-    }
     add_modules();
     add_threads(caller);
     std::ranges::stable_sort(roots_, {}, &Root::node);

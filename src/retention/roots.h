@@ -44,12 +44,11 @@ enum class CallerVariables : std::uint8_t {
 
 class Roots {
   public:
-    // `target`: a node of `graph`, or HeapGraph::kAbsent. `own_references`: the number of
-    // references to it that the caller of this function owns.
-    Roots(const HeapGraph& graph,
-          std::uint32_t target,
-          std::uint32_t own_references,
-          CallerVariables caller);
+    // `target`: a node of `graph`, or HeapGraph::kAbsent.
+    Roots(const HeapGraph& graph, std::uint32_t target, CallerVariables caller);
+
+    // Does not count a reference to `object` that the caller of this function owns.
+    void ignore(PyObject* object);
 
     // Sorted by node.
     [[nodiscard]] const std::vector<Root>& all() const noexcept { return roots_; }
@@ -70,8 +69,6 @@ class Roots {
     void add_module(PyObject* name, PyObject* module);
     void add_class(PyTypeObject* type, Root root, int depth);
     void add(PyObject* object, Root root);
-    // A reference that is known but is no answer.
-    void ignore(PyObject* object);
 
     const HeapGraph& graph_;
     std::vector<Root> roots_;

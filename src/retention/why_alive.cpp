@@ -2,17 +2,9 @@
 #include "retention/why_alive.h"
 
 #include "python/guards.h"
-#include "retention/heap_graph.h"
-#include "retention/path_search.h"
 #include "retention/path_text.h"
 
 namespace cyclewatch::retention {
-namespace {
-
-constexpr std::uint32_t kReferencesOfBox = 1;
-
-}  // namespace
-
 WhyAlive why_alive(PyObject* box, std::size_t paths, CallerVariables caller) {
     const python::ErrorStash stash;
     const python::YoungCountGuard young_count;
@@ -24,13 +16,34 @@ WhyAlive why_alive(PyObject* box, std::size_t paths, CallerVariables caller) {
         answer.in_cycle = true;
         return answer;
     }
-    const Roots roots(graph, target, kReferencesOfBox, caller);
-    const SearchResult found = find_paths(graph, roots, target, paths);
+    Roots roots(graph, target, caller);
+    roots.ignore(object);  // the reference of the box
+    const SearchResult found = PathFinder(graph, roots).find(target, paths);
     for (const RawPath& path : found.paths) {
         answer.paths.push_back(describe(graph, roots, path));
     }
     answer.in_cycle = found.in_cycle;
     return answer;
+}
+
+HolderSearch::HolderSearch(std::span<PyObject* const> owned)
+    : graph_(nullptr, nullptr),
+      roots_(graph_, HeapGraph::kAbsent, CallerVariables::count),
+      finder_(graph_, roots_) {
+    for (PyObject* const object : owned) {
+        roots_.ignore(object);
+    }
+}
+
+std::vector<model::RetentionPath> HolderSearch::paths(PyObject* object, std::size_t count) {
+    std::vector<model::RetentionPath> paths;
+    const std::uint32_t target = graph_.node_of(object);
+    if (target != HeapGraph::kAbsent) {
+        for (const RawPath& path : finder_.find(target, count).paths) {
+            paths.push_back(describe(graph_, roots_, path));
+        }
+    }
+    return paths;
 }
 
 }  // namespace cyclewatch::retention

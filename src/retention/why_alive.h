@@ -5,9 +5,12 @@
 #include <Python.h>
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "model/retention.h"
+#include "retention/heap_graph.h"
+#include "retention/path_search.h"
 #include "retention/roots.h"
 
 namespace cyclewatch::retention {
@@ -24,5 +27,20 @@ struct WhyAlive {
 // REQUIRES: GIL held, a build with a GIL, collector::find_generations(), python::check_layouts().
 // RUNS PYTHON: never.
 [[nodiscard]] WhyAlive why_alive(PyObject* box, std::size_t paths, CallerVariables caller);
+
+// Paths to many objects, from one walk over the heap. Throws std::bad_alloc. The requirements are
+// those of why_alive(); valid as long as no Python code runs.
+class HolderSearch {
+  public:
+    // `owned`: objects to which the caller owns one reference each.
+    explicit HolderSearch(std::span<PyObject* const> owned);
+    // Empty if the object is not tracked.
+    [[nodiscard]] std::vector<model::RetentionPath> paths(PyObject* object, std::size_t count);
+
+  private:
+    HeapGraph graph_;
+    Roots roots_;
+    PathFinder finder_;
+};
 
 }  // namespace cyclewatch::retention

@@ -137,6 +137,11 @@ base::Result<retention::WhyAlive> Dispatcher::why_alive(PyObject* box,
     return retention::why_alive(box, paths, caller);
 }
 
+std::vector<model::LiveOwner> Dispatcher::live_owners(const CensusSettings& settings) {
+    (void)prepare_heap_walk();
+    return watch::live_owners(registry(), settings);
+}
+
 base::Result<std::shared_ptr<Watch>> Dispatcher::prepare_scan(Settings settings) {
     if (std::string problem = prepare_heap_walk(); !problem.empty()) {
         return base::Error{problem + " Call gc.collect() with a watch instead."};

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "advice/rules.h"
 #include "base/result.h"
@@ -17,6 +18,7 @@
 #include "collector/heap_scan.h"
 #include "model/report.h"
 #include "retention/why_alive.h"
+#include "watch/owner_census.h"
 #include "watch/pipeline.h"
 #include "watch/watch.h"
 
@@ -55,6 +57,9 @@ class Dispatcher final : public collector::CollectionListener {
     base::Result<retention::WhyAlive> why_alive(PyObject* box,
                                                 std::size_t paths,
                                                 retention::CallerVariables caller);
+
+    // watch::live_owners(), with its exceptions; also on free-threaded builds, but without paths.
+    std::vector<model::LiveOwner> live_owners(const CensusSettings& settings);
 
     // Call before reading a watch: handles a fork, restores a removed hook and delivers queued
     // notifications. May leave a Python exception pending.

@@ -3,19 +3,26 @@
 
 #include <Python.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <new>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "capture/allocation_site.h"
+#include "capture/labelers/text.h"
 #include "collector/heap_scan.h"
+#include "compat/features.h"
 #include "compat/gc_list.h"
 #include "compat/generations.h"
 #include "device/owner_detector.h"
 #include "python/references.h"
+#include "retention/why_alive.h"
 #include "watch/captured_collection.h"
 
 namespace cyclewatch::watch {
@@ -51,6 +58,14 @@ class LiveOwners {
         cw_free_objects(&frozen);
     }
     [[nodiscard]] const std::vector<device::DetectedOwner>& owners() const { return owners_; }
+    // Borrowed; each is held once.
+    [[nodiscard]] std::vector<PyObject*> objects() const {
+        std::vector<PyObject*> objects;
+        for (const device::DetectedOwner& owner : owners_) {
+            objects.push_back(owner.object);
+        }
+        return objects;
+    }
 
   private:
     void add(PyObject* object, const collector::HeapScan& scan) {
@@ -67,53 +82,231 @@ class LiveOwners {
     std::vector<device::DetectedOwner> owners_;
 };
 
-// Groups equal owners.
-class Groups {
-  public:
-    void add(PendingOwner& owner) {
-        const device::OwnerReading& reading = owner.reading;
-        const std::string key = owner.type + '\0' + reading.device + '\0' + reading.shape + '\0' +
-                                reading.dtype + '\0' + std::to_string(reading.bytes);
-        const auto [known, is_new] = indexes_.emplace(key, groups_.size());
-        if (!is_new) {
-            ++groups_[known->second].count;
-            return;
-        }
-        model::OwnerSummary& group = groups_.emplace_back();
-        group.type = std::move(owner.type);
-        group.device = std::move(owner.reading.device);
-        group.bytes = owner.reading.bytes;
-        group.shape = std::move(owner.reading.shape);
-        group.dtype = std::move(owner.reading.dtype);
-    }
-    [[nodiscard]] std::vector<model::OwnerSummary> take() { return std::move(groups_); }
+// Longer lists of owners are grouped without their paths.
+constexpr std::size_t kMaxPaths = 20'000;
+constexpr std::size_t kShownPaths = 2;
+constexpr std::string_view kGradient = ".grad";
 
-  private:
-    std::unordered_map<std::string, std::size_t> indexes_;
-    std::vector<model::OwnerSummary> groups_;
+// One storage, and the owner to report it for.
+struct LiveStorage {
+    const PendingOwner* owner = nullptr;
+    PyObject* object = nullptr;
+    bool has_parameter = false;
+    const PendingOwner* gradient = nullptr;  // the owner as the gradient of another
+    PyObject* gradient_of = nullptr;
+    std::vector<model::RetentionPath> paths;
 };
+
+bool is_parameter(PyObject* object) {
+    for (PyTypeObject* type = Py_TYPE(object); type != nullptr; type = type->tp_base) {
+        if (capture::name_of_type(type).module == "torch.nn.parameter") {
+            return true;
+        }
+    }
+    return false;
+}
+
+std::vector<LiveStorage> storages_of(const CapturedCollection& read,
+                                     std::span<PyObject* const> objects) {
+    std::vector<LiveStorage> storages(read.observation.storages.size());
+    for (const PendingOwner& owner : read.owners) {
+        LiveStorage& storage = storages[owner.storage];
+        const bool parameter = !owner.is_part && is_parameter(objects[owner.object]);
+        if (owner.reading.part == kGradient) {
+            storage.gradient = &owner;
+            storage.gradient_of = objects[owner.object];
+        }
+        const bool is_better = storage.owner == nullptr || (parameter && !storage.has_parameter) ||
+                               (storage.owner->is_part && !owner.is_part);
+        if (is_better) {
+            storage.owner = &owner;
+            storage.object = objects[owner.object];
+        }
+        storage.has_parameter = storage.has_parameter || parameter;
+    }
+    std::erase_if(storages, [](const LiveStorage& each) { return each.owner == nullptr; });
+    return storages;
+}
+
+// What an owner has in common with the others of its group, except for the path.
+std::string kind_of(const PendingOwner& owner) {
+    const device::OwnerReading& reading = owner.reading;
+    return owner.type + '\0' + reading.device + '\0' + reading.shape + '\0' + reading.dtype + '\0' +
+           std::to_string(reading.bytes);
+}
+
+// "model.layers[x].weight" for "model.layers[3].weight".
+std::string without_indexes(std::string_view text) {
+    std::string pattern;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        pattern += text[i];
+        const std::size_t end = text.find_first_not_of("0123456789", i + 1);
+        if (text[i] == '[' && end != std::string_view::npos && end > i + 1 && text[end] == ']') {
+            pattern += 'x';
+            i = end - 1;
+        }
+    }
+    return pattern;
+}
+
+bool is_optimizer_state(const model::RetentionPath& path) {
+    return std::ranges::any_of(path.references, [](const model::Reference& reference) {
+        return reference.holder.starts_with("torch.optim.") && reference.label == ".state";
+    });
+}
+
+// False if it is not known. REQUIRES: not inside a collection.
+bool is_computed(PyObject* tensor) {
+    // The getter of a subclass may run user code.
+    const capture::TypeName name = capture::name_of_type(Py_TYPE(tensor));
+    if (name.module != "torch" || name.qualname != "Tensor") {
+        return false;
+    }
+    const python::OwnedRef is_leaf = python::steal(PyObject_GetAttrString(tensor, "is_leaf"));
+    PyErr_Clear();
+    return is_leaf.get() == Py_False;
+}
+
+model::OwnerCategory category_of(const LiveStorage& storage) {
+    using model::OwnerCategory;
+    if (storage.has_parameter) {
+        return OwnerCategory::parameter;
+    }
+    if (storage.gradient != nullptr) {
+        return OwnerCategory::gradient;
+    }
+    if (!storage.paths.empty() && is_optimizer_state(storage.paths.front())) {
+        return OwnerCategory::optimizer_state;
+    }
+    const bool is_tensor = storage.owner->type.starts_with("torch.");
+    if (is_tensor && !storage.paths.empty() &&
+        storage.paths.front().root.kind == model::RootKind::c_code) {
+        return OwnerCategory::saved_for_backward;
+    }
+    return is_computed(storage.object) ? OwnerCategory::activation : OwnerCategory::other;
+}
+
+// A path to the object that owns the part (".grad").
+void append_part(model::RetentionPath& path, const PendingOwner& owner) {
+    const std::string_view label = owner.reading.part;
+    model::Reference reference;
+    reference.holder = path.references.empty() ? path.root.text : path.references.back().target;
+    reference.label = label;
+    reference.target = owner.type;
+    path.references.push_back(std::move(reference));
+    if (path.text.find(" -> ") == std::string::npos) {
+        const std::size_t name = path.text.find_last_of(" .") + 1;
+        path.text += " -> " + path.text.substr(name);
+    }
+    path.text += label;
+}
+
+bool ends_in_attribute(const model::RetentionPath& path) {
+    return !path.references.empty() && path.references.back().label.starts_with('.');
+}
+
+void find_paths(std::vector<LiveStorage>& storages, std::span<PyObject* const> held) {
+    if (CYCLEWATCH_HAS_NO_GIL) {
+        return;
+    }
+    try {
+        retention::HolderSearch search(held);
+        for (std::size_t i = 0; i < std::min(storages.size(), kMaxPaths); ++i) {
+            LiveStorage& storage = storages[i];
+            const PendingOwner* const part = storage.owner->is_part  ? storage.owner
+                                             : storage.has_parameter ? nullptr
+                                                                     : storage.gradient;
+            PyObject* const object =
+                part != nullptr && part == storage.gradient ? storage.gradient_of : storage.object;
+            storage.paths = search.paths(object, kShownPaths);
+            // A parameter is an attribute of its module, and an item of a list of the optimizer.
+            std::stable_partition(storage.paths.begin(), storage.paths.end(), &ends_in_attribute);
+            for (model::RetentionPath& path : storage.paths) {
+                if (part != nullptr) {
+                    append_part(path, *part);
+                }
+            }
+        }
+    } catch (const std::bad_alloc&) {
+        for (LiveStorage& storage : storages) {
+            storage.paths.clear();
+        }
+    }
+}
+
+// Leaves out the storages whose kind has too few bytes for a group.
+void drop_small(std::vector<LiveStorage>& storages, const CensusSettings& settings) {
+    std::unordered_map<std::string, std::uint64_t> bytes;
+    for (const LiveStorage& each : storages) {
+        bytes[kind_of(*each.owner)] += each.owner->reading.bytes;
+    }
+    std::erase_if(storages, [&](const LiveStorage& each) {
+        return bytes[kind_of(*each.owner)] < settings.min_bytes;
+    });
+    std::stable_sort(
+        storages.begin(), storages.end(), [](const LiveStorage& a, const LiveStorage& b) {
+            return a.owner->reading.bytes > b.owner->reading.bytes;
+        });
+}
+
+std::vector<model::LiveOwner> group(std::vector<LiveStorage>& storages) {
+    std::unordered_map<std::string, std::size_t> indexes;
+    std::vector<model::LiveOwner> groups;
+    for (LiveStorage& storage : storages) {
+        const device::OwnerReading& reading = storage.owner->reading;
+        const std::string path =
+            storage.paths.empty() ? "" : without_indexes(storage.paths.front().text);
+        const auto [known, is_new] =
+            indexes.emplace(kind_of(*storage.owner) + '\0' + path, groups.size());
+        if (!is_new) {
+            model::LiveOwner& group = groups[known->second];
+            ++group.owner.count;
+            group.bytes += reading.bytes;
+            continue;
+        }
+        model::LiveOwner& group = groups.emplace_back();
+        group.owner.type = storage.owner->type;
+        group.owner.device = reading.device;
+        group.owner.bytes = group.bytes = reading.bytes;
+        group.owner.shape = reading.shape;
+        group.owner.dtype = reading.dtype;
+        group.owner.path = path;
+        const base::CallSite site = capture::allocation_site(storage.object);
+        group.owner.allocated_at =
+            site.path.empty() ? "" : site.path + ":" + std::to_string(site.line);
+        group.category = category_of(storage);
+        group.held_by = std::move(storage.paths);
+    }
+    return groups;
+}
 
 }  // namespace
 
-std::vector<model::OwnerSummary> live_owners(device::OwnerRegistry& registry) {
+std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
+                                          const CensusSettings& settings) {
     registry.refresh();
     LiveOwners live(registry);
     live.find();
     CapturedCollection read;
-    const DeviceFilter all = [](std::string_view) { return true; };
-    OwnerReadings readings(read, all, nullptr);
+    const DeviceFilter watched = [&](std::string_view device) {
+        return settings.device.empty() || device == settings.device;
+    };
+    OwnerReadings readings(read, watched, nullptr);
     readings.read(live.owners());
     readings.read_with_user_code();
 
-    Groups groups;
-    std::vector<bool> counted(read.observation.storages.size());
-    for (PendingOwner& owner : read.owners) {
-        if (!counted[owner.storage]) {
-            counted[owner.storage] = true;
-            groups.add(owner);
-        }
-    }
-    return groups.take();
+    std::vector<LiveStorage> storages = storages_of(read, readings.objects());
+    drop_small(storages, settings);
+    find_paths(storages, live.objects());
+    std::vector<model::LiveOwner> groups = group(storages);
+    std::erase_if(groups,
+                  [&](const model::LiveOwner& each) { return each.bytes < settings.min_bytes; });
+    std::stable_sort(
+        groups.begin(), groups.end(), [](const model::LiveOwner& a, const model::LiveOwner& b) {
+            return a.bytes > b.bytes;
+        });
+    groups.resize(std::min(groups.size(), settings.top));
+    return groups;
 }
 
 }  // namespace cyclewatch::watch

@@ -1,19 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists the owners that a collection would not free.
+// Lists the owners that a collection would not free, and what holds them.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "device/owner_registry.h"
-#include "model/finding.h"
+#include "model/retention.h"
 
 namespace cyclewatch::watch {
 
-// The owners that the collector tracks, except unreachable ones; those with equal type, device,
-// size, shape and dtype are one element. A storage is counted once, for the first owner found.
-// Frozen objects are included if the collector's lists can be read. About as expensive as a scan of
-// the heap. May throw std::bad_alloc. REQUIRES: GIL held, outside of a collection. RUNS PYTHON:
-// user code, in the readers of registered types only.
-[[nodiscard]] std::vector<model::OwnerSummary> live_owners(device::OwnerRegistry& registry);
+struct CensusSettings {
+    std::string device;           // "" for all
+    std::uint64_t min_bytes = 0;  // of a group
+    std::size_t top = SIZE_MAX;   // number of groups
+};
+
+// The owners that the collector tracks, except unreachable ones, in groups; the largest first. A
+// storage is counted once: for a parameter, if one uses it, otherwise for the first owner found.
+// Frozen objects are included if the collector's lists can be read. Without enough memory for the
+// paths, groups have none. About as expensive as two scans of the heap. May throw std::bad_alloc.
+// REQUIRES: GIL held, outside of a collection. RUNS PYTHON: user code, in the readers of registered
+// types only.
+[[nodiscard]] std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
+                                                        const CensusSettings& settings);
 
 }  // namespace cyclewatch::watch

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""live_owners(): the largest reachable tensors and what holds them."""
+
+import gc
+
+import pytest
+
+import cyclewatch
+
+
+class Buffer:
+    """Owns memory."""
+
+    def __init__(self, nbytes):
+        self.nbytes = nbytes
+
+
+class Layer:
+    """Holds a buffer."""
+
+    def __init__(self, nbytes):
+        self.weight = Buffer(nbytes)
+
+
+layers = []
+
+
+@pytest.fixture(autouse=True)
+def buffers():
+    cyclewatch.register_owner(
+        Buffer, lambda buffer: {"device": "cpu", "nbytes": buffer.nbytes, "data_ptr": id(buffer)}
+    )
+    yield
+    layers.clear()
+    cyclewatch.unregister_owner(Buffer)
+
+
+def owners(**arguments):
+    return [
+        owner
+        for owner in cyclewatch.live_owners(1000, **arguments)
+        if owner.type == f"{__name__}.Buffer"
+    ]
+
+
+def test_equal_paths_are_one_group():
+    layers.extend(Layer(1 << 20) for _ in range(3))
+    extra = Layer(1 << 20)
+    first, second = owners()
+    assert (first.count, first.nbytes, first.device) == (3, 3 << 20, "cpu")
+    assert str(first.held_by[0]) == f"module global {__name__}.layers -> layers[0].weight"
+    assert (second.count, second.nbytes, second.category) == (1, 1 << 20, "other")
+    assert str(second.held_by[0]) == (
+        "test_equal_paths_are_one_group() local extra -> extra.weight"
+    )
+    assert (first.shape, first.dtype, first.allocated_at) == (None, None, None)
+    assert repr(first).startswith("<LiveOwner 3 x ")
+    del extra
+
+
+def test_small_groups_and_other_devices_are_left_out():
+    layers.append(Layer((1 << 20) - 1))
+    assert owners() == []
+    assert len(owners(min_bytes=0)) == 1
+    assert len(owners(min_bytes=0, device="cpu")) == 1
+    assert owners(min_bytes=0, device="cuda:0") == []
+
+
+def test_unreachable_tensors_are_left_out():
+    gc.disable()
+    try:
+        layer = Layer(1 << 20)
+        layer.me = layer
+        del layer
+        assert owners() == []
+    finally:
+        gc.enable()
+
+
+def test_top():
+    layers.extend([Layer(1 << 20), Layer(2 << 20)])
+    (owner,) = cyclewatch.live_owners(1)
+    assert owner.nbytes >= 2 << 20
+
+
+def test_wrong_arguments():
+    with pytest.raises(ValueError, match="top must be at least 1"):
+        cyclewatch.live_owners(0)
+    with pytest.raises(ValueError, match="min_bytes must be at least 0"):
+        cyclewatch.live_owners(min_bytes=-1)
+    with pytest.raises(TypeError, match="top must be an integer, not str"):
+        cyclewatch.live_owners("10")
+    with pytest.raises(TypeError, match="device must be a str or None, not int"):
+        cyclewatch.live_owners(device=0)
+
+
+def test_categories_of_a_training_state():
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Linear(64, 64)
+    optimizer = torch.optim.AdamW(model.parameters())
+    inputs = torch.randn(17, 64)
+    model(inputs).sum().backward()
+    optimizer.step()
+    hidden = model(inputs)
+    state = model.state_dict()  # aliases of the parameters
+    live = {
+        (owner.shape, owner.category): owner
+        for owner in cyclewatch.live_owners(1000, min_bytes=0)
+        if owner.type.startswith("torch.")
+    }
+    name = "test_categories_of_a_training_state()"
+    weight = live[(64, 64), "parameter"]
+    assert weight.nbytes == 64 * 64 * 4
+    assert weight.dtype == "float32"
+    assert str(weight.held_by[0]) == f"{name} local model -> model.weight"
+    gradient = live[(64, 64), "gradient"]
+    assert str(gradient.held_by[0]) == f"{name} local model -> model.weight.grad"
+    moments = [owner for key, owner in live.items() if key == ((64, 64), "optimizer state")]
+    assert str(moments[0].held_by[0]).startswith(f"{name} local optimizer -> optimizer.state[")
+    assert ((17, 64), "activation") in live
+    assert live[(17, 64), "other"].count == 1
+    del hidden, state
