@@ -47,7 +47,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Set the plugin up if a test is marked."""
+    """Set the plugin up if a test is marked, and add the fixture of --cyclewatch-live."""
+    if read_settings(config).live:
+        for item in items:
+            names = getattr(item, "fixturenames", None)
+            if names is not None and "tensors_released" not in names:
+                names.insert(0, "tensors_released")
     if any(item.get_closest_marker("no_tensor_cycles") for item in items):
         _set_up(config, read_settings(config))
 
@@ -71,6 +76,14 @@ def tensor_cycles(pytestconfig: pytest.Config) -> Iterator[Watch]:
         devices=settings.devices, min_bytes=settings.min_bytes, budget=1.0
     ) as watch:
         yield watch
+
+
+@pytest.fixture
+def tensors_released(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fails the test if more tensor memory is reachable after it; names what holds it."""
+    from cyclewatch.pytest_plugin.live_check import check_live_tensors
+
+    yield from check_live_tensors(request, read_settings(request.config))
 
 
 def is_controller(config: pytest.Config) -> bool:

@@ -178,6 +178,13 @@ OPTIONS = (
         "auto|on|off",
     ),
     Option(
+        "--cyclewatch-live",
+        "Fail tests after which more tensor memory is reachable than before, and name what holds "
+        "it. Scans the heap twice per test.",
+        "false",
+        _boolean,
+    ),
+    Option(
         "--cyclewatch-freeze",
         "off: do not freeze older objects during a test; each check then collects the whole heap.",
         "on",
@@ -204,6 +211,7 @@ class Settings:
     no_source: bool
     clear_tracebacks: bool
     github: str
+    live: bool
     freeze: str
 
     @property

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fixture tensors_released and --cyclewatch-live."""
+
+import pytest
+
+KEEPS = """
+kept = []
+
+def test_keeps(tensors_released):
+    kept.append(leaky.Buffer(4096))
+
+def test_releases(tensors_released):
+    leaky.Buffer(4096)
+    leaky.Engine()
+"""
+
+
+def test_fixture_names_the_holder(run):
+    result = run(test_it=KEEPS)
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*ERROR at teardown of test_keeps*",
+            "the test left 4.0 KiB of tensors reachable (0 B before, 4.0 KiB after it)",
+            "*4.0 KiB  leaky.Buffer on cpu",
+            "*held by module global test_it.kept -> kept[[]0]",
+        ]
+    )
+
+
+def test_option_adds_the_fixture_to_every_test(run):
+    source = KEEPS.replace("tensors_released", "") + (
+        "class TestCase(unittest.TestCase):\n"
+        "    def test_method(self):\n"
+        "        kept.append(leaky.Buffer(100))\n"
+    )
+    run("--cyclewatch-live", test_it=source).assert_outcomes(passed=3, errors=2)
+    run(test_it=source).assert_outcomes(passed=3)
+
+
+def test_memory_that_was_reachable_before_is_ignored(run):
+    source = """
+kept = [leaky.Buffer(4096)]
+
+@pytest.fixture(scope="module")
+def shared():
+    return leaky.Buffer(1)
+
+@pytest.fixture
+def mine():
+    return leaky.Buffer(2)
+
+def test_replaces(shared, tensors_released, mine):
+    kept[0] = leaky.Buffer(4095)
+"""
+    run(test_it=source).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("option", "errors"),
+    [
+        ("--cyclewatch-min-bytes=4097", 0),
+        ("--cyclewatch-min-bytes=4096", 1),
+        ("--cyclewatch-devices=cpu", 1),
+    ],
+)
+def test_limits(run, option, errors):
+    run(option, test_it=KEEPS).assert_outcomes(passed=2, errors=errors)
+
+
+def test_failed_test_is_not_checked(run):
+    source = """
+kept = []
+
+def test_fails(tensors_released):
+    kept.append(leaky.Buffer(4096))
+    assert False
+"""
+    run(test_it=source).assert_outcomes(failed=1)
