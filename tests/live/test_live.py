@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first holder that why_alive() names for small programs, and the table of the results.
+
+CYCLEWATCH_UPDATE_ACCURACY=1 in the environment rewrites the section of docs/accuracy.md.
+"""
+
+import functools
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent
+TABLE = FOLDER.parents[1] / "docs" / "accuracy.md"
+SECTION = "\n## What holds a live object\n"
+HEAD = """
+Each row is a program in `tests/live/cases.py` that keeps an object alive by mistake, with the first
+path of `why_alive()`. *Expected* is the number of programs whose first path is the one that the
+program states; *frees*, the number of those where `path.cut_frees` is true. The programs were
+written together with the search.
+
+| Python | Programs | Expected | Frees |
+|---|---|---|---|
+"""
+
+sys.path.insert(0, str(FOLDER))
+
+import cases  # noqa: E402
+
+
+@functools.cache
+def outcome(interpreter):
+    return json.loads(interpreter.run(FOLDER / "run_cases.py").stdout)
+
+
+@pytest.fixture
+def live_answers(all_interpreters):
+    """Version -> case -> first path and whether its cut frees the object."""
+    outcomes = [outcome(each) for each in all_interpreters if not each.free_threaded]
+    return {each["version"]: each["answers"] for each in outcomes}
+
+
+def expected(name):
+    return cases.CASES[name][1].format("cases")
+
+
+@pytest.mark.parametrize("name", cases.CASES)
+def test_first_path_is_the_expected_one(live_answers, name):
+    for version, answers in live_answers.items():
+        if name in answers or not cases.CASES[name][2]:
+            assert answers[name] == [expected(name), True], version
+
+
+def section(live_answers):
+    lines = []
+    for version, answers in live_answers.items():
+        right = [name for name, answer in answers.items() if answer[0] == expected(name)]
+        frees = sum(answers[name][1] for name in right)
+        lines.append(f"| {version} | {len(answers)} | {len(right)} | {frees} |")
+    lines += ["", "| Program | What happens | First path |", "|---|---|---|"]
+    first = next(iter(live_answers.values()))
+    for name, answer in first.items():
+        summary = cases.CASES[name][0].__doc__
+        lines.append(f"| `{name}` | {summary} | `{answer[0]}` |")
+    return SECTION + HEAD + "\n".join(lines) + "\n"
+
+
+def test_section_of_the_table_is_current(live_answers):
+    text = TABLE.read_text()
+    before, _, stored = text.partition(SECTION)
+    current = section(live_answers)
+    if os.environ.get("CYCLEWATCH_UPDATE_ACCURACY"):
+        TABLE.write_text(before + current)
+        return
+    if any(f"\n| {version} |" not in stored for version in live_answers):
+        pytest.skip("the table was written without one of the interpreters")
+    if stored.count("\n| 3.") != len(live_answers):
+        pytest.skip("the table was written with more interpreters than are available")
+    assert SECTION + stored == current, "run the tests in tests/live again with the switch"
