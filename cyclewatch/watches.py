@@ -385,6 +385,12 @@ def registered_types() -> frozenset[type]:
     return frozenset(_registered_types)
 
 
+def _find_switch(frozen: bool) -> str:
+    from cyclewatch.collector_switch import location
+
+    return location(frozen)
+
+
 def start(
     devices: str | Iterable[str],
     *,
@@ -430,6 +436,7 @@ def start(
             on_report,
             excerpts if source_lines else None,
             on_log,
+            _find_switch,
         ),
         autopsy,
     )

@@ -11,6 +11,7 @@
 
 #include "base/byte_size.h"
 #include "base/result.h"
+#include "base/source_path.h"
 #include "base/text.h"
 #include "bindings/bind.h"
 #include "model/report.h"
@@ -220,6 +221,10 @@ void bind_render(py::module_& module, ReportClass& report_class) {
         "Raises:\n"
         "    FileExistsError: The path exists and `replace` is false.\n"
         "    OSError: The file cannot be written.");
+    module.def(
+        "is_user_code",
+        [](const py::str& path) { return base::origin_of_path(utf8(path)) == base::Origin::user; },
+        py::arg("path"));
     module.def(
         "clean_text",
         [](const py::str& text) { return base::clean_text(utf8(text)); },

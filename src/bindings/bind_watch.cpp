@@ -120,8 +120,14 @@ py::object path_or_none(const std::string& path) {
 watch::Listeners listeners(py::object on_finding,
                            py::object on_report,
                            py::object read_source,
-                           py::object on_log) {
+                           py::object on_log,
+                           py::object find_switch) {
     watch::Listeners result;
+    if (!find_switch.is_none()) {
+        result.find_switch = [callback = Callback(std::move(find_switch))](bool frozen) {
+            return callback.call<std::string>(frozen);
+        };
+    }
     if (!read_source.is_none()) {
         result.read_source = [callback = Callback(std::move(read_source))](
                                  const std::vector<std::string>& locations) {
@@ -169,7 +175,8 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
                         const py::object& on_finding,
                         const py::object& on_report,
                         const py::object& read_source,
-                        const py::object& on_log) {
+                        const py::object& on_log,
+                        const py::object& find_switch) {
     base::Result<device::DeviceSelection> selection = device::DeviceSelection::parse(devices);
     if (!selection.ok()) {
         throw py::value_error(selection.error());
@@ -183,7 +190,7 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
     settings.min_bytes = min_bytes;
     settings.budget = budget;
     settings.capture_values = capture_values;
-    settings.listeners = listeners(on_finding, on_report, read_source, on_log);
+    settings.listeners = listeners(on_finding, on_report, read_source, on_log, find_switch);
     settings.scan_every = scan_every.value_or(watch::kScanIfNotCollected);
     try {
         base::Result<std::shared_ptr<Watch>> started =
@@ -223,7 +230,8 @@ void bind_scan(py::module_& module) {
            const std::vector<std::string>& devices,
            const py::object& read_source) {
             watch::Settings settings = scan_settings(devices);
-            settings.listeners = listeners(py::none(), py::none(), read_source, py::none());
+            settings.listeners =
+                listeners(py::none(), py::none(), read_source, py::none(), py::none());
             return std::make_shared<model::Report>(value_or_raise(
                 Dispatcher::instance().scan(std::move(settings), {generation, frozen})));
         },

@@ -167,18 +167,30 @@ void Watch::scanned(collector::HeapScope scope, Clock::time_point began, const D
     const std::string since = step_ < 0 ? ". " : " since step " + std::to_string(step_) + ". ";
     if (dead.collectable > 0 && cw_collects_automatically() == 0 && !logged_dead_) {
         logged_dead_ = true;
-        log(kWarning,
+        warn_not_collected(
             "Automatic garbage collection is off, and unreachable tensors have retained " +
                 base::format_bytes(dead.collectable) + since +
-                "The memory is not freed until the program calls gc.collect().");
+                "The memory is not freed until the program calls gc.collect().",
+            false);
     }
     if (dead.frozen > 0 && !logged_frozen_) {
         logged_frozen_ = true;
-        log(kWarning,
-            "Unreachable tensors frozen by gc.freeze() have retained " +
-                base::format_bytes(dead.frozen) + since +
-                "No collection frees them until the program calls gc.unfreeze().");
+        warn_not_collected("Unreachable tensors frozen by gc.freeze() have retained " +
+                               base::format_bytes(dead.frozen) + since +
+                               "No collection frees them until the program calls gc.unfreeze().",
+                           true);
     }
+}
+
+void Watch::warn_not_collected(std::string sentences, bool frozen) {
+    enqueue([self = shared_from_this(), sentences = std::move(sentences), frozen] {
+        const python::YoungCountGuard young_count;
+        const python::GcPause pause;
+        const auto& find = self->settings_.listeners.find_switch;
+        const std::string place = find ? find(frozen) : "";
+        const std::string verb = frozen ? " They were frozen in " : " It was switched off in ";
+        self->log(kWarning, sentences + (place.empty() ? "" : verb + place + "."));
+    });
 }
 
 void Watch::skip(const std::string& reason, std::uint64_t times) {

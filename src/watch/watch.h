@@ -44,6 +44,9 @@ struct Listeners {
     std::function<void(std::shared_ptr<const model::Report>)> on_report;
     // Reads the source code at locations ("path:line"); null: reports contain no source code.
     std::function<report::SourceLines(const std::vector<std::string>& locations)> read_source;
+    // Where automatic collection was switched off, or objects were frozen: "train.py:12
+    // (gc.disable())". "" if unknown.
+    std::function<std::string(bool frozen)> find_switch;
     // `level` as in Python's logging.
     std::function<void(int level, const std::string& message)> on_log;
 };
@@ -178,6 +181,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
     void open_store();
     void open_writer();
     [[nodiscard]] std::vector<model::Finding> large_enough(std::vector<model::Finding> findings);
+    // Queues a warning that ends with the place where collection was switched off.
+    void warn_not_collected(std::string sentences, bool frozen);
     void enqueue(std::function<void()> notification);
     void note_locations(const std::vector<model::Finding>& findings);
     void notify_findings(const std::shared_ptr<CollectionResult>& result);

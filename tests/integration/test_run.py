@@ -424,6 +424,16 @@ def test_scan_every_scans_only_while_collection_is_off(python, program, tmp_path
     assert cyclewatch.Report.load(tmp_path / "scanned.json").stats.scans == 0
 
 
+def test_warning_names_the_line_that_disabled_collection(python, program):
+    program(LEAK.replace("gc.collect()", "gc.disable()"))
+    lines = python.run("--warn", "program.py").stderr.decode()
+    assert "collection is off" in lines
+    assert "It was switched off in program.py:12 (gc.disable())." in lines
+    program(LEAK.replace("gc.collect()", "gc.freeze()"))
+    lines = python.run("--warn", "program.py").stderr.decode()
+    assert "They were frozen in program.py:12 (gc.freeze())." in lines
+
+
 def test_frozen_garbage_is_reported_at_exit(python, program, tmp_path):
     program(LEAK.replace("gc.collect()", "gc.freeze()"))
     python.run("-o", "frozen.json", "program.py")
