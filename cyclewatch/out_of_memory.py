@@ -53,8 +53,8 @@ class oom_autopsy:  # noqa: N801 - used like a function, as in contextlib
         report_path: Path of the last report; None before the first one.
 
     Args:
-        report_dir: Folder of the report; by default the current directory. If it cannot be
-            written, the temporary directory is used.
+        report_dir: Folder of the report, which is created if it does not exist; by default the
+            current directory. If it cannot be written, the temporary directory is used.
 
     Examples:
         >>> with cyclewatch.oom_autopsy() as autopsy:
@@ -130,6 +130,7 @@ def _write(autopsy: oom_autopsy, text: str) -> str | None:
             folder = tempfile.gettempdir()
         path = os.path.join(folder, f"{report_stem()}-oom.txt")
         try:
+            os.makedirs(folder, exist_ok=True)
             write_file(path, text.encode(errors="replace"), replace=True, owner_only=True)
         except OSError:
             continue
@@ -143,12 +144,24 @@ def _annotate(error: BaseException, handled: int = 0) -> None:
     try:
         for each in exception_chain(error, handled=handled):
             if is_out_of_memory(each):
-                if not any(note.startswith(_NOTE) for note in getattr(each, "__notes__", ())):
-                    each.add_note(_NOTE + _report(each))
+                if not _has_note(each):
+                    _add_note(each, _NOTE + _report(each))
                 return
     except Exception as problem:
         # For example, out of memory again. The program must see its own error.
         log(_ERROR, f"no out-of-memory report: {type(problem).__name__}: {problem}")
+
+
+def _has_note(error: BaseException) -> bool:
+    notes = getattr(error, "__notes__", None)  # the program may have set it to anything
+    return isinstance(notes, list) and any(str(note).startswith(_NOTE) for note in notes)
+
+
+def _add_note(error: BaseException, note: str) -> None:
+    try:
+        error.add_note(note)
+    except Exception:
+        log(_ERROR, note)  # a type that overrides add_note(), or invalid __notes__
 
 
 def _report(error: BaseException) -> str:

@@ -136,6 +136,37 @@ def test_error_that_was_handled_before_the_block_causes_no_report(tmp_path):
         assert not hasattr(error, "__notes__")
 
 
+def test_folder_of_the_report_is_created(tmp_path):
+    autopsy = run_out_of_memory(tmp_path / "new" / "reports", MemoryError())
+    assert autopsy.report_path.startswith(f"{tmp_path}/new/reports/")
+
+
+class RefusingError(MemoryError):
+    """Does not accept notes."""
+
+    def add_note(self, note):
+        raise TypeError(note)
+
+
+class OddNotesError(MemoryError):
+    """Has notes that are not a list of strings."""
+
+    __notes__ = 5
+
+
+@pytest.mark.parametrize("error", [RefusingError(), OddNotesError()])
+def test_error_that_refuses_a_note_is_reported_in_the_log(tmp_path, caplog, error):
+    with (
+        pytest.raises(type(error)) as caught,
+        cyclewatch.oom_autopsy(report_dir=tmp_path) as autopsy,
+    ):
+        raise error
+    assert caught.value is error
+    (message,) = [record.message for record in caplog.records]
+    assert message.startswith("cyclewatch: out of memory on cpu")
+    assert message.endswith(f"; report: {autopsy.report_path}")
+
+
 def test_report_goes_to_the_temporary_directory_if_the_folder_is_unusable(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     (tmp_path / "temporary").mkdir()
