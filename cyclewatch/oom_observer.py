@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch's out-of-memory observer, which is called when an allocation on a CUDA device fails.
+"""What happens when torch's CUDA allocator fails: at most one examination a second.
 
-torch calls it with the exact size before it raises the exception, and therefore also for errors
-that the program handles. The call is made on the allocating thread, which may be an autograd
-thread. torch cannot detach an observer.
+The observer itself is native (src/watch/oom_observer.h). It is attached once the program has
+initialized CUDA: at the start of an autopsy, in a step, or after a collection.
 """
 
 from __future__ import annotations
 
-import _thread
 import time
 
-from cyclewatch.oom_errors import torch_module
+from cyclewatch import _native
 from cyclewatch.oom_memory import Memory
 
 TYPE_CHECKING = False
@@ -19,49 +17,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _PAUSE = 1.0  # seconds between two examinations
-
-# Called on the allocating thread with the memory use, for each failure that is examined. If it is
-# None, the observer does nothing.
-handler: Callable[[Memory], None] | None = None
-_attached = False
-_busy = _thread.allocate_lock()
 _next = 0.0  # no examination before this time
 
 
-def attach() -> None:
-    """Attach the observer if there is a handler and the program has initialized CUDA. Idempotent.
+def start(handler: Callable[[Memory], None]) -> None:
+    """Call `handler` on the allocating thread with the memory use, for each failure examined."""
 
-    Does not initialize a device.
-    """
-    global _attached
-    if _attached or handler is None:
-        return
-    torch = torch_module()
-    is_initialized = getattr(getattr(torch, "cuda", None), "is_initialized", None)
-    # Checked first, because the binding would initialize CUDA.
-    if is_initialized is None or not is_initialized():
-        return
-    register = getattr(torch._C, "_cuda_attach_out_of_memory_observer", None)
-    if register is not None:
-        _attached = True
-        register(_on_out_of_memory)
+    def on_failure(device: int, requested: int, limit: int) -> None:
+        # Takes about twice as long as a full collection.
+        global _next
+        if time.monotonic() >= _next:
+            handler(Memory(f"cuda:{device}", requested, limit))
+            _next = time.monotonic() + _PAUSE
+
+    _native.set_oom_handler(on_failure)
+    _native.attach_oom_observer()
 
 
-def _on_out_of_memory(device: int, requested: int, limit: int, _free: int) -> None:
-    # Must not raise: the exception would replace the out-of-memory error. Does not call a device or
-    # allocate device memory. Takes about twice as long as a full collection.
-    global _next
-    try:
-        # The lock is taken if another failure is being examined, perhaps by this thread.
-        if handler is None or not _busy.acquire(blocking=False):
-            return
-        try:
-            if time.monotonic() >= _next:
-                handler(Memory(f"cuda:{device}", requested, limit))
-                _next = time.monotonic() + _PAUSE
-        finally:
-            _busy.release()
-    except KeyboardInterrupt:
-        _thread.interrupt_main()
-    except BaseException:
-        return
+def stop() -> None:
+    """Ignore failures. torch keeps the observer, which then does nothing."""
+    _native.set_oom_handler(None)

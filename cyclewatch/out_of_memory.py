@@ -64,9 +64,6 @@ class oom_autopsy:  # noqa: N801 - used like a function, as in contextlib
         cyclewatch: ...
     """
 
-    # Called for each training step.
-    _attach = staticmethod(oom_observer.attach)
-
     def __init__(self, *, report_dir: str | os.PathLike[str] | None = None) -> None:
         """Store the arguments; the ``with`` block begins the observation."""
         self._folder = absolute_folder(report_dir)
@@ -98,8 +95,7 @@ def start(autopsy: oom_autopsy) -> None:
         _active.append(autopsy)
     _install_hook(sys)
     _install_hook(threading)
-    oom_observer.handler = _on_device_failure
-    oom_observer.attach()
+    oom_observer.start(_on_device_failure)
 
 
 def stop(autopsy: oom_autopsy) -> None:
@@ -112,7 +108,7 @@ def stop(autopsy: oom_autopsy) -> None:
             if module.excepthook is hook:
                 module.excepthook = previous
         _hooks.clear()
-        oom_observer.handler = None
+        oom_observer.stop()
 
 
 def _on_device_failure(memory: oom_memory.Memory) -> None:

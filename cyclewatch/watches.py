@@ -124,8 +124,6 @@ class Watch:
         if not 0 <= step <= _LARGEST_STEP:
             raise ValueError(f"the step must be from 0 to 2**63 - 1, not {step}")
         self._native_watch.step(step)
-        if self._autopsy is not None:
-            self._autopsy._attach()  # the program may have initialized the device meanwhile
 
     @property
     def stats(self) -> Stats:

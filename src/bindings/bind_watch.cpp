@@ -25,6 +25,7 @@
 #include "report/source_table.h"
 #include "watch/dispatcher.h"
 #include "watch/main_thread_timer.h"
+#include "watch/oom_observer.h"
 #include "watch/program_info.h"
 
 namespace cyclewatch::bindings {
@@ -285,6 +286,7 @@ void bind_native_watch(py::module_& module) {
             "step",
             [](const NativeWatch& self, std::int64_t number) {
                 Dispatcher::instance().step(self.watch, number);
+                watch::attach_oom_observer();  // the program may have initialized CUDA meanwhile
             },
             Locked(),
             py::arg("number"))
@@ -333,6 +335,14 @@ void bind_process_watch(py::module_& module) {
         Locked(),
         py::arg("seconds"),
         py::arg("function"));
+    module.def(
+        "set_oom_handler",
+        [](const py::object& handler) {
+            watch::set_oom_handler(handler.is_none() ? nullptr : handler.ptr());
+        },
+        Locked(),
+        py::arg("handler"));
+    module.def("attach_oom_observer", &watch::attach_oom_observer, Locked());
     module.def("stop_calls", &watch::stop_calls, Locked());
     module.def(
         "offer_failure",

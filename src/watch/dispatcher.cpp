@@ -17,6 +17,7 @@
 #include "python/guards.h"
 #include "python/layout_check.h"
 #include "watch/notification_queue.h"
+#include "watch/oom_observer.h"
 #include "watch/program_info.h"
 
 namespace cyclewatch::watch {
@@ -98,6 +99,7 @@ void Dispatcher::scan_if_not_collected(const std::shared_ptr<Watch>& watch, bool
     if (CYCLEWATCH_HAS_NO_GIL || watch->settings().scan_every == 0) {
         return;
     }
+    attach_oom_observer();
     const Clock::time_point began = Clock::now();
     std::optional<collector::HeapScope> scope = watch->due_scan(began);
     if (everything && watch->is_not_collected()) {
@@ -280,6 +282,9 @@ void Dispatcher::on_stop(const collector::CollectionOutcome& outcome) noexcept {
     }
     try {
         pipeline_.after_sweep(outcome, watches_);
+        if (can_attach_oom_observer()) {
+            (void)post(attach_oom_observer);
+        }
     } catch (...) {
         pipeline_.drop_capture();
     }

@@ -23,24 +23,36 @@ class OutOfMemoryError(RuntimeError):
     """Simulates torch.OutOfMemoryError."""
 
 
+class Cuda(types.ModuleType):
+    """torch.cuda."""
+
+    def __init__(self):
+        super().__init__("torch.cuda")
+        self._initialized = False
+        self.asked = 0
+
+    def is_initialized(self):
+        self.asked += 1
+        return self._initialized
+
+
 class Torch(types.ModuleType):
     """torch with one CUDA device. Attaching an observer initializes it, as in torch."""
 
     def __init__(self):
         super().__init__("torch")
-        self.initialized = False
         self.initialized_by_us = False
         self.observers = []
         self.OutOfMemoryError = OutOfMemoryError
-        self.cuda = types.SimpleNamespace(is_initialized=lambda: self.initialized)
+        self.cuda = Cuda()
         self._C = types.SimpleNamespace(
             _cuda_attach_out_of_memory_observer=self.attach,
             _cuda_memoryStats=lambda _device: {"allocated_bytes": {"all": {"current": 3_500_000}}},
         )
 
     def attach(self, observer):
-        self.initialized_by_us |= not self.initialized
-        self.initialized = True
+        self.initialized_by_us |= not self.cuda._initialized
+        self.cuda._initialized = True
         self.observers.append(observer)
 
     def fail(self, requested=20 * MIB):
@@ -57,8 +69,7 @@ class Torch(types.ModuleType):
 def torch(monkeypatch):
     module = Torch()
     monkeypatch.setitem(sys.modules, "torch", module)
-    for name, value in (("_attached", False), ("_next", 0.0), ("handler", None)):
-        monkeypatch.setattr(oom_observer, name, value)
+    monkeypatch.setattr(oom_observer, "_next", 0.0)
     return module
 
 
@@ -85,7 +96,7 @@ def buffers_are_owners():
 @pytest.fixture
 def autopsy(torch, clock, tmp_path):
     """An active autopsy with an attached observer."""
-    torch.initialized = True
+    torch.cuda._initialized = True
     with cyclewatch.oom_autopsy(report_dir=tmp_path) as active:
         yield active
 
@@ -120,11 +131,11 @@ def test_observer_is_attached_once_and_after_the_program_initialized_the_device(
     for _ in range(2):
         with cyclewatch.oom_autopsy(report_dir=tmp_path):
             pass
-    assert not torch.initialized
+    assert not torch.cuda._initialized
     with cyclewatch.warn_tensor_cycles(devices="cpu", report_dir=tmp_path) as watch:
         watch.step(1)
         assert not torch.observers
-        torch.initialized = True
+        torch.cuda._initialized = True
         watch.step(2)
         watch.step(3)
         with cyclewatch.oom_autopsy(report_dir=tmp_path):
@@ -133,8 +144,46 @@ def test_observer_is_attached_once_and_after_the_program_initialized_the_device(
     assert not torch.initialized_by_us
 
 
+def test_step_does_not_call_torch_before_the_program_initialized_the_device(torch, tmp_path):
+    with cyclewatch.warn_tensor_cycles(devices="cpu", report_dir=tmp_path) as watch:
+        watch.step(1)
+        watch.step(2)
+        assert torch.cuda.asked == 0
+        torch.cuda._initialized = True
+        watch.step(3)
+        watch.step(4)
+    assert torch.cuda.asked == 1
+
+
+def test_device_that_cannot_be_used_after_fork_is_left_alone(torch, tmp_path):
+    torch.cuda._initialized = True
+    torch.cuda.is_initialized = lambda: False
+    with cyclewatch.oom_autopsy(report_dir=tmp_path):
+        assert not torch.observers
+
+
+def test_observer_is_attached_after_a_collection(torch, tmp_path):
+    # A program under ``cyclewatch run`` has no steps.
+    with cyclewatch.watch(devices="cpu"), cyclewatch.oom_autopsy(report_dir=tmp_path) as autopsy:
+        gc.collect()
+        assert not torch.observers
+        torch.cuda._initialized = True
+        gc.collect()
+        for _ in range(1000):
+            pass  # pending calls run
+        assert len(torch.observers) == 1
+        fail(torch)
+    assert "20.0 MiB requested" in report_of(autopsy)
+
+
+@pytest.mark.parametrize("arguments", [(), (0,), ("a", None, 3.5, "free"), (0, 1, 2, 3, 4)])
+def test_unexpected_arguments_are_ignored(torch, autopsy, arguments):
+    (observer,) = torch.observers
+    assert observer(*arguments) is None
+
+
 def test_observer_does_nothing_without_an_autopsy(torch, tmp_path):
-    torch.initialized = True
+    torch.cuda._initialized = True
     with cyclewatch.oom_autopsy(report_dir=tmp_path):
         pass
     assert torch.observers
@@ -153,7 +202,7 @@ def test_at_most_one_report_per_second_and_the_last_one_stays(torch, autopsy, cl
 
 
 def test_note_uses_the_report_of_the_observer(torch, clock, tmp_path):
-    torch.initialized = True
+    torch.cuda._initialized = True
     error = None
     with pytest.raises(OutOfMemoryError) as caught, cyclewatch.oom_autopsy(report_dir=tmp_path):
         buffer = Buffer()
@@ -192,20 +241,23 @@ def test_observer_works_on_another_thread(torch, autopsy):
 
 
 @pytest.mark.parametrize("error", [ValueError, SystemExit, MemoryError])
-def test_observer_never_raises(torch, autopsy, monkeypatch, error):
+def test_observer_never_raises(torch, autopsy, error):
     def broken(_memory):
+        calls.append(None)
         raise error
 
-    monkeypatch.setattr(oom_observer, "handler", broken)
+    calls = []
+    oom_observer.start(broken)
     fail(torch)
-    monkeypatch.undo()
+    fail(torch)
+    assert len(calls) == 2
 
 
-def test_interrupt_reaches_the_main_thread(torch, autopsy, monkeypatch):
+def test_interrupt_reaches_the_main_thread(torch, autopsy):
     def interrupted(_memory):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(oom_observer, "handler", interrupted)
+    oom_observer.start(interrupted)
     with pytest.raises(KeyboardInterrupt):
         fail(torch)
 

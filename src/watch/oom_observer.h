@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Observes failed allocations of torch's CUDA allocator: one native function, which is attached to
+// torch once, since torch cannot detach an observer. torch calls it with the exact size before it
+// raises the exception, and therefore also for errors that the program handles. The call is made on
+// the allocating thread, which may be an autograd thread.
+//
+// REQUIRES (everything here): GIL held.
+#pragma once
+
+#include <Python.h>
+
+namespace cyclewatch::watch {
+
+// Sets the function that is called with (device number, requested bytes, limit) for each failure,
+// or null for none. It is not called for a failure that happens while it runs. What it raises is
+// ignored, except that KeyboardInterrupt is raised again on the main thread.
+void set_oom_handler(PyObject* handler);
+
+// Attaches the observer if there is a handler and the program has initialized CUDA, which it never
+// does itself. Idempotent. Leaves no Python error. RUNS PYTHON: torch's functions.
+void attach_oom_observer() noexcept;
+
+// True if attach_oom_observer() would attach it. RUNS PYTHON: never.
+[[nodiscard]] bool can_attach_oom_observer() noexcept;
+
+}  // namespace cyclewatch::watch
