@@ -38,10 +38,10 @@ gpu-test: ## Run the checks that need a CUDA device; updates docs/gpu.md if ther
 	@scripts/build dev _native
 	@.venv/bin/python tests/gpu/run.py
 
-regrtest: ## Compare CPython's own tests with and without a watch in every process
+regrtest: ## Compare CPython's own tests with and without a watch in every process, or WATCH=scan
 	@scripts/bootstrap
 	@scripts/build dev
-	@.venv/bin/python tests/regrtest/run.py
+	@.venv/bin/python tests/regrtest/run.py $(if $(WATCH),--watch $(WATCH))
 
 matrix: ## Build and test on every interpreter available, including debug builds
 	@scripts/bootstrap

@@ -8,6 +8,8 @@ the watch, and some of them also with a collection at nearly every allocation.
 A test whose outcome differs is run again several times, alone. A difference is ignored if the
 outcome also varies without a watch, or if a no-op callback in gc.callbacks has the same effect,
 because the dict that CPython creates for any callback changes allocation counts.
+
+With --watch scan, a scan runs before each collection instead, and must find the same objects.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ sys.path.append(str(HERE.parent / "matrix"))
 import interpreters as matrix  # noqa: E402
 
 WORK = ROOT / ".build" / "regrtest"
-MODES = ("walk", "watch")  # of watch_everywhere.py
+MODES = ("walk", "watch", "scan")  # of watch_everywhere.py
+DEFAULT_MODES = ("walk", "watch")
 PACKAGED = ("3.14", "3.15")  # if the build has no interpreter of that version
 RETRIES = 3
 
@@ -115,13 +118,15 @@ def prepared(python: str, version: str) -> Path:
 
 def arrange(python: Path, way: Round) -> None:
     """Select the kind of watch for new processes."""
-    (python.parents[1] / "watch").write_text(f"{way.mode} {way.threshold}")
+    home = python.parents[1]
+    (home / "watch").write_text(f"{way.mode} {way.threshold}")
 
 
 def require_watch(python: Path) -> None:
     """Exit unless processes are actually watched: otherwise the comparison would be meaningless."""
-    program = "import gc; print(sum('cyclewatch' in repr(entry) for entry in gc.callbacks))"
-    for mode, entries in (("off", "0"), ("idle", "0"), ("walk", "1"), ("watch", "1")):
+    program = "import gc; print(sum('cyclewatch_gc_hook' in repr(entry) for entry in gc.callbacks))"
+    expected = (("off", "0"), ("idle", "0"), ("walk", "1"), ("watch", "1"), ("scan", "1"))
+    for mode, entries in expected:
         arrange(python, Round(mode))
         # An empty environment, which many tests pass to child processes.
         done = subprocess.run([python, "-c", program], env={}, capture_output=True, text=True)
@@ -242,6 +247,25 @@ def compare(
     return Line(name, len(modules), len(before) - 1, differences, inherent)
 
 
+def compare_scans(python: Path, modules: list[str], way: Round, jobs: int) -> Line:
+    """Run `modules` with a scan before each collection.
+
+    The outcomes of the tests are not compared: the scans run in Python callbacks, which change
+    allocation counts.
+    """
+    home = python.parents[1]
+    compared, found = home / "comparisons", home / "differences"
+    for file in (compared, found):
+        file.unlink(missing_ok=True)
+    after = run(python, modules, way, jobs)
+    count = len(compared.read_text()) if compared.exists() else 0
+    differences = found.read_text().splitlines() if found.exists() else []
+    if count == 0:
+        differences.append("no scan was compared")
+    name = way.mode + (f", threshold {way.threshold}" if way.threshold else "")
+    return Line(f"{name}: {count} with garbage", len(modules), len(after) - 1, differences, [])
+
+
 def print_line(version: str, line: Line) -> None:
     """Print a Markdown row and the differences."""
     print(
@@ -267,7 +291,7 @@ def main() -> int:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # Shells ignore SIGINT in background jobs, and tests that interrupt themselves would hang.
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    modes = [mode for mode in MODES if options.watch in (None, mode)]
+    modes = [options.watch] if options.watch else list(DEFAULT_MODES)
     failed = False
     print("| Python | watch | modules | tests | different | as with any gc callback |")
     print("|---|---|---|---|---|---|", flush=True)
@@ -277,9 +301,17 @@ def main() -> int:
         modules = known_modules(python, chosen)
         frequent = [name for name in modules if name in often]
         for names, threshold in ((modules, ""), (frequent, "1")):
-            before = run(python, names, Round("off", threshold), options.jobs) if names else {}
-            for mode in modes if names else ():
-                line = compare(python, names, before, Round(mode, threshold), options.jobs)
+            if not names:
+                continue
+            before: dict[Case, str] = {}
+            if modes != ["scan"]:
+                before = run(python, names, Round("off", threshold), options.jobs)
+            for mode in modes:
+                way = Round(mode, threshold)
+                if mode == "scan":
+                    line = compare_scans(python, names, way, options.jobs)
+                else:
+                    line = compare(python, names, before, way, options.jobs)
                 failed |= bool(line.differences)
                 print_line(version, line)
     return int(failed)

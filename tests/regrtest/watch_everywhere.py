@@ -7,7 +7,9 @@ variable so that child processes with another environment are watched, too:
 - "off": no watch;
 - "idle": no watch, but a no-op callback in gc.callbacks;
 - "walk": a watch, but no object owns memory, as in most programs;
-- "watch": every list is an owner, so most garbage is analysed.
+- "watch": every list is an owner, so most garbage is analysed;
+- "scan": a scan before every collection must find the objects that the collection finds. Each
+  difference is appended to the file `differences`, and each comparison to `comparisons`.
 
 A number after the word sets the first threshold of gc.
 """
@@ -18,6 +20,47 @@ import sys
 def read_list(owner):
     """Report that a list owns one byte per element."""
     return {"device": "cpu", "nbytes": len(owner), "data_ptr": id(owner)}
+
+
+def compare_scans(active):
+    """Compare each collection with a scan at its start."""
+    import gc
+
+    from cyclewatch import _native
+
+    scanned = []
+
+    def note(name, text):
+        with open(f"{sys.prefix}/{name}", "a", encoding="utf-8") as file:
+            file.write(text)
+
+    def before(phase, info):
+        if phase == "start":
+            report = _native.scan(info["generation"], False, ["all"], None)
+            scanned[:] = [report.stats.unreachable, active.stats.unreachable]
+
+    def after(phase, info):
+        if phase != "stop" or not scanned:
+            return
+        found, previous = scanned
+        scanned.clear()
+        # Uncollectable objects are not part of the set that the watch sees. Other threads may have
+        # run between the scan and the collection.
+        if info["uncollectable"] or not active.active or len(sys._current_frames()) > 1:
+            return
+        collected = active.stats.unreachable - previous
+        note("comparisons", "." if found else "")
+        if found != collected and not active.stats.skipped:
+            code = sys._getframe(1).f_code
+            note(
+                "differences",
+                f"{code.co_filename}:{code.co_name}: generation {info['generation']}: scan {found},"
+                f" collection {collected}\n",
+            )
+
+    # Before the watch arms its canary, which is unreachable, and after it has counted.
+    gc.callbacks.insert(0, before)
+    gc.callbacks.append(after)
 
 
 def start():
@@ -42,7 +85,10 @@ def start():
 
     if mode == "watch":
         register_owner(list, read_list)
-    watch(devices="all", budget=1.0)
+    active = watch(devices="all", budget=1.0)
+    if mode == "scan":
+        register_owner(type("Nothing", (), {}), read_list)  # a watch without owners reads nothing
+        compare_scans(active)
 
 
 start()
