@@ -23,7 +23,7 @@ using model::NodeKind;
 constexpr std::size_t kMostOfCycle = 8;      // references of the cycle whose objects are tried
 constexpr std::size_t kMostReferredTo = 12;  // objects tried because of the references to them
 constexpr std::size_t kMostInnerParents = 4;
-constexpr std::size_t kFarthestClimb = 32;
+constexpr std::size_t kFarthestClimb = 10'000;
 constexpr std::uint64_t kPassesOfRoot = 4;      // over the component, approximately
 constexpr std::uint64_t kMostWork = 4'000'000;  // nodes and references visited
 constexpr std::size_t kMostThatCount = 4;       // references to the parent
@@ -45,13 +45,20 @@ class Search {
         }
         BackReferences best;
         roots_ = roots();
-        for (const std::uint32_t root : roots_) {
-            if (!take_passes(kPassesOfRoot)) {
-                break;
-            }
-            BackReferences found = seen_from(root);
-            if (!found.kinds.empty() && (best.kinds.empty() || found.score > best.score)) {
-                best = std::move(found);
+        std::vector<std::uint32_t> most_referred_to = roots_;
+        std::ranges::stable_sort(most_referred_to, std::greater{}, [this](std::uint32_t n) {
+            return holders_.of(n).size();
+        });
+        // Parents inside a parent take longer, so they are searched for with the remaining work.
+        for (const bool with_inner : {false, true}) {
+            for (const std::uint32_t root : with_inner ? most_referred_to : roots_) {
+                if (!take_passes(kPassesOfRoot)) {
+                    break;
+                }
+                BackReferences found = seen_from(root, with_inner);
+                if (!found.kinds.empty() && (best.kinds.empty() || found.score > best.score)) {
+                    best = std::move(found);
+                }
             }
         }
         if (!best.kinds.empty()) {
@@ -127,10 +134,15 @@ class Search {
         return node;
     }
 
-    BackReferences seen_from(std::uint32_t root) {
+    // Empty if `with_inner` differs from whether cycles remain without the back references to
+    // `root`.
+    BackReferences seen_from(std::uint32_t root, bool with_inner) {
         std::vector<std::uint32_t> back = ways_back(component_, root);
         mark(back);
-        if (!back.empty() && still_holds(component_, is_back_)) {
+        if (back.empty() || still_holds(component_, is_back_) != with_inner) {
+            return {};
+        }
+        if (with_inner) {
             back = with_inner_parents(root, std::move(back));
             mark(back);
         }

@@ -201,6 +201,20 @@ TEST(Cut, FindsTheParentsInsideAParent) {
     EXPECT_EQ(labels_of(chain.cut).count(".args"), 0U);
 }
 
+// The two neighbours of an object do not show which end of the list is the first.
+TEST(Cut, FindsTheStartOfALinkedListOfChildren) {
+    std::string text = "R=m.Root R.kids->l:list";
+    for (int i = 0; i < 3000; ++i) {
+        const std::string kid = "k" + std::to_string(i);
+        const std::string next = "k" + std::to_string(i + 1);
+        text += " " + kid + (i % 2 == 0 ? "=m.Even" : "=m.Odd");
+        text += " l[" + std::to_string(i) + "]->" + kid + " " + kid + ".root->R";
+        text += i % 100 == 0 ? " " + kid + ".data->t" + std::to_string(i) + ":owner(8)" : "";
+        text += i < 2999 ? " " + kid + ".next->" + next + " " + next + ".prev->" + kid : "";
+    }
+    EXPECT_EQ(labels_of(only(text).cut), (std::set<std::string>{".root", ".prev"}));
+}
+
 TEST(Cut, KeepsAListApartFromAnAttributeWithTheSameName) {
     const model::Finding finding = only(
         "F=m.Figure C=m.Canvas X=m.Axes L=m.Line F.canvas->C C.figure->F F.axes->a:list a[0]->X "
