@@ -66,9 +66,9 @@ std::vector<std::uint32_t> ways_back(const Component& component,
     const graph::DominatorTree tree = graph::dominators(holders.view());
     std::vector<std::uint32_t> back;
     for (std::uint32_t e = 0; e < component.targets.size() && !tree.parent.empty(); ++e) {
-        if (counts(e) && graph::dominates(tree,
-                                          number[component.targets[e]] - 1,
-                                          number[component.holder[e]] - 1)) {
+        if (counts(e) &&
+            graph::dominates(
+                tree, number[component.targets[e]] - 1, number[component.holder[e]] - 1)) {
             back.push_back(e);
         }
     }

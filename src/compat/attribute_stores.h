@@ -27,8 +27,8 @@ enum cyclewatch_store_kind {
     CYCLEWATCH_STORE_INTO,      // object.name.append(value), object.name[key] = value
 };
 
-// One `object.name = value`. In `object.name[key] = value`, the first parameter as the key counts as
-// the value.
+// One `object.name = value`. In `object.name[key] = value`, the first parameter as the key counts
+// as the value.
 struct cyclewatch_store {
     enum cyclewatch_store_kind kind;
     int variable;                     // the variable that holds the object; -1: unknown
