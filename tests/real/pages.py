@@ -4,7 +4,7 @@
 import re
 
 # The beginning of a path that was shortened for the card.
-SHORTENED = re.compile(r"/\S*/\.cache/\w*\.\.\.")
+SHORTENED = re.compile(r"/\S*/\.cache/\S*?\.\.\.")
 
 TABLE_HEAD = """\
 | Case | Library | What upstream changed | First suggestion | Verdict |
