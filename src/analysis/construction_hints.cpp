@@ -174,7 +174,8 @@ bool ConstructionHints::is_in_own_container(std::size_t i) const {
 
 bool ConstructionHints::is_clearly_forward(std::size_t i) const {
     return cycle_.size() <= kFarthestLook && !cycle_.all_others(i, [this](std::size_t k) {
-        return !leads_back_to_creator(k) && !stores_itself(k);
+        const bool stored = stores_itself(k) && !is_container(graph_, cycle_.target(k));
+        return !leads_back_to_creator(k) && !stored;
     });
 }
 

@@ -39,7 +39,7 @@ inline constexpr Evidence kTupleHoldsOwner{"registry-holds-owner", "tuple", 85};
 inline constexpr Evidence kSelfReference{"self-reference", "", 85};
 inline constexpr Evidence kDictOfItself{"self-reference", "dict", 85};
 inline constexpr Evidence kContainerInItself{"container-in-itself", "", 85};
-inline constexpr Evidence kAdopted{"back-pointer", "adopted", 81};
+inline constexpr Evidence kAdopted{"mutual-references", "puts-itself", 81};
 inline constexpr Evidence kClosureCapturesObject{"closure-captures-owner", "leads-back", 80};
 inline constexpr Evidence kExceptionInContainer{"exception-stored", "container", 80};
 inline constexpr Evidence kFrameStored{"frame-stored", "", 80};
