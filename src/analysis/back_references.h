@@ -21,8 +21,9 @@ struct BackReferences {
 // with the same name (`parent` of `parent`), and the objects with the most incoming references.
 // Chooses the candidate whose back references are best to suggest: few names, each with good
 // evidence, and many references to the parent. Without the back references, no cycle retains an
-// owner, and every object is still reachable from the parent. Tries at most 28 candidates, and
-// fewer in a large component.
+// owner, and every object is still reachable from the parent. If cycles remain, the kinds include
+// the back references to further parents inside the parent. Tries at most 28 candidates, and fewer
+// in a large component.
 [[nodiscard]] BackReferences find_back_references(const CollapsedGraph& graph,
                                                   const Component& component,
                                                   const Cycle& cycle);
