@@ -3,6 +3,8 @@
 #define Py_BUILD_CORE 1
 #include "compat/frame_access.h"
 
+#include <stddef.h>
+
 #include "compat/code_names.h"
 #include "compat/features.h"
 #include "compat/layout_switches.h"
@@ -512,6 +514,48 @@ traverseproc cyclewatch_counted_traverse(PyTypeObject* type) {
         (type == &PyGen_Type || type == &PyCoro_Type || type == &PyAsyncGen_Type);
     return may_borrow ? traverse_owned : type->tp_traverse;
 }
+
+#if CYCLEWATCH_LAYOUTS_KNOWN && !CYCLEWATCH_FRAME_WORDS_ARE_TAGGED
+
+// `frame_obj` is omitted, because it is null if the frame object owns the inner frame.
+static const struct cyclewatch_frame_words kFrameWords = {
+    .words = {offsetof(PyFrameObject, f_back),
+              offsetof(PyFrameObject, f_trace),
+#if CYCLEWATCH_FRAME_HAS_EXTRA_LOCALS
+              offsetof(PyFrameObject, f_extra_locals),
+              offsetof(PyFrameObject, f_locals_cache)
+#endif
+    },
+    .word_count = CYCLEWATCH_FRAME_HAS_EXTRA_LOCALS ? 4 : 2,
+    .inner = offsetof(PyFrameObject, f_frame),
+    .owner = offsetof(_PyInterpreterFrame, owner),
+    .owned = FRAME_OWNED_BY_FRAME_OBJECT,
+    .inner_words = {offsetof(_PyInterpreterFrame, f_locals),
+#if CYCLEWATCH_FRAME_FUNCTION_IS_TYPED
+                    offsetof(_PyInterpreterFrame, f_func),
+#else
+                    offsetof(_PyInterpreterFrame, f_funcobj),
+#endif
+#if CYCLEWATCH_HAS_DELEGATION_STATE
+                    offsetof(_PyInterpreterFrame, f_executable)},
+#else
+                    offsetof(_PyInterpreterFrame, f_code)},
+#endif
+    .count = offsetof(_PyInterpreterFrame, stacktop),
+    .locals = offsetof(_PyInterpreterFrame, localsplus),
+};
+
+const struct cyclewatch_frame_words* cyclewatch_words_of_frames(void) {
+    return trusted(CYCLEWATCH_LAYOUT_FRAMES) ? &kFrameWords : NULL;
+}
+
+#else
+
+const struct cyclewatch_frame_words* cyclewatch_words_of_frames(void) {
+    return NULL;
+}
+
+#endif
 
 struct cyclewatch_position cyclewatch_traceback_position(PyObject* object) {
     const PyTracebackObject* traceback = (PyTracebackObject*)object;

@@ -7,6 +7,8 @@
 
 #include <Python.h>
 
+#include <stdint.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -43,6 +45,22 @@ int cyclewatch_visit_generator(PyObject* generator, cyclewatch_frame_visitor vis
 // unreachable. If the layout of generators is unknown, each referent is visited at most once, even
 // if the generator owns several references to it. Null for types without tp_traverse.
 traverseproc cyclewatch_counted_traverse(PyTypeObject* type);
+
+// Where a frame object stores the references that tp_traverse visits, as offsets in bytes. The
+// inner frame is the struct that the interpreter executes.
+struct cyclewatch_frame_words {
+    uint16_t words[4];  // of the frame object
+    uint16_t word_count;
+    uint16_t inner;  // of the pointer to the inner frame
+    uint16_t owner;  // of the inner frame, as all that follow: a char
+    char owned;      // the frame object owns the references of the inner frame if owner is this
+    uint16_t inner_words[3];
+    uint16_t count;  // of an int: the number of words in use from `locals` on
+    uint16_t locals;
+};
+
+// Null if the layout is unknown: then call tp_traverse.
+const struct cyclewatch_frame_words* cyclewatch_words_of_frames(void);
 
 // The current line of a frame, generator or traceback. `code` and `globals` are borrowed and may be
 // null (finished generators); `line` is 0 if unknown.

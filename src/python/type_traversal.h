@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 #include "compat/frame_access.h"
 #include "compat/plain_instance.h"
@@ -69,11 +70,10 @@ class TypeTraversal {
             case Shape::slots:
                 visit_slots(object, layout_, each);
                 return true;
-            case Shape::list: {
-                PyObject** const items = reinterpret_cast<PyListObject*>(object)->ob_item;
-                visit_array(items, Py_SIZE(object), each);
+            case Shape::list:
+                visit_array(
+                    reinterpret_cast<PyListObject*>(object)->ob_item, Py_SIZE(object), each);
                 return true;
-            }
             case Shape::tuple:
                 visit_array(
                     reinterpret_cast<PyTupleObject*>(object)->ob_item, Py_SIZE(object), each);
@@ -81,6 +81,12 @@ class TypeTraversal {
             case Shape::fields:
                 visit_array(
                     reinterpret_cast<PyObject**>(object) + fields_.first, fields_.count, each);
+                return true;
+            case Shape::set:
+                visit_set(reinterpret_cast<PySetObject*>(object), each);
+                return true;
+            case Shape::frame:
+                visit_frame(object, *frame_words_, each);
                 return true;
             case Shape::none:
                 return true;
@@ -112,7 +118,9 @@ class TypeTraversal {
         list,
         tuple,
         fields,  // cw_fields_of()
-        other,   // only tp_traverse knows
+        set,     // or frozenset
+        frame,
+        other,  // only tp_traverse knows
     };
 
     // Stores the layout of plain instances.
@@ -126,6 +134,13 @@ class TypeTraversal {
         if (type == &PyTuple_Type) {
             return Shape::tuple;
         }
+        if (type == &PySet_Type || type == &PyFrozenSet_Type) {
+            return Shape::set;
+        }
+        frame_words_ = type == &PyFrame_Type ? cyclewatch_words_of_frames() : nullptr;
+        if (frame_words_ != nullptr) {
+            return Shape::frame;
+        }
         if (cw_fields_of(type, &fields_) != 0) {
             return Shape::fields;
         }
@@ -136,7 +151,7 @@ class TypeTraversal {
     }
 
     template <typename Each>
-    static void visit_array(PyObject** items, Py_ssize_t count, Each& each) {
+    static void visit_array(PyObject* const* items, Py_ssize_t count, Each& each) {
         for (Py_ssize_t i = 0; i < count; ++i) {
             each(items[i]);
         }
@@ -156,6 +171,45 @@ class TypeTraversal {
         return true;
     }
 
+    template <typename Each>
+    static void visit_set(PySetObject* set, Each& each) {
+        for (const setentry* entry = set->table; entry <= set->table + set->mask; ++entry) {
+            if (entry->key != nullptr && entry->hash != -1) {  // -1: a removed element
+                each(entry->key);
+            }
+        }
+    }
+
+    template <typename Each>
+    [[gnu::always_inline]] static void visit_frame(PyObject* object,
+                                                   const cyclewatch_frame_words& words,
+                                                   Each& each) {
+        visit_words(object, words.words, words.word_count, each);
+        void* const inner = word_at<void*>(object, words.inner);
+        if (word_at<char>(inner, words.owner) == words.owned) {
+            visit_words(inner, words.inner_words, std::size(words.inner_words), each);
+            visit_array(
+                &word_at<PyObject*>(inner, words.locals), word_at<int>(inner, words.count), each);
+        }
+    }
+
+    template <typename Word>
+    static Word& word_at(void* base, std::uint16_t offset) {
+        return *reinterpret_cast<Word*>(static_cast<char*>(base) + offset);
+    }
+
+    template <typename Each>
+    [[gnu::always_inline]] static void visit_words(void* base,
+                                                   const std::uint16_t* offsets,
+                                                   std::size_t count,
+                                                   Each& each) {
+        for (std::size_t i = 0; i < count; ++i) {
+            if (PyObject* const target = word_at<PyObject*>(base, offsets[i])) {
+                each(target);
+            }
+        }
+    }
+
     // `layout` is a copy, because `each` may overwrite layout_.
     template <typename Each>
     static void visit_slots(PyObject* object, cw_plain_layout layout, Each& each) {
@@ -167,6 +221,7 @@ class TypeTraversal {
     PyTypeObject* type_ = nullptr;
     traverseproc traverse_ = nullptr;
     cw_plain_layout layout_{};
+    const cyclewatch_frame_words* frame_words_ = nullptr;
     cw_fields fields_{};
     Shape shape_ = Shape::none;
     bool may_have_gc_header_ = false;

@@ -61,7 +61,17 @@ class PlainInstance : public ::testing::Test {
               "def raised(error):\n"
               "    try: raise error from KeyError('a')\n"
               "    except Exception: return error\n"
-              "class OwnError(ValueError): pass\n") {
+              "class OwnError(ValueError): pass\n"
+              "def frame_of(a, b=(), *, c=[]):\n"
+              "    def inner(): return a, b\n"
+              "    text = [inner, (yield)]\n"
+              "def with_hole():\n"
+              "    numbers = set(range(30))\n"
+              "    numbers.difference_update(range(5, 20))\n"
+              "    return numbers\n"
+              "running = frame_of([])\n"
+              "next(running)\n"
+              "import sys\n") {
         cw_learn_plain_instances(reinterpret_cast<PyTypeObject*>(script_["Dict"]));
     }
 
@@ -105,6 +115,13 @@ TEST_F(PlainInstance, VisitsTheSameReferencesAsTraverse) {
                                  "raised(ValueError()).__traceback__",
                                  "raised(ValueError()).__traceback__.tb_frame",
                                  "[].append",
+                                 "set()",
+                                 "frozenset({'a', made, 3.5})",
+                                 "{(i, i) for i in range(20)}",
+                                 "with_hole()",
+                                 "running",
+                                 "running.gi_frame",
+                                 "sys._getframe()",
                                  "type('Made', (), {'f': made})().f",
                                  "(lambda cell: (lambda: cell))([]).__closure__[0]",
                                  "made"}) {
