@@ -523,10 +523,11 @@ static const struct cyclewatch_frame_words kFrameWords = {
               offsetof(PyFrameObject, f_trace),
 #if CYCLEWATCH_FRAME_HAS_EXTRA_LOCALS
               offsetof(PyFrameObject, f_extra_locals),
-              offsetof(PyFrameObject, f_locals_cache)
+              offsetof(PyFrameObject, f_locals_cache)},
+#else
+              CYCLEWATCH_NO_WORD,
+              CYCLEWATCH_NO_WORD},
 #endif
-    },
-    .word_count = CYCLEWATCH_FRAME_HAS_EXTRA_LOCALS ? 4 : 2,
     .inner = offsetof(PyFrameObject, f_frame),
     .owner = offsetof(_PyInterpreterFrame, owner),
     .owned = FRAME_OWNED_BY_FRAME_OBJECT,

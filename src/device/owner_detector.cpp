@@ -100,10 +100,12 @@ inline bool OwnerDetector::visit(PyObject* target) noexcept {
         }
         // An object outside the set that was counted before and does not die yet.
         OutsideEntry& entry = outside_[hash_pointer(target) & outside_mask_];
-        if (entry.object == target && entry.round == round_ &&
-            static_cast<Py_ssize_t>(entry.references) + 1 != Py_REFCNT(target)) {
-            ++entry.references;
-            return true;
+        if (entry.object == target && entry.round == round_) {
+            const std::uint32_t references = entry.references + 1;
+            if (static_cast<Py_ssize_t>(references) != Py_REFCNT(target)) {
+                entry.references = references;
+                return true;
+            }
         }
     }
     return visit_any(target);
@@ -149,21 +151,32 @@ template <bool kHasFlags>
     }
 }
 
-template <bool kHasFlags>
-void OwnerDetector::visit_all(std::span<PyObject* const> objects) {
+template <bool kHasFlags, bool kPrefetch>
+void OwnerDetector::visit_range(std::span<PyObject* const> objects) {
     constexpr std::size_t kAhead = 8;
     PyObject* const* const end = objects.data() + objects.size();
     PyObject* const* const prefetch_end = end - std::min(objects.size(), kAhead);
     for (PyObject* const* next = objects.data(); next != end; ++next) {
-        if (next < prefetch_end) {
+        if (kPrefetch && next < prefetch_end) {
             __builtin_prefetch(next[kAhead]);
         }
         visit_references<kHasFlags>(*next);
     }
+}
+
+template <bool kHasFlags>
+void OwnerDetector::visit_all(std::span<PyObject* const> objects) {
+    constexpr std::size_t kInCache = 4096;  // the collector has just visited them
+    if (objects.size() <= kInCache) {
+        visit_range<kHasFlags, false>(objects);
+    } else {
+        visit_range<kHasFlags, true>(objects);
+    }
     // dying_ grows during the loop, because an object to which only a dying object refers also
     // dies.
     for (std::size_t i = 0; i < dying_.size(); ++i) {
-        visit_references<kHasFlags>(dying_[i]);
+        PyObject* const object = dying_[i];
+        visit_range<kHasFlags, false>({&object, 1});
     }
 }
 

@@ -64,6 +64,8 @@ class OwnerDetector {
     // Visits each of `objects`, and then each of dying_.
     template <bool kHasFlags>
     void visit_all(std::span<PyObject* const> objects);
+    template <bool kHasFlags, bool kPrefetch>
+    void visit_range(std::span<PyObject* const> objects);
     template <bool kHasFlags>
     void visit_references(PyObject* object);
     const TypeVerdict& recognise(PyObject* object);

@@ -11,7 +11,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 
 #include "compat/frame_access.h"
 #include "compat/plain_instance.h"
@@ -184,10 +183,10 @@ class TypeTraversal {
     [[gnu::always_inline]] static void visit_frame(PyObject* object,
                                                    const cyclewatch_frame_words& words,
                                                    Each& each) {
-        visit_words(object, words.words, words.word_count, each);
+        visit_words(object, words.words, each);
         void* const inner = word_at<void*>(object, words.inner);
         if (word_at<char>(inner, words.owner) == words.owned) {
-            visit_words(inner, words.inner_words, std::size(words.inner_words), each);
+            visit_words(inner, words.inner_words, each);
             visit_array(
                 &word_at<PyObject*>(inner, words.locals), word_at<int>(inner, words.count), each);
         }
@@ -198,12 +197,11 @@ class TypeTraversal {
         return *reinterpret_cast<Word*>(static_cast<char*>(base) + offset);
     }
 
-    template <typename Each>
+    template <std::size_t kCount, typename Each>
     [[gnu::always_inline]] static void visit_words(void* base,
-                                                   const std::uint16_t* offsets,
-                                                   std::size_t count,
+                                                   const std::uint16_t (&offsets)[kCount],
                                                    Each& each) {
-        for (std::size_t i = 0; i < count; ++i) {
+        for (std::size_t i = 0; i < kCount && offsets[i] != CYCLEWATCH_NO_WORD; ++i) {
             if (PyObject* const target = word_at<PyObject*>(base, offsets[i])) {
                 each(target);
             }
