@@ -6,7 +6,7 @@
 namespace cyclewatch::device {
 
 void TypeVerdicts::begin(OwnerRegistry& registry) noexcept {
-    static constinit const TypeVerdict kNone{};
+    static constexpr TypeVerdict kNone{};
     remembered_.fill(&kNone);
     classified_ = 0;
     ++round_;
