@@ -2,41 +2,83 @@
 #include "collector/unreachable_set.h"
 
 #include <algorithm>
-#include <bit>
 #include <new>
+#include <utility>
 
 #include "python/forced_unwind.h"
 
 namespace cyclewatch::collector {
 
+void PointerIndex::grow_chunks() {
+    const std::vector<Chunk> before =
+        std::exchange(chunks_, std::vector<Chunk>(std::max<std::size_t>(chunks_.size() * 2, 16)));
+    for (const Chunk& chunk : before) {
+        if (chunk.number != 0) {
+            std::size_t slot = slot_of_chunk(chunk.number);
+            while (chunks_[slot].number != 0) {
+                slot = (slot + 1) & (chunks_.size() - 1);
+            }
+            chunks_[slot] = chunk;
+        }
+    }
+}
+
+PointerIndex::Chunk& PointerIndex::add_chunk(std::uintptr_t number) {
+    if ((used_chunks_ + 1) * 2 > chunks_.size()) {
+        grow_chunks();
+    }
+    std::size_t slot = slot_of_chunk(number);
+    while (chunks_[slot].number != number) {
+        if (chunks_[slot].number == 0) {
+            const std::size_t first = pages_.size();
+            pages_.resize(first + kPages, kNone);
+            chunks_[slot] = {number, first};
+            ++used_chunks_;
+            break;
+        }
+        slot = (slot + 1) & (chunks_.size() - 1);
+    }
+    return chunks_[slot];
+}
+
+// Numbers the pages that contain an object, in the order of the list. Counted before their entries
+// are allocated, because growing a vector would double the peak of memory.
+std::uint32_t PointerIndex::count_pages(std::span<PyObject* const> objects) {
+    std::uint32_t count = 0;
+    std::uintptr_t latest = 0;
+    for (PyObject* const object : objects) {
+        const std::uintptr_t number = reinterpret_cast<std::uintptr_t>(object) >> kPageBits;
+        if (number == latest || number >> (kChunkBits - kPageBits) == 0) {
+            continue;
+        }
+        latest = number;
+        const Chunk& chunk = add_chunk(number >> (kChunkBits - kPageBits));
+        std::uint32_t& page = pages_[chunk.first + (number & (kPages - 1))];
+        if (page == kNone) {
+            page = count++;
+        }
+    }
+    return count;
+}
+
 void PointerIndex::build(std::span<PyObject* const> objects) {
-    objects_ = objects;
-    const std::size_t capacity = std::bit_ceil(objects.size() * 2 + 2);
-    slots_.assign(capacity, kAbsent);
-    mask_ = capacity - 1;
+    *this = {};
+    entries_.assign(count_pages(objects) * kUnits, kAbsent);
     for (std::uint32_t position = 0; position < objects.size(); ++position) {
-        std::size_t slot = slot_of(objects[position]);
-        while (slots_[slot] != kAbsent) {
-            slot = (slot + 1) & mask_;
+        const auto address = reinterpret_cast<std::uintptr_t>(objects[position]);
+        const std::uint32_t page = page_of(address);
+        std::uint32_t* const entry = page == kNone ? nullptr : &entries_[slot_in(page, address)];
+        if (entry != nullptr && *entry == kAbsent && is_aligned(address)) {
+            *entry = position << 1U | half_of(address);
+        } else {
+            others_.emplace(objects[position], position);
         }
-        slots_[slot] = position;
     }
 }
 
-std::size_t PointerIndex::slot_of(PyObject* object) const noexcept {
-    // Drop the bits that are 0 for every object. Adjacent objects map to adjacent slots, which is
-    // cache-friendly if objects are visited in allocation order.
-    const auto address = reinterpret_cast<std::uintptr_t>(object) >> 4;
-    return (address ^ (address >> 21)) & mask_;
-}
-
-std::uint32_t PointerIndex::find(PyObject* object) const noexcept {
-    for (std::size_t slot = slot_of(object);; slot = (slot + 1) & mask_) {
-        const std::uint32_t position = slots_[slot];
-        if (position == kAbsent || objects_[position] == object) {
-            return position;
-        }
-    }
+std::uint32_t PointerIndex::find_other(PyObject* object) const noexcept {
+    const auto found = others_.find(object);
+    return found == others_.end() ? kAbsent : found->second;
 }
 
 cw_walk_result UnreachableSet::walk(PyObject* canary) noexcept {

@@ -8,30 +8,91 @@
 #include <Python.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "compat/gc_list.h"
 
 namespace cyclewatch::collector {
 
-// Maps the pointers of a list without duplicates to their positions. Open addressing with 32-bit
-// entries, at most half full: 8 to 16 bytes per pointer.
+// Maps the pointers of a list without duplicates to their positions: a page table by address, with
+// 4 bytes for each 32 bytes of the pages that contain an object. Objects that the collector tracks
+// are at least 32 bytes apart and aligned to 16 bytes; objects for which this is not true are in a
+// hash table.
 class PointerIndex {
   public:
     static constexpr std::uint32_t kAbsent = UINT32_MAX;
 
-    // May throw std::bad_alloc. The span must outlive the index.
+    // May throw std::bad_alloc.
     void build(std::span<PyObject* const> objects);
+
     // kAbsent if `object` is not in the list.
-    [[nodiscard]] std::uint32_t find(PyObject* object) const noexcept;
+    [[nodiscard]] std::uint32_t find(PyObject* object) const noexcept {
+        const auto address = reinterpret_cast<std::uintptr_t>(object);
+        const std::uint32_t page = page_of(address);
+        if (page != kNone) {
+            const std::uint32_t entry = entries_[slot_in(page, address)];
+            if (entry != kAbsent && (entry & 1U) == half_of(address) && is_aligned(address)) {
+                return entry >> 1U;
+            }
+        }
+        return others_.empty() ? kAbsent : find_other(object);
+    }
 
   private:
-    [[nodiscard]] std::size_t slot_of(PyObject* object) const noexcept;
-    std::span<PyObject* const> objects_;
-    std::vector<std::uint32_t> slots_;
-    std::size_t mask_ = 0;
+    static constexpr std::uint32_t kNone = UINT32_MAX;
+    static constexpr unsigned kUnitBits = 5;    // of 32 bytes
+    static constexpr unsigned kPageBits = 12;   // of 4 KiB
+    static constexpr unsigned kChunkBits = 20;  // of 1 MiB
+    static constexpr std::size_t kUnits = std::size_t{1} << (kPageBits - kUnitBits);
+    static constexpr std::size_t kPages = std::size_t{1} << (kChunkBits - kPageBits);
+
+    // A chunk of the address space that contains an object.
+    struct Chunk {
+        std::uintptr_t number = 0;  // address >> kChunkBits; 0: unused
+        std::size_t first = 0;      // index of its pages in pages_
+    };
+
+    static bool is_aligned(std::uintptr_t address) noexcept { return (address & 15U) == 0; }
+    // Which half of its 32 bytes an object starts in.
+    static std::uint32_t half_of(std::uintptr_t address) noexcept {
+        return static_cast<std::uint32_t>(address >> 4U) & 1U;
+    }
+    static std::size_t slot_in(std::uint32_t page, std::uintptr_t address) noexcept {
+        return page * kUnits + ((address >> kUnitBits) & (kUnits - 1));
+    }
+    [[nodiscard]] std::size_t slot_of_chunk(std::uintptr_t number) const noexcept {
+        return (number ^ (number >> 9U)) & (chunks_.size() - 1);
+    }
+    // The page that contains the address; kNone if no object is in it.
+    [[nodiscard]] std::uint32_t page_of(std::uintptr_t address) const noexcept {
+        const std::uintptr_t number = address >> kChunkBits;
+        if (number == 0 || chunks_.empty()) {
+            return kNone;
+        }
+        for (std::size_t slot = slot_of_chunk(number);; slot = (slot + 1) & (chunks_.size() - 1)) {
+            const Chunk& chunk = chunks_[slot];
+            if (chunk.number == number) {
+                return pages_[chunk.first + ((address >> kPageBits) & (kPages - 1))];
+            }
+            if (chunk.number == 0) {
+                return kNone;
+            }
+        }
+    }
+    Chunk& add_chunk(std::uintptr_t number);
+    void grow_chunks();
+    std::uint32_t count_pages(std::span<PyObject* const> objects);
+    [[nodiscard]] std::uint32_t find_other(PyObject* object) const noexcept;
+
+    std::vector<Chunk> chunks_;  // open addressing, at most half full
+    std::size_t used_chunks_ = 0;
+    std::vector<std::uint32_t> pages_;    // number of each page of the chunks; kNone: no object
+    std::vector<std::uint32_t> entries_;  // by page and unit: 2 * position + half; kAbsent: none
+    std::unordered_map<PyObject*, std::uint32_t> others_;
 };
 
 class UnreachableSet {
