@@ -286,6 +286,26 @@ std::shared_ptr<model::Report> merged(const py::object& reports) {
     return std::make_shared<model::Report>(std::move(whole).value());
 }
 
+void bind_merge(ReportClass& added) {
+    added.def_static(
+        "merge",
+        &merged,
+        py::arg("reports"),
+        "Merge reports of several processes or runs.\n\n"
+        "Findings that share a signature are merged, with an entry in `by_process` for each "
+        "process. A process contained in several reports is counted once, in its latest state.\n\n"
+        "Raises:\n"
+        "    ValueError: `reports` is empty, or merged reports overlap so that the result would "
+        "be wrong.\n\n"
+        "Examples:\n"
+        "    >>> import glob\n"
+        "    >>> report.save('rank0.json')\n"
+        "    >>> paths = sorted(glob.glob('rank*.json'))\n"
+        "    >>> merged = cyclewatch.Report.merge(map(cyclewatch.Report.load, paths))\n"
+        "    >>> len(merged.processes), merged.findings[0].occurrences\n"
+        "    (1, 1)");
+}
+
 }  // namespace
 
 void bind_report(py::module_& module) {
@@ -355,23 +375,7 @@ void bind_report(py::module_& module) {
                    ": " + std::to_string(self.findings.size()) + " findings, " +
                    base::format_bytes(self.retained_bytes) + ">";
         });
-    added.def_static(
-        "merge",
-        &merged,
-        py::arg("reports"),
-        "Merge reports of several processes or runs.\n\n"
-        "Findings that share a signature are merged, with an entry in `by_process` for each "
-        "process. A process contained in several reports is counted once, in its latest state.\n\n"
-        "Raises:\n"
-        "    ValueError: `reports` is empty, or merged reports overlap so that the result would "
-        "be wrong.\n\n"
-        "Examples:\n"
-        "    >>> import glob\n"
-        "    >>> report.save('rank0.json')\n"
-        "    >>> paths = sorted(glob.glob('rank*.json'))\n"
-        "    >>> merged = cyclewatch.Report.merge(map(cyclewatch.Report.load, paths))\n"
-        "    >>> len(merged.processes), merged.findings[0].occurrences\n"
-        "    (1, 1)");
+    bind_merge(added);
     bind_render(module, added);
 }
 
