@@ -144,11 +144,13 @@ void bind_live_owner(py::module_& module) {
 
 std::vector<std::shared_ptr<model::LiveOwner>> live_owners(std::string device,
                                                            std::uint64_t min_bytes,
-                                                           std::optional<std::size_t> top) {
+                                                           std::optional<std::size_t> top,
+                                                           bool show_keys) {
     watch::CensusSettings settings;
     settings.device = std::move(device);
     settings.min_bytes = min_bytes;
     settings.top = top.value_or(settings.top);
+    settings.show_keys = show_keys;
     std::vector<std::shared_ptr<model::LiveOwner>> owners;
     for (model::LiveOwner& owner : watch::Dispatcher::instance().live_owners(settings)) {
         owners.push_back(std::make_shared<model::LiveOwner>(std::move(owner)));
@@ -187,6 +189,7 @@ void bind_retention(py::module_& module) {
                py::arg("device") = "",
                py::arg("min_bytes") = 0,
                py::arg("top") = py::none(),
+               py::arg("show_keys") = true,
                "The tracked owners that a collection would not free, in groups.");
     module.def("why_alive",
                &why_alive,

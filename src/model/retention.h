@@ -22,9 +22,9 @@ enum class RootKind : std::uint8_t {
     exit_handler,      // atexit
     context_variable,  // the current context of a thread
     thread_local_data,
-    exception,  // being handled, or the last one that ended the program
-    interpreter,       // another structure of the interpreter, such as sys.setprofile()
-    c_code,            // references that no Python object explains
+    exception,    // being handled, or the last one that ended the program
+    interpreter,  // another structure of the interpreter, such as sys.setprofile()
+    c_code,       // references that no Python object explains
 };
 inline constexpr std::array<std::string_view, 9> kRootKindWords{"local variable",
                                                                 "module global",

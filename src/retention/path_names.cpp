@@ -19,8 +19,6 @@ using model::EdgeKind;
 using model::NodeKind;
 using model::RootKind;
 
-using std::string_literals::operator""s;
-
 constexpr std::string_view kArrow = " -> ";
 
 // Longer paths are shortened in the middle.
@@ -113,7 +111,7 @@ std::string suffix_of(const Label& label) {
                        ? attribute_text(label.name)
                        : "";
         case EdgeKind::key_value:
-            return "['" + label.name + "']";
+            return label.index == model::kHiddenKey ? "[<str>]" : "['" + label.name + "']";
         case EdgeKind::partial_argument:
             return ".args[" + std::to_string(label.index) + "]";
         case EdgeKind::partial_keyword:
@@ -140,8 +138,10 @@ std::pair<std::string, std::string> words_of(const Step& step) {
         case EdgeKind::hook:
             return {name, std::string(base::last_part(capture::summarize(step.to).name))};
         case EdgeKind::dict_key:
-            return is_cached_call(step) ? std::pair{"cached call"s, "cached call"s}
-                                        : std::pair{"key"s, "key"s};
+            if (is_cached_call(step)) {
+                return {"cached call", "cached call"};
+            }
+            return {"key", "key"};
         case EdgeKind::element:
             return {"element", "element"};
         case EdgeKind::stack:
@@ -222,6 +222,9 @@ std::string PathText::holder_of_first() const {
 std::string PathText::root_name() const {
     switch (root_->kind) {
         case RootKind::local_variable: {
+            if (root_->code == nullptr) {
+                return "running function";
+            }
             const Utf8Text name(root_->code->co_qualname);
             return call_text(without_enclosing(name.view()));
         }
@@ -338,7 +341,10 @@ std::string PathText::folded() const {
         }
         const std::string suffix = suffix_of(steps_[i].label);
         if (!suffix.empty()) {
-            text += (is_expression ? "" : std::string(kArrow) + variable) + suffix;
+            if (!is_expression) {
+                text.append(kArrow).append(variable);
+            }
+            text += suffix;
             is_expression = true;
             continue;
         }

@@ -30,9 +30,9 @@ using model::RootKind;
 // Receives the label of one reference.
 class LabelOf final : public capture::ReferenceSink {
   public:
-    explicit LabelOf(PyObject* target) : target_(target) {}
+    LabelOf(PyObject* target, Keys keys) : target_(target), keys_(keys) {}
 
-    [[nodiscard]] bool wants_values() const noexcept override { return true; }
+    [[nodiscard]] bool wants_values() const noexcept override { return keys_ == Keys::shown; }
     void add(PyObject* target, EdgeKind kind, std::string_view name, std::uint32_t index) override {
         if (target == target_ && !found_) {
             found_ = true;
@@ -43,12 +43,13 @@ class LabelOf final : public capture::ReferenceSink {
 
   private:
     PyObject* target_;
+    Keys keys_;
     bool found_ = false;
     Label label_;
 };
 
-Label label_of(PyObject* holder, PartRole role, PyObject* parent, PyObject* target) {
-    LabelOf sink(target);
+Label label_of(PyObject* holder, PartRole role, PyObject* parent, PyObject* target, Keys keys) {
+    LabelOf sink(target, keys);
     capture::label_references(holder, role, parent, sink);
     return sink.take();
 }
@@ -70,8 +71,8 @@ Label context_variable(PyObject* node, PyObject* value) {
 // Reduces a path of objects to the references that a programmer would write.
 class Folding {
   public:
-    Folding(const HeapGraph& graph, const Root* root, const RawPath& path)
-        : graph_(graph), root_(root), path_(path) {}
+    Folding(const HeapGraph& graph, const Root* root, const RawPath& path, Keys keys)
+        : graph_(graph), root_(root), path_(path), keys_(keys) {}
 
     [[nodiscard]] std::vector<Step> steps() {
         begin();
@@ -80,7 +81,7 @@ class Folding {
             PyObject* const holder = object(at_);
             PyObject* const target = object(at_ + 1);
             Label label = is_hamt_node(holder) ? context_variable(holder, target)
-                                               : label_of(holder, role_, parent_, target);
+                                               : label_of(holder, role_, parent_, target, keys_);
             if (root_ != nullptr && root_->is_namespace && at_ == 0) {
                 label = name_in_namespace(std::move(label));
             }
@@ -156,6 +157,7 @@ class Folding {
     const HeapGraph& graph_;
     const Root* root_;
     const RawPath& path_;
+    const Keys keys_;
     std::size_t at_ = 0;
     PyObject* holder_ = nullptr;  // the object that the next reference belongs to
     PyObject* parent_ = nullptr;
@@ -237,9 +239,12 @@ CutChoice choose_cut(const std::vector<Step>& steps,
 
 }  // namespace
 
-model::RetentionPath describe(const HeapGraph& graph, const Roots& roots, const RawPath& path) {
+model::RetentionPath describe(const HeapGraph& graph,
+                              const Roots& roots,
+                              const RawPath& path,
+                              Keys keys) {
     const Root* const root = path.root == kAnonymous ? nullptr : &roots.all()[path.root];
-    const std::vector<Step> steps = Folding(graph, root, path).steps();
+    const std::vector<Step> steps = Folding(graph, root, path, keys).steps();
     PathText text(graph, root, path, steps);
     model::RetentionPath result;
     result.root = text.root();

@@ -3,6 +3,8 @@
 // Python objects. May throw std::bad_alloc.
 #pragma once
 
+#include <cstdint>
+
 #include "model/retention.h"
 #include "retention/heap_graph.h"
 #include "retention/path_search.h"
@@ -10,10 +12,14 @@
 
 namespace cyclewatch::retention {
 
+// Whether keys of dicts are shown that do not occur in the source code. They may be user data.
+enum class Keys : std::uint8_t { shown, hidden };
+
 // Dicts of attributes, closure tuples, cells and the dicts of an nn.Module are not objects of the
-// path: their references are those of the object that they are part of. Shows the keys of dicts.
+// path: their references are those of the object that they are part of.
 [[nodiscard]] model::RetentionPath describe(const HeapGraph& graph,
                                             const Roots& roots,
-                                            const RawPath& path);
+                                            const RawPath& path,
+                                            Keys keys);
 
 }  // namespace cyclewatch::retention

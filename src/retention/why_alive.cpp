@@ -2,7 +2,6 @@
 #include "retention/why_alive.h"
 
 #include "python/guards.h"
-#include "retention/path_text.h"
 
 namespace cyclewatch::retention {
 WhyAlive why_alive(PyObject* box, std::size_t paths, CallerVariables caller) {
@@ -20,7 +19,7 @@ WhyAlive why_alive(PyObject* box, std::size_t paths, CallerVariables caller) {
     roots.ignore(object);  // the reference of the box
     const SearchResult found = PathFinder(graph, roots).find(target, paths);
     for (const RawPath& path : found.paths) {
-        answer.paths.push_back(describe(graph, roots, path));
+        answer.paths.push_back(describe(graph, roots, path, Keys::shown));
     }
     answer.in_cycle = found.in_cycle;
     return answer;
@@ -35,12 +34,14 @@ HolderSearch::HolderSearch(std::span<PyObject* const> owned)
     }
 }
 
-std::vector<model::RetentionPath> HolderSearch::paths(PyObject* object, std::size_t count) {
+std::vector<model::RetentionPath> HolderSearch::paths(PyObject* object,
+                                                      std::size_t count,
+                                                      Keys keys) {
     std::vector<model::RetentionPath> paths;
     const std::uint32_t target = graph_.node_of(object);
     if (target != HeapGraph::kAbsent) {
         for (const RawPath& path : finder_.find(target, count).paths) {
-            paths.push_back(describe(graph_, roots_, path));
+            paths.push_back(describe(graph_, roots_, path, keys));
         }
     }
     return paths;

@@ -11,6 +11,7 @@
 #include "model/retention.h"
 #include "retention/heap_graph.h"
 #include "retention/path_search.h"
+#include "retention/path_text.h"
 #include "retention/roots.h"
 
 namespace cyclewatch::retention {
@@ -35,7 +36,9 @@ class HolderSearch {
     // `owned`: objects to which the caller owns one reference each.
     explicit HolderSearch(std::span<PyObject* const> owned);
     // Empty if the object is not tracked.
-    [[nodiscard]] std::vector<model::RetentionPath> paths(PyObject* object, std::size_t count);
+    [[nodiscard]] std::vector<model::RetentionPath> paths(PyObject* object,
+                                                          std::size_t count,
+                                                          Keys keys);
 
   private:
     HeapGraph graph_;

@@ -205,7 +205,9 @@ bool ends_in_attribute(const model::RetentionPath& path) {
     return !path.references.empty() && path.references.back().label.starts_with('.');
 }
 
-void find_paths(std::vector<LiveStorage>& storages, std::span<PyObject* const> held) {
+void find_paths(std::vector<LiveStorage>& storages,
+                std::span<PyObject* const> held,
+                retention::Keys keys) {
     if (CYCLEWATCH_HAS_NO_GIL) {
         return;
     }
@@ -218,7 +220,7 @@ void find_paths(std::vector<LiveStorage>& storages, std::span<PyObject* const> h
                                                                      : storage.gradient;
             PyObject* const object =
                 part != nullptr && part == storage.gradient ? storage.gradient_of : storage.object;
-            storage.paths = search.paths(object, kShownPaths);
+            storage.paths = search.paths(object, kShownPaths, keys);
             // A parameter is an attribute of its module, and an item of a list of the optimizer.
             std::stable_partition(storage.paths.begin(), storage.paths.end(), &ends_in_attribute);
             for (model::RetentionPath& path : storage.paths) {
@@ -297,7 +299,9 @@ std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
 
     std::vector<LiveStorage> storages = storages_of(read, readings.objects());
     drop_small(storages, settings);
-    find_paths(storages, live.objects());
+    find_paths(storages,
+               live.objects(),
+               settings.show_keys ? retention::Keys::shown : retention::Keys::hidden);
     std::vector<model::LiveOwner> groups = group(storages);
     std::erase_if(groups,
                   [&](const model::LiveOwner& each) { return each.bytes < settings.min_bytes; });

@@ -16,6 +16,7 @@ struct CensusSettings {
     std::string device;           // "" for all
     std::uint64_t min_bytes = 0;  // of a group
     std::size_t top = SIZE_MAX;   // number of groups
+    bool show_keys = true;        // of dicts, even if they do not occur in the source code
 };
 
 // The owners that the collector tracks, except unreachable ones, in groups; the largest first. A

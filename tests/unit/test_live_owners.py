@@ -6,6 +6,7 @@ import gc
 import pytest
 
 import cyclewatch
+from cyclewatch import _native
 
 
 class Buffer:
@@ -75,6 +76,18 @@ def test_unreachable_tensors_are_left_out():
         assert owners() == []
     finally:
         gc.enable()
+
+
+def test_keys_are_hidden_in_reports():
+    layers.append({"user 1": {17: Layer(1 << 20)}})
+    (shown,) = owners()
+    assert str(shown.held_by[0]).endswith(".layers -> layers[0]['user 1'][17].weight")
+    hidden = [
+        str(owner.held_by[0])
+        for owner in _native.live_owners(show_keys=False)
+        if owner.type == shown.type
+    ]
+    assert hidden == [f"module global {__name__}.layers -> layers[0][<str>][<int>].weight"]
 
 
 def test_top():
