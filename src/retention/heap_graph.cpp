@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "retention/heap_graph.h"
 
+#include <algorithm>
 #include <limits>
 #include <new>
+#include <utility>
+
+#include "compat/frame_access.h"
 
 namespace cyclewatch::retention {
 
-HeapGraph::HeapGraph(PyObject* target, PyObject* ignored) {
+HeapGraph::HeapGraph(PyObject* target, PyObject* ignored, bool untracked) {
     if (!objects_.fill({.generation = 2, .frozen = true})) {
         throw std::bad_alloc();
     }
@@ -15,10 +19,81 @@ HeapGraph::HeapGraph(PyObject* target, PyObject* ignored) {
     if (!is_tracked && !objects_.add(target)) {
         throw std::bad_alloc();
     }
+    if (untracked) {
+        add_untracked_holders(target);
+    }
     walk_.emplace(objects_.objects());
     ignored_ = node_of(ignored);
     count_references();
     store_holders();
+}
+
+Py_ssize_t field_with(PyObject* holder, const PyObject* target) noexcept {
+    constexpr auto kWord = static_cast<Py_ssize_t>(sizeof(PyObject*));
+    const Py_ssize_t end = Py_TYPE(holder)->tp_basicsize;
+    for (auto at = static_cast<Py_ssize_t>(sizeof(PyObject)); at + kWord <= end; at += kWord) {
+        const auto* const field = reinterpret_cast<const char*>(holder) + at;
+        if (*reinterpret_cast<PyObject* const*>(field) == target) {
+            return at;
+        }
+    }
+    return 0;
+}
+
+// Collects the objects without a GC header that have a field with the target. The values of these
+// types have none: their structs contain other words.
+struct HeapGraph::UntrackedHolders {
+    PyObject* target;
+    std::vector<PyObject*> found;
+    bool out_of_memory = false;
+
+    static bool is_value(PyTypeObject* type) noexcept {
+        return type == &PyLong_Type || type == &PyUnicode_Type || type == &PyFloat_Type ||
+               type == &PyBytes_Type || type == &PyBool_Type || type == &PyCode_Type;
+    }
+    void consider(PyObject* object) noexcept {
+        if (object == nullptr || PyType_IS_GC(Py_TYPE(object)) != 0 || is_value(Py_TYPE(object)) ||
+            field_with(object, target) == 0) {
+            return;
+        }
+        try {
+            if (std::ranges::find(found, object) == found.end()) {
+                found.push_back(object);
+            }
+        } catch (const std::bad_alloc&) {
+            out_of_memory = true;
+        }
+    }
+    static int visit(PyObject* object, void* context) noexcept {
+        static_cast<UntrackedHolders*>(context)->consider(object);
+        return 0;
+    }
+    static void visit_thread(const cyclewatch_thread_reference* reference, void* context) {
+        if (reference->is_stale == 0) {
+            static_cast<UntrackedHolders*>(context)->consider(reference->target);
+        }
+    }
+};
+
+void HeapGraph::add_untracked_holders(PyObject* target) {
+    UntrackedHolders holders{target, {}};
+    cyclewatch_visit_threads(&UntrackedHolders::visit_thread, &holders);
+    {
+        collector::ReferenceWalk walk(objects_.objects());
+        for (std::size_t i = 0; i < objects_.objects().size(); ++i) {
+            walk.traverse<UntrackedHolders::visit>(i, &holders);
+        }
+    }
+    for (PyObject* const holder : holders.found) {
+        if (!objects_.add(holder)) {
+            throw std::bad_alloc();
+        }
+    }
+    if (holders.out_of_memory) {
+        throw std::bad_alloc();
+    }
+    target_ = target;
+    untracked_ = std::move(holders.found);
 }
 
 // Afterwards, first_[node] is the end of the holders of `node`.
@@ -29,6 +104,9 @@ void HeapGraph::count_references() {
         if (holder_ != ignored_) {
             walk_->traverse<count>(holder_, this);
         }
+    }
+    if (!untracked_.empty()) {
+        first_[node_of(target_)] += static_cast<std::uint32_t>(untracked_.size());
     }
     std::uint64_t end = 0;
     for (std::uint32_t& each : first_) {
@@ -47,6 +125,9 @@ void HeapGraph::store_holders() {
         if (holder_ != ignored_) {
             walk_->traverse<store>(holder_, this);
         }
+    }
+    for (PyObject* const holder : untracked_) {
+        holders_[--first_[node_of(target_)]] = node_of(holder);
     }
 }
 

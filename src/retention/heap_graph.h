@@ -26,7 +26,9 @@ class HeapGraph {
     // `target` is included even if the collector does not track it; it may be null. The references
     // of `ignored` are left out; it may be null. Throws std::bad_alloc if out of memory or if the
     // objects cannot be listed.
-    HeapGraph(PyObject* target, PyObject* ignored);
+    // `untracked`: whether to include objects that the collector does not track but that have a
+    // field with `target`, such as a NumPy array with its `base`.
+    HeapGraph(PyObject* target, PyObject* ignored, bool untracked = false);
     HeapGraph(const HeapGraph&) = delete;
     HeapGraph& operator=(const HeapGraph&) = delete;
 
@@ -49,8 +51,13 @@ class HeapGraph {
     }
 
   private:
+    void add_untracked_holders(PyObject* target);
     void count_references();
     void store_holders();
+
+    struct UntrackedHolders;
+    std::vector<PyObject*> untracked_;  // each has one reference to target_
+    PyObject* target_ = nullptr;
 
     static int count(PyObject* target, void* context) noexcept;
     static int store(PyObject* target, void* context) noexcept;
@@ -63,5 +70,8 @@ class HeapGraph {
     std::vector<std::uint32_t> first_;  // size() + 1 positions in holders_
     std::vector<std::uint32_t> holders_;
 };
+
+// The offset of a field of `holder` with `target`; 0 if there is none.
+[[nodiscard]] Py_ssize_t field_with(PyObject* holder, const PyObject* target) noexcept;
 
 }  // namespace cyclewatch::retention

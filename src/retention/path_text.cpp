@@ -14,6 +14,7 @@
 #include "capture/labelers/text.h"
 #include "capture/labelers/visit.h"
 #include "capture/object_summary.h"
+#include "compat/getter_fields.h"
 #include "retention/parts.h"
 #include "retention/path_names.h"
 #include "retention/step.h"
@@ -51,7 +52,15 @@ class LabelOf final : public capture::ReferenceSink {
 Label label_of(PyObject* holder, PartRole role, PyObject* parent, PyObject* target, Keys keys) {
     LabelOf sink(target, keys);
     capture::label_references(holder, role, parent, sink);
-    return sink.take();
+    Label label = sink.take();
+    if (label.kind == EdgeKind::unknown && PyObject_IS_GC(holder) == 0) {
+        const Py_ssize_t offset = field_with(holder, target);
+        const char* const name = cyclewatch_name_of_field(Py_TYPE(holder), offset);
+        label.kind = name != nullptr ? EdgeKind::attribute : EdgeKind::field;
+        label.name = name != nullptr ? name : "";
+        label.index = static_cast<std::uint32_t>(offset);
+    }
+    return label;
 }
 
 // The name of the context variable whose value is `value`. A node of the tree visits the value

@@ -123,7 +123,7 @@ struct Roots::ThreadVisit {
             if (caller_depth < 0 && reference.thread == own_thread) {
                 roots.may_have_arguments_ = reference.called_from_c != 0;
             }
-            ignore_reference(reference);
+            ignore_reference(reference, false);
             return;
         }
         if (reference.thread == own_thread && caller_depth < 0) {
@@ -131,7 +131,7 @@ struct Roots::ThreadVisit {
         }
         const bool is_caller = reference.thread == own_thread && reference.depth == caller_depth;
         if (is_caller && is_passed_on(reference)) {
-            ignore_reference(reference);
+            ignore_reference(reference, roots.may_have_arguments_);
             return;
         }
         add_frame_reference(reference);
@@ -149,8 +149,11 @@ struct Roots::ThreadVisit {
                (PyCell_Check(value) && PyCell_GET(value) == roots.target_);
     }
 
-    void ignore_reference(const cyclewatch_thread_reference& reference) {
-        if (reference.slot != CYCLEWATCH_THREAD_NAMESPACE) {
+    // A call moves its arguments from the stack of the caller to the function's variables, and the
+    // words on the stack remain. Only C code leaves the arguments where they are.
+    void ignore_reference(const cyclewatch_thread_reference& reference, bool owns_arguments) {
+        const bool is_left = reference.is_stale != 0 && reference.target == roots.target_;
+        if (reference.slot != CYCLEWATCH_THREAD_NAMESPACE && (!is_left || owns_arguments)) {
             roots.ignore(reference.target);
         }
     }

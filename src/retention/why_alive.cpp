@@ -4,11 +4,11 @@
 #include "python/guards.h"
 
 namespace cyclewatch::retention {
-WhyAlive why_alive(PyObject* box, std::size_t paths, CallerVariables caller) {
-    const python::ErrorStash stash;
-    const python::YoungCountGuard young_count;
+namespace {
+
+WhyAlive search(PyObject* box, std::size_t paths, CallerVariables caller, bool untracked) {
     PyObject* const object = PyList_GET_ITEM(box, 0);
-    const HeapGraph graph(object, box);
+    const HeapGraph graph(object, box, untracked);
     const std::uint32_t target = graph.node_of(object);
     WhyAlive answer;
     if (target == HeapGraph::kAbsent) {
@@ -22,6 +22,19 @@ WhyAlive why_alive(PyObject* box, std::size_t paths, CallerVariables caller) {
         answer.paths.push_back(describe(graph, roots, path, Keys::shown));
     }
     answer.in_cycle = found.in_cycle;
+    return answer;
+}
+
+}  // namespace
+
+WhyAlive why_alive(PyObject* box, std::size_t paths, CallerVariables caller) {
+    const python::ErrorStash stash;
+    const python::YoungCountGuard young_count;
+    WhyAlive answer = search(box, paths, caller, false);
+    // Takes longer, so only if something unknown holds the object.
+    if (!answer.paths.empty() && answer.paths.front().root.kind == model::RootKind::c_code) {
+        answer = search(box, paths, caller, true);
+    }
     return answer;
 }
 

@@ -371,6 +371,27 @@ def test_object_that_the_collector_does_not_track():
     assert answer == [f"module global {__name__}.shared -> shared[0]"]
 
 
+def test_untracked_object_in_a_field_of_another():
+    numpy = pytest.importorskip("numpy")
+    shared.append(numpy.zeros(100)[3:])
+    (path,) = cyclewatch.why_alive(shared[0].base)
+    assert str(path) == f"module global {__name__}.shared -> shared[0].base"
+    assert (path.cut.label, path.cut_frees) == ("[0]", True)
+
+    def outer():
+        array = numpy.zeros(100)[3:]
+        return [str(path) for path in cyclewatch.why_alive(array.base)]
+
+    assert outer() == ["outer() local array -> array.base"]
+
+
+def test_tensor_in_an_array():
+    torch = pytest.importorskip("torch")
+    array = torch.zeros(3).numpy()
+    (path,) = cyclewatch.why_alive(weakref.ref(array.base))
+    assert str(path) == "test_tensor_in_an_array() local array -> array.base"
+
+
 def test_call_in_a_finalizer_during_a_collection():
     answers = []
 
