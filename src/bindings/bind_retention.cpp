@@ -14,6 +14,7 @@
 #include "bindings/bind.h"
 #include "bindings/values.h"
 #include "model/retention.h"
+#include "retention/path_text.h"
 #include "watch/dispatcher.h"
 
 namespace cyclewatch::bindings {
@@ -191,6 +192,14 @@ void bind_retention(py::module_& module) {
                py::arg("top") = py::none(),
                py::arg("show_keys") = true,
                "The tracked owners that a collection would not free, in groups.");
+    module.def(
+        "append_reference",
+        [](const model::RetentionPath& path, const std::string& label, const std::string& target) {
+            auto longer = std::make_shared<model::RetentionPath>(path);
+            retention::append(*longer, label, target);
+            return longer;
+        },
+        "A path to an attribute of its object that only a library can read.");
     module.def("why_alive",
                &why_alive,
                Locked(),

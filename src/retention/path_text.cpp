@@ -270,4 +270,21 @@ model::RetentionPath describe(const HeapGraph& graph,
     return result;
 }
 
+void append(model::RetentionPath& path, std::string_view label, std::string_view target) {
+    model::Reference reference;
+    reference.holder = path.references.empty() ? path.root.text : path.references.back().target;
+    reference.label = label;
+    reference.target = target;
+    path.references.push_back(std::move(reference));
+    if (path.text.find(" -> ") == std::string::npos) {
+        const std::size_t name = path.text.find_last_of(" .") + 1;
+        path.text += " -> " + path.text.substr(name);
+    }
+    path.text += label;
+    path.cut_frees = false;
+    if (path.cut) {
+        path.cut->reason = "the object also has other holders";
+    }
+}
+
 }  // namespace cyclewatch::retention

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "model/retention.h"
 #include "retention/heap_graph.h"
@@ -21,5 +22,9 @@ enum class Keys : std::uint8_t { shown, hidden };
                                             const Roots& roots,
                                             const RawPath& path,
                                             Keys keys);
+
+// Continues a path with an attribute of the object that only its library can read, such as ".grad".
+// Whether the cut frees the value is not known.
+void append(model::RetentionPath& path, std::string_view label, std::string_view target);
 
 }  // namespace cyclewatch::retention

@@ -186,21 +186,6 @@ model::OwnerCategory category_of(const LiveStorage& storage) {
     return is_computed(storage.object) ? OwnerCategory::activation : OwnerCategory::other;
 }
 
-// A path to the object that owns the part (".grad").
-void append_part(model::RetentionPath& path, const PendingOwner& owner) {
-    const std::string_view label = owner.reading.part;
-    model::Reference reference;
-    reference.holder = path.references.empty() ? path.root.text : path.references.back().target;
-    reference.label = label;
-    reference.target = owner.type;
-    path.references.push_back(std::move(reference));
-    if (path.text.find(" -> ") == std::string::npos) {
-        const std::size_t name = path.text.find_last_of(" .") + 1;
-        path.text += " -> " + path.text.substr(name);
-    }
-    path.text += label;
-}
-
 bool ends_in_attribute(const model::RetentionPath& path) {
     return !path.references.empty() && path.references.back().label.starts_with('.');
 }
@@ -225,7 +210,7 @@ void find_paths(std::vector<LiveStorage>& storages,
             std::stable_partition(storage.paths.begin(), storage.paths.end(), &ends_in_attribute);
             for (model::RetentionPath& path : storage.paths) {
                 if (part != nullptr) {
-                    append_part(path, *part);
+                    retention::append(path, part->reading.part, part->type);
                 }
             }
         }

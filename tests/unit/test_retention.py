@@ -392,6 +392,23 @@ def test_tensor_in_an_array():
     assert str(path) == "test_tensor_in_an_array() local array -> array.base"
 
 
+def test_gradient_and_base_of_a_tensor():
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Linear(2, 2)
+    model(torch.zeros(1, 2)).sum().backward()
+    gradient = weakref.ref(model.weight.grad)
+    (path,) = cyclewatch.why_alive(gradient)
+    name = "test_gradient_and_base_of_a_tensor()"
+    assert str(path) == f"{name} local model -> model.weight.grad"
+    assert (path.references[-1].label, path.cut_frees) == (".grad", False)
+    base = torch.zeros(10)
+    reference = weakref.ref(base)
+    view = base[2:]
+    del base
+    assert texts(reference) == [f"{name} local view -> view._base"]
+    assert view is not None
+
+
 def test_call_in_a_finalizer_during_a_collection():
     answers = []
 
