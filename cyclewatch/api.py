@@ -26,6 +26,7 @@ from cyclewatch._native import (
 from cyclewatch.assertions import assert_no_tensor_cycles
 from cyclewatch.configuration import ignore, patterns
 from cyclewatch.errors import ReportFormatError, TensorCycleError, TensorCycleWarning
+from cyclewatch.live_census import Census, Growth, census
 from cyclewatch.out_of_memory import oom_autopsy
 from cyclewatch.periodic_collection import collect_at
 from cyclewatch.retention import assert_released, live_owners, why_alive
@@ -45,10 +46,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [
+    "Census",
     "Collection",
     "DeviceMemory",
     "FindingPart",
     "GenerationTotals",
+    "Growth",
     "Finding",
     "LiveOwner",
     "Owner",
@@ -69,6 +72,7 @@ __all__ = [
     "__version__",
     "assert_no_tensor_cycles",
     "assert_released",
+    "census",
     "dead_bytes",
     "collect_at",
     "ignore",

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ import pytest
 import cyclewatch
 from cyclewatch._native import clean_text, format_bytes
 from cyclewatch.collecting import collect
+from cyclewatch.live_census import kind_of
 from cyclewatch.pytest_plugin.hooks import forget_last_exception
 
 if TYPE_CHECKING:
@@ -58,19 +58,13 @@ def _is_on(device: str, names: tuple[str, ...]) -> bool:
 def _bytes_by_kind(settings: Settings) -> Counter[Kind]:
     kinds: Counter[Kind] = Counter()
     for owner in _live(settings):
-        kinds[_kind(owner)] += owner.nbytes
+        kinds[kind_of(owner)] += owner.nbytes
     return kinds
 
 
-def _kind(owner: LiveOwner) -> Kind:
-    path = str(owner.held_by[0]) if owner.held_by else ""
-    pattern = re.sub(r"\[\d+\]", "[x]", path)
-    return (owner.type, owner.device, owner.shape, owner.dtype, pattern)
-
-
 def _failure_text(before: Counter[Kind], owners: list[LiveOwner]) -> str:
-    grown = [owner for owner in owners if owner.nbytes > before[_kind(owner)]]
-    grown.sort(key=lambda owner: owner.nbytes - before[_kind(owner)], reverse=True)
+    grown = [owner for owner in owners if owner.nbytes > before[kind_of(owner)]]
+    grown.sort(key=lambda owner: owner.nbytes - before[kind_of(owner)], reverse=True)
     after = sum(owner.nbytes for owner in owners)
     total = sum(before.values())
     lines = [
@@ -78,7 +72,7 @@ def _failure_text(before: Counter[Kind], owners: list[LiveOwner]) -> str:
         f"({format_bytes(total)} before, {format_bytes(after)} after it)"
     ]
     for owner in grown[:_MAX_GROUPS]:
-        lines += _lines(owner, owner.nbytes - before[_kind(owner)])
+        lines += _lines(owner, owner.nbytes - before[kind_of(owner)])
     if len(grown) > _MAX_GROUPS:
         lines.append(f"  and {len(grown) - _MAX_GROUPS} more groups")
     return "\n".join(lines)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares the reachable tensors of two moments."""
+
+from __future__ import annotations
+
+import re
+
+from cyclewatch.retention import live_owners
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cyclewatch._native import LiveOwner
+
+_ALL_GROUPS = (1 << 63) - 1
+
+# Type, device, shape, dtype and path of a group.
+_Kind = tuple[str, str, object, "str | None", str]
+
+
+def census(*, device: str | None = None) -> Census:
+    """Record all reachable tensors, in the groups of :func:`live_owners`.
+
+    Take one census before and one after a step, and compare them to find what grows::
+
+        before = cyclewatch.census()
+        train_one_epoch()
+        print(*cyclewatch.census().diff(before), sep="\\n")
+
+    Args:
+        device: Only tensors on this device, such as "cuda:0".
+
+    Raises:
+        TypeError: `device` has the wrong type.
+        MemoryError: There is not enough memory for the list of tensors.
+
+    Examples:
+        >>> trainers = [Trainer()]
+        >>> before = cyclewatch.census()
+        >>> trainers.append(Trainer())
+        >>> [growth] = cyclewatch.census().diff(before)
+        >>> growth.nbytes, growth.count
+        (4096, 1)
+    """
+    return Census(live_owners(_ALL_GROUPS, device=device, min_bytes=0))
+
+
+class Census:
+    """The reachable tensors at one moment. Does not keep them alive.
+
+    Attributes:
+        owners: The groups, largest first.
+
+    Examples:
+        >>> trainers = [Trainer()]
+        >>> cyclewatch.census().nbytes
+        4096
+    """
+
+    def __init__(self, owners: list[LiveOwner]) -> None:
+        """Store the groups."""
+        self.owners = owners
+
+    @property
+    def nbytes(self) -> int:
+        """Size of all storages in bytes, each once."""
+        return sum(owner.nbytes for owner in self.owners)
+
+    def diff(self, before: Census) -> list[Growth]:
+        """Return the groups that are larger than in an earlier census, the largest growth first.
+
+        Two groups are the same if their type, device, shape and dtype are equal, and their paths
+        except for indexes.
+
+        Raises:
+            TypeError: `before` is not a Census.
+
+        Examples:
+            >>> before = cyclewatch.census()
+            >>> trainer = Trainer()
+            >>> print(cyclewatch.census().diff(before)[0])
+            +4.0 KiB  1 x __main__.Buffer, held by module global __main__.trainer -> trainer.batch
+        """
+        if not isinstance(before, Census):
+            raise TypeError(f"diff() expects a Census, not {type(before).__name__}")
+        earlier: dict[_Kind, tuple[int, int]] = {}
+        for owner in before.owners:
+            nbytes, count = earlier.get(kind_of(owner), (0, 0))
+            earlier[kind_of(owner)] = (nbytes + owner.nbytes, count + owner.count)
+        growths = []
+        for owner in self.owners:
+            nbytes, count = earlier.get(kind_of(owner), (0, 0))
+            if owner.nbytes > nbytes:
+                growths.append(Growth(owner, owner.nbytes - nbytes, owner.count - count))
+        return sorted(growths, key=lambda growth: growth.nbytes, reverse=True)
+
+    def __repr__(self) -> str:
+        from cyclewatch._native import format_bytes
+
+        return f"<Census {format_bytes(self.nbytes)} in {len(self.owners)} groups>"
+
+
+class Growth:
+    """A group of tensors that grew between two censuses.
+
+    Attributes:
+        owner: The group in the later census.
+        nbytes: The number of additional bytes.
+        count: The number of additional storages.
+
+    Examples:
+        >>> before = cyclewatch.census()
+        >>> trainer = Trainer()
+        >>> cyclewatch.census().diff(before)[0].owner.type
+        '__main__.Buffer'
+    """
+
+    def __init__(self, owner: LiveOwner, nbytes: int, count: int) -> None:
+        """Store the values."""
+        self.owner = owner
+        self.nbytes = nbytes
+        self.count = count
+
+    def __str__(self) -> str:
+        from cyclewatch._native import format_bytes
+
+        held = f", held by {self.owner.held_by[0]}" if self.owner.held_by else ""
+        return f"+{format_bytes(self.nbytes)}  {self.count} x {self.owner.type}{held}"
+
+    def __repr__(self) -> str:
+        return f"<Growth {self}>"
+
+
+def kind_of(owner: LiveOwner) -> _Kind:
+    """What groups of two censuses have in common if they are the same."""
+    path = str(owner.held_by[0]) if owner.held_by else ""
+    pattern = re.sub(r"\[\d+\]", "[x]", path)
+    return (owner.type, owner.device, owner.shape, owner.dtype, pattern)
