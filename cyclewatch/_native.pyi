@@ -46,7 +46,6 @@ class PathRoot:
         "local variable",
         "module global",
         "class attribute",
-        "exit handler",
         "context variable",
         "thread local",
         "exception",

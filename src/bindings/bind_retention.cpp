@@ -35,8 +35,8 @@ void bind_root(py::module_& module) {
     of_package(added)
         .def_property_readonly("kind",
                                word_of(&model::PathRoot::kind),
-                               "'local variable', 'module global', 'class attribute', 'exit "
-                               "handler', 'context variable', 'thread local', 'exception', "
+                               "'local variable', 'module global', 'class attribute', "
+                               "'context variable', 'thread local', 'exception', "
                                "'interpreter' or 'C code'.")
         .def_readonly("text", &model::PathRoot::text, "The name: 'train() local model'.")
         .def_property_readonly("location",

@@ -19,17 +19,15 @@ enum class RootKind : std::uint8_t {
     local_variable,    // of a running function
     module_global,     // attribute of a module in sys.modules
     class_attribute,   // of a class that is an attribute of such a module
-    exit_handler,      // atexit
     context_variable,  // the current context of a thread
     thread_local_data,
     exception,    // being handled, or the last one that ended the program
     interpreter,  // another structure of the interpreter, such as sys.setprofile()
     c_code,       // references that no Python object explains
 };
-inline constexpr std::array<std::string_view, 9> kRootKindWords{"local variable",
+inline constexpr std::array<std::string_view, 8> kRootKindWords{"local variable",
                                                                 "module global",
                                                                 "class attribute",
-                                                                "exit handler",
                                                                 "context variable",
                                                                 "thread local",
                                                                 "exception",

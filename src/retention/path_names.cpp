@@ -232,8 +232,6 @@ std::string PathText::root_name() const {
         case RootKind::class_attribute:
             return root_->owner == nullptr ? module_name(root_->globals)
                                            : capture::summarize(root_->owner).name;
-        case RootKind::exit_handler:
-            return "atexit callback";
         case RootKind::context_variable:
             return "current context";
         case RootKind::thread_local_data:

@@ -55,10 +55,6 @@ bool is_in_module(PyTypeObject* type, std::string_view module) {
     return name.empty() ? module == "builtins" : name == module;
 }
 
-RootKind kind_of_module_state(std::string_view name) {
-    return name == "atexit" ? RootKind::exit_handler : RootKind::module_global;
-}
-
 }  // namespace
 
 Roots::Roots(const HeapGraph& graph, std::uint32_t target, CallerVariables caller)
@@ -225,7 +221,6 @@ void Roots::add_module(PyObject* name, PyObject* module) {
     root.is_user_code = is_user_module(dict, text.view());
     root.owner = module;
     add(dict, root);
-    root.kind = kind_of_module_state(text.view());
     add(module, root);
 
     Py_ssize_t position = 0;
