@@ -274,7 +274,7 @@ def _check_stored_on_target(finding: Finding, source: Source) -> None:
     [target, *others] = {cut.target for cut in finding.cuts}
     if others:
         raise NoDiff("the references lead to several classes")
-    source_hazards.check_any_callable(source)
+    source_hazards.check_any_callable(source, source.class_named(target))
     _check_no_reflection(source, source.class_named(target))
     _check_weakly_referable(source, target)
     if all(reference.holder != target for reference in finding.cycle):

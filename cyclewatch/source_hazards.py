@@ -9,12 +9,11 @@ from __future__ import annotations
 import ast
 from typing import TypeGuard
 
-from cyclewatch.source_edit import FUNCTIONS, NoDiff, Source
+from cyclewatch.source_edit import FUNCTIONS, Definition, NoDiff, Source
 from cyclewatch.source_syntax import names_in, parameters
 
-_READS_FIELDS = {
-    *("__dict__", "__getstate__", "__reduce__", "asdict", "deepcopy", "delattr", "pickle", "vars")
-}
+_READS_FIELDS = {"__getstate__", "__reduce__", "asdict", "deepcopy", "delattr", "pickle"}
+_LISTS_FIELDS = {"__dict__", "vars"}
 _READS_FUNCTIONS = {"__doc__", "__name__", "__qualname__", "getfullargspec", "signature"}
 _ENDS = {"__aexit__", "__del__", "__exit__", "close"}
 _COMPARES = {"__eq__", "__hash__", "__lt__", "__ne__"}
@@ -23,8 +22,10 @@ _NOT_WEAKLY_REFERABLE = {"NamedTuple", "bytes", "int", "namedtuple", "tuple"}
 
 def check_weak_attribute(source: Source, owner: ast.ClassDef, name: str) -> None:
     """Raise NoDiff if code may depend on a strong `owner.name`, or on its place in `__dict__`."""
-    for word in sorted(_READS_FIELDS & source.words):
-        raise NoDiff(f"the file uses {word}, which would see the weak reference")
+    for node in [*source.all(ast.Attribute), *source.all(ast.Name)]:
+        word = getattr(node, "attr", "") or getattr(node, "id", "")
+        if word in _READS_FIELDS or (word in _LISTS_FIELDS and _reads(source, node, name)):
+            raise NoDiff(f"line {node.lineno} uses {word}, which would see the weak reference")
     for method in owner.body:
         kind = getattr(method, "name", "")
         if kind in _ENDS | _COMPARES and name in names_in(method):
@@ -43,13 +44,32 @@ def check_weakly_referable(node: ast.ClassDef) -> None:
             raise NoDiff(f"{node.name} is a {word}, to which there are no weak references")
 
 
-def check_any_callable(source: Source) -> None:
-    """Raise NoDiff if the file reads attributes of functions that a lambda does not have."""
+def check_any_callable(source: Source, target: ast.ClassDef) -> None:
+    """Raise NoDiff if code near the class reads what a lambda does not have of a function.
+
+    Near means in the same outermost class or function, or outside of all.
+    """
+    near = source.outermost(target)
     for node in [*source.all(ast.Attribute), *source.all(ast.Name)]:
         word = getattr(node, "attr", "")
         word = word or (source.is_called(node) and getattr(node, "id", "")) or ""
-        if word in _READS_FUNCTIONS:
+        of_class = isinstance(node, ast.Attribute) and {"type", "__class__", "cls"} & names_in(
+            node.value
+        )
+        around = source.outermost(node)
+        is_near = around is near or not isinstance(around, ast.ClassDef | Definition)
+        if word in _READS_FUNCTIONS and is_near and not of_class:
             raise NoDiff(f"line {node.lineno} reads {word}, which a lambda would change")
+
+
+def _reads(source: Source, node: ast.AST, name: str) -> bool:
+    """Whether `vars(x)` or `x.__dict__` is listed, or the field `name` is looked up in it."""
+    if isinstance(node, ast.Name):  # vars
+        node = source.parent(node)
+    user = source.parent(node)
+    if isinstance(user, ast.Subscript):
+        return isinstance(user.slice, ast.Constant) and user.slice.value == name
+    return True
 
 
 def _check_values(source: Source, owner: ast.ClassDef, name: str) -> None:

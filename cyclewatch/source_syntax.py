@@ -228,9 +228,12 @@ def capturing(source: Source, name: str, line: int, variable: str) -> Function:
     ]
     if len(found) != 1:
         raise NoDiff(f"line {line} does not begin exactly one {name} that uses {variable}")
+    method = source.parent(source.function_of(found[0]) or source.tree)
     for other in source.functions():
-        if other.name == name and other is not found[0] and variable in names_in(other):
-            raise NoDiff(f"another function {name} uses {variable}")
+        around = source.parent(source.function_of(other) or source.tree)
+        same = isinstance(around, ast.ClassDef) and around is method and other is not found[0]
+        if same and other.name == name and variable in names_in(other):
+            raise NoDiff(f"another method has a function {name} that uses {variable}")
     for node in ast.walk(found[0]):
         if variable in parameters(node) or (
             isinstance(node, ast.Nonlocal) and variable in node.names

@@ -266,7 +266,7 @@ def test_super_counts_as_a_use_of_self(program):
         (MODEL + "    import copy", lambda_on_self, "uses copy, which would see the weak"),
         (PARENT + "    del Head(1).model", back_pointer, "deletes .model"),
         (PARENT.replace("= None", "= 3"), back_pointer, "Head defines model"),
-        (PARENT + "vars(Head(1))['model']", back_pointer, "the file uses vars"),
+        (PARENT + "vars(Head(None))['model']", back_pointer, "uses vars, which would see"),
         (
             PARENT + "    def __del__(self): self.model",
             back_pointer,

@@ -88,8 +88,8 @@ TEST(Generations, DescribesCollectionsThatFreedNoDeviceMemory) {
 }
 
 TEST(Generations, DescribesCollectionsThatAllFreedDeviceMemory) {
-    model::Report report = make_report(
-        {{.collections = 2, .seconds = 1.9, .freeing = 2, .freed_bytes = 3 * kGiB}});
+    model::Report report =
+        make_report({{.collections = 2, .seconds = 1.9, .freeing = 2, .freed_bytes = 3 * kGiB}});
     add_finding(report, "cw1-a");
     EXPECT_EQ(collections_sentence(report),
               "All 2 collections freed device memory, in total 3.0 GiB: cw1-a. Cut it, and "
