@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the search for owners has to do with the instances of each type. Verdicts are kept between
+// How the search for owners treats the instances of each type. Verdicts are kept between
 // collections, because most collections see the same types.
 //
 // REQUIRES (everything here): GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON:

@@ -349,7 +349,7 @@ std::string PathText::folded() const {
         auto [words, name] = words_of(steps_[i]);
         text += std::string(kArrow) + words;
         variable = std::move(name);
-        // "train() local model.layers": the words end with the name of the variable.
+        // "train() local model.layers": the text ends with the name of the variable.
         is_expression = text.ends_with(variable);
     }
     return base::clean_text(text);

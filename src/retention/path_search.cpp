@@ -47,7 +47,7 @@ bool is_argument(PyObject* holder, PyObject* target) {
     return false;
 }
 
-// True if references to the object that no object explains keep it alive.
+// True if references from unknown holders keep the object alive.
 bool is_held_by_c_code(const HeapGraph& graph,
                        const Roots& roots,
                        std::uint32_t node,
@@ -118,7 +118,7 @@ class PathFinder::Search {
 
   private:
     struct Choice {
-        // Equal lengths; the smallest is the best.
+        // Ranks paths of equal length; the smallest is the best.
         std::tuple<model::RootKind, bool, bool, std::uint32_t> rank;
         std::uint32_t root;
         std::uint32_t node;

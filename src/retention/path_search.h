@@ -28,7 +28,7 @@ struct SearchResult {
     bool in_cycle = false;  // there is no path, but the target is part of a reference cycle
 };
 
-// Keeps its arrays, so that a search takes time for the objects that it visits only.
+// Reuses its arrays, so that the cost of a search depends only on the objects it visits.
 class PathFinder {
   public:
     // The arguments must outlive this object.

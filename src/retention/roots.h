@@ -36,7 +36,7 @@ struct Root {
     int line = 0;
 };
 
-// Which references of the calling thread's innermost frame outside of this package are no answer.
+// Which references of the caller's frame (the innermost one outside of this package) to ignore.
 enum class CallerVariables : std::uint8_t {
     count,
     ignore_target,  // the variables that refer to the target
@@ -57,7 +57,7 @@ class Roots {
     [[nodiscard]] std::uint32_t index_of(const Root& root) const noexcept {
         return static_cast<std::uint32_t>(&root - roots_.data());
     }
-    // True if a tuple or dict without a name may contain the arguments of the call that asks.
+    // True if an anonymous tuple or dict may contain the arguments of the current call.
     [[nodiscard]] bool may_have_arguments() const noexcept { return may_have_arguments_; }
     // The references to `node` that neither an object nor a thread's state explains.
     [[nodiscard]] Py_ssize_t anonymous(std::uint32_t node) const;

@@ -31,7 +31,7 @@ WhyAlive why_alive(PyObject* box, std::size_t paths, CallerVariables caller) {
     const python::ErrorStash stash;
     const python::YoungCountGuard young_count;
     WhyAlive answer = search(box, paths, caller, false);
-    // Takes longer, so only if something unknown holds the object.
+    // Slower, so done only if an unknown reference holds the object.
     if (!answer.paths.empty() && answer.paths.front().root.kind == model::RootKind::c_code) {
         answer = search(box, paths, caller, true);
     }

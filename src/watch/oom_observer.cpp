@@ -132,7 +132,7 @@ void attach_oom_observer() noexcept {
     const python::OwnedRef torch = python::borrow(found);
     // Checked first, because the binding would initialize CUDA.
     if (is_initialized(torch.get())) {
-        // Also if that fails: a torch without the binding will not get it.
+        // Set even on failure: if torch lacks the binding, retrying does not help.
         (void)attach_to(torch.get(), o);
         o.attached_to = python::borrow(torch.get());
     }

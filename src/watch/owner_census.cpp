@@ -221,7 +221,7 @@ void find_paths(std::vector<LiveStorage>& storages,
     }
 }
 
-// Leaves out the storages whose kind has too few bytes for a group.
+// Omits storages whose group would be smaller than the minimum size.
 void drop_small(std::vector<LiveStorage>& storages, const CensusSettings& settings) {
     std::unordered_map<std::string, std::uint64_t> bytes;
     for (const LiveStorage& each : storages) {

@@ -181,7 +181,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     void open_store();
     void open_writer();
     [[nodiscard]] std::vector<model::Finding> large_enough(std::vector<model::Finding> findings);
-    // Queues a warning that ends with the place where collection was switched off.
+    // Queues a warning that ends with the location where collection was switched off.
     void warn_not_collected(std::string sentences, bool frozen);
     void enqueue(std::function<void()> notification);
     void note_locations(const std::vector<model::Finding>& findings);
