@@ -162,8 +162,12 @@ class Search {
             return false;
         }
         BackReferences back = find_back_references(graph_, component_, cycle_);
-        if (back.kinds.empty() || (!enough.empty() && back.score < to_beat) ||
-            (clear && back.kinds.front().evidence->pattern != patterns::kBackPointer.pattern)) {
+        if (back.kinds.empty() || (!enough.empty() && back.score < to_beat)) {
+            return false;
+        }
+        // A single reference is easier to remove than more references than a finding lists.
+        if (clear && (back.kinds.size() > kMostKindsListed ||
+                      back.kinds.front().evidence->pattern != patterns::kBackPointer.pattern)) {
             return false;
         }
         for (Candidate& kind : back.kinds) {

@@ -21,7 +21,6 @@ constexpr std::size_t kMostCycleReferences = 200;
 // Maximum number of references through one shared variable to list.
 constexpr std::size_t kMostOfVariable = 8;
 // Maximum number of different back references to one parent to list; more would fill the card.
-constexpr std::size_t kMostKindsListed = 5;
 
 bool same_text(const model::Reference& a, const model::Reference& b) {
     return a.holder == b.holder && a.label == b.label && a.target == b.target &&
