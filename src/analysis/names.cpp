@@ -36,31 +36,6 @@ std::uint32_t named_node(const CollapsedGraph& graph, std::uint32_t node) {
     return node;
 }
 
-std::string_view kind_prefix(NodeKind kind) {
-    switch (kind) {
-        case NodeKind::function:
-            return "function ";
-        case NodeKind::bound_method:
-            return "bound method ";
-        case NodeKind::builtin_function:
-            return "builtin method ";
-        case NodeKind::frame:
-            return "frame of ";
-        case NodeKind::generator:
-            return "generator ";
-        case NodeKind::coroutine:
-            return "coroutine ";
-        case NodeKind::async_generator:
-            return "async generator ";
-        case NodeKind::type:
-            return "class ";
-        case NodeKind::module:
-            return "module ";
-        default:
-            return "";
-    }
-}
-
 bool is_known(const model::SourceLocation& location) {
     return location.path != model::kEmptyString;
 }

@@ -5,6 +5,31 @@
 
 namespace cyclewatch::model {
 
+std::string_view kind_prefix(NodeKind kind) {
+    switch (kind) {
+        case NodeKind::function:
+            return "function ";
+        case NodeKind::bound_method:
+            return "bound method ";
+        case NodeKind::builtin_function:
+            return "builtin method ";
+        case NodeKind::frame:
+            return "frame of ";
+        case NodeKind::generator:
+            return "generator ";
+        case NodeKind::coroutine:
+            return "coroutine ";
+        case NodeKind::async_generator:
+            return "async generator ";
+        case NodeKind::type:
+            return "class ";
+        case NodeKind::module:
+            return "module ";
+        default:
+            return "";
+    }
+}
+
 NodeId ReferenceGraphBuilder::add_node(const Node& node) {
     const auto id = static_cast<NodeId>(graph_.nodes.size());
     graph_.nodes.push_back(node);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "model/column_range.h"
@@ -37,6 +38,10 @@ enum class NodeKind : std::uint8_t {
     code,
     property,  // property, staticmethod, classmethod and other descriptors
 };
+
+// What precedes the name of an object of this kind, such as "function " or "frame of "; "" for
+// instances.
+[[nodiscard]] std::string_view kind_prefix(NodeKind kind);
 
 // True for objects that hold the local variables of suspended code.
 constexpr bool is_suspended(NodeKind kind) {

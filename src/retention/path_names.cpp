@@ -31,31 +31,6 @@ capture::AttributeSites& known_sites() {
     return sites;
 }
 
-std::string_view kind_prefix(NodeKind kind) {
-    switch (kind) {
-        case NodeKind::function:
-            return "function ";
-        case NodeKind::bound_method:
-            return "bound method ";
-        case NodeKind::builtin_function:
-            return "builtin method ";
-        case NodeKind::frame:
-            return "frame of ";
-        case NodeKind::generator:
-            return "generator ";
-        case NodeKind::coroutine:
-            return "coroutine ";
-        case NodeKind::async_generator:
-            return "async generator ";
-        case NodeKind::type:
-            return "class ";
-        case NodeKind::module:
-            return "module ";
-        default:
-            return "";
-    }
-}
-
 // "Trainer.fit" for "Trainer.fit" and for "main.<locals>.Trainer.fit".
 std::string_view without_enclosing(std::string_view name) {
     constexpr std::string_view kLocals = "<locals>.";

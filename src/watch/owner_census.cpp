@@ -221,7 +221,8 @@ void find_paths(std::vector<LiveStorage>& storages,
     }
 }
 
-// Omits storages whose group would be smaller than the minimum size.
+// Drops storages whose kind has fewer bytes in total than the minimum size, and sorts the others,
+// largest first.
 void drop_small(std::vector<LiveStorage>& storages, const CensusSettings& settings) {
     std::unordered_map<std::string, std::uint64_t> bytes;
     for (const LiveStorage& each : storages) {
