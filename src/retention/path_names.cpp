@@ -16,7 +16,6 @@ namespace {
 
 using capture::Utf8Text;
 using model::EdgeKind;
-using model::NodeKind;
 using model::RootKind;
 
 constexpr std::string_view kArrow = " -> ";
