@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the commands and programs in README, CONTRIBUTING and docs/.
+
+- ``python`` blocks of the guide run as programs, ``bash`` blocks of every page as commands.
+- ``console`` blocks of a page run in order; each must print what the page shows.
+  CYCLEWATCH_UPDATE_PAGES=1 writes the output into the page.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="the documented programs use torch")
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+# Files that the commands mention.
+CLEAN = "import torch\n\ntorch.zeros(8)\n"
+LEAK = """
+import gc
+
+import torch
+
+
+class Node:
+    def __init__(self):
+        self.data = torch.zeros(8)
+        self.me = self
+
+
+Node()
+"""
+SCALE = """\
+import torch
+
+
+class Model:
+    def __init__(self):
+        self.weight = torch.ones(8)
+        self._scale = lambda factor: factor * self.weight
+
+
+Model()
+"""
+FILES = {
+    "clean.py": CLEAN,
+    "train.py": f"{LEAK}gc.collect()\n",
+    "scale.py": SCALE,
+    "tests/test_engine.py": LEAK.replace("Node()", "def test_node():\n    Node()"),
+}
+
+# The example that the console blocks of a page use, and the subfolder it is copied to.
+EXAMPLES = {"command_line": "examples", "pytest": "examples/pytest_project"}
+COPIED_TO = {"command_line": "examples", "pytest": ""}
+
+# These fail: the tests leak.
+STATUS = {
+    "pytest": 1,
+    "pytest --cyclewatch=fail": 1,
+    "pytest --cyclewatch=fail tests": 1,
+    (
+        "pytest --cyclewatch --cyclewatch-baseline=cyclewatch-baseline.json"
+        " --cyclewatch-update-baseline"
+    ): 1,
+}
+
+# Commands for a clone, which another target runs or which are measurements of minutes.
+IN_A_CLONE = {
+    "pip install .": "scripts/wheel builds, installs and tests the package",
+    "make demo": "test_make_demo",
+    "make test": "runs this test",
+    "make wheel": "scripts/wheel tests every wheel with the commands shown on the page",
+    "python3 -m venv env": "scripts/wheel",
+    "env/bin/pip install dist/cyclewatch-*.whl": "scripts/wheel",
+    "env/bin/python tests/wheel/smoke.py": "scripts/wheel",
+    "make bench": "measures for minutes",
+    "make soak": "measures for half an hour",
+    "scripts/bench --quick": "needs the build of make bench",
+    "scripts/viewer": "make lint, make test, or draws pictures",
+    "scripts/build dev core_tests": "make test",
+    ".venv/bin/python -m pytest": "make test",
+    "mkdir .build/fuzz/kept": "needs clang and an hour of make fuzz",
+    ".build/fuzz/tests/fuzz/analysis_fuzz": "as above",
+    "(cd .build/fuzz/kept": "as above",
+}
+
+
+def blocks(*languages):
+    """Page, language and text of each code block in one of `languages`."""
+    for page in PAGES:
+        for number, block in enumerate(BLOCK.finditer(page.read_text(encoding="utf-8")), 1):
+            language, text = block.groups()
+            # Elsewhere, Python blocks are fragments; other tests run those that are programs.
+            if language in languages and (language != "python" or page.parent.name == "guide"):
+                yield pytest.param(language, text, id=f"{page.stem}-{number}")
+
+
+def for_a_clone(text):
+    """Whether every command of the block is one of IN_A_CLONE."""
+    return all(line.startswith(tuple(IN_A_CLONE)) for line in text.splitlines())
+
+
+def environment():
+    """The variables of a shell in which cyclewatch is installed and no browser opens."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(
+            ("CYCLEWATCH", "PYTEST", "PYTHONDEVMODE", "MAKE", "MFLAGS", "COLUMNS")
+        )
+    }
+    path = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
+    return {
+        **kept,
+        "PATH": path,
+        "BROWSER": "true",
+        "PYTEST_ADDOPTS": "-q -p no:cacheprovider",
+    }
+
+
+def run(program, folder):
+    return subprocess.run(
+        program,
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(("language", "text"), blocks("python", "bash"))
+def test_block_runs(tmp_path, language, text):
+    if for_a_clone(text):
+        return
+    for name, contents in FILES.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(contents)
+    program = [sys.executable, "-c", text] if language == "python" else ["bash", "-ec", text]
+    done = run(program, tmp_path)
+    assert done.returncode == STATUS.get(text.splitlines()[0], 0), done.stdout
+
+
+def test_make_demo():
+    done = run(["make", "demo"], ROOT)
+    assert done.returncode == 0, done.stdout
+    pages = [Path(path) for path in re.findall(r"^report: (.*)$", done.stdout, re.MULTILINE)]
+    assert len(pages) == 2
+    for page in pages:
+        page.unlink()
+
+
+def test_targets_exist():
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {
+        name
+        for page in PAGES
+        for name in re.findall(r"(?:^|`)make ([a-z-]+)", page.read_text(), re.MULTILINE)
+    }
+    assert named - targets == set()
+
+
+def transcript(text):
+    """The commands of a console block and what each prints."""
+    parts = re.split(r"^\$ (.*)\n", text, flags=re.MULTILINE)
+    return list(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def comparable(text):
+    """The text without line breaks, which depend on the lengths of paths, and measured values."""
+    measured = r"(?:\d[\d.,]* of )?\d[\d.,]* (?:[mu]?s|%|collections?|objects?)\b"
+    text = re.sub(rf"{measured}|\d[\d.]* %|\S+Z,|process \d+|Python [\d.]+", "-", text)
+    return " ".join(text.split())
+
+
+def without_progress(text):
+    return re.sub(r"^[.F]+ +\[100%\]\n|(?<=passed) in \d+\.\d+s", "", text, flags=re.MULTILINE)
+
+
+def printed_by(command, status, folder):
+    """Exit status and output of one line of a console block; `$?` is `status`."""
+    done = run(["bash", "-c", f"(exit {status}); {command}"], folder)
+    assert done.returncode == STATUS.get(command, 0), done.stdout
+    return done.returncode, without_progress(done.stdout).replace(str(folder), "/app")
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_console_blocks_print_what_the_page_shows(name):
+    page = ROOT / "docs" / f"{name}.md"
+    text = page.read_text(encoding="utf-8")
+    update = os.environ.get("CYCLEWATCH_UPDATE_PAGES") == "1"
+    status = 0
+    # A folder with a short path, which cards do not abbreviate.
+    with tempfile.TemporaryDirectory() as path:
+        folder = Path(path) / "app"
+        shutil.copytree(ROOT / EXAMPLES[name], folder / COPIED_TO[name])
+        for block in [block[2] for block in BLOCK.finditer(text) if block[1] == "console"]:
+            for command, shown in transcript(block):
+                status, output = printed_by(command, status, folder)
+                if comparable(output) != comparable(shown):
+                    assert update, f"$ {command}\n{output}\n{page.name} shows\n{shown}"
+                    line = f"$ {command}\n"
+                    text = text.replace(line + shown, line + output)
+    if update:
+        page.write_text(text, encoding="utf-8")
