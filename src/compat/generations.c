@@ -33,6 +33,11 @@ cw_walk_result cw_list_generation(int generation, cw_object_list* found) {
     return CW_WALK_BROKEN;
 }
 
+int cw_tracks_more_than(size_t count) {
+    (void)count;
+    return 0;
+}
+
 int cw_has_frozen_objects(void) {
     return 0;
 }
@@ -112,6 +117,22 @@ cw_walk_result cw_list_generation(int generation, cw_object_list* found) {
         }
         node = next;
     }
+}
+
+int cw_tracks_more_than(size_t count) {
+    size_t left = count;
+    for (int generation = 0; generation <= kCwFrozen; ++generation) {
+        const PyGC_Head* const list = list_of(generation);
+        if (list == NULL) {
+            return 0;
+        }
+        for (const PyGC_Head* node = cw_next_head(list); node != list; node = cw_next_head(node)) {
+            if (left-- == 0) {
+                return 1;
+            }
+        }
+    }
+    return 0;
 }
 
 /* CPython 3.12 freezes about 400 objects at startup; a call of gc.freeze() freezes thousands. */

@@ -3,8 +3,10 @@
 
 #include <unistd.h>
 
+#include <cstddef>
 #include <utility>
 
+#include "compat/generations.h"
 #include "python/guards.h"
 #include "python/references.h"
 
@@ -43,11 +45,14 @@ void drop_exception() noexcept {
     PyErr_Clear();
 }
 
+// Bounds the time of the handler, which scans the heap up to three times.
+constexpr std::size_t kMostObjects = 2'000'000;
+
 // Called with (device, requested, limit, free). Never raises, regardless of the arguments. Does not
 // call a device or allocate device memory.
 PyObject* on_out_of_memory(PyObject* /*self*/, PyObject* const* args, Py_ssize_t count) {
     Observer& o = observer();
-    if (count >= 3 && o.handler && !is_busy(o)) {
+    if (count >= 3 && o.handler && !is_busy(o) && cw_tracks_more_than(kMostObjects) == 0) {
         const python::ErrorStash stash;
         const python::OwnedRef handler = python::borrow(o.handler.get());
         o.is_busy = true;

@@ -12,8 +12,9 @@
 namespace cyclewatch::watch {
 
 // Sets the function that is called with (device number, requested bytes, limit) for each failure,
-// or null for none. It is not called for a failure that happens while it runs. What it raises is
-// ignored, except that KeyboardInterrupt is raised again on the main thread.
+// or null for none. It is not called for a failure that happens while it runs, nor if more than two
+// million objects are tracked, because it scans the heap. What it raises is ignored, except that
+// KeyboardInterrupt is raised again on the main thread.
 void set_oom_handler(PyObject* handler);
 
 // Attaches the observer if there is a handler and the program has initialized CUDA, which it never

@@ -201,6 +201,17 @@ def test_at_most_one_report_per_second_and_the_last_one_stays(torch, autopsy, cl
     assert "22.0 MiB requested" in report_of(autopsy)
 
 
+def test_large_heap_is_examined_when_the_error_leaves_the_block(torch, clock, tmp_path):
+    torch.cuda._initialized = True
+    with pytest.raises(OutOfMemoryError) as caught, cyclewatch.oom_autopsy(report_dir=tmp_path):
+        objects = [[] for _ in range(2_000_000)]
+        fail(torch)
+        assert len(objects) == 2_000_000
+        assert not list(tmp_path.iterdir())
+        torch.fail()
+    assert "20.0 MiB requested" in caught.value.__notes__[0]
+
+
 def test_note_uses_the_report_of_the_observer(torch, clock, tmp_path):
     torch.cuda._initialized = True
     error = None
@@ -292,3 +303,52 @@ def test_forked_child_writes_its_own_report(torch, autopsy, clock):
             os._exit(status)
     assert os.waitpid(child, 0)[1] == 0
     assert report_of(autopsy) == parent
+
+
+@pytest.fixture
+def real_torch(monkeypatch):
+    """torch with a binding that records the observer, and an initialized device."""
+    module = pytest.importorskip("torch", reason="the modes are those of torch")
+    observers = []
+    binding = {"_cuda_attach_out_of_memory_observer": observers.append}
+    binding["_cuda_memoryStats"] = lambda _device: {"allocated_bytes": {"all": {"current": 1}}}
+    for name, function in binding.items():
+        monkeypatch.setattr(module._C, name, function, raising=False)
+    monkeypatch.setattr(module.cuda, "_initialized", True)
+    monkeypatch.setattr(module.cuda, "is_initialized", lambda: True)
+    # A real stream capture fails if its thread synchronizes or allocates.
+    for name in ("synchronize", "empty_cache", "mem_get_info", "memory_stats", "current_stream"):
+        monkeypatch.setattr(module.cuda, name, lambda *_, **__: pytest.fail("called the device"))
+    module.observers = observers
+    yield module
+    del module.observers
+
+
+def test_observer_runs_no_operation_in_autocast_and_capture(real_torch, clock, tmp_path):
+    from torch.overrides import TorchFunctionMode
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    operations = []
+
+    class Functions(TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            operations.append(function)
+            return function(*args, **(kwargs or {}))
+
+    class Kernels(TorchDispatchMode):
+        def __torch_dispatch__(self, kernel, types, args=(), kwargs=None):
+            operations.append(kernel)
+            return kernel(*args, **(kwargs or {}))
+
+    kept = real_torch.zeros(8, requires_grad=True)
+    with cyclewatch.oom_autopsy(report_dir=tmp_path) as autopsy:
+        (observer,) = real_torch.observers
+        with real_torch.autocast("cpu", dtype=real_torch.bfloat16), Functions(), Kernels():
+            kept.sum()
+            seen = len(operations)
+            observer(0, 20 * MIB, 8 << 30, 1 << 20)
+            assert real_torch.is_autocast_enabled("cpu")
+            after = len(operations)
+    assert seen > 0
+    assert after == seen
+    assert "20.0 MiB requested" in report_of(autopsy)
