@@ -36,6 +36,9 @@ def scan(
     autograd graph of a loss that is kept, counts as alive. Weakref callbacks and finalizers do not
     run, so an object that one of them would resurrect counts as unreachable.
 
+    On a free-threaded build, the other threads are stopped during the search, `generation` has no
+    effect, and frozen objects are not examined and keep alive what they refer to.
+
     Args:
         generation: Examine the objects of this generation and younger ones: 0, 1 or 2.
         frozen: Also examine the objects frozen by ``gc.freeze()``.
@@ -48,7 +51,7 @@ def scan(
     Raises:
         ValueError: An invalid argument.
         TypeError: `devices` has the wrong type.
-        RuntimeError: The interpreter is a free-threaded build.
+        RuntimeError: On a free-threaded build, other threads created objects in every attempt.
         MemoryError: There is not enough memory for the scan, 24 bytes per examined object.
 
     Examples:

@@ -113,6 +113,13 @@ def main_interpreter():
 
 
 @pytest.fixture
+def frozen_objects_are_listed(main_interpreter):
+    """Skips the test on interpreters whose frozen objects cannot be listed."""
+    if main_interpreter.free_threaded:
+        pytest.skip("free-threaded builds do not list frozen objects")
+
+
+@pytest.fixture
 def torch_interpreter(main_interpreter):
     """The interpreter that runs the tests, if it has torch."""
     if not main_interpreter.has_torch:

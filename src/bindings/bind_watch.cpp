@@ -233,15 +233,14 @@ void bind_scan(py::module_& module) {
             watch::Settings settings = scan_settings(devices);
             settings.listeners =
                 listeners(py::none(), py::none(), read_source, py::none(), py::none());
-            return std::make_shared<model::Report>(value_or_raise(
-                Dispatcher::instance().scan(std::move(settings), {generation, frozen})));
+            return std::make_shared<model::Report>(
+                Dispatcher::instance().scan(std::move(settings), {generation, frozen}));
         },
         Locked());
     module.def(
         "dead_bytes",
         [](int generation, bool frozen) {
-            return value_or_raise(
-                Dispatcher::instance().dead_bytes(scan_settings({"all"}), {generation, frozen}));
+            return Dispatcher::instance().dead_bytes(scan_settings({"all"}), {generation, frozen});
         },
         Locked());
 }

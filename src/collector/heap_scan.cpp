@@ -32,8 +32,8 @@ class UnreachableSearch {
 
     void run() {
         for (PyObject* object : objects_) {
-            states_.push_back(static_cast<std::int32_t>(
-                std::min<Py_ssize_t>(Py_REFCNT(object), std::numeric_limits<std::int32_t>::max())));
+            states_.push_back(static_cast<std::int32_t>(std::min<Py_ssize_t>(
+                cw_counted_references(object), std::numeric_limits<std::int32_t>::max())));
         }
         for (std::size_t i = 0; i < objects_.size(); ++i) {
             walk_.prefetch(i);
@@ -147,22 +147,39 @@ void find_generations() noexcept {
     }
 }
 
+namespace {
+
+// REQUIRES: the other threads are stopped.
+void search(const TrackedObjects& candidates, HeapScan& scan) {
+    UnreachableSearch search(candidates);
+    search.run();
+    search.divide(candidates.first_frozen(), scan);
+    if constexpr (CYCLEWATCH_HAS_NO_GIL) {
+        scan.held.clear();
+        scan.held.reserve(scan.collectable.objects().size());
+        for (PyObject* object : scan.collectable.objects()) {
+            scan.held.push_back(python::borrow(object));
+        }
+    }
+}
+
+}  // namespace
+
 bool scan_heap(HeapScope scope, HeapScan& scan) noexcept {
     const python::ErrorStash stash;
     try {
+        scan.held.clear();
         TrackedObjects candidates;
-        if (!candidates.fill(scope)) {
-            return false;
+        if (candidates.fill_and(scope, [&] { search(candidates, scan); })) {
+            return true;
         }
-        UnreachableSearch search(candidates);
-        search.run();
-        search.divide(candidates.first_frozen(), scan);
-        return true;
     } catch (...) {
-        scan.collectable.clear();
-        scan.frozen.clear();
-        return false;
+        // Out of memory.
     }
+    scan.collectable.clear();
+    scan.frozen.clear();
+    scan.held.clear();
+    return false;
 }
 
 }  // namespace cyclewatch::collector

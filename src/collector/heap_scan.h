@@ -9,8 +9,11 @@
 // described in CPython's garbage collector design.
 #pragma once
 
+#include <vector>
+
 #include "collector/tracked_objects.h"
 #include "collector/unreachable_set.h"
+#include "python/references.h"
 
 namespace cyclewatch::collector {
 
@@ -19,6 +22,9 @@ struct HeapScan {
     // What it would find in addition after gc.unfreeze(): unreachable frozen objects and everything
     // reachable only from them. No collection frees these.
     UnreachableSet frozen;
+    // On free-threaded builds: references to all of them, so that no other thread frees them. A
+    // collection that runs meanwhile leaves them to the next one.
+    std::vector<python::OwnedRef> held;
 };
 
 // True if the collector's lists can be read: its version was reviewed. CYCLEWATCH_STRATEGY can
@@ -34,7 +40,9 @@ void find_generations() noexcept;
 // an object alive. If the collector's lists cannot be read, the candidates are those of
 // gc.get_objects(), which never lists frozen objects. Returns false if out of memory or if
 // gc.get_objects() fails; leaves no Python error. About as expensive as gc.collect(generation).
-// The result is valid as long as no Python code runs. REQUIRES: GIL held, a build with a GIL.
+// The result is valid as long as no Python code runs. On free-threaded builds, stops the other
+// threads, ignores the generation and frozen objects, takes about three times as long, and also
+// returns false if other threads create objects all the time. REQUIRES: GIL held.
 // RUNS PYTHON: never.
 [[nodiscard]] bool scan_heap(HeapScope scope, HeapScan& scan) noexcept;
 

@@ -2,7 +2,7 @@
 // Lists the tracked objects, and visits the references between them. For read-only walks over the
 // heap: they do not change reference counts or move objects.
 //
-// REQUIRES (everything here): GIL held, a build with a GIL. RUNS PYTHON: never.
+// REQUIRES (everything here): GIL held, and the other threads stopped. RUNS PYTHON: never.
 #pragma once
 
 #include <Python.h>
@@ -15,6 +15,7 @@
 
 #include "collector/unreachable_set.h"
 #include "compat/gc_list.h"
+#include "python/stop_the_world.h"
 #include "python/type_traversal.h"
 
 namespace cyclewatch::collector {
@@ -35,8 +36,26 @@ class TrackedObjects {
     ~TrackedObjects() { cw_free_objects(&list_); }
 
     // If the collector's lists cannot be read, lists those of gc.get_objects(), which never lists
-    // frozen objects. Returns false if out of memory or if gc.get_objects() fails.
+    // frozen objects. Returns false if out of memory or if gc.get_objects() fails. REQUIRES: a
+    // build with a GIL.
     [[nodiscard]] bool fill(HeapScope scope) noexcept;
+    // Lists the objects and calls `work` while no other thread can change them. On free-threaded
+    // builds, lists all objects that are not frozen, and may repeat both. Returns false like
+    // fill(), or if other threads create objects all the time; propagates exceptions of `work`.
+    template <typename Work>
+    [[nodiscard]] bool fill_and(HeapScope scope, Work&& work) {
+        if constexpr (CYCLEWATCH_HAS_NO_GIL) {
+            return python::with_heap_listed(list_, [&] {
+                       first_frozen_ = list_.count;
+                       work();
+                   }) == CW_WALK_COMPLETE;
+        }
+        const bool filled = fill(scope);
+        if (filled) {
+            work();
+        }
+        return filled;
+    }
     // Appends an object that is not listed. Returns false if out of memory.
     [[nodiscard]] bool add(PyObject* object) noexcept { return cw_add_object(&list_, object) != 0; }
 

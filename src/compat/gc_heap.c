@@ -9,6 +9,7 @@
 #include <internal/pycore_gc.h>
 
 _Static_assert(_PyGC_BITS_UNREACHABLE == 4, "cw_is_unreachable() reads that bit");
+_Static_assert(_PyGC_BITS_DEFERRED == 64, "cw_counted_references() reads that bit");
 
 typedef struct {
     PyObject* canary;
@@ -42,6 +43,53 @@ cw_walk_result cw_walk_unreachable(PyObject* canary, cw_object_list* found) {
         return CW_WALK_NO_MEMORY;
     }
     return w.canary_found ? CW_WALK_COMPLETE : CW_WALK_NOT_LISTED;
+}
+
+typedef struct {
+    cw_object_list* found;
+    PyObject* last; /* the last object of the previous visit */
+    void (*work)(void* context);
+    void* context;
+    int complete; /* `last` was visited, and `work` was called */
+    int out_of_memory;
+} listing;
+
+static int remember_last(PyObject* object, void* context) {
+    *(PyObject**)context = object;
+    return 1;
+}
+
+static int take_until_last(PyObject* object, void* context) {
+    listing* const l = context;
+    if (l->complete) {
+        l->complete = 0; /* there are objects after `last` */
+        return 0;
+    }
+    if (!cw_add_object(l->found, object)) {
+        l->out_of_memory = 1;
+        return 0;
+    }
+    if (object == l->last) {
+        l->complete = 1;
+        l->work(l->context);
+    }
+    return 1;
+}
+
+cw_walk_result cw_list_heap(cw_object_list* found, void (*work)(void* context), void* context) {
+    /* The other threads run again when a visit ends, and nothing announces its last object. So a
+     * first visit finds the last object, and `work` is called when a second one reaches it. */
+    enum { kVisits = 20 };
+    listing l = {.found = found, .work = work, .context = context};
+    for (int i = 0; i < kVisits && !l.complete && !l.out_of_memory; ++i) {
+        found->count = 0;
+        PyUnstable_GC_VisitObjects(remember_last, &l.last);
+        PyUnstable_GC_VisitObjects(take_until_last, &l);
+    }
+    if (l.out_of_memory) {
+        return CW_WALK_NO_MEMORY;
+    }
+    return l.complete ? CW_WALK_COMPLETE : CW_WALK_NOT_LISTED;
 }
 
 void cw_isolate(PyObject* object) {

@@ -73,6 +73,24 @@ void cw_isolate(PyObject* object);
  * cw_walk_unreachable(). */
 void cw_with_world_stopped(void (*work)(void* context), void* context);
 
+/* Sets `found` to every tracked object that is not frozen, and calls `work` while `found` is
+ * complete and the other threads are stopped. `work` may be called again, with a new list, if
+ * objects were created in the meantime. For free-threaded builds, where a list alone would be
+ * outdated; with a GIL, CW_WALK_BROKEN (see cw_list_generation()). CW_WALK_NOT_LISTED if the heap
+ * kept changing. `work`: as for cw_with_world_stopped(). */
+cw_walk_result cw_list_heap(cw_object_list* found, void (*work)(void* context), void* context);
+
+/* The number of counted references to `object`, which is less than its reference count if the
+ * interpreter defers counting. */
+static inline Py_ssize_t cw_counted_references(PyObject* object) {
+#if CYCLEWATCH_HAS_NO_GIL
+    enum { kDeferred = 64 }; /* checked in gc_heap.c; adds 1 to the count */
+    return Py_REFCNT(object) - ((object->ob_gc_bits & kDeferred) != 0);
+#else
+    return Py_REFCNT(object);
+#endif
+}
+
 /* True if unreachable objects survive (gc.DEBUG_SAVEALL) although the collector clears their weak
  * references: then a dead weak reference does not prove that its object was freed. */
 int cw_keeps_what_it_gave_up(void);

@@ -7,6 +7,7 @@
 #include <internal/pycore_gc.h>
 #include <internal/pycore_interp.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "compat/features.h"
@@ -33,9 +34,16 @@ cw_walk_result cw_list_generation(int generation, cw_object_list* found) {
     return CW_WALK_BROKEN;
 }
 
+/* Returns 0, which ends the visit, when there are more objects than `left`. */
+static int count_down(PyObject* object, void* left) {
+    (void)object;
+    return (*(size_t*)left)-- != 0;
+}
+
 int cw_tracks_more_than(size_t count) {
-    (void)count;
-    return 0;
+    size_t left = count;
+    PyUnstable_GC_VisitObjects(count_down, &left);
+    return left == SIZE_MAX;
 }
 
 int cw_has_frozen_objects(void) {

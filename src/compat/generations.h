@@ -25,8 +25,8 @@ enum { kCwFrozen = 3 }; /* the generation of frozen objects (gc.freeze()) */
  * until cw_find_generations() has succeeded. `found` may then be partly filled. */
 cw_walk_result cw_list_generation(int generation, cw_object_list* found);
 
-/* True if more than `count` objects are tracked, frozen ones included. Visits at most that many.
- * False if cw_list_generation() cannot read the lists. */
+/* True if more than `count` objects are tracked. Visits at most that many. Includes frozen objects
+ * with a GIL; free-threaded builds stop the other threads. False if the collector is unknown. */
 int cw_tracks_more_than(size_t count);
 
 /* True if gc.freeze() has frozen objects that are still alive, apart from those that CPython 3.12

@@ -10,6 +10,33 @@
 
 namespace cyclewatch::python {
 
+// A C callback that calls a C++ function. Exceptions must not pass through the interpreter's C
+// frames, so they are stored.
+template <typename Work>
+class CallbackFor {
+  public:
+    explicit CallbackFor(Work& work) : work_(work) {}
+
+    static void run(void* callback) noexcept {
+        auto& self = *static_cast<CallbackFor*>(callback);
+        try {
+            self.failure_ = nullptr;
+            self.work_();
+        } catch (...) {
+            self.failure_ = std::current_exception();
+        }
+    }
+    void rethrow() const {
+        if (failure_) {
+            std::rethrow_exception(failure_);
+        }
+    }
+
+  private:
+    Work& work_;
+    std::exception_ptr failure_;
+};
+
 // Runs `work` while no other thread runs Python or changes an object. Propagates its exceptions.
 // REQUIRES: GIL held. `work` must not run Python code, wait for a thread that may, or call this
 // function.
@@ -19,23 +46,20 @@ void with_world_stopped(Work&& work) {
         work();
         return;
     }
-    struct Call {
-        Work& work;
-        std::exception_ptr failure;
-    } call{work, nullptr};
-    // Exceptions must not pass through the interpreter's C frames.
-    const auto run = [](void* context) noexcept {
-        auto& self = *static_cast<Call*>(context);
-        try {
-            self.work();
-        } catch (...) {
-            self.failure = std::current_exception();
-        }
-    };
-    sleep_if_unwound([&] { cw_with_world_stopped(run, &call); });
-    if (call.failure) {
-        std::rethrow_exception(call.failure);
-    }
+    CallbackFor callback(work);
+    sleep_if_unwound([&] { cw_with_world_stopped(callback.run, &callback); });
+    callback.rethrow();
+}
+
+// Runs `work` once or more in the same way, while `found` contains every tracked object that is not
+// frozen. Only the last call counts. For free-threaded builds (cw_list_heap()).
+template <typename Work>
+cw_walk_result with_heap_listed(cw_object_list& found, Work&& work) {
+    CallbackFor callback(work);
+    const cw_walk_result result =
+        sleep_if_unwound([&] { return cw_list_heap(&found, callback.run, &callback); });
+    callback.rethrow();
+    return result;
 }
 
 }  // namespace cyclewatch::python

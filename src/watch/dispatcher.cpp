@@ -7,6 +7,7 @@
 #include <atomic>
 #include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -82,21 +83,15 @@ base::Result<std::shared_ptr<Watch>> Dispatcher::start(Settings settings) {
 
 void Dispatcher::step(const std::shared_ptr<Watch>& watch, std::int64_t number) {
     watch->set_step(number);
-    if (CYCLEWATCH_HAS_NO_GIL || watch->settings().scan_every == 0) {
+    if (watch->settings().scan_every == 0) {
         return;
     }
     const Clock::time_point began = Clock::now();
-    const std::optional<collector::HeapScope> scope = watch->due_scan(began);
-    if (!scope || collector::is_under_way_here() || !is_active(watch)) {
-        return;
-    }
-    handle_fork();
-    const DeadBytes dead = pipeline_.scan(watch, *scope);
-    watch->scanned(*scope, began, dead);
+    scan_now(watch, watch->due_scan(began), began);
 }
 
 void Dispatcher::scan_if_not_collected(const std::shared_ptr<Watch>& watch, bool everything) {
-    if (CYCLEWATCH_HAS_NO_GIL || watch->settings().scan_every == 0) {
+    if (watch->settings().scan_every == 0) {
         return;
     }
     attach_oom_observer();
@@ -105,6 +100,12 @@ void Dispatcher::scan_if_not_collected(const std::shared_ptr<Watch>& watch, bool
     if (everything && watch->is_not_collected()) {
         scope = {.generation = 2, .frozen = true};
     }
+    scan_now(watch, scope, began);
+}
+
+void Dispatcher::scan_now(const std::shared_ptr<Watch>& watch,
+                          std::optional<collector::HeapScope> scope,
+                          Clock::time_point began) {
     if (!scope || collector::is_under_way_here() || !is_active(watch)) {
         return;
     }
@@ -113,63 +114,54 @@ void Dispatcher::scan_if_not_collected(const std::shared_ptr<Watch>& watch, bool
         watch->scanned(*scope, began, pipeline_.scan(watch, *scope));
     } catch (const std::bad_alloc&) {
         watch->skip("scans: out of memory");
+    } catch (const std::runtime_error&) {
+        watch->skip("scans: other threads created objects during every attempt");
     }
 }
 
-std::string Dispatcher::prepare_heap_walk() {
-    if (CYCLEWATCH_HAS_NO_GIL) {
-        return "cyclewatch cannot scan the heap on a free-threaded build, because other threads "
-               "change reference counts while it reads them.";
-    }
+void Dispatcher::prepare_heap_walk() {
     handle_fork();
     collector::find_generations();
     const python::YoungCountGuard young_count;
     const python::GcPause pause;
     (void)python::check_layouts();
     learn_plain_instances();
-    return {};
 }
 
 base::Result<retention::WhyAlive> Dispatcher::why_alive(PyObject* box,
                                                         std::size_t paths,
                                                         retention::CallerVariables caller) {
-    if (std::string problem = prepare_heap_walk(); !problem.empty()) {
-        return base::Error{std::move(problem)};
+    if (CYCLEWATCH_HAS_NO_GIL) {
+        return base::Error{
+            "cyclewatch cannot search for what keeps an object alive on a free-threaded build, "
+            "because other threads change the references while it reads them."};
     }
+    prepare_heap_walk();
     return retention::why_alive(box, paths, caller);
 }
 
 std::vector<model::LiveOwner> Dispatcher::live_owners(const CensusSettings& settings) {
-    (void)prepare_heap_walk();
+    prepare_heap_walk();
     return watch::live_owners(registry(), settings);
 }
 
-base::Result<std::shared_ptr<Watch>> Dispatcher::prepare_scan(Settings settings) {
-    if (std::string problem = prepare_heap_walk(); !problem.empty()) {
-        return base::Error{problem + " Call gc.collect() with a watch instead."};
-    }
+std::shared_ptr<Watch> Dispatcher::prepare_scan(Settings settings) {
+    prepare_heap_walk();
     (void)advice::Catalog::built_in();
     settings.budget = 1;
     return std::make_shared<Watch>(std::move(settings));
 }
 
-base::Result<model::Report> Dispatcher::scan(Settings settings, collector::HeapScope scope) {
+model::Report Dispatcher::scan(Settings settings, collector::HeapScope scope) {
     const auto watch = prepare_scan(std::move(settings));
-    if (!watch.ok()) {
-        return base::Error{watch.error()};
-    }
-    pipeline_.scan(watch.value(), scope);
-    watch.value()->read_source();
-    return watch.value()->report();
+    pipeline_.scan(watch, scope);
+    watch->read_source();
+    return watch->report();
 }
 
-base::Result<std::map<std::string, std::uint64_t>> Dispatcher::dead_bytes(
-    Settings settings, collector::HeapScope scope) {
-    const auto watch = prepare_scan(std::move(settings));
-    if (!watch.ok()) {
-        return base::Error{watch.error()};
-    }
-    return pipeline_.dead_bytes(watch.value(), scope);
+std::map<std::string, std::uint64_t> Dispatcher::dead_bytes(Settings settings,
+                                                            collector::HeapScope scope) {
+    return pipeline_.dead_bytes(prepare_scan(std::move(settings)), scope);
 }
 
 void Dispatcher::stop(const std::shared_ptr<Watch>& watch) {

@@ -39,18 +39,16 @@ class Dispatcher final : public collector::CollectionListener {
     [[nodiscard]] bool is_active(const std::shared_ptr<Watch>& watch) const;
 
     // Sets the step, and scans the heap if a scan is due. RUNS PYTHON: readers passed to
-    // register_owner(). Throws std::bad_alloc if out of memory.
+    // register_owner(). A scan that fails is counted as omitted.
     void step(const std::shared_ptr<Watch>& watch, std::int64_t number);
     // The same without a step, if automatic collection is off or objects are frozen. `everything`:
-    // scans the whole heap, regardless of the budget. Out of memory: does nothing.
+    // scans the whole heap, regardless of the budget.
     void scan_if_not_collected(const std::shared_ptr<Watch>& watch, bool everything);
 
     // Finds the unreachable owners now, without a collection (Pipeline::scan()), also if no watch
-    // is active. Only `settings.devices` is used. The error is a sentence for the user. Throws
-    // std::bad_alloc if out of memory.
-    base::Result<model::Report> scan(Settings settings, collector::HeapScope scope);
-    base::Result<std::map<std::string, std::uint64_t>> dead_bytes(Settings settings,
-                                                                  collector::HeapScope scope);
+    // is active. Only `settings.devices` is used. Throws what Pipeline::scan() throws.
+    model::Report scan(Settings settings, collector::HeapScope scope);
+    std::map<std::string, std::uint64_t> dead_bytes(Settings settings, collector::HeapScope scope);
 
     // The paths of references that keep the item of the list `box` alive (retention/why_alive.h).
     // The error is a sentence for the user. Throws std::bad_alloc if out of memory.
@@ -77,10 +75,12 @@ class Dispatcher final : public collector::CollectionListener {
   private:
     Dispatcher() = default;
     void handle_fork();
-    // The error is a sentence for the user if the heap cannot be walked, otherwise "".
-    std::string prepare_heap_walk();
+    void prepare_heap_walk();
     // A watch for one scan.
-    base::Result<std::shared_ptr<Watch>> prepare_scan(Settings settings);
+    std::shared_ptr<Watch> prepare_scan(Settings settings);
+    void scan_now(const std::shared_ptr<Watch>& watch,
+                  std::optional<collector::HeapScope> scope,
+                  Clock::time_point began);
     [[nodiscard]] bool is_ending() const;
     // Whether the current collection began before the fork that created this process. The parent
     // reports it. In this process, the report writer's locks may be held by threads that do not

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -240,9 +241,15 @@ void Pipeline::scan_each(const std::shared_ptr<Watch>& watch,
     begin(current, scope.generation);
     collector::HeapScan heap;
     const auto find = [&] {
-        if (!collector::scan_heap(scope, heap)) {
-            throw std::bad_alloc();
+        if (collector::scan_heap(scope, heap)) {
+            return;
         }
+        if (CYCLEWATCH_HAS_NO_GIL) {
+            throw std::runtime_error(
+                "cyclewatch could not scan the heap: other threads created objects during every "
+                "attempt, or there was not enough memory.");
+        }
+        throw std::bad_alloc();
     };
     find();
     const std::size_t unreachable =

@@ -190,17 +190,21 @@ def random_case(generator):
 
 @pytest.mark.parametrize("strategy", ["ride-along", "heap-scan"])
 def test_every_interpreter_counts_exactly_the_freed_owners(interpreter, strategy, tmp_path):
+    if interpreter.free_threaded and strategy == "heap-scan":
+        pytest.skip("free-threaded builds have no other strategy")
     generator = random.Random(20)
     cases = [random_case(generator) for _ in range(CASES_FOR_EACH_INTERPRETER)]
     path = tmp_path / "cases.json"
     path.write_text(json.dumps(cases))
     outcome = interpreter.run(PROGRAM, path, CYCLEWATCH_STRATEGY=strategy)
-    for case, answer in zip(cases, json.loads(outcome.stdout), strict=True):
-        check(*case, answer)
+    for (description, generation), answer in zip(cases, json.loads(outcome.stdout), strict=True):
+        check(description, 2 if interpreter.free_threaded else generation, answer)
         assert answer["scan"]["untouched"]
 
 
 def test_frozen_garbage_is_scanned_as_after_unfreezing(interpreter, tmp_path):
+    if interpreter.free_threaded:
+        pytest.skip("free-threaded builds do not list frozen objects")
     generator = random.Random(21)
     cases = [random_case(generator) for _ in range(CASES_FOR_EACH_INTERPRETER)]
     path = tmp_path / "cases.json"

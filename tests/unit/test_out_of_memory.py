@@ -78,6 +78,7 @@ def test_report_divides_the_memory_in_use(tmp_path):
     assert re.search(r"2\.9 MiB  \S*Buffer \[1000, 250\] float32 \(3 x 977 KiB\)$", text, re.M)
 
 
+@pytest.mark.usefixtures("frozen_objects_are_listed")
 def test_frozen_cycles_are_listed_separately(tmp_path):
     leak()
     gc.freeze()

@@ -67,6 +67,7 @@ def test_scan_reports_a_cycle_and_frees_nothing():
     assert reference() is not None
 
 
+@pytest.mark.usefixtures("frozen_objects_are_listed")
 def test_frozen_garbage_is_never_collected():
     node = Node(Buffer(2000))
     gc.freeze()
@@ -203,6 +204,7 @@ def test_collection_counts_what_no_scan_reported():
     assert (finding.occurrences, report.retained_bytes) == (2, 1300)
 
 
+@pytest.mark.usefixtures("frozen_objects_are_listed")
 def test_step_reports_frozen_garbage(caplog):
     node = Node(Buffer(2000))
     gc.freeze()
