@@ -113,25 +113,45 @@ class Search {
         return roots;
     }
 
-    // The last object in a chain of attributes with the same name as `e`.
+    // The last object in a chain of attributes with the same name as `e`. If the chain is a cycle,
+    // the object after kFarthestClimb references.
     [[nodiscard]] std::uint32_t top_of(std::uint32_t e) const {
         std::uint32_t node = component_.targets[e];
-        for (std::size_t steps = 0;
-             is_attribute(graph_, component_.edges[e]) && steps < kFarthestClimb;
-             ++steps) {
-            std::uint32_t next = node;
-            for (std::uint32_t o = component_.first[node]; o < component_.first[node + 1]; ++o) {
-                if (is_attribute(graph_, component_.edges[o]) &&
-                    roles_.plain_name(o) == roles_.plain_name(e)) {
-                    next = component_.targets[o];
-                }
-            }
+        if (!is_attribute(graph_, component_.edges[e])) {
+            return node;
+        }
+        const std::string_view name = roles_.plain_name(e);
+        // Brent, "An improved Monte Carlo factorization algorithm", 1980: `earlier` is the object
+        // at the last step that is a power of two. Full turns around the cycle are skipped.
+        std::uint32_t earlier = node;
+        std::size_t since = 0;
+        for (std::size_t left = kFarthestClimb; left > 0; --left) {
+            const std::uint32_t next = next_of_name(node, name);
             if (next == node) {
                 break;
             }
             node = next;
+            ++since;
+            if (node == earlier) {
+                left = (left - 1) % since + 1;
+            } else if (std::has_single_bit(kFarthestClimb - left + 1)) {
+                earlier = node;
+                since = 0;
+            }
         }
         return node;
+    }
+
+    // The object that `node` refers to by an attribute with that plain name; `node` if there is
+    // none.
+    [[nodiscard]] std::uint32_t next_of_name(std::uint32_t node, std::string_view name) const {
+        std::uint32_t next = node;
+        for (std::uint32_t o = component_.first[node]; o < component_.first[node + 1]; ++o) {
+            if (is_attribute(graph_, component_.edges[o]) && roles_.plain_name(o) == name) {
+                next = component_.targets[o];
+            }
+        }
+        return next;
     }
 
     // Empty if `with_inner` differs from whether cycles remain without the back references to
