@@ -31,11 +31,10 @@ TIME_LIMIT = 400  # seconds, for one case
 
 @dataclasses.dataclass
 class Case:
-    """One entry of a cases.toml, with its program."""
+    """One entry of a cases.toml."""
 
     name: str
     entry: dict
-    program: Path
 
 
 @dataclasses.dataclass
@@ -60,11 +59,19 @@ class CaseError(Exception):
 def load_cases(folders, names):
     """Return the cases of all folders, or those in `names`."""
     return [
-        Case(name, entry, folder / "cases" / f"{name}.py")
+        Case(name, entry)
         for folder in folders
         for name, entry in tomllib.loads((folder / "cases.toml").read_text()).items()
         if not names or name in names
     ]
+
+
+def write_program(case, cache):
+    """Write the program of `case` into the cache, and return its path."""
+    path = cache.resolve() / "programs" / f"{case.name}.py"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(case.entry["program"])
+    return path
 
 
 def environment_of(case, libraries):
@@ -80,7 +87,7 @@ def observe(case, cache, *options, fixed=False):
     libraries = install(cache, name, pins_of(case.entry, fixed))
     # -P, so that a library does not import a module of this directory.
     python = [sys.executable, "-P", "-W", "ignore", FOLDER / "observe.py"]
-    command = [*python, *options, case.program.resolve()]
+    command = [*python, *options, write_program(case, cache)]
     variables = environment_of(case, libraries)
     pipes = {"capture_output": True, "text": True, "timeout": TIME_LIMIT}
     try:
