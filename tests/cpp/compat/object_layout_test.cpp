@@ -1,15 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compat/object_layout.h"
+#include "compat/getter_fields.h"
+#include "compat/layout_switches.h"
+#include "compat/native_members.h"
+#include "compat/plain_instance.h"
+#include "compat/weak_reference.h"
+#include "python/guards.h"
+#include "python/references.h"
+#include "python/stop_the_world.h"
+#include "python/type_traversal.h"
+#include "support/embedded_python.h"
 
 #include <gtest/gtest.h>
-
+#include <algorithm>
+#include <cstring>
+#include <future>
 #include <string>
-
-#include "compat/layout_switches.h"
-#include "support/embedded_python.h"
+#include <thread>
+#include <tuple>
+#include <vector>
 
 namespace cyclewatch::test {
 namespace {
+
+using Visited = std::vector<PyObject*>;
 
 int append_name(PyObject* name, PyObject*, void* arg) {
     static_cast<std::string*>(arg)->append(PyUnicode_AsUTF8(name)).append(" ");
@@ -75,6 +89,270 @@ TEST(ObjectLayout, UnreliableLayoutsAreNotUsed) {
     EXPECT_EQ(attribute_names(script["plain"]), "");
     EXPECT_EQ(cyclewatch_existing_dict(script["opened"]), nullptr);
     cyclewatch_unreliable_layouts = 0;
+}
+
+// Required by binary search.
+TEST(NativeMembers, TableIsSorted) {
+    std::size_t count = 0;
+    const cyclewatch_native_member* members = cyclewatch_all_native_members(&count);
+    ASSERT_GT(count, 0U);
+    for (std::size_t i = 1; i < count; ++i) {
+        const auto key = [&](std::size_t row) {
+            return std::tuple(std::string(members[row].type), members[row].word);
+        };
+        EXPECT_LT(key(i - 1), key(i));
+    }
+}
+
+TEST(NativeMembers, FindsAllRowsOfAType) {
+    std::size_t count = 0;
+    const cyclewatch_native_member* members = cyclewatch_native_members_of("filter", &count);
+    ASSERT_EQ(count, 2U);
+    EXPECT_STREQ(members[0].name, "function");
+    EXPECT_STREQ(members[1].name, "iterator");
+    EXPECT_EQ(cyclewatch_native_members_of("no such type", &count), nullptr);
+    EXPECT_EQ(count, 0U);
+}
+
+// Which getters are known to return a field, by their machine code as it is in wheels.
+
+#if defined(__x86_64__)
+
+// Code is data here: it is read and never run.
+Py_ssize_t field_of(const std::vector<unsigned char>& code) {
+    const unsigned char* const start = code.data();
+    getter get = nullptr;
+    std::memcpy(&get, &start, sizeof(get));
+    return cyclewatch_field_of_getter(get);
+}
+
+TEST(GetterFields, KnowsWhatCythonWrites) {
+    // pandas 1.5 for 3.11: mov rax, [rdi + 0x18]; add qword [rax], 1; ret
+    EXPECT_EQ(field_of({0x48, 0x8b, 0x47, 0x18, 0x48, 0x83, 0x00, 0x01, 0xc3}), 0x18);
+    // netCDF4 for 3.11, which counts self up and down
+    EXPECT_EQ(field_of({0x53, 0x48, 0x8b, 0x9f, 0x80, 0x00, 0x00, 0x00, 0x48,
+                        0x83, 0x07, 0x01, 0x48, 0x83, 0x03, 0x01, 0x48, 0x83,
+                        0x2f, 0x01, 0x74, 0x0a, 0x48, 0x89, 0xd8, 0x5b, 0xc3}),
+              0x80);
+    // numpy for 3.11, which loads the field again
+    EXPECT_EQ(
+        field_of({0x48, 0x8b, 0x47, 0x10, 0x48, 0x83, 0x00, 0x01, 0x48, 0x8b, 0x47, 0x10, 0xc3}),
+        0x10);
+    // Cython 3 at -O1 for 3.11: the count of self goes through rax
+    EXPECT_EQ(field_of({0x53, 0x48, 0x83, 0x07, 0x01, 0x48, 0x8b, 0x47, 0x18, 0x48, 0x83, 0x00,
+                        0x01, 0x48, 0x8b, 0x5f, 0x18, 0x48, 0x8b, 0x07, 0x48, 0x83, 0xe8, 0x01,
+                        0x48, 0x89, 0x07, 0x74, 0x05, 0x48, 0x89, 0xd8, 0x5b, 0xc3}),
+              0x18);
+    // lxml for 3.12 and 3.14, whose counts stop at immortal
+    EXPECT_EQ(field_of({0x48,
+                        0x8b,
+                        0x57,
+                        0x20,
+                        0x8b,
+                        0x02,
+                        0x83,
+                        0xc0,
+                        0x01,
+                        0x74,
+                        0x02,
+                        0x89,
+                        0x02,
+                        0x48,
+                        0x89,
+                        0xd0,
+                        0xc3}),
+              0x20);
+    EXPECT_EQ(field_of({0x48, 0x8b, 0x57, 0x10, 0x8b, 0x02, 0x3d, 0xff, 0xff, 0xff, 0xbf,
+                        0x77, 0x05, 0x83, 0xc0, 0x01, 0x89, 0x02, 0x48, 0x89, 0xd0, 0xc3}),
+              0x10);
+}
+
+TEST(GetterFields, NamesNothingElse) {
+    // A number: sub rsp, 0x18; mov rdi, [rdi + 0x18]; call ...
+    EXPECT_EQ(field_of({0x48, 0x83, 0xec, 0x18, 0x48, 0x8b, 0x7f, 0x18, 0xe8}), 0);
+    // A field of a field: mov rax, [rdi + 0x18]; mov rax, [rax + 0x20]; ret
+    EXPECT_EQ(field_of({0x48, 0x8b, 0x47, 0x18, 0x48, 0x8b, 0x40, 0x20, 0xc3}), 0);
+    // Two fields, of which the second is returned.
+    EXPECT_EQ(field_of({0x48, 0x8b, 0x57, 0x18, 0x48, 0x8b, 0x47, 0x20, 0xc3}), 0);
+    // The result is no field any more: mov rdx, [rdi + 0x20]; mov eax, [rdx]; ret
+    EXPECT_EQ(field_of({0x48, 0x8b, 0x57, 0x20, 0x8b, 0x02, 0xc3}), 0);
+    EXPECT_EQ(field_of({0xc3}), 0);
+    EXPECT_EQ(cyclewatch_field_of_getter(nullptr), 0);
+}
+
+#endif
+
+int remember(PyObject* target, void* visited) {
+    static_cast<Visited*>(visited)->push_back(target);
+    return 0;
+}
+
+Visited sorted(Visited visited) {
+    std::ranges::sort(visited);
+    return visited;
+}
+
+Visited by_traverse(PyObject* object) {
+    Visited visited;
+    Py_TYPE(object)->tp_traverse(object, remember, &visited);
+    return sorted(visited);
+}
+
+Visited by_traversal(PyObject* object) {
+    Visited visited;
+    python::TypeTraversal(Py_TYPE(object)).visit<remember>(object, &visited);
+    std::erase(visited, nullptr);
+    return sorted(visited);
+}
+
+class PlainInstance : public ::testing::Test {
+  protected:
+    PlainInstance()
+        : script_(
+              "class Bare: __slots__ = ()\n"
+              "class Slots: __slots__ = ('a', 'b', '__weakref__')\n"
+              "class More(Slots): __slots__ = ('c',)\n"
+              "class Dict: pass\n"
+              "class Both(Slots): pass\n"
+              "class Named(Slots): __slots__ = ('__dict__',)\n"
+              "class Wide: __slots__ = tuple(f'slot{i}' for i in range(40))\n"
+              "class List(list): __slots__ = ('a',)\n"
+              "class Meta(type): pass\n"
+              "def made(cls, *names):\n"
+              "    instance = cls()\n"
+              "    for name in names: setattr(instance, name, [name])\n"
+              "    return instance\n"
+              "def with_dict(instance):\n"
+              "    instance.__dict__\n"
+              "    return instance\n"
+              "def raised(error):\n"
+              "    try: raise error from KeyError('a')\n"
+              "    except Exception: return error\n"
+              "class OwnError(ValueError): pass\n"
+              "def frame_of(a, b=(), *, c=[]):\n"
+              "    def inner(): return a, b\n"
+              "    text = [inner, (yield)]\n"
+              "def with_hole():\n"
+              "    numbers = set(range(30))\n"
+              "    numbers.difference_update(range(5, 20))\n"
+              "    return numbers\n"
+              "running = frame_of([])\n"
+              "next(running)\n"
+              "import sys\n") {
+        cw_learn_plain_instances(reinterpret_cast<PyTypeObject*>(script_["Dict"]));
+    }
+
+    bool is_plain(const char* type) {
+        cw_plain_layout layout;
+        return cw_plain_layout_of(reinterpret_cast<PyTypeObject*>(script_[type]), &layout) != 0;
+    }
+
+    PythonScript script_;
+};
+
+TEST_F(PlainInstance, ExcludesOtherLayouts) {
+    EXPECT_TRUE(is_plain("Slots"));
+    EXPECT_TRUE(is_plain("More"));
+    EXPECT_FALSE(is_plain("Wide"));
+    EXPECT_FALSE(is_plain("List"));
+    EXPECT_FALSE(is_plain("Meta"));
+}
+
+TEST_F(PlainInstance, VisitsTheSameReferencesAsTraverse) {
+    for (const char* instance : {"made(Slots)",
+                                 "made(Slots, 'b')",
+                                 "made(Slots, 'a', 'b')",
+                                 "made(More, 'a', 'c')",
+                                 "made(Dict)",
+                                 "made(Dict, 'x', 'y', 'z')",
+                                 "with_dict(made(Dict, 'x', 'y'))",
+                                 "made(Both, 'a', 'x')",
+                                 "with_dict(made(Both, 'a', 'x'))",
+                                 "made(Named, 'a', 'x')",
+                                 "made(Wide, 'slot3', 'slot39')",
+                                 "made(List, 'a')",
+                                 "Meta('Made', (), {'x': 1})",
+                                 "[1, [2]]",
+                                 "()",
+                                 "(1, [2], 'three')",
+                                 "raised(ValueError('a', []))",
+                                 "raised(OSError(2, 'a', 'b'))",
+                                 "raised(OwnError('a'))",
+                                 "StopIteration([])",
+                                 "raised(ValueError()).__traceback__",
+                                 "raised(ValueError()).__traceback__.tb_frame",
+                                 "[].append",
+                                 "set()",
+                                 "frozenset({'a', made, 3.5})",
+                                 "{(i, i) for i in range(20)}",
+                                 "with_hole()",
+                                 "running",
+                                 "running.gi_frame",
+                                 "sys._getframe()",
+                                 "type('Made', (), {'f': made})().f",
+                                 "(lambda cell: (lambda: cell))([]).__closure__[0]",
+                                 "made"}) {
+        PyObject* const object = script_.eval(instance);
+        EXPECT_EQ(by_traversal(object), by_traverse(object)) << instance;
+    }
+}
+
+TEST_F(PlainInstance, ObjectsWithoutGcHeaderAreNotVisited) {
+    EXPECT_EQ(by_traversal(script_.eval("'text'")), Visited());
+}
+
+bool is_dead(const python::OwnedRef& weakref) {
+    bool dead = false;
+    python::with_world_stopped([&] { dead = cyclewatch_weakref_is_dead(weakref.get()) != 0; });
+    return dead;
+}
+
+class WeakReference : public ::testing::Test {
+  protected:
+    PyObject* make_object() { return PyObject_CallNoArgs(script_["Sample"]); }
+
+  private:
+    PythonScript script_{"class Sample: pass"};
+};
+
+TEST_F(WeakReference, IsDeadAfterItsObject) {
+    python::OwnedRef object = python::steal(make_object());
+    const python::OwnedRef weakref = python::steal(PyWeakref_NewRef(object.get(), nullptr));
+    EXPECT_FALSE(is_dead(weakref));
+    object.reset();
+    EXPECT_TRUE(is_dead(weakref));
+}
+
+// On free-threaded builds, a blocked thread cannot free the objects that only it may free.
+TEST_F(WeakReference, IsDeadIfItsObjectIsQueuedForItsThread) {
+    PyObject* object = nullptr;
+    std::promise<void> made;
+    std::promise<void> over;
+    std::thread maker([&] {
+        const PyGILState_STATE state = PyGILState_Ensure();
+        object = make_object();
+        {
+            const python::GilRelease release;
+            made.set_value();
+            over.get_future().wait();
+        }
+        PyGILState_Release(state);
+    });
+    {
+        const python::GilRelease release;
+        made.get_future().wait();
+    }
+    const python::OwnedRef weakref = python::steal(PyWeakref_NewRef(object, nullptr));
+    {
+        const python::OwnedRef other = python::borrow(object);
+        EXPECT_FALSE(is_dead(weakref));
+        static_cast<void>(python::steal(object));  // the maker's, dropped here
+        EXPECT_FALSE(is_dead(weakref));
+    }
+    EXPECT_TRUE(is_dead(weakref));
+    over.set_value();
+    const python::GilRelease release;
+    maker.join();
 }
 
 }  // namespace

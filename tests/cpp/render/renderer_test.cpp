@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/renderer.h"
-
-#include <gtest/gtest.h>
-
 #include "render/html/html_renderer.h"
+#include "render/picture_text.h"
 #include "support/golden.h"
+#include "support/hostile_names.h"
 #include "support/sample_report.h"
+
+#include <cgraph.h>
+#include <gtest/gtest.h>
+#include <string>
 
 namespace cyclewatch::render {
 namespace {
@@ -61,6 +64,23 @@ TEST(Golden, HtmlOfAMergedReport) {
 
 TEST(Golden, HtmlOfAQuietReport) {
     testing::expect_golden("quiet.html", page_without_shell(testing::make_quiet_report()));
+}
+
+TEST(Dot, IsParsedByGraphvizForAnyName) {
+    for (const std::string& name : testing::hostile_names()) {
+        const model::Report report = testing::make_hostile_report(name);
+        Agraph_t* const graph = agmemread(render_dot(report).c_str());
+        ASSERT_NE(graph, nullptr);
+        std::size_t items = 0;
+        std::size_t arrows = 0;
+        for (const model::Finding& finding : report.findings) {
+            items += finding.picture.items.size() + (undrawn_items(finding.picture) > 0 ? 1 : 0);
+            arrows += finding.picture.arrows.size();
+        }
+        EXPECT_EQ(static_cast<std::size_t>(agnnodes(graph)), items);
+        EXPECT_EQ(static_cast<std::size_t>(agnedges(graph)), arrows);
+        agclose(graph);
+    }
 }
 
 }  // namespace
