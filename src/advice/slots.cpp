@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include "base/dotted_name.h"
+#include "base/text.h"
 
 namespace cyclewatch::advice {
 namespace {

@@ -2,7 +2,7 @@
 #include "analysis/names.h"
 
 #include "analysis/origin.h"
-#include "base/dotted_name.h"
+#include "base/text.h"
 
 namespace cyclewatch::analysis {
 namespace {

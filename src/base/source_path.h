@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classifies source files as user, library or standard library by their path.
+// Classifies source files as user, library or standard library by their path, and chooses the
+// location in a call stack to report.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <utility>
 
 namespace cyclewatch::base {
 
@@ -11,5 +14,29 @@ enum class Origin : std::uint8_t { user, library, standard_library };
 
 // `user` for every path that is neither in site-packages nor in the standard library.
 [[nodiscard]] Origin origin_of_path(std::string_view path);
+
+struct CallSite {
+    std::string path;  // "": unknown
+    std::uint32_t line = 0;
+
+    friend bool operator==(const CallSite&, const CallSite&) = default;
+};
+
+// "path:line"; "" if unknown.
+[[nodiscard]] std::string text_of(const CallSite& site);
+
+// Chooses the frame of a call stack to report as an allocation site: the innermost frame in user
+// code, because a location in a library does not help, or the innermost frame of all if there is
+// none in user code.
+class CallChoice {
+  public:
+    // Offers the frames in order, innermost first. Returns false once the choice is final.
+    bool offer(CallSite call);
+    [[nodiscard]] CallSite take() { return std::move(chosen_); }
+
+  private:
+    CallSite chosen_;
+    bool decided_ = false;
+};
 
 }  // namespace cyclewatch::base

@@ -60,4 +60,14 @@ inline constexpr std::size_t kMaxNameColumns = 200;
 // "0.03 %", "98 %", "over 1000 %".
 [[nodiscard]] std::string format_percent(double share);
 
+// "0 B", "512 B", "4.0 KiB", "1.5 GiB": three significant digits, powers of 1024.
+[[nodiscard]] std::string format_bytes(std::uint64_t bytes);
+
+// The last part of a dotted name: "Outer.method.<locals>.inner" -> "inner". A name without a dot,
+// or with a trailing dot, is returned unchanged.
+[[nodiscard]] constexpr std::string_view last_part(std::string_view name) {
+    const std::size_t dot = name.rfind('.');
+    return dot == std::string_view::npos || dot + 1 == name.size() ? name : name.substr(dot + 1);
+}
+
 }  // namespace cyclewatch::base

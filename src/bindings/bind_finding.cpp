@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string>
 
-#include "base/byte_size.h"
+#include "base/text.h"
 #include "bindings/bind.h"
 #include "bindings/values.h"
 #include "model/finding.h"

@@ -9,7 +9,6 @@
 #include <system_error>
 #include <utility>
 
-#include "base/byte_size.h"
 #include "base/result.h"
 #include "base/source_path.h"
 #include "base/text.h"

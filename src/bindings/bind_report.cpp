@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/byte_size.h"
 #include "base/text.h"
 #include "bindings/bind.h"
 #include "bindings/values.h"

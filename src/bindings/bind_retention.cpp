@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/byte_size.h"
+#include "base/text.h"
 #include "bindings/bind.h"
 #include "bindings/values.h"
 #include "model/retention.h"

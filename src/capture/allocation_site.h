@@ -9,7 +9,7 @@
 
 #include <Python.h>
 
-#include "base/call_site.h"
+#include "base/source_path.h"
 
 namespace cyclewatch::capture {
 

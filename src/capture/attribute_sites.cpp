@@ -6,7 +6,7 @@
 
 #include "base/source_path.h"
 #include "capture/class_code.h"
-#include "capture/creator_search.h"
+#include "capture/class_methods.h"
 #include "capture/labelers/labelers.h"
 #include "capture/labelers/text.h"
 #include "capture/store_search.h"

@@ -3,7 +3,7 @@
 
 #include <new>
 
-#include "base/dotted_name.h"
+#include "base/text.h"
 
 namespace cyclewatch::capture {
 

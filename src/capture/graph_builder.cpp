@@ -8,7 +8,7 @@
 #include "capture/allocation_site.h"
 #include "capture/attribute_sites.h"
 #include "capture/class_code.h"
-#include "capture/end_method.h"
+#include "capture/class_methods.h"
 #include "capture/labelers/text.h"
 #include "capture/object_summary.h"
 #include "capture/stored_callables.h"

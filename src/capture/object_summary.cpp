@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "base/call_site.h"
+#include "base/source_path.h"
 #include "capture/class_code.h"
 #include "capture/labelers/text.h"
 #include "compat/frame_access.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The attributes of an instance, read from internal structs.
+// The attributes of an instance and the state of a weak reference, read from internal structs.
 //
 // Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. Does not create
 // references, and never creates an instance's __dict__: a dict created inside a collection would
@@ -48,6 +48,11 @@ int cyclewatch_visit_members(PyTypeObject* type,
                              PyObject* object,
                              cyclewatch_member_visitor visit,
                              void* arg);
+
+// True if the referent of the weak reference `weakref` is dead. On free-threaded builds, also true
+// if the referent is queued for the thread that created it, which must free it. REQUIRES: GIL held,
+// other threads stopped (cw_with_world_stopped()). RUNS PYTHON: never. ALLOCATES: no.
+int cyclewatch_weakref_is_dead(PyObject* weakref);
 
 #ifdef __cplusplus
 }

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "base/call_site.h"
+#include "base/source_path.h"
 #include "device/memory_events.h"
 
 namespace cyclewatch::device {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/json_reader.h"
+#include "format/json.h"
 
 #include <algorithm>
 #include <concepts>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/json_writer.h"
+#include "format/json.h"
 
 #include <cmath>
 #include <concepts>

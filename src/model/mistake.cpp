@@ -7,7 +7,7 @@
 #include <string>
 #include <tuple>
 
-#include "base/dotted_name.h"
+#include "base/text.h"
 
 namespace cyclewatch::model {
 namespace {

@@ -3,16 +3,40 @@
 // memory owner, and every reference between two of them. Plain data without addresses.
 #pragma once
 
+#include <deque>
 #include <span>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "model/column_range.h"
 #include "model/edge_label.h"
 #include "model/ids.h"
-#include "model/string_table.h"
 
 namespace cyclewatch::model {
+
+// Interns strings, so that nodes and edges store four-byte ids. Not thread-safe.
+class StringTable {
+  public:
+    StringTable() { intern({}); }
+    StringTable(const StringTable&) = delete;
+    StringTable& operator=(const StringTable&) = delete;
+    StringTable(StringTable&&) = default;
+    StringTable& operator=(StringTable&&) = default;
+
+    // Returns the id of `text`; equal strings have equal ids. May throw std::bad_alloc.
+    StringId intern(std::string_view text);
+
+    // REQUIRES: `id` came from this table. The view is valid as long as the table.
+    [[nodiscard]] std::string_view view(StringId id) const { return texts_[index_of(id)]; }
+
+    [[nodiscard]] std::size_t size() const noexcept { return texts_.size(); }
+
+  private:
+    std::deque<std::string> texts_;  // a deque keeps the keys of ids_ valid
+    std::unordered_map<std::string_view, StringId> ids_;
+};
 
 // The types of objects that the analysis distinguishes.
 enum class NodeKind : std::uint8_t {

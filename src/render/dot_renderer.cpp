@@ -3,7 +3,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/byte_size.h"
 #include "base/text.h"
 #include "render/picture_text.h"
 #include "render/renderer.h"

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/byte_size.h"
 #include "base/text.h"
 
 namespace cyclewatch::render {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/byte_size.h"
 #include "base/text.h"
 #include "render/summary.h"
 

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "format/json_writer.h"
+#include "format/json.h"
 #include "render/html/html_renderer.h"
 #include "render/svg/svg_renderer.h"
 

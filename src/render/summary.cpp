@@ -5,8 +5,6 @@
 #include <iterator>
 #include <set>
 
-#include "base/byte_size.h"
-#include "base/dotted_name.h"
 #include "base/text.h"
 
 namespace cyclewatch::render {

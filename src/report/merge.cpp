@@ -12,12 +12,11 @@ namespace cyclewatch::report {
 namespace {
 
 using model::OwnerSummary;
+using Owners = std::vector<OwnerSummary>;
 
 auto identity(const OwnerSummary& owner) {
     return std::tie(owner.type, owner.device, owner.bytes, owner.shape, owner.dtype, owner.path);
 }
-
-using Owners = std::vector<OwnerSummary>;
 
 Owners::iterator find_at(Owners& owners, const OwnerSummary& owner, const std::string& site) {
     return std::find_if(owners.begin(), owners.end(), [&](const OwnerSummary& known) {
@@ -117,6 +116,17 @@ void merge_status_and_verdict(model::Finding& stored, model::Finding& later) {
     }
 }
 
+constexpr std::size_t kMostNames = 50'000;
+
+// Signatures come first, because an equal signature takes precedence over an equal key.
+std::vector<std::string> names_of(const model::Finding& finding) {
+    std::vector<std::string> names = model::signatures_of(finding);
+    for (const std::string& key : model::mistake_keys(finding)) {
+        names.push_back(std::string(model::word_of(finding.status)) + '\n' + key);
+    }
+    return names;
+}
+
 }  // namespace
 
 void stamp(model::Finding& finding, const model::CollectionRecord& record) {
@@ -191,6 +201,23 @@ void place(model::Finding& stored, const PlacedOwners& placed) {
         stored.owners.push_back(std::move(rest));
     }
     sort_and_bound_owners(stored);
+}
+
+std::optional<std::size_t> MistakeIndex::find(const model::Finding& finding) const {
+    for (const std::string& name : names_of(finding)) {
+        if (const auto known = positions_.find(name); known != positions_.end()) {
+            return known->second;
+        }
+    }
+    return std::nullopt;
+}
+
+void MistakeIndex::add(const model::Finding& finding, std::size_t position) {
+    for (std::string& name : names_of(finding)) {
+        if (positions_.size() < kMostNames) {
+            positions_.try_emplace(std::move(name), position);
+        }
+    }
 }
 
 }  // namespace cyclewatch::report

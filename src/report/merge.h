@@ -2,9 +2,12 @@
 // Merges findings of several collections or processes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "model/finding.h"
@@ -29,5 +32,21 @@ struct PlacedOwners {
 // Splits the matching owners of `stored` by allocation site. Equal owners that were added since the
 // lookup are counted with them if every site was found.
 void place(model::Finding& stored, const PlacedOwners& placed);
+
+// Finds the stored finding that has the same cause as a new one.
+class MistakeIndex {
+  public:
+    // The position of a finding that has one of `finding`'s signatures, or the same status and one
+    // of its model::mistake_keys(). Ignored findings therefore do not absorb new ones.
+    [[nodiscard]] std::optional<std::size_t> find(const model::Finding& finding) const;
+
+    // Adds the signatures and keys of `finding`, which is stored at `position`. Existing entries do
+    // not change; entries beyond a limit are dropped. If std::bad_alloc is thrown, some entries may
+    // have been added.
+    void add(const model::Finding& finding, std::size_t position);
+
+  private:
+    std::unordered_map<std::string, std::size_t> positions_;  // by signature and by key
+};
 
 }  // namespace cyclewatch::report

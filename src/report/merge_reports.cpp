@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "report/merge.h"
-#include "report/mistake_index.h"
 #include "report/report_store.h"
 #include "report/timeline.h"
 

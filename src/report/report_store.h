@@ -12,7 +12,7 @@
 #include "model/finding.h"
 #include "model/observation.h"
 #include "model/report.h"
-#include "report/mistake_index.h"
+#include "report/merge.h"
 #include "report/source_table.h"
 #include "report/timeline.h"
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/dotted_name.h"
 #include "base/text.h"
 #include "capture/attribute_sites.h"
 #include "capture/labelers/labelers.h"

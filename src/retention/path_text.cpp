@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/dotted_name.h"
 #include "base/source_path.h"
+#include "base/text.h"
 #include "capture/edge_labeler.h"
 #include "capture/labelers/labelers.h"
 #include "capture/labelers/text.h"

@@ -8,7 +8,7 @@
 
 #include "capture/object_summary.h"
 #include "compat/gc_list.h"
-#include "compat/weak_reference.h"
+#include "compat/object_layout.h"
 #include "python/stop_the_world.h"
 
 namespace cyclewatch::watch {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "compat/weak_reference.h"
+#include "compat/object_layout.h"
 
 namespace cyclewatch::watch {
 

@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/byte_size.h"
+#include "base/text.h"
 #include "compat/generations.h"
 #include "model/mistake.h"
 #include "python/guards.h"

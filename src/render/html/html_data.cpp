@@ -7,8 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "format/json_reader.h"
-#include "format/json_writer.h"
+#include "format/json.h"
 #include "render/renderer.h"
 
 namespace cyclewatch::render {

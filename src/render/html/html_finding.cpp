@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/html/html_finding.h"
+#include "render/html/html_parts.h"
 
 #include <algorithm>
 #include <span>
@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "advice/catalog.h"
-#include "base/byte_size.h"
 #include "base/text.h"
 #include "model/cycle_gap.h"
 #include "render/excerpt.h"

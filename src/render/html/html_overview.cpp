@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/html/html_overview.h"
+#include "render/html/html_parts.h"
 
 #include <algorithm>
 
-#include "base/byte_size.h"
 #include "base/text.h"
 #include "render/generations.h"
 #include "render/html/html_writer.h"
 #include "render/summary.h"
-#include "render/svg/svg_writer.h"
+#include "render/svg/svg_renderer.h"
 
 namespace cyclewatch::render {
 namespace {

@@ -6,8 +6,7 @@
 
 #include "base/text.h"
 #include "render/html/html_data.h"
-#include "render/html/html_finding.h"
-#include "render/html/html_overview.h"
+#include "render/html/html_parts.h"
 #include "render/html/html_writer.h"
 #include "render/summary.h"
 #include "render/svg/svg_renderer.h"

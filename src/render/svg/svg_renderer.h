@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws the cycles of findings as SVG.
+// Draws the cycles of findings as SVG, and the elements shared by diagrams and bars.
 #pragma once
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "model/finding.h"
 #include "model/report.h"
@@ -25,5 +26,13 @@ struct RingDrawing {
 
 // The same for the cycle of one finding, without a heading.
 [[nodiscard]] std::string render_svg(const model::Finding& finding);
+
+// A coordinate with at most one decimal, independent of the locale; "0" if `value` is not finite or
+// is out of range.
+[[nodiscard]] std::string svg_number(double value);
+
+// A <rect>, with rounded corners if `corner` > 0.
+[[nodiscard]] std::string svg_rectangle(
+    std::string_view style, double x, double y, double width, double height, double corner = 0);
 
 }  // namespace cyclewatch::render

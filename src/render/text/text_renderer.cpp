@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/byte_size.h"
 #include "base/text.h"
 #include "model/cycle_gap.h"
 #include "render/excerpt.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/byte_size.h"
-#include "base/call_site.h"
 #include "base/result.h"
+#include "base/source_path.h"
 #include "base/stable_hash.h"
 #include "base/text.h"
 

@@ -4,7 +4,6 @@
 #include "compat/layout_switches.h"
 #include "compat/native_members.h"
 #include "compat/plain_instance.h"
-#include "compat/weak_reference.h"
 #include "python/guards.h"
 #include "python/references.h"
 #include "python/stop_the_world.h"

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "format/json_writer.h"
+#include "format/json.h"
 #include "render/renderer.h"
 #include "support/hostile_names.h"
 #include "support/sample_report.h"

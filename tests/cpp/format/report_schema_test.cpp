@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "format/json_writer.h"
+#include "format/json.h"
 #include "support/sample_report.h"
 
 namespace cyclewatch::format {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adds the interactive controls to the cards. Complete cards get them immediately, light cards
-// (src/render/html/html_finding.h) when they are near the viewport or the browser is idle.
+// (src/render/html/html_parts.h) when they are near the viewport or the browser is idle.
 import { all } from "../page/dom";
 import { onVisibleOrIdle } from "../page/lazy";
 import { makePicturesZoomable } from "../picture/zoom";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats numbers like src/base/byte_size.cpp and src/base/text.cpp.
+// Formats numbers like src/base/text.cpp.
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"] as const;
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The HTML card of one finding.
+// The parts of the HTML page: the card of one finding, and the parts about all findings: sizes,
+// findings by process, overhead, collections.
 #pragma once
 
 #include <cstddef>
 #include <string>
 
 #include "model/finding.h"
+#include "model/report.h"
 
 namespace cyclewatch::render {
 
@@ -26,5 +28,19 @@ enum class CardWeight {
                                        std::size_t rank,
                                        const CardPicture& picture,
                                        CardWeight weight);
+
+// One bar for each finding, with its retained and shared bytes.
+[[nodiscard]] std::string finding_bars(const model::Report& report);
+
+// Whether the run needs garbage collection, and the collections by generation; "" if there were
+// none.
+[[nodiscard]] std::string generations_section(const model::Report& report);
+
+// Overhead, skipped collections, notes, the table of collections, and the program.
+[[nodiscard]] std::string closing_section(const model::Report& report);
+
+// The number of processes in which each finding occurred, and the first of them; "" if there is
+// only one process. The script adds a heat map to each row.
+[[nodiscard]] std::string ranks_section(const model::Report& report);
 
 }  // namespace cyclewatch::render

@@ -3,8 +3,11 @@
 // written as \u escapes, because names come from the watched program.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 
+#include "base/result.h"
 #include "model/report.h"
 
 namespace cyclewatch::format {
@@ -18,5 +21,11 @@ namespace cyclewatch::format {
 // On one line, with by_process stored in columns. Smaller and faster to parse; only for packed
 // pages.
 [[nodiscard]] std::string write_json_to_pack(const model::Report& report);
+
+// Parses a document that write_json() wrote. The input is untrusted: the result is a valid report,
+// or an error with the problem and its location. Throws only std::bad_alloc. `offset`: position of
+// `text` in its file, added to the byte offsets in errors.
+[[nodiscard]] base::Result<model::Report> read_json_report(std::string_view text,
+                                                           std::size_t offset = 0);
 
 }  // namespace cyclewatch::format
