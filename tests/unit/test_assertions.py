@@ -5,12 +5,11 @@ import gc
 import unittest
 
 import pytest
+from owners import Buffer
 
 import cyclewatch
 
-
-class Buffer:
-    """An owner of a hundred bytes."""
+pytestmark = pytest.mark.usefixtures("buffers_are_owners")
 
 
 class Engine:
@@ -19,15 +18,6 @@ class Engine:
     def __init__(self):
         self.buffer = Buffer()
         self.myself = self
-
-
-@pytest.fixture(autouse=True)
-def buffers_are_owners():
-    cyclewatch.register_owner(
-        Buffer, lambda buffer: {"device": "cpu", "nbytes": 100, "data_ptr": id(buffer)}
-    )
-    yield
-    cyclewatch.unregister_owner(Buffer)
 
 
 def test_block_that_creates_a_cycle_raises_with_its_card():

@@ -2,28 +2,20 @@
 """census() and Census.diff(): which reachable tensors grew."""
 
 import pytest
+from owners import Buffer
 
 import cyclewatch
 
-
-class Buffer:
-    """Owns memory."""
-
-    def __init__(self, nbytes):
-        self.nbytes = nbytes
+pytestmark = pytest.mark.usefixtures("buffers_are_owners")
 
 
 kept = []
 
 
 @pytest.fixture(autouse=True)
-def buffers():
-    cyclewatch.register_owner(
-        Buffer, lambda buffer: {"device": "cpu", "nbytes": buffer.nbytes, "data_ptr": id(buffer)}
-    )
+def nothing_kept():
     yield
     kept.clear()
-    cyclewatch.unregister_owner(Buffer)
 
 
 def test_growth_of_a_group():
@@ -35,7 +27,7 @@ def test_growth_of_a_group():
     (growth,) = after.diff(before)
     assert (growth.nbytes, growth.count, growth.owner.count) == (200, 2, 3)
     assert str(growth) == (
-        f"+200 B  2 x {__name__}.Buffer, held by module global {__name__}.kept -> kept[0]"
+        f"+200 B  2 x owners.Buffer, held by module global {__name__}.kept -> kept[0]"
     )
     assert repr(growth) == f"<Growth {growth}>"
     assert before.diff(after) == []

@@ -5,38 +5,11 @@ import gc
 import sys
 
 import pytest
+from owners import Buffer, Node
 
 import cyclewatch
 
-
-class Node:
-    """Refers to itself."""
-
-    def __init__(self, data=None):
-        self.me = self
-        self.data = data
-
-
-class Buffer:
-    """Owns memory."""
-
-    def __init__(self, nbytes):
-        self.nbytes = nbytes
-
-
-@pytest.fixture(autouse=True)
-def buffers():
-    cyclewatch.register_owner(
-        Buffer, lambda buffer: {"device": "cpu", "nbytes": buffer.nbytes, "data_ptr": id(buffer)}
-    )
-    enabled = gc.isenabled()
-    gc.collect()
-    gc.disable()
-    yield
-    gc.collect()
-    if enabled:
-        gc.enable()
-    cyclewatch.unregister_owner(Buffer)
+pytestmark = pytest.mark.usefixtures("buffers_are_owners", "no_automatic_collection")
 
 
 def by_generation(report):

@@ -4,16 +4,12 @@
 import gc
 
 import pytest
+from owners import Buffer
 
 import cyclewatch
 from cyclewatch import _native
 
-
-class Buffer:
-    """Owns memory."""
-
-    def __init__(self, nbytes):
-        self.nbytes = nbytes
+pytestmark = pytest.mark.usefixtures("buffers_are_owners")
 
 
 class Layer:
@@ -27,20 +23,16 @@ layers = []
 
 
 @pytest.fixture(autouse=True)
-def buffers():
-    cyclewatch.register_owner(
-        Buffer, lambda buffer: {"device": "cpu", "nbytes": buffer.nbytes, "data_ptr": id(buffer)}
-    )
+def no_layers():
     yield
     layers.clear()
-    cyclewatch.unregister_owner(Buffer)
 
 
 def owners(**arguments):
     return [
         owner
         for owner in cyclewatch.live_owners(1000, **arguments)
-        if owner.type == f"{__name__}.Buffer"
+        if owner.type == "owners.Buffer"
     ]
 
 

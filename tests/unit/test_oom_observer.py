@@ -8,15 +8,14 @@ import threading
 import types
 
 import pytest
+from owners import Buffer
 
 import cyclewatch
 from cyclewatch import oom_observer
 
+pytestmark = pytest.mark.usefixtures("buffers_are_owners")
+
 MIB = 1 << 20
-
-
-class Buffer:
-    """An owner of a million bytes on the device."""
 
 
 class OutOfMemoryError(RuntimeError):
@@ -82,17 +81,6 @@ def clock(monkeypatch):
     return now
 
 
-@pytest.fixture(autouse=True)
-def buffers_are_owners():
-    cyclewatch.register_owner(
-        Buffer,
-        lambda buffer: {"device": "cuda:0", "nbytes": 1_000_000, "data_ptr": id(buffer)},
-    )
-    gc.collect()
-    yield
-    cyclewatch.unregister_owner(Buffer)
-
-
 @pytest.fixture
 def autopsy(torch, clock, tmp_path):
     """An active autopsy with an attached observer."""
@@ -112,10 +100,10 @@ def report_of(autopsy):
 
 
 def test_handled_failure_is_reported(torch, autopsy):
-    buffer = Buffer()
+    buffer = Buffer(1_000_000, "cuda:0")
     buffer.me = buffer
     del buffer
-    kept = Buffer()
+    kept = Buffer(1_000_000, "cuda:0")
     fail(torch)
     text = report_of(autopsy)
     assert isinstance(kept, Buffer)
@@ -216,7 +204,7 @@ def test_note_uses_the_report_of_the_observer(torch, clock, tmp_path):
     torch.cuda._initialized = True
     error = None
     with pytest.raises(OutOfMemoryError) as caught, cyclewatch.oom_autopsy(report_dir=tmp_path):
-        buffer = Buffer()
+        buffer = Buffer(1_000_000, "cuda:0")
         buffer.me = buffer
         try:
             torch.fail()
@@ -282,7 +270,7 @@ def test_failure_while_a_failure_is_examined_is_ignored(torch, autopsy):
         return {"device": "cuda:0", "nbytes": 1, "data_ptr": 1}
 
     cyclewatch.register_owner(Buffer, reader)
-    kept = Buffer()
+    kept = Buffer(1_000_000, "cuda:0")
     fail(torch)
     assert isinstance(kept, Buffer)
     assert calls

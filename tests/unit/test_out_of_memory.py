@@ -8,36 +8,18 @@ import tempfile
 import threading
 
 import pytest
+from owners import Buffer
 
 import cyclewatch
 from cyclewatch import oom_memory
 
+pytestmark = pytest.mark.usefixtures("buffers_are_owners")
+
 ROW = re.compile(r"^ +(-?[\d,]+)  (.+)$", re.MULTILINE)
 
 
-class Buffer:
-    """An owner of a million bytes."""
-
-
-@pytest.fixture(autouse=True)
-def buffers_are_owners():
-    cyclewatch.register_owner(
-        Buffer,
-        lambda buffer: {
-            "device": "cpu",
-            "nbytes": 1_000_000,
-            "data_ptr": id(buffer),
-            "shape": (1000, 250),
-            "dtype": "float32",
-        },
-    )
-    gc.collect()
-    yield
-    cyclewatch.unregister_owner(Buffer)
-
-
 def leak():
-    buffer = Buffer()
+    buffer = Buffer(1_000_000, shape=(1000, 250), dtype="float32")
     buffer.me = buffer
 
 
@@ -60,7 +42,7 @@ def run_out_of_memory(folder, error):
 
 def test_report_divides_the_memory_in_use(tmp_path):
     leak()
-    kept = [Buffer() for _ in range(3)]
+    kept = [Buffer(1_000_000, shape=(1000, 250), dtype="float32") for _ in range(3)]
     requested = 10**15
     error = RuntimeError(f"DefaultCPUAllocator: you tried to allocate {requested} bytes.")
     autopsy = run_out_of_memory(tmp_path, error)

@@ -7,6 +7,7 @@ import sys
 import types
 
 import pytest
+from owners import Buffer
 
 import cyclewatch
 
@@ -68,19 +69,6 @@ def test_invalid_arguments_leave_automatic_collection_on(arguments, error):
     with pytest.raises(error):
         cyclewatch.collect_at(**arguments)
     assert gc.isenabled()
-
-
-class Buffer:
-    """An owner of a hundred bytes."""
-
-
-@pytest.fixture
-def buffers_are_owners():
-    cyclewatch.register_owner(
-        Buffer, lambda buffer: {"device": "cpu", "nbytes": 100, "data_ptr": id(buffer)}
-    )
-    yield
-    cyclewatch.unregister_owner(Buffer)
 
 
 def test_skips_collections_that_would_free_no_tensor(buffers_are_owners):

@@ -6,39 +6,11 @@ import threading
 import weakref
 
 import pytest
+from owners import Buffer, Node
 
 import cyclewatch
 
-
-class Node:
-    """Refers to itself."""
-
-    def __init__(self, data):
-        self.me = self
-        self.data = data
-
-
-class Buffer:
-    """Owns memory."""
-
-    def __init__(self, nbytes):
-        self.nbytes = nbytes
-
-
-@pytest.fixture(autouse=True)
-def buffers():
-    cyclewatch.register_owner(
-        Buffer, lambda buffer: {"device": "cpu", "nbytes": buffer.nbytes, "data_ptr": id(buffer)}
-    )
-    gc.collect()
-    enabled = gc.isenabled()
-    gc.disable()
-    yield
-    gc.unfreeze()
-    gc.collect()
-    if enabled:
-        gc.enable()
-    cyclewatch.unregister_owner(Buffer)
+pytestmark = pytest.mark.usefixtures("buffers_are_owners", "no_automatic_collection")
 
 
 def young_bytes():
@@ -110,7 +82,7 @@ def test_reader_may_free_what_the_scan_found():
     def reader(buffer):
         if (node := hidden()) is not None:
             del node.me
-        return {"device": "cpu", "nbytes": buffer.nbytes, "data_ptr": id(buffer)}
+        return buffer.facts
 
     cyclewatch.register_owner(Buffer, reader)
     assert cyclewatch.dead_bytes(generation=0)["cpu"] in (5, 12)
@@ -118,10 +90,10 @@ def test_reader_may_free_what_the_scan_found():
 
 def test_reader_may_collect_during_a_scan():
     def reader(buffer):
-        if buffer.nbytes == 5:
+        if buffer.facts["nbytes"] == 5:
             Node(Buffer(7))
             gc.collect()
-        return {"device": "cpu", "nbytes": buffer.nbytes, "data_ptr": id(buffer)}
+        return buffer.facts
 
     for _ in range(100):
         Node(Buffer(5))
@@ -138,7 +110,7 @@ def test_last_watch_may_stop_while_a_reader_runs():
     def reader(buffer):
         called.set()
         stopped.wait()
-        return {"device": "cpu", "nbytes": buffer.nbytes, "data_ptr": id(buffer)}
+        return buffer.facts
 
     Node(Buffer(5))
     cyclewatch.register_owner(Buffer, reader)

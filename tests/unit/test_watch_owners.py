@@ -5,41 +5,11 @@ import gc
 import logging
 
 import pytest
+from owners import Buffer, Node
 
 import cyclewatch
 
-
-class Buffer:
-    """An owner of memory on a device."""
-
-    def __init__(self, nbytes, device="cpu"):
-        self.nbytes = nbytes
-        self.device = device
-
-
-class Node:
-    """An object for cycles."""
-
-
-def read_buffer(buffer):
-    return {"device": buffer.device, "nbytes": buffer.nbytes, "data_ptr": id(buffer)}
-
-
-@pytest.fixture(autouse=True)
-def quiet_collector():
-    """Disable automatic collections and register Buffer."""
-    cyclewatch.register_owner(Buffer, read_buffer)
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
-    cyclewatch.unregister_owner(Buffer)
-
-
-def make_cycle(*held):
-    node = Node()
-    node.self = node
-    node.held = held
+pytestmark = pytest.mark.usefixtures("buffers_are_owners", "no_automatic_collection")
 
 
 def our_callbacks():
@@ -53,7 +23,7 @@ def test_watches_of_different_devices_share_one_callback():
         cyclewatch.watch(devices="all") as on_all,
     ):
         assert len(our_callbacks()) == 1
-        make_cycle(Buffer(10), Buffer(200, "cuda:1"), Buffer(3000, "cuda:0"))
+        Node(Buffer(10), Buffer(200, "cuda:1"), Buffer(3000, "cuda:0"))
         gc.collect()
         assert on_cpu.report().retained_bytes == 10
         assert on_second_gpu.report().retained_bytes == 200
@@ -67,7 +37,7 @@ def test_stopped_watch_sees_no_later_collection():
     with cyclewatch.watch(devices="cpu") as stays:
         stopped = cyclewatch.watch(devices="cpu")
         stopped()
-        make_cycle(Buffer(10))
+        Node(Buffer(10))
         gc.collect()
         assert stays.report().retained_bytes == 10
     assert stopped.report().retained_bytes == 0
@@ -94,7 +64,7 @@ def test_invalid_answer_of_a_reader_is_counted_and_logged_once(caplog, reader, r
     cyclewatch.register_owner(Unreadable, reader)
     with cyclewatch.watch(devices="cpu") as watch:
         for _ in range(2):
-            make_cycle(Unreadable(), Buffer(10))
+            Node(Unreadable(), Buffer(10))
             gc.collect()
         report = watch.report()
     cyclewatch.unregister_owner(Unreadable)
@@ -114,7 +84,7 @@ def test_reader_may_return_none():
 
     cyclewatch.register_owner(Empty, lambda empty: None)
     with cyclewatch.watch(devices="cpu") as watch:
-        make_cycle(Empty())
+        Node(Empty())
         gc.collect()
         assert watch.stats.owners == 0
         assert watch.stats.skipped == {}
@@ -132,7 +102,7 @@ def test_reader_of_the_nearest_base_class_is_used():
         Large, lambda large: {"device": "cpu", "nbytes": 5000, "data_ptr": id(large)}
     )
     with cyclewatch.watch(devices="cpu") as watch:
-        make_cycle(Larger(1))
+        Node(Larger(1))
         gc.collect()
         assert watch.report().retained_bytes == 5000
     cyclewatch.unregister_owner(Large)
@@ -153,7 +123,7 @@ def test_shape_and_dtype_of_the_reader():
         },
     )
     with cyclewatch.watch(devices="cuda") as watch:
-        make_cycle(Shaped())
+        Node(Shaped())
         gc.collect()
         ((owner,),) = [finding.owners for finding in watch.report().findings]
     cyclewatch.unregister_owner(Shaped)
@@ -189,7 +159,7 @@ def test_equal_pointers_on_two_devices_are_two_storages():
         Twin, lambda twin: {"device": twin.device, "nbytes": 7, "data_ptr": 0x1000}
     )
     with cyclewatch.watch(devices="all") as watch:
-        make_cycle(Twin("cuda:0"), Twin("cuda:0"), Twin("cuda:1"))
+        Node(Twin("cuda:0"), Twin("cuda:0"), Twin("cuda:1"))
         gc.collect()
         assert watch.report().retained_bytes == 14
         assert watch.stats.owners == 3
@@ -200,13 +170,13 @@ def test_removed_callback_is_restored_and_noted(caplog):
     with cyclewatch.watch(devices="cpu") as watch:
         theirs = list(gc.callbacks)
         gc.callbacks.clear()
-        make_cycle(Buffer(10))
+        Node(Buffer(10))
         gc.collect()
         assert watch.report().retained_bytes == 0
         # report() restored the callback.
         assert len(our_callbacks()) == 1
         gc.callbacks.extend(callback for callback in theirs if callback not in gc.callbacks)
-        make_cycle(Buffer(200))
+        Node(Buffer(200))
         gc.collect()
         report = watch.report()
     assert report.retained_bytes == 200
@@ -255,28 +225,28 @@ def test_resurrected_owner_is_reported_when_it_is_freed():
         assert len(saved) == 1
         assert watch.stats.owners == 0
         assert watch.report().retained_bytes == 0
-        make_cycle(saved.pop())
+        Node(saved.pop())
         gc.collect()
         assert watch.report().retained_bytes == 10
 
 
 def test_findings_below_min_bytes_are_counted_as_skipped():
     with cyclewatch.watch(devices="cpu", min_bytes=100) as watch:
-        make_cycle(Buffer(99))
+        Node(Buffer(99))
         gc.collect()
         assert watch.report().findings == []
         assert sum(watch.stats.skipped.values()) == 1
-        make_cycle(Buffer(100))
+        Node(Buffer(100))
         gc.collect()
         assert [finding.retained_bytes for finding in watch.report().findings] == [100]
 
 
 def test_report_is_a_snapshot():
     with cyclewatch.watch(devices="cpu") as watch:
-        make_cycle(Buffer(10))
+        Node(Buffer(10))
         gc.collect()
         early = watch.report()
-        make_cycle(Buffer(10))
+        Node(Buffer(10))
         gc.collect()
         assert early.findings[0].occurrences == 1
         assert watch.report().findings[0].occurrences == 2

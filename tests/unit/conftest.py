@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures: registered memory owners, and no automatic collections."""
+
+import gc
+
+import pytest
+from owners import Buffer
+
+import cyclewatch
+
+
+@pytest.fixture
+def buffers_are_owners():
+    """Collect older garbage and register Buffer."""
+    gc.collect()
+    cyclewatch.register_owner(Buffer, lambda buffer: buffer.facts)
+    yield
+    cyclewatch.unregister_owner(Buffer)
+
+
+@pytest.fixture
+def no_automatic_collection():
+    """Disable automatic collections, and collect before and after the test."""
+    enabled = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    yield
+    gc.unfreeze()
+    gc.collect()
+    if enabled:
+        gc.enable()
