@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-import gc
-
 from cyclewatch import _native
 from cyclewatch.oom_errors import is_device_error, requested_bytes, torch_module
 from cyclewatch.scanning import scan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cyclewatch._native import Finding
 
 _DEVICE_NUMBER = r"\b(?:GPU|device) (\d+)\b"
 
@@ -36,17 +38,15 @@ class Memory:
         self.requested = requested
         self.owners = _native.live_owners(device, show_keys=False)
         self.reachable = sum(each.nbytes for each in self.owners)
-        report = scan(devices=device, frozen=False)
-        self.dead = report.retained_bytes
-        self.findings = report.findings if self.dead else []
-        self.cycles = sum(each.occurrences for each in self.findings)
+        report = scan(devices=device)
+        self.findings = report.findings if report.retained_bytes else []
+        self.dead, self.cycles = report.retained_bytes, _cycles_in(self.findings)
         self.frozen = self.frozen_cycles = 0
-        if gc.get_freeze_count():
-            report = scan(devices=device)
-            self.frozen = report.retained_bytes - self.dead
-        if self.frozen:
-            self.findings = report.findings
-            self.frozen_cycles = sum(each.occurrences for each in self.findings) - self.cycles
+        if any(each.collected == "never" for each in self.findings):
+            report = scan(devices=device, frozen=False)
+            self.frozen, self.dead = self.dead - report.retained_bytes, report.retained_bytes
+            collectable = _cycles_in(report.findings if self.dead else [])
+            self.frozen_cycles, self.cycles = self.cycles - collectable, collectable
         if device == "cpu":
             self.in_use, self.limit, self.source = _process_memory()
         else:
@@ -56,6 +56,10 @@ class Memory:
     def rest(self) -> int:
         """Bytes that no tensor in Python owns. Negative if some tensors are not resident."""
         return self.in_use - self.reachable - self.dead - self.frozen
+
+
+def _cycles_in(findings: list[Finding]) -> int:
+    return sum(each.occurrences for each in findings)
 
 
 def examine(error: BaseException) -> Memory:

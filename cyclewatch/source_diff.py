@@ -26,7 +26,6 @@ _CONTAINERS = {"dict", "frozenset", "list", "set", "tuple"}
 _PASSIVE_MODULES = {"collections", "functools", "weakref"}  # their objects call nothing
 _READS_LOCALS = {"eval", "exec", "locals", "super", "vars"}  # super() needs the first parameter
 _UNREGISTERS = ("remove", "discard", "un", "dis", "del", "pop")
-_REFLECTION = {"__dict__", "__getstate__", "__reduce__", "copy", "deepcopy", "pickle", "vars"}
 _CALLABLES = ("function ", "bound method ", "functools.")
 _COMMENT = "  # break a reference cycle"
 _MAX_INDENTED = 20  # lines
@@ -275,7 +274,7 @@ def _check_stored_on_target(finding: Finding, source: Source) -> None:
     if others:
         raise NoDiff("the references lead to several classes")
     source_hazards.check_any_callable(source, source.class_named(target))
-    _check_no_reflection(source, source.class_named(target))
+    source_hazards.check_no_reflection(source, source.class_named(target))
     _check_weakly_referable(source, target)
     if all(reference.holder != target for reference in finding.cycle):
         raise NoDiff(f"the cycle does not begin at a {short(target)}")
@@ -326,18 +325,10 @@ def _check_replaceable(source: Source, owner: ast.ClassDef, name: str) -> None:
     for attribute in source.all(ast.Attribute):
         if attribute.attr == name and isinstance(attribute.ctx, ast.Del):
             raise NoDiff(f"line {attribute.lineno} deletes .{name}")
-    _check_no_reflection(source, owner)
     for attribute in source.all(ast.Attribute):
         if attribute.attr == name and ast.unparse(attribute.value) == owner.name:
             raise NoDiff(f"line {attribute.lineno} uses {owner.name}.{name}")
     source_hazards.check_weak_attribute(source, owner, name)
-
-
-def _check_no_reflection(source: Source, owner: ast.ClassDef) -> None:
-    """Raise NoDiff if the class or an import copies or inspects objects."""
-    for node in (owner, *source.all(ast.Import), *source.all(ast.ImportFrom)):
-        for word in sorted(_REFLECTION & names_in(node)):
-            raise NoDiff(f"the file uses {word}, which would see the weak reference")
 
 
 def _caveat(finding: Finding) -> str:

@@ -39,7 +39,10 @@ class _Edit(NamedTuple):
 
 
 def read(path: str, unchanged_since: float | None) -> str:
-    """The text of a source file. Raises NoDiff if it changed after that time (Unix seconds)."""
+    """The text of a source file. Raises NoDiff if it changed after that time (Unix seconds).
+
+    Stricter than source_lines.read_source(): a diff must fit the file on disk, byte for byte.
+    """
     if not path.isprintable():
         raise NoDiff("the path contains control characters")
     try:

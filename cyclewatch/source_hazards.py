@@ -12,8 +12,9 @@ from typing import TypeGuard
 from cyclewatch.source_edit import FUNCTIONS, Definition, NoDiff, Source
 from cyclewatch.source_syntax import names_in, parameters
 
-_READS_FIELDS = {"__getstate__", "__reduce__", "asdict", "deepcopy", "delattr", "pickle"}
+_COPIES = {"__getstate__", "__reduce__", "deepcopy", "pickle"}
 _LISTS_FIELDS = {"__dict__", "vars"}
+_READS_FIELDS = _COPIES | {"asdict", "delattr"}
 _READS_FUNCTIONS = {"__doc__", "__name__", "__qualname__", "getfullargspec", "signature"}
 _ENDS = {"__aexit__", "__del__", "__exit__", "close"}
 _COMPARES = {"__eq__", "__hash__", "__lt__", "__ne__"}
@@ -22,6 +23,7 @@ _NOT_WEAKLY_REFERABLE = {"NamedTuple", "bytes", "int", "namedtuple", "tuple"}
 
 def check_weak_attribute(source: Source, owner: ast.ClassDef, name: str) -> None:
     """Raise NoDiff if code may depend on a strong `owner.name`, or on its place in `__dict__`."""
+    check_no_reflection(source, owner)
     for node in [*source.all(ast.Attribute), *source.all(ast.Name)]:
         word = getattr(node, "attr", "") or getattr(node, "id", "")
         if word in _READS_FIELDS or (word in _LISTS_FIELDS and _reads(source, node, name)):
@@ -37,15 +39,22 @@ def check_weak_attribute(source: Source, owner: ast.ClassDef, name: str) -> None
     _check_not_climbed(source, name)
 
 
+def check_no_reflection(source: Source, owner: ast.ClassDef) -> None:
+    """Raise NoDiff if the class or an import copies or inspects objects."""
+    for node in (owner, *source.all(ast.Import), *source.all(ast.ImportFrom)):
+        for word in sorted((_COPIES | _LISTS_FIELDS | {"copy"}) & names_in(node)):
+            raise NoDiff(f"the file uses {word}, which would see the weak reference")
+
+
 def check_weakly_referable(node: ast.ClassDef) -> None:
     """Raise NoDiff if weak references to the instances are impossible."""
     for base in node.bases:
         for word in sorted(_NOT_WEAKLY_REFERABLE & names_in(base)):
-            raise NoDiff(f"{node.name} is a {word}, to which there are no weak references")
+            raise NoDiff(f"{node.name} is a {word}, which does not support weak references")
 
 
 def check_any_callable(source: Source, target: ast.ClassDef) -> None:
-    """Raise NoDiff if code near the class reads what a lambda does not have of a function.
+    """Raise NoDiff if code near the class reads function attributes that a lambda changes.
 
     Near means in the same outermost class or function, or outside of all.
     """
@@ -59,7 +68,7 @@ def check_any_callable(source: Source, target: ast.ClassDef) -> None:
         around = source.outermost(node)
         is_near = around is near or not isinstance(around, ast.ClassDef | Definition)
         if word in _READS_FUNCTIONS and is_near and not of_class:
-            raise NoDiff(f"line {node.lineno} reads {word}, which a lambda would change")
+            raise NoDiff(f"line {node.lineno} reads {word}, which a lambda changes")
 
 
 def _reads(source: Source, node: ast.AST, name: str) -> bool:
@@ -114,15 +123,15 @@ def _check_not_climbed(source: Source, name: str) -> None:
         for node in ast.walk(statement.value):
             accessed = node.value if _is_access(node, name) else None
             if isinstance(accessed, ast.Name) and accessed.id in targets:
-                raise NoDiff(f"line {accessed.lineno} climbs from child to parent")
+                raise NoDiff(f"line {accessed.lineno} walks from child to parent")
     for node in source.all(ast.NamedExpr):
         if _is_access(node.value, name):
-            raise NoDiff(f"line {node.lineno} climbs from child to parent")
+            raise NoDiff(f"line {node.lineno} walks from child to parent")
     for node in source.all(ast.Attribute):
         functions = [each for each in source.ancestors(node) if isinstance(each, FUNCTIONS)]
         names = {getattr(each, "name", "") for each in functions}
         if node.attr in names and any(_is_access(each, name) for each in ast.walk(node.value)):
-            raise NoDiff(f"line {node.lineno} climbs from child to parent")
+            raise NoDiff(f"line {node.lineno} walks from child to parent")
 
 
 def _is_access(node: ast.AST, name: str) -> TypeGuard[ast.Attribute]:

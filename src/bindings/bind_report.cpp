@@ -191,7 +191,7 @@ void bind_generation_totals(py::module_& module) {
                       "Device bytes they freed on the watched devices, each storage once.")
         .def("__repr__", [](const Self& self) {
             return "<GenerationTotals of generation " + std::to_string(self.generation) + ": " +
-                   std::to_string(self.collections) + " collections, " +
+                   base::counted(self.collections, "collection") + ", " +
                    base::format_bytes(self.freed_bytes) + ">";
         });
 }

@@ -27,6 +27,7 @@ def test_all_collections_are_counted():
     report = watch.report()
     totals = by_generation(report)
     assert {number: each.collections for number, each in totals.items()} == {0: 2, 1: 1, 2: 2}
+    assert repr(totals[1]) == "<GenerationTotals of generation 1: 1 collection, 0 B>"
     assert sum(each.collections for each in totals.values()) == report.stats.collections
     assert totals[0].reclaimed == reclaimed[0] >= 1
     assert [(each.freeing, each.freed_bytes) for each in totals.values()] == [

@@ -273,11 +273,11 @@ def test_super_counts_as_a_use_of_self(program):
             "Head.__del__ uses .model, which may be None",
         ),
         (PARENT + "Head('none')", back_pointer, "stores a constant"),
-        (PARENT.replace("class Model", "class Model(tuple)"), back_pointer, "no weak references"),
+        (PARENT.replace("class Model", "class Model(tuple)"), back_pointer, "does not support weak references"),
         (
             PARENT + "    def path(self): return [*self.model.path(), self]",
             back_pointer,
-            "climbs from child to parent",
+            "walks from child to parent",
         ),
         (MODEL + "print(Model(3).f.__name__)", lambda_on_self, "reads __name__, which a lambda"),
         (
@@ -288,7 +288,7 @@ def test_super_counts_as_a_use_of_self(program):
         (
             PARENT + "x = Head(Model())\n    while x:\n        x = x.model",
             back_pointer,
-            "climbs from child to parent",
+            "walks from child to parent",
         ),
         (
             PARENT.replace("class Model", "class Modem"),
