@@ -68,7 +68,7 @@ def run_profile_function() -> None:
 
 
 def collection(generation: int, make_owner: MakeOwner) -> float:
-    """Seconds of one collection of that garbage and of the work that follows it directly."""
+    """Duration in seconds of one collection of that garbage and of the work directly after it."""
     gc.disable()
     drop_pairs(CYCLES, make_owner)
 

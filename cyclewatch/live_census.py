@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the reachable tensors of two moments."""
+"""Compares two snapshots of the reachable tensors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def census(*, device: str | None = None) -> Census:
 
 
 class Census:
-    """The reachable tensors at one moment. Does not keep them alive.
+    """A snapshot of the reachable tensors. Does not keep them alive.
 
     Attributes:
         owners: The groups, largest first.
@@ -131,7 +131,7 @@ class Growth:
 
 
 def kind_of(owner: LiveOwner) -> _Kind:
-    """What groups of two censuses have in common if they are the same."""
+    """The key by which the groups of two censuses are matched."""
     path = str(owner.held_by[0]) if owner.held_by else ""
     pattern = re.sub(r"\[\d+\]", "[x]", path)
     return (owner.type, owner.device, owner.shape, owner.dtype, pattern)

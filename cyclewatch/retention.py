@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cyclewatch._native import LiveOwner, Path
 
 _MAX_PATHS = 100
-# Equal values are shared, so that nobody in particular holds one.
+# Equal values may be shared, so they have no specific holder.
 _VALUES = (type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented))
 
 
@@ -29,7 +29,7 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
         module global train.losses -> losses[0]
         train() local best -> best.loss
 
-    The variable of the caller that is passed is not an answer. Pass a weak reference to include it.
+    The caller's variable that is passed is ignored. Pass a weak reference to include it.
     References that no Python object explains have the root "C code"; it is only named if there is
     no other path.
 
@@ -42,10 +42,10 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
             possible.
 
     Returns:
-        The shortest path first; a key of a dict counts only if there are no other paths. Of
-        equally short paths, local variables are preferred to module globals, class attributes,
-        other structures of the interpreter and exceptions, then code of the program to that of
-        libraries. Empty if the weak reference is dead, if only the caller holds the object, or if
+        The shortest path first; a key of a dict counts only if there are no other paths. Paths of
+        equal length are ordered by root: local variables first, then module globals, class
+        attributes, other structures of the interpreter, and exceptions; code of the program before
+        that of libraries. Empty if the weak reference is dead, if only the caller holds the object, or if
         only reference cycles do, which a collection frees.
 
     Raises:
@@ -116,7 +116,7 @@ def assert_released(obj_or_weakref: object, reason: str | None = None) -> None:
 
 def _holders(paths: list[Path]) -> str:
     if not paths:
-        return "only reference cycles refer to it, so that it is freed by gc.collect()"
+        return "only reference cycles refer to it; gc.collect() would free it"
     return "\n    ".join(map(str, paths))
 
 

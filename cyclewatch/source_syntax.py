@@ -150,7 +150,7 @@ def check_bound_once(source: Source, name: str, user: ast.AST, may_be_global: bo
 def check_object(source: Source, name: str, user: ast.AST) -> None:
     """check_bound_once(), and raise NoDiff if the variable can be None.
 
-    It cannot if it is the first parameter of a method or the result of a call.
+    The first parameter of a method and the result of a call are assumed not to be None.
     """
     check_bound_once(source, name, user)
     for scope in source.ancestors(user):

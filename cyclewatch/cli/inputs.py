@@ -24,15 +24,15 @@ class Input(NamedTuple):
     report: cyclewatch.Report
 
 
-def load(words: list[str]) -> list[Input]:
-    """Load all reports named by `words`. Raises Failure if there are none."""
+def load(arguments: list[str]) -> list[Input]:
+    """Load all reports named by `arguments`. Raises Failure if there are none."""
     loaded = []
-    for path, certain in _expand(words):
+    for path, certain in _expand(arguments):
         report = _read(path, certain)
         if report is not None:
             loaded.append(Input(path, report))
     if not loaded:
-        raise Failure(f"no report in {', '.join(words)}")
+        raise Failure(f"no report in {', '.join(arguments)}")
     return loaded
 
 
@@ -53,19 +53,21 @@ def merged(inputs: list[Input]) -> cyclewatch.Report:
     return cyclewatch.Report.merge([each.report for each in inputs])
 
 
-def _expand(words: list[str]) -> list[tuple[str, bool]]:
+def _expand(arguments: list[str]) -> list[tuple[str, bool]]:
     # Each path, and whether it must be a report because it was named explicitly.
     paths: list[tuple[str, bool]] = []
-    for word in words:
-        if not word:
+    for argument in arguments:
+        if not argument:
             raise Failure("FILE is empty; use . for the current directory", Status.USAGE)
-        if word == "-" or not os.path.lexists(word):
-            matches = sorted(glob.glob(word, recursive=True)) if glob.has_magic(word) else []
-            paths += [(match, False) for match in matches if _may_be_read(match)] or [(word, True)]
-        elif os.path.isdir(word):
-            paths += [(path, False) for path in _reports_in(word)]
+        if argument == "-" or not os.path.lexists(argument):
+            magic = glob.has_magic(argument)
+            matches = sorted(glob.glob(argument, recursive=True)) if magic else []
+            allowed = [(match, False) for match in matches if _may_be_read(match)]
+            paths += allowed or [(argument, True)]
+        elif os.path.isdir(argument):
+            paths += [(path, False) for path in _reports_in(argument)]
         else:
-            paths.append((word, True))
+            paths.append((argument, True))
     return list(dict.fromkeys(paths))
 
 

@@ -46,8 +46,8 @@ void note_variable(Candidate& candidate, const CollapsedGraph& graph, std::uint3
                                                 const Component& component,
                                                 const Cycle& cycle);
 
-// Classifies reference `e` of the component on the shortest cycle through it. The evidence is null
-// if `e` is not among the candidates of that cycle.
+// Classifies reference `e` of the component, based on the shortest cycle that contains it. The
+// evidence is null if `e` is not among the candidates of that cycle.
 [[nodiscard]] Candidate judge_reference(const CollapsedGraph& graph,
                                         const Component& component,
                                         std::uint32_t e);

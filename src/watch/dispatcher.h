@@ -41,8 +41,8 @@ class Dispatcher final : public collector::CollectionListener {
     // Sets the step, and scans the heap if a scan is due. RUNS PYTHON: readers passed to
     // register_owner(). A scan that fails is counted as omitted.
     void step(const std::shared_ptr<Watch>& watch, std::int64_t number);
-    // The same without a step, if automatic collection is off or objects are frozen. `everything`:
-    // scans the whole heap, regardless of the budget.
+    // Scans if automatic collection is off or objects are frozen, without setting a step.
+    // `everything`: scans the whole heap, regardless of the budget.
     void scan_if_not_collected(const std::shared_ptr<Watch>& watch, bool everything);
 
     // Finds the unreachable owners now, without a collection (Pipeline::scan()), also if no watch

@@ -173,8 +173,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
     // Waits for the report file, at most `seconds`, with the GIL released.
     void flush(double seconds);
 
-    // In a forked child: discards the findings and chooses another report file. `fork` numbers the
-    // forks; idempotent for each.
+    // In a forked child: discards the findings and chooses another report file. `fork` is the
+    // number of the fork. Idempotent for each fork.
     void start_over(unsigned fork);
 
   private:

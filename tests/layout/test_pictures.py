@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pictures of the documentation are those that the scripts draw."""
+"""The pictures in the documentation match the output of the scripts."""
 
 import runpy
 from pathlib import Path

@@ -273,7 +273,11 @@ def test_super_counts_as_a_use_of_self(program):
             "Head.__del__ uses .model, which may be None",
         ),
         (PARENT + "Head('none')", back_pointer, "stores a constant"),
-        (PARENT.replace("class Model", "class Model(tuple)"), back_pointer, "does not support weak references"),
+        (
+            PARENT.replace("class Model", "class Model(tuple)"),
+            back_pointer,
+            "does not support weak",
+        ),
         (
             PARENT + "    def path(self): return [*self.model.path(), self]",
             back_pointer,
