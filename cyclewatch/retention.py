@@ -45,8 +45,8 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
         The shortest path first; a key of a dict counts only if there are no other paths. Paths of
         equal length are ordered by root: local variables first, then module globals, class
         attributes, other structures of the interpreter, and exceptions; code of the program before
-        that of libraries. Empty if the weak reference is dead, if only the caller holds the object, or if
-        only reference cycles do, which a collection frees.
+        that of libraries. Empty if the weak reference is dead, if only the caller holds the object,
+        or if only reference cycles do, which a collection frees.
 
     Raises:
         TypeError: The object is a plain value such as an int, or `paths` is not an integer.

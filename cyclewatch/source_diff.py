@@ -135,7 +135,7 @@ def _weak_argument(finding: Finding, source: Source) -> str:
 def _weak_property(finding: Finding, source: Source) -> str:
     """Make an attribute a property that stores a weak reference: no reader or writer changes."""
     if finding.tie:
-        raise NoDiff("another reference is as good to cut, so the parent is uncertain")
+        raise NoDiff("cutting another reference is as good, so the parent is uncertain")
     done = set()
     for cut in finding.cuts:
         name = _after(cut.label, ".")
@@ -234,7 +234,7 @@ def _clear_function(finding: Finding, source: Source) -> str:
 def _clear(
     source: Source, block: list[ast.stmt], names: list[str], used: set[str], parameters: list[str]
 ) -> None:
-    """Clear `names` after the last use of `used` in `block`, however the block is left."""
+    """Clear `names` after the last use of `used` in `block`; also if an exception ends it."""
     uses = [i for i, statement in enumerate(block) if used & names_in(statement)]
     if not set(names) <= {name for statement in block for name in names_in(statement)}:
         raise NoDiff(f"the function does not use {names[0]}")
@@ -284,21 +284,21 @@ def _check_stored_on_target(finding: Finding, source: Source) -> None:
             continue
         if not dot or (module in sys.stdlib_module_names and module not in _PASSIVE_MODULES):
             raise NoDiff(
-                f"a {reference.holder} calls the function, and may be all that keeps the "
-                f"{short(target)} alive until then"
+                f"a {reference.holder} calls the function, and may be the only object that keeps "
+                f"the {short(target)} alive until then"
             )
         if reference.holder == target:
             name = _after(reference.label, ".")
             values = source_syntax.stored_values(source, name, _location(reference)[1])
             # model().run() frees the model before the call; a method refers to its own object.
             if reference.target.startswith(_CALLABLES) and not name.startswith("_"):
-                raise NoDiff(f"callers may use .{name} of an object without a name")
+                raise NoDiff(f"callers may use .{name} of a temporary object")
             direct = reference.target.startswith("bound method ")
             if not direct and not all(source_syntax.is_created(source, each) for each in values):
                 raise NoDiff(f"the {short(target)} did not create its .{name}")
             for node in source.all(ast.Attribute):
                 if node.attr == name and isinstance(node.value, ast.Call):
-                    raise NoDiff(f"line {node.lineno} uses .{name} of an object without a name")
+                    raise NoDiff(f"line {node.lineno} uses .{name} of a temporary object")
 
 
 def _check_weakly_referable(source: Source, target: str) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds code that behaves differently if a reference becomes weak or a method becomes a lambda.
 
-Only one file is checked, and only for common forms. The comment above a diff names the rest.
+Only common forms in the same file are found; the comment above a diff names what to check.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def check_weak_attribute(source: Source, owner: ast.ClassDef, name: str) -> None
     for method in owner.body:
         kind = getattr(method, "name", "")
         if kind in _ENDS | _COMPARES and name in names_in(method):
-            raise NoDiff(f"{owner.name}.{kind} uses .{name}, which may be None by then")
+            raise NoDiff(f"{owner.name}.{kind} uses .{name}, which may be None at that time")
     for call in source.all(ast.Call):
         if ast.unparse(call.func) == "torch.save" and "state_dict" not in names_in(call):
             raise NoDiff(f"line {call.lineno} may save the weak reference")
@@ -47,7 +47,7 @@ def check_no_reflection(source: Source, owner: ast.ClassDef) -> None:
 
 
 def check_weakly_referable(node: ast.ClassDef) -> None:
-    """Raise NoDiff if weak references to the instances are impossible."""
+    """Raise NoDiff if the instances do not support weak references."""
     for base in node.bases:
         for word in sorted(_NOT_WEAKLY_REFERABLE & names_in(base)):
             raise NoDiff(f"{node.name} is a {word}, which does not support weak references")
@@ -56,7 +56,7 @@ def check_weakly_referable(node: ast.ClassDef) -> None:
 def check_any_callable(source: Source, target: ast.ClassDef) -> None:
     """Raise NoDiff if code near the class reads function attributes that a lambda changes.
 
-    Near means in the same outermost class or function, or outside of all.
+    Near means in the same outermost class or function, or at module level.
     """
     near = source.outermost(target)
     for node in [*source.all(ast.Attribute), *source.all(ast.Name)]:

@@ -164,7 +164,7 @@ def check_object(source: Source, name: str, user: ast.AST) -> None:
 
 
 def check_stored_in(source: Source, statement: ast.stmt, variable: str) -> None:
-    """Raise NoDiff unless the statement stores its value in what `variable` refers to.
+    """Raise NoDiff unless the statement stores its value in the object of `variable`.
 
     If it defines a function, the statements that use the function must do so.
     """
@@ -255,7 +255,7 @@ def function_around(source: Source, name: str, line: int) -> Definition:
 
 
 def uncalled_load(source: Source, name: str, line: int) -> ast.Attribute:
-    """The only uncalled expression `variable.name`: at `line`, or if there is none, in the file."""
+    """The only uncalled expression `variable.name`: at `line`, otherwise in the file."""
     classes = {node.name for node in source.all(ast.ClassDef)}
     loads = [
         node
@@ -291,7 +291,7 @@ def storing_class(source: Source, attribute: str, line: int) -> ast.ClassDef | N
 
 
 def stored_values(source: Source, attribute: str, line: int) -> list[ast.expr]:
-    """The value stored in an attribute at `line`, or if there is none, all such values."""
+    """The value stored in an attribute at `line`, otherwise all such values."""
     found: list[tuple[ast.stmt, ast.expr]] = []
     for statement in ast.walk(source.tree):
         match statement:
@@ -306,7 +306,7 @@ def stored_values(source: Source, attribute: str, line: int) -> list[ast.expr]:
 
 
 def is_created(source: Source, value: ast.expr) -> bool:
-    """Whether an expression creates its value, or is a local variable."""
+    """Whether an expression creates its value, or is a local variable other than a parameter."""
     if isinstance(value, ast.Name):
         function = source.function_of(value)
         return value.id not in parameters(function or value)

@@ -42,7 +42,7 @@ std::vector<std::uint32_t> ways_back(const Component& component,
                                      std::uint32_t root,
                                      std::span<const char> dead) {
     std::vector<std::uint32_t> number = reverse_postorder(component, root, dead);
-    // Numbers the nodes that are reached from 1, and all others 0.
+    // Numbers the reached nodes, starting at 1; all others have the number 0.
     const std::uint32_t unreached = number[root];
     for (std::uint32_t n = 0; n < component.size(); ++n) {
         const bool reached = n == root || number[n] > unreached;

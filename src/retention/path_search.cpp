@@ -25,8 +25,7 @@ struct Used {
     std::unordered_set<std::uint32_t> roots;
 };
 
-// True for the tuple or dict of arguments of the call that asks, which C code holds during the
-// call.
+// True for the tuple or dict of the arguments of the current call, which C code holds meanwhile.
 bool is_argument(PyObject* holder, PyObject* target) {
     constexpr Py_ssize_t kMaxArguments = 2;
     if (PyTuple_CheckExact(holder)) {
@@ -176,8 +175,8 @@ class PathFinder::Search {
                is_folded(graph_.object(owners.front()), part);
     }
 
-    // Adds the holders of a node of `level` to it or to `farther`.
-    // The cached calls of a function are shown as such.
+    // True if `holder` refers to the target as a key. The keys of a function's cache
+    // (functools.lru_cache) are its arguments, so they are not keys here.
     [[nodiscard]] bool is_key_of(std::uint32_t holder) const {
         const std::span<const std::uint32_t> owners = graph_.holders(holder);
         const bool is_cache = owners.size() == 1 && is_lru_cache(graph_.object(owners.front()));
@@ -214,6 +213,7 @@ class PathFinder::Search {
         lengths_[node] = length;
     }
 
+    // Adds the holders of a node of `level` to it or to `farther`.
     void expand(std::uint32_t node,
                 const Used& used,
                 std::vector<std::uint32_t>& level,

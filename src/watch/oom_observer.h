@@ -17,7 +17,7 @@ namespace cyclewatch::watch {
 // KeyboardInterrupt is raised again on the main thread.
 void set_oom_handler(PyObject* handler);
 
-// Attaches the observer if there is a handler and the program has initialized CUDA, which it never
+// Attaches the observer if there is a handler and the program has initialized CUDA; it never
 // does itself. Idempotent. Leaves no Python error. RUNS PYTHON: torch's functions.
 void attach_oom_observer() noexcept;
 

@@ -12,7 +12,7 @@ RAISED = "raised KeyboardInterrupt()"
 
 
 @pytest.mark.parametrize(
-    ("act", "lines"),
+    ("scenario", "lines"),
     [
         # Only the first exception of a reader is passed to the hook.
         (
@@ -39,7 +39,7 @@ RAISED = "raised KeyboardInterrupt()"
         ("interrupt_in_a_callback", [RAISED, RAISED, "[]"]),
     ],
 )
-def test_exception(interpreter, act, lines):
-    outcome = interpreter.run(PROGRAM, act)
+def test_exception(interpreter, scenario, lines):
+    outcome = interpreter.run(PROGRAM, scenario)
     assert outcome.stderr == ""
     assert outcome.stdout.splitlines() == lines

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """With hostile garbage and other tools, a program behaves the same with and without a watch.
 
-Each act (scenario) runs in two processes, without and with a watch. Its output must be the same in
+Each scenario runs in two processes, without and with a watch. Its output must be the same in
 both; the expected report is listed here.
 """
 
@@ -16,7 +16,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 NODE = "Node.me -> Node"
 FINAL = "Final.me -> Final"
 
-# Act -> retained bytes and titles of the findings (None: not compared).
+# Scenario -> retained bytes and titles of the findings (None: not compared).
 OBJECTS = {
     "every_special_method": (8, None),
     "class_that_is_garbage_itself": (8, None),
@@ -39,7 +39,7 @@ TOOLS = {
     "callback_that_keeps_what_it_meets": (16, [NODE]),
     "callbacks_in_another_order": (24, [NODE]),
     "callbacks_that_raise": (8, [NODE]),
-    # One from the act, two from each of the phases "start" and "stop".
+    # One from the scenario, two from each of the phases "start" and "stop".
     "callbacks_that_collect": (40, [NODE]),
     # That collection is missed: our callback was removed before it was called.
     "callbacks_that_clear_the_list": (0, []),
@@ -56,19 +56,19 @@ TOOLS = {
 REPORTED_ALTHOUGH_ALIVE = {"generator_that_refuses_to_end": 16}
 
 
-def output_of(interpreter, program, act, *flags):
+def output_of(interpreter, program, scenario, *flags):
     """Lines on stdout and text on stderr, without addresses."""
-    outcome = interpreter.run(PROGRAMS / program, act, *flags)
+    outcome = interpreter.run(PROGRAMS / program, scenario, *flags)
     stderr = re.sub("0x[0-9a-f]+", "0x", outcome.stderr)
     return outcome.stdout.splitlines(keepends=True), stderr
 
 
-def check(interpreter, program, act, expected):
-    """Run the act both ways, compare, and return its output."""
-    without, stderr = output_of(interpreter, program, act)
-    (*with_watch, line), stderr_with_watch = output_of(interpreter, program, act, "--watch")
+def check(interpreter, program, scenario, expected):
+    """Run the scenario both ways, compare, and return its output."""
+    without, stderr = output_of(interpreter, program, scenario)
+    (*with_watch, line), stderr_with_watch = output_of(interpreter, program, scenario, "--watch")
     assert with_watch == without
-    if act == "callbacks_that_clear_the_list":
+    if scenario == "callbacks_that_clear_the_list":
         (message,) = stderr_with_watch.removeprefix(stderr).splitlines()
         assert "gc.callbacks" in message
     else:
@@ -76,7 +76,7 @@ def check(interpreter, program, act, expected):
     retained, titles, clears_weakrefs = json.loads(line)
     expected_bytes, expected_titles = expected
     if clears_weakrefs:
-        expected_bytes = REPORTED_ALTHOUGH_ALIVE.get(act, expected_bytes)
+        expected_bytes = REPORTED_ALTHOUGH_ALIVE.get(scenario, expected_bytes)
     if expected_bytes is not None:
         assert retained == expected_bytes
     if expected_titles is not None:
@@ -84,21 +84,21 @@ def check(interpreter, program, act, expected):
     return "".join(without)
 
 
-@pytest.mark.parametrize("act", OBJECTS)
-def test_hostile_objects(interpreter, act):
-    check(interpreter, "hostile_objects.py", act, OBJECTS[act])
+@pytest.mark.parametrize("scenario", OBJECTS)
+def test_hostile_objects(interpreter, scenario):
+    check(interpreter, "hostile_objects.py", scenario, OBJECTS[scenario])
 
 
 @pytest.mark.parametrize(
-    "act", ["every_special_method", "class_that_is_garbage_itself", "disguise"]
+    "scenario", ["every_special_method", "class_that_is_garbage_itself", "disguise"]
 )
-def test_no_method_of_dying_objects_is_called(interpreter, act):
-    assert check(interpreter, "hostile_objects.py", act, OBJECTS[act]) == "True []\n"
+def test_no_method_of_dying_objects_is_called(interpreter, scenario):
+    assert check(interpreter, "hostile_objects.py", scenario, OBJECTS[scenario]) == "True []\n"
 
 
-@pytest.mark.parametrize("act", TOOLS)
-def test_other_tools(interpreter, act):
-    check(interpreter, "hostile_tools.py", act, TOOLS[act])
+@pytest.mark.parametrize("scenario", TOOLS)
+def test_other_tools(interpreter, scenario):
+    check(interpreter, "hostile_tools.py", scenario, TOOLS[scenario])
 
 
 def test_cycle_detector_of_torch(torch_interpreter):
@@ -110,7 +110,7 @@ def test_debugger(interpreter, tmp_path):
     program.write_text(
         """\
 import sys
-from acts import cycle, start_watch
+from scenarios import cycle, start_watch
 import gc
 watch = start_watch() if sys.argv[1:] else None
 gc.disable()

@@ -20,7 +20,7 @@ FORKS = (
     "fork_in_gc_callback: stop",
     "fork_in_reader",
 )
-# Act -> exit status.
+# Scenario -> exit status.
 ENDS = {
     "thread_asleep_in_a_reader": 0,
     "leave_in_a_callback": 7,
@@ -41,7 +41,7 @@ def reports_in(folder):
 
 
 def expected_reports(outcome):
-    """Process id -> bytes, as printed by the act."""
+    """Process id -> bytes, as printed by the scenario."""
     return {int(line.split()[0]): int(line.split()[1]) for line in outcome.stdout.splitlines()}
 
 
@@ -50,11 +50,13 @@ def assert_no_crash(outcome):
         assert text not in outcome.stderr
 
 
-@pytest.mark.parametrize("act", [*FORKS, *(f"multiprocessing: {method}" for method in METHODS)])
-def test_each_process_reports_its_own_cycles(interpreter, act, tmp_path):
-    outcome = interpreter.run(PROGRAM, act, cwd=tmp_path)
+@pytest.mark.parametrize(
+    "scenario", [*FORKS, *(f"multiprocessing: {method}" for method in METHODS)]
+)
+def test_each_process_reports_its_own_cycles(interpreter, scenario, tmp_path):
+    outcome = interpreter.run(PROGRAM, scenario, cwd=tmp_path)
     assert_no_crash(outcome)
-    assert len(expected_reports(outcome)) >= 1 + (act in FORKS)
+    assert len(expected_reports(outcome)) >= 1 + (scenario in FORKS)
     assert reports_in(tmp_path) == expected_reports(outcome)
     # No temporary files are left.
     assert {path.suffix for path in tmp_path.iterdir()} == {".json", ".html"}
@@ -80,10 +82,10 @@ def test_fork_while_another_thread_collects(interpreter, tmp_path):
     assert len(reports_in(tmp_path)) >= 1
 
 
-@pytest.mark.parametrize("act", ENDS)
-def test_exit_status_is_unchanged_and_the_report_is_complete(interpreter, act, tmp_path):
-    outcome = interpreter.run(PROGRAM, act, cwd=tmp_path, check=False)
-    assert outcome.returncode == ENDS[act], outcome.stderr
+@pytest.mark.parametrize("scenario", ENDS)
+def test_exit_status_is_unchanged_and_the_report_is_complete(interpreter, scenario, tmp_path):
+    outcome = interpreter.run(PROGRAM, scenario, cwd=tmp_path, check=False)
+    assert outcome.returncode == ENDS[scenario], outcome.stderr
     assert_no_crash(outcome)
     assert reports_in(tmp_path) == expected_reports(outcome)
 

@@ -10,21 +10,21 @@ PROGRAM = Path(__file__).parent / "programs" / "hostile_program.py"
 
 
 @pytest.mark.parametrize(
-    "act",
+    "scenario",
     ["reader_that_cuts_the_chain", "reader_that_empties_its_object", "reader_that_collects"],
 )
-def test_reader_that_modifies_the_garbage(interpreter, act):
+def test_reader_that_modifies_the_garbage(interpreter, scenario):
     # interpreter.run() fails the test unless the program exits with status 0.
-    outcome = interpreter.run(PROGRAM, act, PYTHONMALLOC="debug")
+    outcome = interpreter.run(PROGRAM, scenario, PYTHONMALLOC="debug")
     assert outcome.stdout.split() == ["seen", "3"]
 
 
 @pytest.mark.parametrize(
-    ("act", "line"),
+    ("scenario", "line"),
     [("callback_that_makes_more", "called True"), ("log_handler_that_fails", "unraisable 0")],
 )
-def test_callback_and_log_handler(interpreter, tmp_path, act, line):
-    assert interpreter.run(PROGRAM, act, cwd=tmp_path).stdout.splitlines() == [line]
+def test_callback_and_log_handler(interpreter, tmp_path, scenario, line):
+    assert interpreter.run(PROGRAM, scenario, cwd=tmp_path).stdout.splitlines() == [line]
 
 
 def test_subinterpreter_cannot_import_the_extension(interpreter):

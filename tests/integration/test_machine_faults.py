@@ -69,12 +69,14 @@ MESSAGE = re.compile(
 
 @pytest.fixture
 def run_failing(main_interpreter, tmp_path, failing_disk):
-    """Runs one act (scenario) of the program; returns its output and its lines on stderr."""
+    """Runs one scenario of the program; returns its output and its lines on stderr."""
 
-    def run(act, fault):
+    def run(scenario, fault):
         folder = tmp_path / (fault.split()[0] if fault else "none")
         folder.mkdir()
-        outcome = main_interpreter.run(PROGRAM, act, folder, fault, LD_PRELOAD=str(failing_disk))
+        outcome = main_interpreter.run(
+            PROGRAM, scenario, folder, fault, LD_PRELOAD=str(failing_disk)
+        )
         return json.loads(outcome.stdout), outcome.stderr.splitlines()
 
     return run

@@ -18,7 +18,7 @@ MODULES = ["random_even", "random_odd"]
 
 
 class Node:
-    """An object whose references are attributes of its own, items of its list or of its dict."""
+    """An object whose references are attributes, or items of its list or dict."""
 
     def __init__(self, number):
         self.number = number
@@ -27,7 +27,7 @@ class Node:
 
 
 class Graph:
-    """Objects that only `roots`, attributes of two modules, refer to from outside."""
+    """Objects whose only references from outside are `roots`, attributes of two modules."""
 
     def __init__(self, edges, roots):
         self.edges = list(dict.fromkeys(edges))
@@ -47,7 +47,7 @@ class Graph:
         sys.modules.update(self.modules)
 
     def lengths(self):
-        """Of the shortest path to each node: 1 for a root, 2 for the items of its list and dict."""
+        """The lengths of the shortest paths: 1 for a root, 2 for the items of its list and dict."""
         found = dict.fromkeys(self.roots, 1)
         pending = deque(self.roots)
         while pending:

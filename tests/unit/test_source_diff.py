@@ -245,12 +245,12 @@ def test_super_counts_as_a_use_of_self(program):
 @pytest.mark.parametrize(
     ("text", "make", "reason"),
     [
-        (METHOD.replace("_run", "run"), public_method, "callers may use .run of an object without"),
+        (METHOD.replace("_run", "run"), public_method, "callers may use .run of a temporary object"),
         (METHOD.replace("= self", "= 0 or self"), bound_method, "does not store the function"),
         (METHOD.replace("def step", "async def step"), bound_method, "step can be suspended"),
         (METHOD + "    calls.remove(Model().step)", bound_method, "finds the method by compar"),
         (METHOD.replace("self):", "self, a):\n            self = a", 1), bound_method, "more than"),
-        (MODEL + "    Model(3)._scale(2)", lambda_on_self, "uses ._scale of an object without a"),
+        (MODEL + "    Model(3)._scale(2)", lambda_on_self, "uses ._scale of a temporary object"),
         (MODEL + "    weak_self = 1", lambda_on_self, "already uses the name weak_self"),
         (MODEL.replace("import os", "weakref = 1"), lambda_on_self, "name weakref for something"),
         (MODEL.replace("# Scales.", "self = self"), lambda_on_self, "self is assigned more than"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Garbage with hostile methods, finalizers and weakref callbacks. PROGRAM ACT [--watch]."""
+"""Garbage with hostile methods, finalizers and weakref callbacks. PROGRAM SCENARIO [--watch]."""
 
 import gc
 import operator
@@ -7,7 +7,7 @@ import sys
 import threading
 import weakref
 
-from acts import Owner, cycle, main
+from scenarios import Owner, cycle, main
 
 CALLS = []
 ARMED = []
@@ -128,7 +128,7 @@ def finalizer_that(method):
     class Final:
         __del__ = method
 
-    def act():
+    def scenario():
         final = Final()
         final.me = final
         final.owner = Owner()
@@ -137,7 +137,7 @@ def finalizer_that(method):
         cycle()
         print("after", gc.collect())
 
-    return act
+    return scenario
 
 
 def raise_error(self):
@@ -176,7 +176,7 @@ def finalizer_that_resurrects():
 
 
 def callback_that(function):
-    def act():
+    def scenario():
         node = cycle()
         reference = weakref.ref(node, function)
         del node
@@ -184,7 +184,7 @@ def callback_that(function):
         cycle()
         print("after", gc.collect())
 
-    return act
+    return scenario
 
 
 def raise_in_callback(reference):
@@ -235,9 +235,9 @@ def living_owner_on_the_stack_of_a_generator():
     print("collected", gc.collect() > 0, alive.answer)
 
 
-ACTS = {
-    act.__name__: act
-    for act in (
+SCENARIOS = {
+    scenario.__name__: scenario
+    for scenario in (
         every_special_method,
         class_that_is_garbage_itself,
         disguise,
@@ -248,9 +248,9 @@ ACTS = {
     )
 }
 for method in (raise_error, collect_again, run_a_thread, clear_the_owner):
-    ACTS[f"finalizer: {method.__name__}"] = finalizer_that(method)
+    SCENARIOS[f"finalizer: {method.__name__}"] = finalizer_that(method)
 for function in (raise_in_callback, collect_in_callback):
-    ACTS[f"callback: {function.__name__}"] = callback_that(function)
+    SCENARIOS[f"callback: {function.__name__}"] = callback_that(function)
 
 if __name__ == "__main__":
-    main(ACTS)
+    main(SCENARIOS)

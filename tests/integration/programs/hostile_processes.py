@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that fork, exit or are killed at inconvenient moments. PROGRAM ACT.
+"""Processes that fork, exit or are killed at inconvenient moments. PROGRAM SCENARIO.
 
-Each process in which cycles were freed writes its own report into the current folder. Each act
+Each process in which cycles were freed writes its own report into the current folder. Each scenario
 prints a line "PID BYTES" for every expected report.
 """
 
@@ -17,7 +17,7 @@ import threading
 import time
 import warnings
 
-from acts import Node, Owner, cycle
+from scenarios import Node, Owner, cycle
 
 import cyclewatch
 
@@ -94,13 +94,13 @@ def after_the_fork():
 
 
 def fork_in_gc_callback(phase_wanted):
-    def act():
+    def scenario():
         start()
         gc.callbacks.append(lambda phase, info: phase == phase_wanted and fork_once(leak_in_child))
         leak()
         after_the_fork()
 
-    return act
+    return scenario
 
 
 def fork_in_reader():
@@ -172,7 +172,7 @@ def work_in_worker(number):
 
 
 def workers_of_multiprocessing(method):
-    def act():
+    def scenario():
         if method == "fork":
             start()
         context = multiprocessing.get_context(method)
@@ -186,7 +186,7 @@ def workers_of_multiprocessing(method):
         for pid, nbytes in retained.items():
             expect(nbytes, pid)
 
-    return act
+    return scenario
 
 
 class LeakingData:
@@ -203,7 +203,7 @@ class LeakingData:
 
 
 def workers_of_a_data_loader(method):
-    def act():
+    def scenario():
         from torch.utils.data import DataLoader
 
         if method == "fork":
@@ -217,7 +217,7 @@ def workers_of_a_data_loader(method):
         for pid, nbytes in retained.items():
             expect(nbytes, pid)
 
-    return act
+    return scenario
 
 
 def thread_asleep_in_a_reader():
@@ -317,22 +317,22 @@ def signal_for_sigtimedwait():
     assert signal.sigtimedwait({signal.SIGUSR1}, 60).si_signo == signal.SIGUSR1
 
 
-ACTS = {
+SCENARIOS = {
     "fork_in_gc_callback: start": fork_in_gc_callback("start"),
     "fork_in_gc_callback: stop": fork_in_gc_callback("stop"),
     **{f"multiprocessing: {method}": workers_of_multiprocessing(method) for method in METHODS},
     **{f"data loader: {method}": workers_of_a_data_loader(method) for method in METHODS},
 }
-for act in (
+for scenario in (
     *(fork_in_finalizer, fork_in_reader),
     *(fork_while_the_report_is_written, fork_while_another_thread_collects),
     *(thread_asleep_in_a_reader, thread_that_stops_watches),
     *(leave_at_once, leave_in_a_callback, leave_by_an_error),
     *(collect_during_finalization, signal_for_sigtimedwait, run_until_killed),
 ):
-    ACTS[act.__name__] = act
+    SCENARIOS[scenario.__name__] = scenario
 
 if __name__ == "__main__":
     gc.disable()
     gc.collect()
-    ACTS[sys.argv[1]]()
+    SCENARIOS[sys.argv[1]]()

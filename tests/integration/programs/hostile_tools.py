@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other tools in the same process: gc callbacks, tracers, debuggers. PROGRAM ACT [--watch]."""
+"""Other tools in the same process: gc callbacks, tracers, debuggers. PROGRAM SCENARIO [--watch]."""
 
 import gc
 import signal
 import sys
 
-from acts import Owner, cycle, main
+from scenarios import Owner, cycle, main
 
 
 def leak(times=1):
@@ -183,9 +183,9 @@ def detector_of_torch():
     print(leak() > 0)
 
 
-ACTS = {
-    act.__name__: act
-    for act in (
+SCENARIOS = {
+    scenario.__name__: scenario
+    for scenario in (
         callbacks_in_another_order,
         callbacks_that_raise,
         callback_that_keeps_what_it_meets,
@@ -202,4 +202,4 @@ ACTS = {
 }
 
 if __name__ == "__main__":
-    main(ACTS)
+    main(SCENARIOS)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Creates findings while the machine misbehaves: machine_fault_program.py ACT FOLDER [ARGUMENT].
+"""Creates findings while the machine fails: machine_fault_program.py SCENARIO FOLDER [ARGUMENT].
 
-The FAULT of the acts `watched` and `saved` is "full" (tests/failing_disk is preloaded),
+The FAULT of the scenarios `watched` and `saved` is "full" (tests/failing_disk is preloaded),
 "file size" or "" for none.
 """
 

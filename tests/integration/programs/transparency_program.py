@@ -94,7 +94,7 @@ def on_gone(name, reference):
 
 
 def comparable(stats, collections):
-    """The deterministic part of gc.get_stats() after that many collections."""
+    """The deterministic part of gc.get_stats()."""
     stats = {name: value for name, value in stats.items() if name != "duration"}
     if "candidates" in stats:
         stats["candidates"] -= CANARIES * collections

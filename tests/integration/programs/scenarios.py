@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Helpers for the hostile programs: an owner, a cycle, and `main()`, which runs an act (scenario).
+"""Helpers for the hostile programs: an owner, a cycle, and `main()`, which runs a scenario.
 
-PROGRAM ACT [--watch]. The output of an act must be the same with and without a watch. With
+PROGRAM SCENARIO [--watch]. The output of a scenario must be the same with and without a watch. With
 `--watch`, an additional line contains the retained bytes, the titles of the findings, and whether
 this interpreter's collector clears the weak references to all unreachable objects.
 """
@@ -57,16 +57,16 @@ def start_watch(**options):
     return cyclewatch.watch(devices="cpu", budget=1, **options)
 
 
-def main(acts):
-    """Run the act named on the command line."""
-    act = acts[sys.argv[1]]
+def main(scenarios):
+    """Run the scenario named on the command line."""
+    scenario = scenarios[sys.argv[1]]
     gc.disable()
     gc.collect()
     if "--watch" not in sys.argv:
-        act()
+        scenario()
         return
     with start_watch() as watch:
-        act()
+        scenario()
         line = summary_of(watch)
     sys.stdout.flush()
     print(line)
