@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from cyclewatch._native import (
     Collection,
     DeviceMemory,
@@ -112,3 +114,7 @@ def _bundle(value: Any, **_: object) -> dict[str, str]:
 Report._repr_html_ = _report_html  # type: ignore[attr-defined]
 Finding._repr_html_ = _finding_html  # type: ignore[attr-defined]
 Report._repr_mimebundle_ = Finding._repr_mimebundle_ = _bundle  # type: ignore[attr-defined]
+if "ipykernel" in sys.modules:
+    from cyclewatch.notebook import show_cells
+
+    show_cells()

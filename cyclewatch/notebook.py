@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import functools
 import html
 import importlib
 import os
@@ -15,15 +16,15 @@ import re
 import shlex
 import sys
 
+from cyclewatch._native import Finding, Report
 from cyclewatch.cli.options import byte_count, names
 from cyclewatch.collecting import collect
 from cyclewatch.watches import watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, NoReturn
-
-    from cyclewatch._native import Finding, Report
 
 _MAX_CARDS = 10
 _MAX_PICTURE_BYTES = 110_000  # the whole display stays below 200 KB
@@ -46,7 +47,26 @@ def load_ipython_extension(shell: Any) -> None:
 
     ``%%cyclewatch [--devices NAMES] [--min-bytes N]``
     """
+    show_cells()
     shell.register_magic_function(_run_cell, "cell", "cyclewatch")
+
+
+def show_cells() -> None:
+    """Make texts and headlines of findings name notebook cells. Idempotent."""
+    for shown in (Report, Finding):
+        if not hasattr(shown.to_text, "__wrapped__"):
+            shown.to_text = _naming_cells(shown.to_text)  # type: ignore[method-assign]
+    headline: Any = vars(Finding)["headline"]
+    if not hasattr(headline.fget, "__wrapped__"):
+        Finding.headline = property(_naming_cells(headline.fget))  # type: ignore[assignment]
+
+
+def _naming_cells(render: Callable[..., str]) -> Callable[..., str]:
+    @functools.wraps(render)
+    def shown(*arguments: Any, **options: Any) -> str:
+        return with_cells(render(*arguments, **options))
+
+    return shown
 
 
 def report_html(report: Report) -> str:
@@ -105,8 +125,11 @@ def _run_cell(line: str, cell: str) -> None:
     report = running.report()
     if error is None or report.findings:
         _display(report)
-    if error is not None:
-        raise error
+    try:
+        if error is not None:
+            raise error
+    finally:
+        del error  # its traceback refers to this frame
 
 
 def _execute(shell: Any, cell: str) -> BaseException | None:

@@ -155,3 +155,29 @@ def test_usage_error_of_the_magic_is_one_line(source, message):
     [output] = run(cells(DEFINITIONS, source), allow_errors=True)[1]
     assert message in output["text"]
     assert "Traceback" not in output["text"]
+
+
+def test_printed_texts_name_cells():
+    shows = """
+with cyclewatch.watch(devices="cpu") as watch:
+    model = Model()
+    del model
+    gc.collect()
+[finding] = watch.report().findings
+print(watch.report().to_text(), finding.to_text(), finding.headline)
+"""
+    defines = LEAK.partition("\n")[2].removesuffix("Model()\ndel Model\n")
+    [output] = run(cells(f"import gc\n{DEFINITIONS}{defines}", shows))[1]
+    assert output["text"].count("cell [1]") >= 3
+    assert ".py:" not in output["text"]
+
+
+def test_a_failing_cell_under_the_magic_leaves_no_cycle_of_its_own():
+    fails = "%%cyclewatch --devices cpu\ndef f():\n    data = Data(4096)\n    1 / 0\nf()"
+    shows = """
+with cyclewatch.watch(devices="cpu") as watch:
+    gc.collect()
+print([finding.title for finding in watch.report().findings if "_run_cell" in finding.to_text()])
+"""
+    outputs = run(cells(f"import gc\n{DEFINITIONS}", fails, "2 / 0", shows), allow_errors=True)
+    assert outputs[3][0]["text"] == "[]\n"
