@@ -15,7 +15,7 @@ from cyclewatch.out_of_memory import oom_autopsy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from cyclewatch._native import Finding
@@ -106,6 +106,9 @@ class ProcessWatch:
                 _native.write_file(path, contents, replace=self._settings["force"], owner_only=True)
         except OSError as error:
             self._print_failure(f"cyclewatch could not write {path}: {error.strerror}")
+            return
+        if not self._settings["quiet"]:
+            self._print_with_paths("no reference cycle kept a tensor alive", self._named.values())
 
     def _print_failures(self) -> None:
         if self._settings["warn"]:
@@ -123,7 +126,10 @@ class ProcessWatch:
             text = "\n\n".join(each.to_text(rank) for rank, each in enumerate(findings, 1))
         else:
             text = _native.clean_text(findings[0].headline)
-        paths = self._watch.report_paths
+        self._print_with_paths(text, self._watch.report_paths)
+
+    @staticmethod
+    def _print_with_paths(text: str, paths: Iterable[object]) -> None:
         _print("\n".join([text, *(f"report: {path}" for path in paths)]))
 
 

@@ -107,7 +107,8 @@ def _explain(
 def _as_text(pattern: cyclewatch.Pattern, columns: int) -> str:
     parts = [f"{pattern.id}: {pattern.title}"]
     why = f"{pattern.explanation[:1].upper()}{pattern.explanation[1:]}. {pattern.advice}"
-    for text in (f"Shape: {pattern.shape}.", _PLACEHOLDER.sub(lambda match: match[1].upper(), why)):
+    shape = f"Shape: {pattern.shape}." if pattern.shape else ""
+    for text in (shape, _PLACEHOLDER.sub(lambda match: match[1].upper(), why)):
         parts.append(textwrap.fill(text, columns))
     for heading, code in (("before", pattern.before), ("after", pattern.after)):
         if code:

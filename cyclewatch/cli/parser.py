@@ -140,7 +140,8 @@ def _add_run(command: Callable[..., _Parser]) -> None:
         "run a program under a watch",
         "Run an unmodified Python program under a watch. This process is replaced by python. "
         "Nothing is printed while the program runs; at exit, one sentence on standard error "
-        "summarizes the findings and names the report, which is written at the first finding. "
+        "summarizes the findings, if there are any, and names the report, which is written at the "
+        "first finding. "
         "Arguments after the program are passed to it.",
         usage=f"{PROGRAM} run [OPTION...] SCRIPT [ARGUMENT...]\n"
         f"       {PROGRAM} run [OPTION...] -m MODULE [ARGUMENT...]\n"
@@ -306,6 +307,7 @@ def _add_comparisons(command: Callable[..., _Parser]) -> None:
         *("-e", "--expect"),
         metavar="SIGNATURE",
         action="append",
+        required=True,
         help="a signature that must be gone; repeatable",
     )
     for each in (diff, verify):

@@ -7,7 +7,7 @@ import json
 
 from cyclewatch import _native
 from cyclewatch.cli import comparison, inputs, terminal
-from cyclewatch.cli.failures import Failure, Status
+from cyclewatch.cli.failures import Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 def main(arguments: argparse.Namespace) -> int:
     """Return OK if all expected signatures are gone and cycles retain fewer bytes than before."""
-    if not arguments.expect:
-        raise Failure("--expect SIGNATURE is required", Status.USAGE)
     before, after = inputs.load_pair(arguments.before, arguments.after)
     kinds = comparison.kinds_by_signature(before, after)
     gone = {signature: kinds.get(signature, "absent") for signature in arguments.expect}

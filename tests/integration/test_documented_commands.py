@@ -2,8 +2,10 @@
 """Runs the commands and programs in README, CONTRIBUTING and docs/.
 
 - ``python`` blocks of the guide run as programs, ``bash`` blocks of every page as commands.
+- A ``text`` block with a card shows what the ``python`` block before it prints.
 - ``console`` blocks of a page run in order; each must print what the page shows.
-  CYCLEWATCH_UPDATE_PAGES=1 writes the output into the page.
+
+CYCLEWATCH_UPDATE_PAGES=1 writes the output into the pages.
 """
 
 import os
@@ -12,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -20,7 +23,7 @@ pytest.importorskip("torch", reason="the documented programs use torch")
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 # Files that the commands mention.
 CLEAN = "import torch\n\ntorch.zeros(8)\n"
@@ -126,6 +129,15 @@ def environment():
     }
 
 
+@pytest.fixture
+def short_folder():
+    """A folder with a short path, which cards do not abbreviate."""
+    with tempfile.TemporaryDirectory() as path:
+        folder = Path(path) / "app"
+        folder.mkdir()
+        yield folder
+
+
 def run(program, folder):
     return subprocess.run(
         program,
@@ -150,6 +162,34 @@ def test_block_runs(tmp_path, language, text):
     program = [sys.executable, "-c", text] if language == "python" else ["bash", "-ec", text]
     done = run(program, tmp_path)
     assert done.returncode == STATUS.get(text.splitlines()[0], 0), done.stdout
+
+
+def cards():
+    """Page, program and text of each block with a card that follows a program."""
+    for page in PAGES:
+        found = [block.groups() for block in BLOCK.finditer(page.read_text(encoding="utf-8"))]
+        for number, ((first, program), (second, card)) in enumerate(pairwise(found), 1):
+            if (first, second) == ("python", "text") and "\n    id    cw1-" in card:
+                yield pytest.param(page, program, card, id=f"{page.stem}-{number}")
+
+
+@pytest.mark.parametrize(("page", "program", "card"), cards())
+def test_program_prints_the_card_below_it(short_folder, page, program, card):
+    (short_folder / "train.py").write_text(program)
+    done = run([sys.executable, "train.py"], short_folder)
+    assert done.returncode == 0, done.stdout
+    output = done.stdout.replace(str(short_folder), "/app")
+    # From the first line of the block to the end of the card.
+    first = comparable(card.splitlines()[0]).split(":")[0]
+    start = next(
+        i for i, line in enumerate(output.splitlines()) if comparable(line).startswith(first)
+    )
+    shown = "\n".join(output.splitlines()[start:])
+    printed = shown[: shown.index("\n    id    cw1-") + len("\n    id    cw1-0123456789abcdef\n")]
+    if os.environ.get("CYCLEWATCH_UPDATE_PAGES") != "1":
+        assert comparable(printed) == comparable(card)
+    elif comparable(printed) != comparable(card):
+        page.write_text(page.read_text().replace(card, printed))
 
 
 def test_make_demo():
@@ -196,21 +236,19 @@ def printed_by(command, status, folder):
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_console_blocks_print_what_the_page_shows(name):
+def test_console_blocks_print_what_the_page_shows(short_folder, name):
     page = ROOT / "docs" / f"{name}.md"
     text = page.read_text(encoding="utf-8")
     update = os.environ.get("CYCLEWATCH_UPDATE_PAGES") == "1"
     status = 0
-    # A folder with a short path, which cards do not abbreviate.
-    with tempfile.TemporaryDirectory() as path:
-        folder = Path(path) / "app"
-        shutil.copytree(ROOT / EXAMPLES[name], folder / COPIED_TO[name])
-        for block in [block[2] for block in BLOCK.finditer(text) if block[1] == "console"]:
-            for command, shown in transcript(block):
-                status, output = printed_by(command, status, folder)
-                if comparable(output) != comparable(shown):
-                    assert update, f"$ {command}\n{output}\n{page.name} shows\n{shown}"
-                    line = f"$ {command}\n"
-                    text = text.replace(line + shown, line + output)
+    folder = short_folder
+    shutil.copytree(ROOT / EXAMPLES[name], folder / COPIED_TO[name], dirs_exist_ok=True)
+    for block in [block[2] for block in BLOCK.finditer(text) if block[1] == "console"]:
+        for command, shown in transcript(block):
+            status, output = printed_by(command, status, folder)
+            if comparable(output) != comparable(shown):
+                assert update, f"$ {command}\n{output}\n{page.name} shows\n{shown}"
+                line = f"$ {command}\n"
+                text = text.replace(line + shown, line + output)
     if update:
         page.write_text(text, encoding="utf-8")

@@ -324,6 +324,10 @@ def test_headline_and_report_path_are_printed_unless_quiet(python, program, tmp_
     assert path == f"report: {tmp_path}/report.json"
     quiet = python.run("--quiet", "-f", "-o", "report.json", "program.py")
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, b"done\n", b"")
+    program("")
+    assert python.run("program.py").stderr == b""
+    clean = python.run("-f", "-o", "report.json", "program.py").stderr.decode().splitlines()
+    assert clean == ["no reference cycle kept a tensor alive", f"report: {tmp_path}/report.json"]
 
 
 def test_stderr_closed_by_the_program(python, program):

@@ -358,7 +358,9 @@ std::string pattern_details(const model::Finding& finding) {
     }
     return "<details class=\"pattern\">" +
            element("summary", "", "About this pattern: " + pattern->title) + "\n" +
-           element("p", "explanation", "Shape: " + pattern->shape + ".") +
+           (pattern->shape.empty()
+                ? std::string()
+                : element("p", "explanation", "Shape: " + pattern->shape + ".")) +
            "\n<div class=\"before-after\">\n" + code_sample("Before", "before", pattern->before) +
            code_sample("After", "after", pattern->after) + "</div>\n" + public_cases(*pattern) +
            "</details>\n";
