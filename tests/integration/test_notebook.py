@@ -2,6 +2,7 @@
 """Notebooks, executed by a real kernel."""
 
 import base64
+import os
 import re
 import textwrap
 from pathlib import Path
@@ -49,6 +50,31 @@ def outputs():
     """The displayed MIME bundles of each code cell of the example."""
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     return [[output.data for output in cell if "data" in output] for cell in run(notebook)]
+
+
+def cards_in(bundles):
+    """The words of each card, without durations."""
+    texts = [bundle["text/plain"] for cell in bundles for bundle in cell]
+    cards = re.findall(r"#\d+  .*?\n    id +cw1-\w+", "\n".join(texts), flags=re.DOTALL)
+    return [re.sub(r"[\d.]+ [mu]?s\b", "-", card).split() for card in cards]
+
+
+def test_committed_notebook_contains_its_outputs(outputs):
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    committed = [
+        [output.data for output in cell.outputs if "data" in output]
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    ]
+    if os.environ.get("CYCLEWATCH_UPDATE_PAGES") == "1":
+        run(notebook)
+        for cell in notebook.cells:
+            cell.metadata.pop("execution", None)
+        notebook.metadata.pop("language_info", None)
+        nbformat.write(notebook, NOTEBOOK)
+    else:
+        assert len(cards_in(outputs)) == 3
+        assert cards_in(committed) == cards_in(outputs)
 
 
 def test_magic_displays_what_the_cell_left(outputs):
