@@ -14,7 +14,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterable
 
-from cyclewatch import _native, source_edit, source_hazards, source_syntax
+from cyclewatch import _native, source_edit, source_hazards, source_lines, source_syntax
 from cyclewatch.source_edit import NoDiff, Source
 from cyclewatch.source_syntax import names_in, short
 
@@ -34,8 +34,9 @@ _MAX_INDENTED = 20  # lines
 def propose(finding: Finding, unchanged_since: float | None = None) -> str:
     """A unified diff that removes the cut of `finding`, preceded by a comment on what to check.
 
-    `unchanged_since` is the start of the program in Unix seconds. Raises NoDiff if the fix is not
-    mechanical, if the source changed after that time, or if the edited file does not compile.
+    `unchanged_since` is the start of the watch in Unix seconds. Raises NoDiff if the fix is not
+    mechanical, if the source changed after that time or differs from the lines in the report, or if
+    the edited file does not compile.
     """
     change = PATTERNS.get(finding.pattern)
     if change is None:
@@ -46,6 +47,7 @@ def propose(finding: Finding, unchanged_since: float | None = None) -> str:
     if others:
         raise NoDiff("the references to cut are in several files")
     text = source_edit.read(path, unchanged_since)
+    _check_excerpts(finding, path, text)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # compiler warnings
@@ -55,6 +57,24 @@ def propose(finding: Finding, unchanged_since: float | None = None) -> str:
     except RecursionError:
         raise NoDiff(f"{path} is nested too deeply") from None
     return f"{textwrap.fill(check, 98, initial_indent='# ', subsequent_indent='# ')}\n{diff}"
+
+
+def _check_excerpts(finding: Finding, path: str, text: str) -> None:
+    """Raise NoDiff unless the lines in the report are those of the file.
+
+    The watch can begin long after the modules were loaded, so its start time is not enough. The
+    report has no lines of a file that had changed since its process began.
+    """
+    lines = text.removesuffix("\n").split("\n")
+    for cut in finding.cuts:
+        if cut.source is None:
+            raise NoDiff(
+                "the report has no source lines to compare the file with: they were left out, or "
+                f"{path} changed after the program began"
+            )
+        found = source_lines.excerpt(lines, _location(cut)[1])
+        if found != (cut.source.first_line, list(cut.source.lines)):
+            raise NoDiff(f"{path} has changed since the run")
 
 
 def _weak_capture(finding: Finding, source: Source) -> str:

@@ -13,6 +13,8 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias, TypeVar
 
+from cyclewatch.source_lines import MOST_LINES
+
 _STANDARD = sys.stdlib_module_names
 _LARGEST = 1 << 20  # bytes of a source file
 
@@ -63,6 +65,8 @@ def read(path: str, unchanged_since: float | None) -> str:
         raise NoDiff(f"{path} is not UTF-8 text") from None
     if "\r" in text:
         raise NoDiff(f"{path} has carriage returns")
+    if text.count("\n") > MOST_LINES:
+        raise NoDiff(f"{path} has more than {MOST_LINES:,} lines")
     return text
 
 
@@ -231,8 +235,10 @@ class Source:
             compile(text, self.path, "exec", dont_inherit=True)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             raise NoDiff("the edited file would not compile") from None
-        relative = os.path.relpath(self.path)
-        name = os.path.abspath(self.path) if relative.startswith(os.pardir) else relative
+        name = os.path.relpath(self.path)
+        if name.split(os.sep)[0] == os.pardir:  # patch and git apply reject such names
+            folder = os.path.dirname(os.path.abspath(self.path))
+            raise NoDiff(f"run this in {folder} or a folder above it, so that the diff applies")
         name += "\t" if " " in name else ""  # `patch` ends a name at a space otherwise
         lines = difflib.unified_diff(_lines(self._text), _lines(text), name, name)
         return "".join(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 LONGEST_LINE = 200  # characters; longer lines are truncated
 _CONTEXT = 1  # lines before and after
 _LARGEST_FILE = 4_000_000  # characters
+MOST_LINES = 200_000  # of a file
 
 
 def read_source(path: str) -> list[str] | None:
@@ -21,7 +22,7 @@ def read_source(path: str) -> list[str] | None:
 
     Also finds notebook cells, generated code registered with ``linecache``, and modules in a zip
     file. None if the source is unavailable: it does not exist, is not text, has more than 4
-    million characters, or may have changed since this process began.
+    million characters or 200,000 lines, or may have changed since this process began.
     """
     try:
         text = _registered(path)
@@ -30,7 +31,7 @@ def read_source(path: str) -> list[str] | None:
             text = _from_file(full) if os.path.isfile(full) else _from_loader(full)
     except Exception:
         return None  # best effort: errors include those of a module's loader
-    if text is None or "\0" in text:
+    if text is None or "\0" in text or text.count("\n") >= MOST_LINES:
         return None
     return text.split("\n")
 
@@ -47,11 +48,15 @@ def excerpts(locations: list[str]) -> list[tuple[int, list[str]]]:
         path, _, number = location.rpartition(":")
         if path not in files:
             files[path] = read_source(path) or []
-        source, line = files[path], int(number) if number.isdecimal() else 0
-        first = max(1, line - _CONTEXT)
-        shown = source[first - 1 : line + _CONTEXT] if 0 < line <= len(source) else []
-        found.append((first, [_truncate(each) for each in shown]))
+        found.append(excerpt(files[path], int(number) if number.isdecimal() else 0))
     return found
+
+
+def excerpt(source: list[str], line: int) -> tuple[int, list[str]]:
+    """The number of the first line, and the lines, as in excerpts()."""
+    first = max(1, line - _CONTEXT)
+    shown = source[first - 1 : line + _CONTEXT] if 0 < line <= len(source) else []
+    return first, [_truncate(each) for each in shown]
 
 
 def _truncate(line: str) -> str:

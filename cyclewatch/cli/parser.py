@@ -273,7 +273,8 @@ def _add_readers(command: Callable[..., _Parser]) -> None:
         "--diff",
         help="for a signature: print a change to the source that removes the cycle, as a unified "
         "diff for patch -p0 or git apply -p0. Exits with 1 and a reason if the change is not "
-        "mechanical, or the source has changed since the run",
+        "mechanical, the source has changed since the run, the report has no source lines, or the "
+        "source is not below the current directory",
     )
     _add_layout(explain)
     explain.add_argument(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Applies the proposed diff of each program in the corpus and runs the program again."""
 
+import contextlib
 import json
 import shutil
 import subprocess
@@ -55,7 +56,7 @@ def outcomes(interpreter, folder, trials):
         for path in before.glob("*.py"):
             shutil.copy(path, after)
         for name in names:
-            diff = found[name]["diff"].replace(f"{before}/", "")
+            diff = found[name]["diff"]
             subprocess.run(["patch", "-p0", "-s"], input=diff, text=True, cwd=after, check=True)
         for name, fixed in run(interpreter, after, names).items():
             found[name]["verdict"] = verdict(seen[name], fixed)
@@ -67,7 +68,8 @@ def propose(folder, name):
     finding = cyclewatch.Report.load(folder / f"{name}.json").findings[0]
     diff, reason = "", ""
     try:
-        diff = source_diff.propose(finding)
+        with contextlib.chdir(folder):  # the paths of a diff are relative
+            diff = source_diff.propose(finding)
     except source_edit.NoDiff as error:
         reason = str(error)
     return {"pattern": finding.pattern, "diff": diff, "reason": reason, "verdict": ""}

@@ -6,14 +6,23 @@ import subprocess
 import textwrap
 import types
 import weakref
+from pathlib import Path
 
 import pytest
 
-from cyclewatch import source_diff, source_edit
+from cyclewatch import source_diff, source_edit, source_lines
 
 
 def reference(holder, label, target, location):
-    return types.SimpleNamespace(holder=holder, label=label, target=target, location=location)
+    source = None
+    if location is not None:
+        path, _, line = location.rpartition(":")
+        text = Path(path).read_text().removesuffix("\n")
+        first, lines = source_lines.excerpt(text.split("\n"), int(line))
+        source = types.SimpleNamespace(first_line=first, line=int(line), lines=lines)
+    return types.SimpleNamespace(
+        holder=holder, label=label, target=target, location=location, source=source
+    )
 
 
 def finding(pattern, cuts, *others):
@@ -245,7 +254,11 @@ def test_super_counts_as_a_use_of_self(program):
 @pytest.mark.parametrize(
     ("text", "make", "reason"),
     [
-        (METHOD.replace("_run", "run"), public_method, "callers may use .run of a temporary object"),
+        (
+            METHOD.replace("_run", "run"),
+            public_method,
+            "callers may use .run of a temporary object",
+        ),
         (METHOD.replace("= self", "= 0 or self"), bound_method, "does not store the function"),
         (METHOD.replace("def step", "async def step"), bound_method, "step can be suspended"),
         (METHOD + "    calls.remove(Model().step)", bound_method, "finds the method by compar"),
@@ -338,7 +351,8 @@ def test_no_diff_for_an_unsuitable_file(program):
         (b"\xff\xfe" + path.read_bytes(), None, "is not UTF-8 text"),
         (path.read_bytes().replace(b"\n", b"\r\n"), None, "has carriage returns"),
         (b"#\n" * (1 << 20), None, "is larger than 1 MiB"),
-        (b"\n" * 3, None, "Model is not defined"),
+        (b"#\n" * 200_001, None, "has more than 200,000 lines"),
+        (b"\n" * 3, None, "has changed since the run"),
     ):
         path.write_bytes(contents)
         with pytest.raises(source_edit.NoDiff, match=reason):
@@ -349,6 +363,27 @@ def test_no_diff_for_an_unsuitable_file(program):
     os.mkfifo(path)
     with pytest.raises(source_edit.NoDiff, match="is not a file"):
         source_diff.propose(found)
+
+
+def test_no_diff_if_the_lines_of_the_report_are_not_those_of_the_file(program):
+    path = program(MODEL)
+    found = lambda_on_self(path)
+    path.write_text(path.read_text().replace("# Scales.", "# Scales it."))
+    with pytest.raises(source_edit.NoDiff, match="has changed since the run"):
+        source_diff.propose(found)
+    found.cuts[0].source = None
+    with pytest.raises(source_edit.NoDiff, match="no source lines to compare the file with"):
+        source_diff.propose(found)
+
+
+def test_no_diff_from_another_folder(program, monkeypatch):
+    path = program(MODEL)
+    (path.parent / "reports").mkdir()
+    monkeypatch.chdir("reports")
+    with pytest.raises(source_edit.NoDiff, match=f"run this in {path.parent} or a folder above"):
+        source_diff.propose(lambda_on_self(path))
+    monkeypatch.chdir(path.parent.parent)
+    assert f"--- {path.parent.name}/program.py\n" in source_diff.propose(lambda_on_self(path))
 
 
 def test_a_file_that_does_not_end_with_a_newline(program):

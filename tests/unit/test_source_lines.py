@@ -189,6 +189,7 @@ UNREADABLE = {
     "wrong encoding": "é".encode("latin-1"),
     "unknown encoding": b"# coding: nonsense\n",
     "too large": b"a = 1\n" * 1_000_000,
+    "too many lines": b"\n" * 200_001,
 }
 
 

@@ -347,7 +347,8 @@ class Model:
 """
 
 
-def test_explain_prints_a_diff_of_the_source(command, report, changed, tmp_path):
+def test_explain_prints_a_diff_of_the_source(command, report, changed, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     source = tmp_path / "program.py"
     source.write_text(PROGRAM)
 
@@ -359,6 +360,9 @@ def test_explain_prints_a_diff_of_the_source(command, report, changed, tmp_path)
         cut.update(holder=function, target="program.Model")
         for each in (stored, cut):
             each["location"] = f"{source}:3"
+        lines = PROGRAM.split("\n")[1:3]
+        cut["source"] = {"first_line": 2, "line": 3, "lines": lines}
+        cut["source"].update(start_column=0, end_column=0)
         data["findings"][0]["cut"] = [cut]
 
     located = changed("located.json", locate)
@@ -367,7 +371,7 @@ def test_explain_prints_a_diff_of_the_source(command, report, changed, tmp_path)
     assert "\n+        self._scale = lambda: weak_self().factor\n" in outcome.out
     data = json.loads(command("explain", "--diff", "--json", LAMBDA, located).out)
     assert data == {"signature": LAMBDA, "diff": outcome.out, "reason": None}
-    source.write_text(PROGRAM + "weak_self = 1\n")
+    source.write_text(PROGRAM.replace("Model", "Model(weak_self)"))
     none = command("explain", "--diff", LAMBDA, located)
     reason = "the file already uses the name weak_self"
     assert (none.status, none.out) == (1, "")
@@ -375,6 +379,11 @@ def test_explain_prints_a_diff_of_the_source(command, report, changed, tmp_path)
     data = json.loads(command("explain", "--diff", "--json", LAMBDA, located).out)
     assert data == {"signature": LAMBDA, "diff": None, "reason": reason}
     assert "cannot read" in command("explain", "--diff", LAMBDA, report).err
+    (tmp_path / "reports").mkdir()
+    monkeypatch.chdir("reports")
+    outcome = command("explain", "--diff", LAMBDA, located)
+    assert (outcome.status, outcome.out) == (1, "")
+    assert f"run this in {tmp_path} or a folder above it" in outcome.err
     by_name = command("explain", "--diff", "closure-captures-self")
     assert (by_name.status, by_name.out) == (2, "")
     assert "--diff expects a signature" in by_name.err
