@@ -379,6 +379,7 @@ def test_explain_prints_a_diff_of_the_source(command, report, changed, tmp_path,
     data = json.loads(command("explain", "--diff", "--json", LAMBDA, located).out)
     assert data == {"signature": LAMBDA, "diff": None, "reason": reason}
     assert "cannot read" in command("explain", "--diff", LAMBDA, report).err
+    source.write_text(PROGRAM)
     (tmp_path / "reports").mkdir()
     monkeypatch.chdir("reports")
     outcome = command("explain", "--diff", LAMBDA, located)
