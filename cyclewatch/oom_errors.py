@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recognizes out-of-memory errors. Does not import torch, but uses it if the program has."""
+"""Recognizes out-of-memory errors. Uses torch only if the program has imported it."""
 
 from __future__ import annotations
 

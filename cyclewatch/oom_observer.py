@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happens when torch's CUDA allocator fails: at most one examination a second.
+"""Examines failed allocations of torch's CUDA allocator, at most once per second.
 
 The observer itself is native (src/watch/oom_observer.h). It is attached once the program has
 initialized CUDA: at the start of an autopsy, in a step, or after a collection.

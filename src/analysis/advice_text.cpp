@@ -35,7 +35,7 @@ std::string named(const CollapsedGraph& graph, const Candidate& candidate) {
     return text;
 }
 
-// Rounded down, so that only the whole is "100 %".
+// Rounded down: only the whole is shown as "100 %".
 std::string percent_of(double share) {
     return std::to_string(static_cast<int>(share * 100)) + " %";
 }

@@ -21,7 +21,7 @@ namespace {
 using model::NodeKind;
 
 constexpr std::size_t kMostOfCycle = 8;      // references of the cycle whose objects are tried
-constexpr std::size_t kMostReferredTo = 12;  // objects tried because of the references to them
+constexpr std::size_t kMostReferredTo = 12;  // objects tried because many references lead to them
 constexpr std::size_t kMostInnerParents = 4;
 constexpr std::size_t kFarthestClimb = 10'000;
 constexpr std::uint64_t kPassesOfRoot = 4;      // over the component, approximately
@@ -154,8 +154,8 @@ class Search {
         return next;
     }
 
-    // Empty if `with_inner` differs from whether cycles remain without the back references to
-    // `root`.
+    // `with_inner`: whether cycles remain without the back references to `root`, so that those to
+    // further parents are needed as well. Empty if this is not the case.
     BackReferences seen_from(std::uint32_t root, bool with_inner) {
         std::vector<std::uint32_t> back = ways_back(component_, root);
         mark(back);
@@ -400,7 +400,7 @@ class Search {
         } else if (pattern == patterns::kMutual.pattern ||
                    pattern == patterns::kListOfHandles.pattern ||
                    pattern == patterns::kMember.pattern) {
-            judged.evidence = &patterns::kBackToParent;  // it is known now which one is the parent
+            judged.evidence = &patterns::kBackToParent;  // the parent is now known
         }
         return judged;
     }

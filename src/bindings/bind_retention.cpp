@@ -70,7 +70,7 @@ void bind_path(py::module_& module) {
             "What keeps the first object alive.")
         .def_property_readonly("references",
                                list_of(&model::RetentionPath::references),
-                               "In order, the last one leads to the object. Attribute dicts, "
+                               "In order; the last one leads to the object. Attribute dicts, "
                                "closures and the dicts of an ``nn.Module`` are folded.")
         .def_property_readonly(
             "cut",
@@ -199,7 +199,7 @@ void bind_retention(py::module_& module) {
             retention::append(*longer, label, target);
             return longer;
         },
-        "A path to an attribute of its object that only a library can read.");
+        "Continues a path with an attribute that only the object's library can read.");
     module.def("why_alive",
                &why_alive,
                Locked(),

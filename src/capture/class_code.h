@@ -33,7 +33,7 @@ inline constexpr int kMaxNesting = 8;  // limit for nested functions and nested 
     return {static_cast<std::uint32_t>(start), static_cast<std::uint32_t>(end)};
 }
 
-// Returns the constant of the code with the text `name`, borrowed, or null.
+// Returns the string constant of the code that equals `name`, borrowed; null if there is none.
 [[nodiscard]] PyObject* constant_of_text(PyCodeObject* code, std::string_view name);
 
 // Calls visit(class) for each class in the MRO of `type`, until it returns true.

@@ -110,8 +110,8 @@ class ReferenceWalk {
     }
 
     // The position of `target`, or kAbsent. For targets that traverse() visits: most references
-    // lead to the object allocated next, to the type, or to the same object that is not listed,
-    // such as None, and require no lookup.
+    // lead to the object allocated next, to the type, or to the last unlisted object, such as None,
+    // and need no lookup.
     [[nodiscard]] std::uint32_t find(PyObject* target) noexcept {
         if (target == nullptr || target == absent_) {
             return kAbsent;

@@ -112,8 +112,7 @@ class UnreachableSet {
                           : index_.find(object) != PointerIndex::kAbsent;
     }
 
-    // True if cw_is_unreachable() of each object with a GC header tells whether the set contains
-    // it.
+    // True if the set contains exactly the objects for which cw_is_unreachable() is true.
     [[nodiscard]] bool has_flags() const noexcept { return has_flags_; }
 
     // Start time of filling the set, which counts towards the watch's budget.

@@ -27,7 +27,7 @@ class WeakStorage {
 // An object of the library to which no Python code refers. Several readings may list it.
 struct UnsharedObject {
     const PyObject* object = nullptr;   // identifies it; may be dangling
-    std::int64_t known_references = 0;  // accounts for so many references to the storage
+    std::int64_t known_references = 0;  // number of references to the storage that it accounts for
 };
 
 struct OwnerReading {

@@ -40,8 +40,8 @@ struct alignas(128) TypeVerdict {
 
 class TypeVerdicts {
   public:
-    // Starts a collection. Verdicts are validated again when they are first used in it: between
-    // collections, a type may change, or be freed and its address reused.
+    // Starts a collection. Verdicts are validated at their first use in each collection: in
+    // between, a type may change, or be freed and its address reused.
     void begin(OwnerRegistry& registry) noexcept;
 
     // Valid until the next call; a reference to a verdict remains valid.
@@ -76,13 +76,13 @@ class TypeVerdicts {
     std::uint32_t registry_version_ = 0;
     std::size_t classified_ = 0;
     std::array<TypeVerdict, 512> verdicts_{};
-    // Elements of verdicts_. Those on other types than expected may have been overwritten.
+    // Elements of verdicts_. An element may have been overwritten by the verdict on another type.
     std::array<const TypeVerdict*, 256> remembered_{};
 };
 
 // True if `object` is a class that refers to itself through its MRO, as all classes do unless their
 // metaclass overrides mro(). If such a class is not in the unreachable set, it does not die with
-// the set, because the reference from its MRO is not one of the set.
+// the set, because its MRO, which refers to it, is not in the set.
 [[nodiscard]] inline bool outlives_set(PyObject* object) noexcept {
     if (PyType_Check(object) == 0) {
         return false;

@@ -40,8 +40,8 @@ Py_ssize_t field_with(PyObject* holder, const PyObject* target) noexcept {
     return 0;
 }
 
-// Collects the objects without a GC header that have a field with the target. The values of these
-// types have none: their structs contain other words.
+// Collects the objects without a GC header that have a field with the target. Instances of these
+// types have no such field: their structs contain other words.
 struct HeapGraph::UntrackedHolders {
     PyObject* target;
     std::vector<PyObject*> found;

@@ -45,7 +45,8 @@ class HeapGraph {
     [[nodiscard]] std::span<const std::uint32_t> holders(std::uint32_t node) const noexcept {
         return std::span(holders_).subspan(first_[node], first_[node + 1] - first_[node]);
     }
-    // The references that no object of the graph explains. Not positive if there are none.
+    // The number of references that no object of the graph explains. Zero or negative if there are
+    // none.
     [[nodiscard]] Py_ssize_t unexplained(std::uint32_t node) const noexcept {
         return Py_REFCNT(object(node)) - static_cast<Py_ssize_t>(holders(node).size());
     }

@@ -216,8 +216,8 @@ bool is_user_code(const model::Reference& reference, bool is_user_root) {
     return base::origin_of_path(text.substr(0, text.rfind(':'))) == base::Origin::user;
 }
 
-// The step to cut: one that frees the object, if there is one, otherwise one near the root. Of a
-// container that a variable refers to, the entry, because the container may have others.
+// The step to cut: one that frees the object, if there is one, otherwise one near the root. If a
+// variable refers to a container, its entry is cut, because the container may have others.
 struct CutChoice {
     std::size_t step = 0;
     bool found = false;

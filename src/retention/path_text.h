@@ -13,7 +13,7 @@
 
 namespace cyclewatch::retention {
 
-// Whether keys of dicts are shown that do not occur in the source code. They may be user data.
+// Whether to show dict keys that do not occur in the source code. They may be user data.
 enum class Keys : std::uint8_t { shown, hidden };
 
 // Dicts of attributes, closure tuples, cells and the dicts of an nn.Module are not objects of the
@@ -24,7 +24,7 @@ enum class Keys : std::uint8_t { shown, hidden };
                                             Keys keys);
 
 // Continues a path with an attribute of the object that only its library can read, such as ".grad".
-// Whether the cut frees the value is not known.
+// It is unknown whether the cut frees the value.
 void append(model::RetentionPath& path, std::string_view label, std::string_view target);
 
 }  // namespace cyclewatch::retention

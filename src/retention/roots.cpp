@@ -234,7 +234,7 @@ void Roots::add_module(PyObject* name, PyObject* module) {
     }
 }
 
-// Only classes of the module itself, so that their name is that of the attribute.
+// Only classes that the module itself defines: their name is that of the attribute.
 void Roots::add_class(PyTypeObject* type, Root root, int depth) {
     PyObject* const dict = type->tp_dict;
     const std::uint32_t node = graph_.node_of(dict);

@@ -23,10 +23,10 @@ struct WhyAlive {
 };
 
 // `box`: a list whose only item is the object; the only reference of the caller besides variables
-// of this package's Python code. About as expensive as gc.collect(), whatever the number of paths.
-// An object that the running collection is about to free has no paths. Throws std::bad_alloc.
-// REQUIRES: GIL held, a build with a GIL, collector::find_generations(), python::check_layouts().
-// RUNS PYTHON: never.
+// of this package's Python code. About as expensive as gc.collect(), regardless of the number of
+// paths. An object that the running collection is about to free has no paths. Throws
+// std::bad_alloc. REQUIRES: GIL held, a build with a GIL, collector::find_generations(),
+// python::check_layouts(). RUNS PYTHON: never.
 [[nodiscard]] WhyAlive why_alive(PyObject* box, std::size_t paths, CallerVariables caller);
 
 // Paths to many objects, from one walk over the heap. Throws std::bad_alloc. The requirements are

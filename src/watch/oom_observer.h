@@ -17,8 +17,8 @@ namespace cyclewatch::watch {
 // KeyboardInterrupt is raised again on the main thread.
 void set_oom_handler(PyObject* handler);
 
-// Attaches the observer if there is a handler and the program has initialized CUDA; it never
-// does itself. Idempotent. Leaves no Python error. RUNS PYTHON: torch's functions.
+// Attaches the observer if there is a handler and the program has initialized CUDA. Never
+// initializes CUDA itself. Idempotent. Leaves no Python error. RUNS PYTHON: torch's functions.
 void attach_oom_observer() noexcept;
 
 // True if attach_oom_observer() would attach it. RUNS PYTHON: never.

@@ -92,7 +92,7 @@ struct LiveStorage {
     const PendingOwner* owner = nullptr;
     PyObject* object = nullptr;
     bool has_parameter = false;
-    const PendingOwner* gradient = nullptr;  // the owner as the gradient of another
+    const PendingOwner* gradient = nullptr;  // the owner, if it is a gradient
     PyObject* gradient_of = nullptr;
     std::vector<model::RetentionPath> paths;
 };
@@ -128,7 +128,7 @@ std::vector<LiveStorage> storages_of(const CapturedCollection& read,
     return storages;
 }
 
-// What an owner has in common with the others of its group, except for the path.
+// The properties that all owners of a group share, except for the path.
 std::string kind_of(const PendingOwner& owner) {
     const device::OwnerReading& reading = owner.reading;
     return owner.type + '\0' + reading.device + '\0' + reading.shape + '\0' + reading.dtype + '\0' +

@@ -35,7 +35,7 @@ class ReportedStorages {
     std::uint64_t forget_freed() noexcept;
     // True if forget_freed() has forgotten a storage since the last call.
     [[nodiscard]] bool take_changed() noexcept { return std::exchange(changed_, false); }
-    // By signature, the worst state in which a storage was reported that still exists.
+    // By signature: the worst state in which a storage that still exists was reported.
     [[nodiscard]] std::map<std::string, model::Collected> remaining() const;
 
   private:

@@ -67,7 +67,7 @@ SHOWN = {
     ),
     "e4_failed_future": (
         "The traceback of the exception refers to the frame, so this cycle is not visible in the "
-        "code. The reference that the code creates is the variable named in *cut*."
+        "code. The code creates only the variable named in *cut*."
     ),
 }
 

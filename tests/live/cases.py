@@ -33,7 +33,7 @@ def case(expected, needs_torch=False):
 
 
 class Model:
-    """Stands for what should have been freed."""
+    """A stand-in for the object that should have been freed."""
 
     def step(self):
         """Return nothing."""
@@ -342,7 +342,7 @@ def pool_by_size():
 
 @dataclasses.dataclass
 class Checkpoint:
-    """What a manager keeps."""
+    """The object that a manager keeps."""
 
     model: object
 
@@ -481,7 +481,7 @@ networks = []
 
 @case("module global {}.networks -> networks[0][0].weight", needs_torch=True)
 def parameter_of_kept_model():
-    """A list keeps a model, and so its parameters."""
+    """A list keeps a model and therefore its parameters."""
     import torch
 
     networks.append(torch.nn.Sequential(torch.nn.Linear(2, 2)))

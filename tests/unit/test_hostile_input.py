@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Any bytes are accepted as a configuration or a baseline, or rejected with a message.
+"""Any bytes as a configuration or a baseline are either accepted or rejected with a message.
 
 tests/fuzz does the same with libFuzzer, and for reports.
 """

@@ -257,7 +257,7 @@ def test_super_counts_as_a_use_of_self(program):
         (
             METHOD.replace("_run", "run"),
             public_method,
-            "callers may use .run of a temporary object",
+            "may use .run of a temporary object",
         ),
         (METHOD.replace("= self", "= 0 or self"), bound_method, "does not store the function"),
         (METHOD.replace("def step", "async def step"), bound_method, "step can be suspended"),

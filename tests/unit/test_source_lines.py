@@ -33,7 +33,7 @@ CUT = "        self.parent = parent  # é"
 
 @pytest.fixture(autouse=True)
 def started_now(monkeypatch):
-    """Tests write files while this process runs; regard them as older."""
+    """Treat files that the tests write as older than this process."""
     monkeypatch.setattr(source_lines, "_process_start", math.inf)
 
 

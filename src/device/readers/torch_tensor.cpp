@@ -195,7 +195,7 @@ class TorchReader final : public OwnerReader {
         }
     }
 
-    // If the storage object was created because of us, it is untracked, so that gc.get_objects()
+    // If this read created the storage object, the object is untracked, so that gc.get_objects()
     // does not list it. This is safe because it does not refer to other objects. A gradient remains
     // tracked, because training code accesses it anyway.
     OwnedRef storage_object_of(PyObject* tensor, OwnerReading& reading) {
