@@ -47,7 +47,8 @@ class collect_at:  # noqa: N801 - used like a function
         generation: The oldest generation to collect, 0 to 2.
         skip_if_clean: Skip collections that would free no tensor memory.
         group: A process group that contains all ranks and supports CPU tensors, such as one with
-            the backend gloo. By default the default process group, if it supports CPU tensors.
+            the backend gloo. If omitted, the default process group is used, provided that it
+            supports CPU tensors.
 
     Raises:
         TypeError: `every` or `generation` is not an integer.

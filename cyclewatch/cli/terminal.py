@@ -38,11 +38,6 @@ def width(requested: int | None) -> int:
     return _USUAL_WIDTH
 
 
-def clean(text: str) -> str:
-    """`text` without control characters other than newlines."""
-    return "\n".join(_native.clean_text(line) for line in text.split("\n"))
-
-
 def show(text: str, color: str = "auto") -> None:
     """Print text to standard output; color cards."""
     console = _console(sys.stdout, color)

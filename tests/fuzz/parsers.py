@@ -52,7 +52,7 @@ def check_configuration(folder, name, contents):
     for path in folder.iterdir():
         path.unlink()
     (folder / name).write_bytes(contents)
-    configuration._in_force = None  # log messages for the same bytes again
+    configuration._active = None  # log messages for the same bytes again
     with Kept() as messages:
         configuration.read_configuration()
     assert all(str(folder / name) in message for message in messages)

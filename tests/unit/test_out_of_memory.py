@@ -24,7 +24,7 @@ def leak():
 
 
 def rows(text):
-    """The numbers of a report by their description up to a parenthesis."""
+    """Map the descriptions in a report, without parentheses, to their numbers."""
     return {
         words.partition(" (")[0]: int(count.replace(",", "")) for count, words in ROW.findall(text)
     }
