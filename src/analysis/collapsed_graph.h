@@ -22,7 +22,7 @@ struct CollapsedEdge {
     std::uint32_t cell = kNone;    // raw node of the cell or traceback that it passes through
     std::uint32_t first_step = 0;  // the raw references it was collapsed from:
     std::uint32_t step_count = 0;  //   steps[first_step, first_step + step_count)
-    bool structural = false;       // see structural_references.h
+    bool structural = false;       // see is_structural()
     bool is_wrapped = false;       // functools.wraps() stores the same target in `__wrapped__`
 };
 

@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "analysis/back_references.h"
-#include "analysis/origin.h"
+#include "analysis/names.h"
 #include "analysis/payload.h"
 
 namespace cyclewatch::analysis {

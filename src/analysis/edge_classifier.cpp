@@ -8,7 +8,6 @@
 #include "analysis/construction_hints.h"
 #include "analysis/evidence_weights.h"
 #include "analysis/names.h"
-#include "analysis/origin.h"
 
 namespace cyclewatch::analysis {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names, labels and source locations of nodes and references of the collapsed graph, as a report
-// shows them. References are numbers of collapsed references.
+// Names, labels, source locations and origins of nodes and references of the collapsed graph, as a
+// report shows them. References are numbers of collapsed references.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "analysis/collapsed_graph.h"
+#include "base/source_path.h"
 #include "model/finding.h"
 #include "model/observation.h"
 
@@ -91,5 +92,13 @@ template <std::size_t size>
 [[nodiscard]] model::Reference reference_of(const CollapsedGraph& graph,
                                             std::uint32_t edge,
                                             std::uint32_t keeper = kNone);
+
+using base::Origin;
+
+// The origin of the code or class of `node`.
+[[nodiscard]] Origin origin_of(const CollapsedGraph& graph, std::uint32_t node);
+
+// True if user code may have created the references of `node`. Always true for a container.
+[[nodiscard]] bool may_be_users(const CollapsedGraph& graph, std::uint32_t node);
 
 }  // namespace cyclewatch::analysis
