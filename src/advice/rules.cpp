@@ -70,6 +70,7 @@ std::vector<std::string> Rules::configure(std::string_view json) {
     Contents contents = read(json, &known);
     user_patterns_ = std::move(contents.patterns);
     configured_ = std::move(contents.suppressions);
+    ++version_;
     return std::move(contents.problems);
 }
 
@@ -77,6 +78,7 @@ std::string Rules::ignore(Suppression suppression) {
     std::string problem = problem_of(suppression, ids());
     if (problem.empty()) {
         added_.push_back(std::move(suppression));
+        ++version_;
     }
     return problem;
 }

@@ -3,6 +3,7 @@
 // process has one instance, and its callers hold the GIL.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -31,6 +32,9 @@ class Rules {
     // Assigns the matching pattern and the status to a finding of the analysis. Idempotent.
     void judge(model::Finding& finding, const VersionOf& version_of) const;
 
+    // Changes with the configuration and the suppressions.
+    [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
+
   private:
     [[nodiscard]] std::vector<std::string> ids() const;
     [[nodiscard]] const Suppression* suppression_of(const model::Finding& finding) const;
@@ -38,6 +42,7 @@ class Rules {
     std::vector<Pattern> user_patterns_;
     std::vector<Suppression> configured_;
     std::vector<Suppression> added_;  // by ignore()
+    std::uint64_t version_ = 1;
 };
 
 }  // namespace cyclewatch::advice

@@ -16,27 +16,6 @@
 namespace cyclewatch::capture {
 namespace {
 
-// True if the description of an object depends on more than its type.
-bool differs_per_object(model::NodeKind kind) {
-    switch (kind) {
-        case model::NodeKind::function:
-        case model::NodeKind::builtin_function:
-        case model::NodeKind::bound_method:
-        case model::NodeKind::partial:
-        case model::NodeKind::frame:
-        case model::NodeKind::generator:
-        case model::NodeKind::coroutine:
-        case model::NodeKind::async_generator:
-        case model::NodeKind::traceback:
-        case model::NodeKind::type:
-        case model::NodeKind::module:
-        case model::NodeKind::code:
-            return true;
-        default:
-            return false;
-    }
-}
-
 // Labelling a reference takes half a microsecond and 90 bytes, so the number of references per
 // collection is limited. If a list refers to one object a million times, a few of these references
 // suffice.

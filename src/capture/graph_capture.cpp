@@ -3,6 +3,7 @@
 
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "base/stable_hash.h"
 #include "capture/clusters.h"
@@ -132,40 +133,50 @@ void place_owners(const Clusters& clusters,
 
 }  // namespace
 
-CapturedGraph capture_graph(std::span<PyObject* const> unreachable,
-                            std::span<PyObject* const> dependents,
-                            std::span<PyObject* const> owners,
-                            const CaptureLimits& limits) {
-    // Avoids a copy if there are no dependents, which are rare.
-    const std::vector<PyObject*> all =
-        dependents.empty() ? std::vector<PyObject*>() : concatenate(unreachable, dependents);
-    const std::span<PyObject* const> objects = dependents.empty() ? unreachable : std::span(all);
-    collector::PointerIndex index;
-    index.build(objects);
-    const std::vector<std::uint32_t> owner_positions = positions_of(owners, index);
+GraphCapture::GraphCapture(std::span<PyObject* const> unreachable,
+                           std::span<PyObject* const> dependents,
+                           std::span<PyObject* const> owners)
+    : owners_(owners),
+      unreachable_(unreachable.size()),
+      all_(dependents.empty() ? std::vector<PyObject*>() : concatenate(unreachable, dependents)),
+      objects_(dependents.empty() ? unreachable : std::span<PyObject* const>(all_)) {
+    index_.build(objects_);
+    owner_positions_ = positions_of(owners, index_);
+    graph_ = make_raw_graph(objects_, index_);
+    reverse_ = reversed(graph_.references);
+    clusters_ = find_clusters(graph_, reverse_, owner_positions_);
+}
 
-    const RawGraph graph = make_raw_graph(objects, index);
-    std::vector<ClusterChoice> choices;
-    Clusters clusters;
-    Selection selection;
-    {
-        const Adjacency reverse = reversed(graph.references);
-        clusters = find_clusters(graph, reverse, owner_positions);
-        choices = choose_clusters(clusters, limits.max_objects, limits.max_repeated());
-        selection = select(objects, graph, reverse, clusters, choices, owner_positions, limits);
+GraphIdentity GraphCapture::identify(ClusterIdentifier& identifier, bool values) const {
+    ClusterIdentities identities =
+        identifier.identify({objects_, unreachable_, index_, graph_, clusters_}, values);
+    GraphIdentity identity;
+    identity.clusters = std::move(identities.of_cluster);
+    identity.owners.reserve(owner_positions_.size());
+    for (const std::uint32_t position : owner_positions_) {
+        identity.owners.push_back({clusters_.of[position], identities.number[position]});
     }
+    return identity;
+}
+
+CapturedGraph GraphCapture::capture(const CaptureLimits& limits) {
+    const std::vector<ClusterChoice> choices =
+        choose_clusters(clusters_, limits.max_objects, limits.max_repeated());
+    const Selection selection =
+        select(objects_, graph_, reverse_, clusters_, choices, owner_positions_, limits);
+    reverse_ = {};
 
     CapturedGraph captured;
     captured.omitted_objects = selection.omitted;
     GraphBuilder builder(
-        objects, unreachable.size(), graph.references, selection.objects, limits.values);
+        objects_, unreachable_, graph_.references, selection.objects, limits.values);
     captured.graph = builder.build();
     captured.omitted_references = builder.omitted_references();
     std::vector<std::uint32_t> owner_nodes;
-    for (PyObject* const owner : owners) {
+    for (PyObject* const owner : owners_) {
         owner_nodes.push_back(builder.node_of(owner));
     }
-    place_owners(clusters, choices, owner_positions, owner_nodes, captured);
+    place_owners(clusters_, choices, owner_positions_, owner_nodes, captured);
     return captured;
 }
 

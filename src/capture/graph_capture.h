@@ -9,10 +9,16 @@
 #include <Python.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "base/wide_hash.h"
+#include "capture/cluster_identity.h"
+#include "capture/clusters.h"
+#include "capture/raw_graph.h"
+#include "collector/unreachable_set.h"
 #include "model/observation.h"
 #include "model/reference_graph.h"
 
@@ -47,11 +53,44 @@ struct CapturedGraph {
     std::uint64_t omitted_references = 0;  // between captured objects
 };
 
-// `unreachable` and `dependents` together are all objects that die (device/owner_detector.h).
-// `owners` is a subset of them.
-[[nodiscard]] CapturedGraph capture_graph(std::span<PyObject* const> unreachable,
-                                          std::span<PyObject* const> dependents,
-                                          std::span<PyObject* const> owners,
-                                          const CaptureLimits& limits);
+// Identifies the graph of one collection.
+struct GraphIdentity {
+    struct Owner {
+        std::uint32_t cluster = 0;
+        std::uint32_t number = 0;  // its position in the cluster
+    };
+    std::vector<base::WideHash> clusters;  // as in ClusterIdentities
+    std::vector<Owner> owners;             // parallel to the `owners` argument
+};
+
+// The capture of one collection, in two steps: the bare graph, and its names. The arguments of the
+// constructor must outlive this object.
+class GraphCapture {
+  public:
+    // `unreachable` and `dependents` together are all objects that die (device/owner_detector.h).
+    // `owners` is a subset of them.
+    GraphCapture(std::span<PyObject* const> unreachable,
+                 std::span<PyObject* const> dependents,
+                 std::span<PyObject* const> owners);
+    GraphCapture(const GraphCapture&) = delete;
+    GraphCapture& operator=(const GraphCapture&) = delete;
+
+    // What identifies the graph that capture() would return. `values`: as in CaptureLimits.
+    [[nodiscard]] GraphIdentity identify(ClusterIdentifier& identifier, bool values) const;
+
+    // Call it once. Frees what only the selection of the objects needs.
+    [[nodiscard]] CapturedGraph capture(const CaptureLimits& limits);
+
+  private:
+    std::span<PyObject* const> owners_;
+    std::size_t unreachable_ = 0;
+    std::vector<PyObject*> all_;  // empty if there are no dependents, which are rare
+    std::span<PyObject* const> objects_;
+    collector::PointerIndex index_;
+    std::vector<std::uint32_t> owner_positions_;
+    RawGraph graph_;
+    Adjacency reverse_;
+    Clusters clusters_;
+};
 
 }  // namespace cyclewatch::capture

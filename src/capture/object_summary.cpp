@@ -313,4 +313,24 @@ std::string type_name(PyTypeObject* type) {
     return name_of_type(type).full();
 }
 
+bool differs_per_object(model::NodeKind kind) noexcept {
+    switch (kind) {
+        case model::NodeKind::function:
+        case model::NodeKind::builtin_function:
+        case model::NodeKind::bound_method:
+        case model::NodeKind::partial:
+        case model::NodeKind::frame:
+        case model::NodeKind::generator:
+        case model::NodeKind::coroutine:
+        case model::NodeKind::async_generator:
+        case model::NodeKind::traceback:
+        case model::NodeKind::type:
+        case model::NodeKind::module:
+        case model::NodeKind::code:
+            return true;
+        default:
+            return false;
+    }
+}
+
 }  // namespace cyclewatch::capture

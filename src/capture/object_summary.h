@@ -22,6 +22,9 @@ struct ObjectSummary {
 
 [[nodiscard]] ObjectSummary summarize(PyObject* object);
 
+// True if the summary of an object of that kind depends on more than its type.
+[[nodiscard]] bool differs_per_object(model::NodeKind kind) noexcept;
+
 // Summarises a function or frame with that code; `module` may be "".
 [[nodiscard]] ObjectSummary summarize_code_of(PyCodeObject* code, std::string module);
 

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/wide_hash.h"
 #include "capture/graph_capture.h"
 #include "device/memory_events.h"
 #include "device/owner_detector.h"
@@ -41,11 +42,20 @@ struct PendingOwner {
     bool storage_freed = true;
 };
 
+// What determines the findings of a collection (watch/known_findings.h).
+struct GarbageShape {
+    base::WideHash key;
+    std::uint64_t copies = 0;            // equal clusters with that key; 0: the shape is unknown
+    std::vector<std::uint32_t> copy_of;  // by PendingOwner::object
+};
+
 struct CapturedCollection {
     std::vector<PendingOwner> owners;
     std::vector<capture::OwnerPlace> places;    // by PendingOwner::object; empty without a graph
     std::vector<model::RepeatedShape> repeats;  // without bytes and owners
     std::vector<model::DeviceMemory> memory;
+    GarbageShape shape;
+    bool is_known = false;            // all watches know the findings: there is no graph
     device::WallTime unreachable_at;  // before the sweep
     device::WallTime swept_at;        // after the sweep
     std::uint64_t failed_readings = 0;
@@ -78,6 +88,8 @@ class OwnerReadings {
 
     // The objects that own watched memory, then those with a user-registered reader.
     [[nodiscard]] std::span<PyObject* const> objects() const noexcept { return objects_; }
+    // True if read_with_user_code() will read further owners.
+    [[nodiscard]] bool needs_user_code() const noexcept { return !user_owners_.empty(); }
 
   private:
     // A strong reference, because user code may drop the last other reference.

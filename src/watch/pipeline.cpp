@@ -16,6 +16,7 @@
 #include "device/device_memory.h"
 #include "python/guards.h"
 #include "python/stop_the_world.h"
+#include "watch/known_findings.h"
 #include "watch/program_info.h"
 
 namespace cyclewatch::watch {
@@ -119,7 +120,7 @@ void Pipeline::capture(const collector::UnreachableSet& unreachable,
     readings.read(detection.owners);
 
     // 3. Capture the references that lead to the owners.
-    capture_graph(unreachable, detection, readings, watches, current.depth, *captured);
+    capture_graph(unreachable, detection, readings, watches, current, *captured);
 
     // 4. Run the user's readers. Last, because they may free objects that were only borrowed.
     detection.held.clear();
@@ -186,14 +187,8 @@ void Pipeline::report(CapturedCollection& captured,
             continue;
         }
 
-        // 8. Find the cycles, and the references to cut.
-        std::vector<model::Finding> findings = analysis::analyze(observation);
-
-        // 9. Assign patterns and statuses.
-        for (model::Finding& finding : findings) {
-            rules_.judge(finding, loaded_version);
-            finding.collected = current.collected;
-        }
+        // 8. Find the cycles, and the references to cut. 9. Assign patterns and statuses.
+        std::vector<model::Finding> findings = find(observation, captured, *watch, current);
 
         // 10. Store the findings; update the report file.
         if (record.scan) {
@@ -207,6 +202,37 @@ void Pipeline::report(CapturedCollection& captured,
         site_lookup_.enqueue(watch, result, std::move(requests));
         watch->notify(observation.record, result);
     }
+}
+
+std::vector<model::Finding> Pipeline::find(const model::Observation& observation,
+                                           const CapturedCollection& captured,
+                                           Watch& watch,
+                                           const Current& current) {
+    const FreedCopies freed = freed_copies(captured);
+    if (captured.is_known) {
+        // A watch that was started during this collection does not know them.
+        std::vector<model::Finding> findings;
+        if (freed.whole > 0 && watch.known().contains(captured.shape, true)) {
+            findings = watch.known().findings(captured.shape, freed.whole);
+        }
+        if (freed.in_part > 0) {
+            watch.known().reject(captured.shape);
+            watch.skip("cycles not analyzed: known, but partly resurrected", freed.in_part);
+        }
+        return findings;
+    }
+    std::vector<model::Finding> findings = analysis::analyze(observation);
+    for (model::Finding& finding : findings) {
+        rules_.judge(finding, loaded_version);
+        finding.collected = current.collected;
+    }
+    const bool is_complete = observation.omitted_nodes == 0 &&
+                             observation.omitted_references == 0 &&
+                             (observation.repeats.empty() || captured.shape.copies > 1);
+    if (is_complete && freed.whole == captured.shape.copies) {
+        watch.known().add(captured.shape, findings);
+    }
+    return findings;
 }
 
 void Pipeline::reset() {
@@ -306,23 +332,46 @@ void Pipeline::capture_graph(const collector::UnreachableSet& unreachable,
                              const device::Detection& detection,
                              const OwnerReadings& readings,
                              const Watches& watches,
-                             Depth depth,
+                             const Current& current,
                              CapturedCollection& captured) {
-    if (depth == Depth::owners_only || readings.objects().empty()) {
+    if (current.depth == Depth::owners_only || readings.objects().empty()) {
         return;
     }
     capture::CaptureLimits limits;
     // All watches share the graph, so keys are captured only if all of them allow it.
     limits.values = std::ranges::all_of(
         watches, [](const auto& watch) { return watch->settings().capture_values; });
-    if (depth == Depth::lean) {
+    if (current.depth == Depth::lean) {
         limits.max_objects = kLeanObjects;
     }
+    // The owners of a scan depend on earlier scans, and what user code will read is unknown.
+    const bool may_be_known =
+        current.collected == model::Collected::yes && !readings.needs_user_code();
     python::with_world_stopped([&] {
-        captured.take(capture::capture_graph(
-            unreachable.objects(), detection.dependents, readings.objects(), limits));
+        capture::GraphCapture graph(
+            unreachable.objects(), detection.dependents, readings.objects());
+        captured.is_known = may_be_known && recognize(graph, watches, limits.values, captured);
+        if (!captured.is_known) {
+            captured.take(graph.capture(limits));
+        }
     });
     PyErr_Clear();
+}
+
+bool Pipeline::recognize(const capture::GraphCapture& graph,
+                         const Watches& watches,
+                         bool values,
+                         CapturedCollection& captured) {
+    // Storages that a scan has reported are not counted again.
+    if (!std::ranges::all_of(watches,
+                             [](const auto& watch) { return watch->reported().empty(); })) {
+        return false;
+    }
+    captured.shape = shape_of(graph.identify(identifier_, values), captured);
+    return std::ranges::all_of(watches, [&](const auto& watch) {
+        watch->known().use_rules(rules_.version());
+        return watch->known().contains(captured.shape, watch->settings().min_bytes == 0);
+    });
 }
 
 DeviceFilter Pipeline::devices_of(const Watch& watch) const {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "advice/rules.h"
+#include "capture/cluster_identity.h"
 #include "collector/collection_listener.h"
 #include "collector/heap_scan.h"
 #include "collector/unreachable_set.h"
@@ -97,12 +98,21 @@ class Pipeline {
                    collector::HeapScope scope,
                    Depth least_depth,
                    const Finish& finish);
-    static void capture_graph(const collector::UnreachableSet& unreachable,
-                              const device::Detection& detection,
-                              const OwnerReadings& readings,
-                              const Watches& watches,
-                              Depth depth,
-                              CapturedCollection& captured);
+    void capture_graph(const collector::UnreachableSet& unreachable,
+                       const device::Detection& detection,
+                       const OwnerReadings& readings,
+                       const Watches& watches,
+                       const Current& current,
+                       CapturedCollection& captured);
+    // True if the shape of the garbage tells all watches what they will find.
+    [[nodiscard]] bool recognize(const capture::GraphCapture& graph,
+                                 const Watches& watches,
+                                 bool values,
+                                 CapturedCollection& captured);
+    [[nodiscard]] std::vector<model::Finding> find(const model::Observation& observation,
+                                                   const CapturedCollection& captured,
+                                                   Watch& watch,
+                                                   const Current& current);
     [[nodiscard]] DeviceFilter devices_of(const Watch& watch) const;
     [[nodiscard]] double dead_for_at_most(const Current& current, Clock::time_point now);
     [[nodiscard]] model::CollectionRecord make_record(const Current& current,
@@ -117,6 +127,7 @@ class Pipeline {
     device::MemorySampler sampler_;
     advice::Rules rules_;
     SiteLookup site_lookup_;
+    capture::ClusterIdentifier identifier_;
     Current collection_;  // the one whose "start" came last
     bool accelerator_usable_ = false;
     std::uint64_t collections_ = 0;

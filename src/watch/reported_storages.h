@@ -20,6 +20,7 @@ namespace cyclewatch::watch {
 
 class ReportedStorages {
   public:
+    [[nodiscard]] bool empty() const noexcept { return known_.empty(); }
     [[nodiscard]] bool contains(const std::string& device, std::uint64_t storage) const {
         return !known_.empty() && known_.contains({device, storage});
     }

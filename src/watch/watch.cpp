@@ -15,6 +15,7 @@
 #include "model/mistake.h"
 #include "python/guards.h"
 #include "python/state_lock.h"
+#include "watch/known_findings.h"
 #include "watch/notification_queue.h"
 #include "watch/program_info.h"
 
@@ -91,6 +92,7 @@ Watch::~Watch() {
 void Watch::open_store() {
     program_ = describe_program();
     step_ = -1;
+    known_ = std::make_unique<KnownFindings>();
     counter_ = std::make_shared<StatsCounter>();
     store_ = std::make_shared<report::ReportStore>(program_, settings_.devices.words());
     located_.clear();

@@ -113,6 +113,8 @@ struct DeadBytes {
     std::uint64_t frozen = 0;
 };
 
+class KnownFindings;
+
 class Watch : public std::enable_shared_from_this<Watch> {
   public:
     explicit Watch(Settings settings);
@@ -149,6 +151,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
     // The storages that the scans of this watch have reported.
     [[nodiscard]] ReportedStorages& reported() noexcept { return reported_; }
     [[nodiscard]] const ReportedStorages& reported() const noexcept { return reported_; }
+    // The findings of its earlier collections.
+    [[nodiscard]] KnownFindings& known() noexcept { return *known_; }
     // Forgets the storages that were freed since they were reported, and updates their findings.
     // `by_collection`: the current collection has freed them.
     void forget_freed_storages(bool by_collection);
@@ -193,6 +197,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     model::ProgramInfo program_;
     std::int64_t step_ = -1;
     ReportedStorages reported_;
+    std::unique_ptr<KnownFindings> known_;
     double young_scan_seconds_ = 0;  // spent on scans in steps, without frozen objects
     Clock::time_point next_frozen_scan_;
     bool logged_dead_ = false;

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A hash of 128 bits, for deciding that two sequences of numbers are equal without storing them.
+// The value is only comparable within one process if the numbers are.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+namespace cyclewatch::base {
+
+struct WideHash {
+    std::uint64_t high = 0;
+    std::uint64_t low = 0;
+
+    // Two different multiplicative steps: a collision must occur in both halves.
+    WideHash& add(std::uint64_t value) noexcept {
+        high = (high ^ value) * 0x9e3779b97f4a7c15ULL;
+        high ^= high >> 32;
+        low = (low + value + 1) * 0xd6e8feb86659fd93ULL;
+        low ^= low >> 29;
+        return *this;
+    }
+    WideHash& add(std::string_view text) noexcept {
+        return add(std::hash<std::string_view>{}(text)).add(text.size());
+    }
+
+    [[nodiscard]] bool is_zero() const noexcept { return high == 0 && low == 0; }
+    friend auto operator<=>(const WideHash&, const WideHash&) = default;
+};
+
+}  // namespace cyclewatch::base

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recognizes clusters whose named graphs are equal, from the bare graph: two clusters with the same
+// identity have the same objects and references, in the same order, with the same descriptions and
+// labels. Therefore their findings are equal if their owners are.
+//
+// REQUIRES (everything here): GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON:
+// never. May throw std::bad_alloc.
+#pragma once
+
+#include <Python.h>
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/wide_hash.h"
+#include "capture/clusters.h"
+#include "capture/raw_graph.h"
+#include "collector/unreachable_set.h"
+#include "python/type_traversal.h"
+
+namespace cyclewatch::capture {
+
+// The bare graph of one collection.
+struct BareGraph {
+    std::span<PyObject* const> objects;
+    std::size_t unreachable = 0;  // the first objects are the unreachable set, the rest dependents
+    const collector::PointerIndex& index;
+    const RawGraph& graph;
+    const Clusters& clusters;
+};
+
+struct ClusterIdentities {
+    // Per cluster; zero if it is unknown whether two such clusters are equal: an object's type was
+    // modified just now, tracemalloc is tracing, or the cluster is large.
+    std::vector<base::WideHash> of_cluster;
+    std::vector<std::uint32_t> number;  // per object: its position in its cluster
+};
+
+// Keeps what it knows about types between collections.
+class ClusterIdentifier {
+  public:
+    static constexpr std::uint64_t kMaxObjects = 5'000;  // in one cluster
+
+    // `values`: as in CaptureLimits.
+    [[nodiscard]] ClusterIdentities identify(const BareGraph& bare, bool values);
+
+  private:
+    struct Type {
+        std::uint32_t version = 0;  // cyclewatch_type_version()
+        bool is_plain = false;      // the labels of an instance's references depend on their order
+        bool differs_per_object = false;
+        python::TypeTraversal traversal;
+    };
+    class Pass;
+
+    [[nodiscard]] const Type* type_of(PyObject* object);
+
+    std::array<Type, 256> types_;
+};
+
+}  // namespace cyclewatch::capture
