@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from cyclewatch._native import Finding
+    from cyclewatch._native import Finding, GrowingOwner
 
 FAILED = 1  # exit status with --fail
 
@@ -74,6 +74,9 @@ class ProcessWatch:
         if self._settings["scan_every"]:
             scan = self._watch._native_watch.scan_if_not_collected
             _native.call_every(self._settings["scan_every"], scan)
+        if self._settings["census_every"]:
+            census = self._watch._native_watch.take_census
+            _native.call_every(self._settings["census_every"], census)
 
     def _finish(self) -> None:
         _native.stop_calls()
@@ -84,13 +87,16 @@ class ProcessWatch:
         self._watch.stop()
         self._write_empty_report()
         self._print_failures()
-        findings = [each for each in self._watch.report().findings if each.status == "new"]
-        if not findings or (os.getpid() != self._process and not self._settings["follow_fork"]):
+        report = self._watch.report()
+        findings = [each for each in report.findings if each.status == "new"]
+        if not (findings or report.growing) or (
+            os.getpid() != self._process and not self._settings["follow_fork"]
+        ):
             return
-        if self._settings["fail"]:
+        if self._settings["fail"] and findings:
             _native.fail(FAILED)
         if not self._settings["quiet"]:
-            self._print_findings(findings)
+            self._print_findings(findings, report.growing)
 
     def _write_empty_report(self) -> None:
         # A report named by --output always exists at the end, so that it can be compared.
@@ -121,12 +127,15 @@ class ProcessWatch:
     def _print_failure(self, sentence: str) -> None:
         _print(_native.clean_text(f"{sentence}; free some space, or use another --output"))
 
-    def _print_findings(self, findings: list[Finding]) -> None:
+    def _print_findings(self, findings: list[Finding], growing: list[GrowingOwner]) -> None:
+        lines = []
         if self._settings["fail"]:
-            text = "\n\n".join(each.to_text(rank) for rank, each in enumerate(findings, 1))
-        else:
-            text = _native.clean_text(findings[0].headline)
-        self._print_with_paths(text, self._watch.report_paths)
+            lines += ["\n\n".join(each.to_text(rank) for rank, each in enumerate(findings, 1))]
+        elif findings:
+            lines += [_native.clean_text(findings[0].headline)]
+        if growing:
+            lines += [f"Tensor memory grows: {growing[0]}"]
+        self._print_with_paths("\n".join(lines), self._watch.report_paths)
 
     @staticmethod
     def _print_with_paths(text: str, paths: Iterable[object]) -> None:

@@ -100,7 +100,7 @@ class Watch:
         While automatic collection is off or objects are frozen, also scans the objects created
         since the last collection, and the frozen ones, within the watch's budget: findings are
         reported in the step in which they appear, and marked as not collected. The first one logs
-        a warning. See `scan_every` of :func:`warn_tensor_cycles`.
+        a warning. See `scan_every` and `census_every` of :func:`warn_tensor_cycles`.
 
         Args:
             number: 0 to 2**63 - 1.
@@ -165,6 +165,7 @@ def warn_tensor_cycles(
     capture_values: bool = False,
     source_lines: bool = True,
     scan_every: int | None = None,
+    census_every: int = 0,
     oom: bool = True,
 ) -> Watch:
     """Warn about reference cycles that keep tensors alive, and write a report file.
@@ -193,6 +194,10 @@ def warn_tensor_cycles(
         scan_every: :meth:`Watch.step` scans for unreachable tensors in each step that is a multiple
             of this number; 0 disables scans. By default it scans while automatic collection is off
             (``gc.disable()``, a threshold of 0) or objects are frozen (``gc.freeze()``).
+        census_every: Number of calls of :meth:`Watch.step` between two censuses of the reachable
+            tensors; 0 for none. A group of tensors whose memory grew in 3 of the last 5 censuses is
+            listed in `Report.growing`, and logged once. A census takes about as long as
+            :func:`census`, and is skipped if it does not fit the budget.
         oom: Write a report if the program or a thread ends with an out-of-memory error, as
             :class:`oom_autopsy` does for a block.
 
@@ -226,6 +231,7 @@ def warn_tensor_cycles(
         capture_values=capture_values,
         source_lines=source_lines,
         scan_every=scan_every,
+        census_every=census_every,
         on_finding=warn,
         on_log=log,
         autopsy=autopsy,
@@ -291,6 +297,7 @@ def watch(
     capture_values: bool = False,
     source_lines: bool = True,
     scan_every: int | None = None,
+    census_every: int = 0,
 ) -> Watch:
     """Watch without issuing warnings or writing files; :meth:`Watch.report` returns the findings.
 
@@ -310,6 +317,7 @@ def watch(
         capture_values=capture_values,
         source_lines=source_lines,
         scan_every=scan_every,
+        census_every=census_every,
         on_log=log,
     )
 
@@ -401,6 +409,7 @@ def start(
     capture_values: bool = False,
     source_lines: bool = True,
     scan_every: int | None = None,
+    census_every: int = 0,
     on_finding: Callable[[Finding, str | None], None] | None = None,
     on_report: Callable[[Report], object] | None = None,
     on_log: Callable[[int, str], None] | None,
@@ -417,6 +426,8 @@ def start(
         raise ValueError(f"source_lines must be True or False, not {source_lines!r}")
     if scan_every is not None and not (isinstance(scan_every, int) and 0 <= scan_every < 1 << 31):
         raise ValueError(f"scan_every must be None or an integer from 0, not {scan_every!r}")
+    if not isinstance(census_every, int) or not 0 <= census_every < 1 << 31:
+        raise ValueError(f"census_every must be an integer from 0, not {census_every!r}")
     read_configuration()
     watch = Watch(
         _native.start_watch(
@@ -430,6 +441,7 @@ def start(
             budget,
             capture_values,
             scan_every,
+            census_every,
             on_finding,
             on_report,
             excerpts if source_lines else None,

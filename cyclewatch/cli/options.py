@@ -88,6 +88,7 @@ WATCH_SETTINGS: dict[str, tuple[Callable[[str], object] | None, object]] = {
     "fail": (None, False),
     "collect_every": (seconds, None),
     "scan_every": (seconds_or_never, None),
+    "census_every": (seconds, None),
     "collect_at_exit": (None, False),
     "follow_fork": (None, False),
     "no_oom": (None, False),

@@ -200,6 +200,12 @@ def _add_run(command: Callable[..., _Parser]) -> None:
         "tensors on the main thread at this interval; 0 never scans (default: one scan at exit)",
     )
     run.setting(
+        "--census-every",
+        metavar="SECONDS",
+        help="list the reachable tensors on the main thread at this interval, within the budget, "
+        "and report those whose memory grows",
+    )
+    run.setting(
         "--collect-at-exit",
         help="call gc.collect() at exit, after the program's exit handlers, to find cycles that "
         "were not collected yet",

@@ -49,7 +49,18 @@ _PUBLIC_NAMES = frozenset(
 )
 # Fields that contain names from the program; other fields are sentences that may quote names.
 _NAMED = frozenset(
-    {"holder", "holder_path", "label", "target", "raw_path", "path", "detail", "text", "type"}
+    {
+        "holder",
+        "holder_path",
+        "label",
+        "target",
+        "raw_path",
+        "path",
+        "held_by",
+        "detail",
+        "text",
+        "type",
+    }
 )
 # Fields that do not contain text from the program.
 _KEPT = frozenset(
@@ -63,6 +74,7 @@ _KEPT = frozenset(
         "schema",
         "strategy",
         "verdict",
+        "unit",
     }
     | {"python_version", "cyclewatch_version", "started_at", "devices", "source"}
 )

@@ -227,8 +227,9 @@ void bind_stats(py::module_& module) {
         .def_readonly("unreachable", &Self::unreachable, "Number of unreachable objects.")
         .def_readonly("owners", &Self::owners, "Number of unreachable tensor owners.")
         .def_readonly("findings", &Self::findings, "Number of distinct findings.")
-        .def_readonly(
-            "seconds", &Self::seconds, "Seconds spent in the watch during collections and scans.")
+        .def_readonly("seconds",
+                      &Self::seconds,
+                      "Seconds spent in the watch during collections, scans and censuses.")
         .def_readonly("collection_seconds",
                       &Self::collection_seconds,
                       "Seconds all collections took, including the watch's share.")
@@ -346,6 +347,13 @@ void bind_report(py::module_& module) {
         .def_readonly("omitted_collections",
                       &Self::omitted_collections,
                       "Number of such collections omitted from `collections`.")
+        .def_property_readonly(
+            "growing",
+            [](const Shared& self) {
+                return self->growing ? views(self, *self->growing) : py::list();
+            },
+            "The tensors whose memory grows, the fastest growth first, at most 100. Empty if the "
+            "watch took no census.")
         .def_readonly("devices", &Self::devices, "The watched devices, as passed by the user.")
         .def_property_readonly(
             "notes",

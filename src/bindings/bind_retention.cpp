@@ -14,6 +14,7 @@
 #include "bindings/bind.h"
 #include "bindings/values.h"
 #include "model/retention.h"
+#include "render/summary.h"
 #include "retention/path_text.h"
 #include "watch/dispatcher.h"
 
@@ -90,21 +91,10 @@ void bind_path(py::module_& module) {
              [](const model::RetentionPath& self) { return "<Path " + quoted(self.text) + ">"; });
 }
 
-void bind_live_owner(py::module_& module) {
-    using Self = model::LiveOwner;
-    py::class_<Self, std::shared_ptr<Self>> added(
-        module,
-        "LiveOwner",
-        "Reachable tensors of equal type, device, shape and dtype that are held in the same way, "
-        "such as the weights of all layers. Immutable.\n\n"
-        "Examples:\n"
-        "    >>> trainers = [Trainer(), Trainer()]\n"
-        "    >>> [owner] = cyclewatch.live_owners(min_bytes=4096)\n"
-        "    >>> owner.type, owner.count, owner.nbytes, owner.device\n"
-        "    ('__main__.Buffer', 2, 8192, 'cpu')\n"
-        "    >>> print(owner.held_by[0])\n"
-        "    module global __main__.trainers -> trainers[0].batch");
-    of_package(added)
+// The properties of a group of owners.
+template <typename Self, typename Class>
+Class& add_owner_properties(Class& added) {
+    return added
         .def_property_readonly(
             "type", [](const Self& self) { return self.owner.type; }, "'torch.Tensor'")
         .def_property_readonly(
@@ -122,7 +112,24 @@ void bind_live_owner(py::module_& module) {
             "The data type, such as 'float32'; None if the owner has none.")
         .def_property_readonly(
             "count", [](const Self& self) { return self.owner.count; }, "Number of storages.")
-        .def_readonly("nbytes", &Self::bytes, "Size of all storages in bytes, each once.")
+        .def_readonly("nbytes", &Self::bytes, "Size of all storages in bytes, each once.");
+}
+
+void bind_live_owner(py::module_& module) {
+    using Self = model::LiveOwner;
+    py::class_<Self, std::shared_ptr<Self>> added(
+        module,
+        "LiveOwner",
+        "Reachable tensors of equal type, device, shape and dtype that are held in the same way, "
+        "such as the weights of all layers. Immutable.\n\n"
+        "Examples:\n"
+        "    >>> trainers = [Trainer(), Trainer()]\n"
+        "    >>> [owner] = cyclewatch.live_owners(min_bytes=4096)\n"
+        "    >>> owner.type, owner.count, owner.nbytes, owner.device\n"
+        "    ('__main__.Buffer', 2, 8192, 'cpu')\n"
+        "    >>> print(owner.held_by[0])\n"
+        "    module global __main__.trainers -> trainers[0].batch");
+    add_owner_properties<Self>(of_package(added))
         .def_property_readonly("category",
                                word_of(&Self::category),
                                "'parameter', 'gradient', 'optimizer state', 'saved for backward' "
@@ -140,6 +147,47 @@ void bind_live_owner(py::module_& module) {
         .def("__repr__", [](const Self& self) {
             return "<LiveOwner " + std::to_string(self.owner.count) + " x " + self.owner.type +
                    ", " + base::format_bytes(self.bytes) + " on " + self.owner.device + ">";
+        });
+}
+
+void bind_growing_owner(py::module_& module) {
+    using Self = model::GrowingOwner;
+    py::class_<Self, std::shared_ptr<Self>> added(
+        module,
+        "GrowingOwner",
+        "Reachable tensors of equal type, device, shape and dtype that are held in the same way, "
+        "and whose memory grows. Immutable.\n\n"
+        "Examples:\n"
+        "    >>> trainers = []\n"
+        "    >>> with cyclewatch.watch(devices='cpu', budget=1, census_every=1) as watch:\n"
+        "    ...     for step in range(6):\n"
+        "    ...         trainers.append(Trainer())\n"
+        "    ...         watch.step(step)\n"
+        "    >>> [growing] = watch.report().growing\n"
+        "    >>> growing.count, growing.nbytes, growing.rate, growing.unit\n"
+        "    (6, 24576, 4096.0, 'step')\n"
+        "    >>> growing.held_by\n"
+        "    'module global __main__.trainers -> trainers[0].batch'");
+    add_owner_properties<Self>(of_package(added))
+        .def_property_readonly("held_by",
+                               text_or_none(&Self::held_by),
+                               "The path to one of them, as :func:`why_alive` names it; None if it "
+                               "is not known.")
+        .def_readonly("rate", &Self::rate, "Additional bytes per `unit`.")
+        .def_property_readonly("unit",
+                               word_of(&Self::unit),
+                               "'step' (a call of Watch.step()), or 'second' for `cyclewatch run`.")
+        .def_property_readonly(
+            "until_full",
+            [](const Self& self) {
+                return self.until_full < 0 ? std::optional<double>() : self.until_full;
+            },
+            "The number of units until the device is full at this rate, if nothing else is "
+            "allocated; None if the device's capacity is not known.")
+        .def_readonly("process", &Self::process, "Index into `Report.processes`.")
+        .def("__str__", [](const Self& self) { return render::growth_sentence(self); })
+        .def("__repr__", [](const Self& self) {
+            return "<GrowingOwner " + render::growth_sentence(self) + ">";
         });
 }
 
@@ -184,6 +232,7 @@ void bind_retention(py::module_& module) {
     bind_root(module);
     bind_path(module);
     bind_live_owner(module);
+    bind_growing_owner(module);
     module.def("live_owners",
                &live_owners,
                Locked(),

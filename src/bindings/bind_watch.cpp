@@ -173,6 +173,7 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
                         double budget,
                         bool capture_values,
                         const std::optional<int>& scan_every,
+                        int census_every,
                         const py::object& on_finding,
                         const py::object& on_report,
                         const py::object& read_source,
@@ -193,6 +194,7 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
     settings.capture_values = capture_values;
     settings.listeners = listeners(on_finding, on_report, read_source, on_log, find_switch);
     settings.scan_every = scan_every.value_or(watch::kScanIfNotCollected);
+    settings.census_every = census_every;
     try {
         base::Result<std::shared_ptr<Watch>> started =
             Dispatcher::instance().start(std::move(settings));
@@ -296,6 +298,10 @@ void bind_native_watch(py::module_& module) {
             },
             Locked(),
             py::arg("everything") = false)
+        .def(
+            "take_census",
+            [](const NativeWatch& self) { Dispatcher::instance().take_census(self.watch); },
+            Locked())
         .def(
             "flush",
             [](const NativeWatch& self, double seconds) { self.watch->flush(seconds); },

@@ -218,6 +218,9 @@ void check_indexes(const model::Report& report) {
         fail("processes", "expected at least one process, found none");
     }
     check_processes(report.collections, "collections", processes);
+    if (report.growing) {
+        check_processes(*report.growing, "growing", processes);
+    }
     for (std::size_t i = 0; i < report.findings.size(); ++i) {
         const std::string path = "findings[" + std::to_string(i) + "]";
         check_arrows(report.findings[i].picture, path + ".picture");

@@ -146,6 +146,8 @@ CYCLEWATCH_FIELDS(CollectionRecord,
                   findings,
                   note);
 
+CYCLEWATCH_FIELDS(GrowingOwner, process, owner, bytes, held_by, rate, unit, until_full);
+
 CYCLEWATCH_FIELDS(Report,
                   processes,
                   devices,
@@ -153,6 +155,7 @@ CYCLEWATCH_FIELDS(Report,
                   retained_bytes,
                   collections,
                   omitted_collections,
+                  growing,
                   stats,
                   notes);
 

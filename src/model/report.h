@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "model/finding.h"
 #include "model/observation.h"
+#include "model/retention.h"
 
 namespace cyclewatch::model {
 
@@ -51,7 +53,7 @@ struct Stats {
     std::uint64_t unreachable = 0;  // objects
     std::uint64_t owners = 0;       // unreachable memory owners
     std::uint64_t findings = 0;     // including those that were not stored
-    double seconds = 0;             // spent in the watch during collections and scans
+    double seconds = 0;             // spent in the watch: collections, scans and censuses
     double collection_seconds = 0;  // spent in collections, including `seconds`
     double elapsed = 0;             // seconds since the watch started
     std::map<std::string, std::uint64_t> skipped;  // reason -> number of times
@@ -73,6 +75,8 @@ struct Report {
     // Collections that found an unreachable owner, by process, in order.
     std::vector<CollectionRecord> collections;
     std::uint64_t omitted_collections = 0;
+    // The fastest growth first. Missing if there was no census.
+    std::optional<std::vector<GrowingOwner>> growing;
     Stats stats;
     std::vector<std::string> notes;  // sentences on what was truncated or skipped
 

@@ -81,4 +81,24 @@ struct LiveOwner {
     friend bool operator==(const LiveOwner&, const LiveOwner&) = default;
 };
 
+enum class GrowthUnit : std::uint8_t { step, second };
+inline constexpr std::array<std::string_view, 2> kGrowthUnitWords{"step", "second"};
+constexpr Words words_of(GrowthUnit) {
+    return kGrowthUnitWords;
+}
+
+// Reachable owners with equal type, device, shape, dtype and path, except for indexes, whose memory
+// grew from census to census.
+struct GrowingOwner {
+    std::uint32_t process = 0;  // index in Report::processes
+    OwnerSummary owner;         // `bytes` of one storage; `count` storages
+    std::uint64_t bytes = 0;    // of all storages
+    std::string held_by;        // the path to one of them; "" if it is not known
+    double rate = 0;            // bytes per `unit`
+    GrowthUnit unit = GrowthUnit::step;
+    double until_full = -1;  // the number of units until the device is full; -1: not known
+
+    friend bool operator==(const GrowingOwner&, const GrowingOwner&) = default;
+};
+
 }  // namespace cyclewatch::model

@@ -328,6 +328,36 @@ std::string seen_sentence(const model::Finding& finding) {
     return text;
 }
 
+std::string growth_rate(const model::GrowingOwner& growing) {
+    return format_bytes(static_cast<std::uint64_t>(std::max(growing.rate, 0.0))) + " per " +
+           std::string(model::word_of(growing.unit));
+}
+
+std::string time_until_full(const model::GrowingOwner& growing) {
+    constexpr double kMost = 1e15;
+    if (growing.until_full < 0 || growing.until_full > kMost) {
+        return {};
+    }
+    if (growing.unit == model::GrowthUnit::second) {
+        return base::format_duration(growing.until_full);
+    }
+    return base::counted(static_cast<std::uint64_t>(growing.until_full), "step");
+}
+
+std::string growth_sentence(const model::GrowingOwner& growing) {
+    const model::OwnerSummary& owner = growing.owner;
+    std::string text = "+" + growth_rate(growing) + ": " + base::format_count(owner.count) + " x " +
+                       owner.type + " on " + owner.device + " (" + format_bytes(growing.bytes) +
+                       ")";
+    if (!growing.held_by.empty()) {
+        text += ", held by " + growing.held_by;
+    }
+    if (const std::string time = time_until_full(growing); !time.empty()) {
+        text += ". The memory is full in " + time + " at this rate";
+    }
+    return base::clean_text(text + ".");
+}
+
 std::string overhead_sentence(const model::Stats& stats) {
     std::string text = "Overhead: " + base::format_duration(stats.seconds) + " in " +
                        base::counted(stats.collections, "collection") +

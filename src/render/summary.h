@@ -41,6 +41,14 @@ namespace cyclewatch::render {
 // "64 cycles in 3 collections, the largest 64.0 KiB; unreachable for up to 2.2 s; ...".
 [[nodiscard]] std::string seen_sentence(const model::Finding& finding);
 
+// "+4.0 KiB per step: 12 x torch.Tensor on cuda:0 (48.0 KiB), held by module global train.losses ->
+// losses[0]. The memory is full in 3,000 steps at this rate."
+[[nodiscard]] std::string growth_sentence(const model::GrowingOwner& growing);
+// "4.0 KiB per step"
+[[nodiscard]] std::string growth_rate(const model::GrowingOwner& growing);
+// "3,000 steps"; "" if it is not known
+[[nodiscard]] std::string time_until_full(const model::GrowingOwner& growing);
+
 // "Overhead: 12 ms in 123 collections over 34.5 s (0.04 % of the run time)."
 [[nodiscard]] std::string overhead_sentence(const model::Stats& stats);
 // One line for each reason why collections were skipped, and the notes of the report.

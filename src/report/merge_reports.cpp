@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "report/growth_tracker.h"
 #include "report/merge.h"
 #include "report/report_store.h"
 #include "report/timeline.h"
@@ -110,6 +111,9 @@ class Merger {
         for (const std::string& note : report.notes) {
             add_once(merged_.notes, note);
         }
+        if (report.growing) {
+            add_growing(*report.growing, new_index);
+        }
         merged_.retained_bytes += report.retained_bytes;
         merged_.omitted_collections += report.omitted_collections;
         add_stats(report.stats);
@@ -122,6 +126,9 @@ class Merger {
             merged_.omitted_collections += timeline.omitted();
         }
         std::ranges::sort(merged_.findings, model::ranks_before);
+        if (merged_.growing) {
+            sort_growing(*merged_.growing);
+        }
         merged_.stats.findings = merged_.findings.size();
         merged_.notes.resize(std::min(merged_.notes.size(), kMaxNotes));
         if (merged_.findings.size() > kMaxFindings) {
@@ -156,6 +163,15 @@ class Merger {
             merged_.findings.push_back(std::move(finding));
         } else {
             merge(merged_.findings[position], std::move(finding));
+        }
+    }
+
+    void add_growing(std::vector<model::GrowingOwner> owners,
+                     const std::vector<std::uint32_t>& new_index) {
+        auto& growing = merged_.growing ? *merged_.growing : merged_.growing.emplace();
+        for (model::GrowingOwner& owner : owners) {
+            owner.process = new_index[owner.process];
+            growing.push_back(std::move(owner));
         }
     }
 

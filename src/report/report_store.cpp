@@ -104,6 +104,11 @@ void ReportStore::note(const std::string& sentence) {
     }
 }
 
+void ReportStore::set_growing(std::vector<model::GrowingOwner> growing) {
+    const std::lock_guard lock(mutex_);
+    growing_ = std::move(growing);
+}
+
 model::Report ReportStore::snapshot(const model::Stats& stats) const {
     const std::lock_guard lock(mutex_);
     model::Report report;
@@ -115,6 +120,7 @@ model::Report ReportStore::snapshot(const model::Stats& stats) const {
     report.retained_bytes = retained_bytes_;
     report.collections = collections_.records();
     report.omitted_collections = collections_.omitted();
+    report.growing = growing_;
     report.stats = stats;
     report.stats.findings = findings_.size() + not_kept_.size();
     report.notes = notes_;

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -51,6 +52,9 @@ class ReportStore {
     // Adds a sentence to the report's notes. Idempotent.
     void note(const std::string& sentence);
 
+    // Replaces the list of owners whose memory grows.
+    void set_growing(std::vector<model::GrowingOwner> growing);
+
     // Returns a consistent copy with the given `stats`, in which the number of findings is set.
     [[nodiscard]] model::Report snapshot(const model::Stats& stats) const;
 
@@ -67,6 +71,7 @@ class ReportStore {
     std::uint64_t retained_bytes_ = 0;
     Timeline collections_;
     SourceTable source_;
+    std::optional<std::vector<model::GrowingOwner>> growing_;
     std::vector<std::string> notes_;
 };
 

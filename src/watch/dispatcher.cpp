@@ -15,6 +15,7 @@
 #include "collector/gc_hook.h"
 #include "compat/features.h"
 #include "compat/plain_instance.h"
+#include "device/device_memory.h"
 #include "python/guards.h"
 #include "python/layout_check.h"
 #include "watch/notification_queue.h"
@@ -83,6 +84,9 @@ base::Result<std::shared_ptr<Watch>> Dispatcher::start(Settings settings) {
 
 void Dispatcher::step(const std::shared_ptr<Watch>& watch, std::int64_t number) {
     watch->set_step(number);
+    if (watch->is_census_due()) {
+        take_census(watch);
+    }
     if (watch->settings().scan_every == 0) {
         return;
     }
@@ -116,6 +120,31 @@ void Dispatcher::scan_now(const std::shared_ptr<Watch>& watch,
         watch->skip("scans: out of memory");
     } catch (const std::runtime_error&) {
         watch->skip("scans: other threads created objects during every attempt");
+    }
+}
+
+void Dispatcher::take_census(const std::shared_ptr<Watch>& watch) {
+    const Clock::time_point began = Clock::now();
+    if (collector::is_under_way_here() || !is_active(watch)) {
+        return;
+    }
+    try {
+        handle_fork();
+        if (!watch->can_afford_census(began)) {
+            return;
+        }
+        const python::YoungCountGuard young_count;
+        const python::GcPause pause;
+        CensusSettings settings;
+        settings.show_keys = watch->settings().capture_values;
+        std::vector<model::LiveOwner> owners = live_owners(settings);
+        const bool usable = device::accelerator_usable();
+        std::erase_if(owners, [&](const model::LiveOwner& each) {
+            return !watch->wants(each.owner.device, usable);
+        });
+        watch->add_census(owners, began);
+    } catch (const std::bad_alloc&) {
+        watch->skip("a census was due, out of memory");
     }
 }
 

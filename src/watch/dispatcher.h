@@ -38,12 +38,16 @@ class Dispatcher final : public collector::CollectionListener {
     void end();
     [[nodiscard]] bool is_active(const std::shared_ptr<Watch>& watch) const;
 
-    // Sets the step, and scans the heap if a scan is due. RUNS PYTHON: readers passed to
-    // register_owner(). A scan that fails is counted as omitted.
+    // Sets the step, and takes a census and scans the heap if they are due. RUNS PYTHON: readers
+    // passed to register_owner(). A scan that fails is counted as omitted.
     void step(const std::shared_ptr<Watch>& watch, std::int64_t number);
     // Scans if automatic collection is off or objects are frozen, without setting a step.
     // `everything`: scans the whole heap, regardless of the budget.
     void scan_if_not_collected(const std::shared_ptr<Watch>& watch, bool everything);
+
+    // Compares the reachable owners with those of earlier calls, within the budget. Out of memory:
+    // does nothing. RUNS PYTHON: readers passed to register_owner().
+    void take_census(const std::shared_ptr<Watch>& watch);
 
     // Finds the unreachable owners now, without a collection (Pipeline::scan()), also if no watch
     // is active. Only `settings.devices` is used. Throws what Pipeline::scan() throws.

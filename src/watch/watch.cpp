@@ -10,11 +10,13 @@
 #include <system_error>
 #include <utility>
 
+#include "base/byte_size.h"
 #include "base/text.h"
 #include "compat/generations.h"
 #include "model/mistake.h"
 #include "python/guards.h"
 #include "python/state_lock.h"
+#include "render/summary.h"
 #include "watch/known_findings.h"
 #include "watch/notification_queue.h"
 #include "watch/program_info.h"
@@ -49,6 +51,11 @@ void StatsCounter::count(const CollectionCost& cost) {
     totals.freed_bytes += freed;
     totals.freeing += freed > 0 ? 1 : 0;
     totals.freeing_seconds += freed > 0 ? cost.collector_seconds : 0;
+}
+
+void StatsCounter::add_seconds(double own_seconds) {
+    const std::lock_guard lock(mutex_);
+    stats_.seconds += own_seconds;
 }
 
 void StatsCounter::add_freed(std::uint64_t bytes) {
@@ -93,6 +100,8 @@ void Watch::open_store() {
     program_ = describe_program();
     step_ = -1;
     known_ = std::make_unique<KnownFindings>();
+    steps_ = 0;
+    growth_ = {};
     counter_ = std::make_shared<StatsCounter>();
     store_ = std::make_shared<report::ReportStore>(program_, settings_.devices.words());
     located_.clear();
@@ -181,6 +190,63 @@ void Watch::scanned(collector::HeapScope scope, Clock::time_point began, const D
                                base::format_bytes(dead.frozen) + since +
                                "No collection frees them until the program calls gc.unfreeze().",
                            true);
+    }
+}
+
+bool Watch::can_afford_census(Clock::time_point now) {
+    const double spent = counter_->stats().seconds + census_seconds_;
+    if (Budget(settings_.budget).depth(spent, seconds_since_start(now), 1) == Depth::full) {
+        return true;
+    }
+    skip("a census was due, over the time budget");
+    return false;
+}
+
+// Sets the time until the device is full, if its capacity is known.
+void Watch::project_growth(std::vector<model::GrowingOwner>& growing) {
+    std::vector<model::Storage> storages;
+    for (const model::GrowingOwner& each : growing) {
+        storages.emplace_back().device = each.owner.device;
+    }
+    const std::vector<model::DeviceMemory> devices = memory_.before(storages);
+    for (model::GrowingOwner& each : growing) {
+        const auto at = std::ranges::find(devices, each.owner.device, &model::DeviceMemory::device);
+        if (at != devices.end() && at->total > at->used_before && each.rate > 0) {
+            each.until_full = static_cast<double>(at->total - at->used_before) / each.rate;
+        }
+    }
+}
+
+void Watch::add_census(std::span<const model::LiveOwner> owners, Clock::time_point began) {
+    const bool in_steps = settings_.census_every > 0;
+    std::vector<model::GrowingOwner> fresh =
+        growth_.add(in_steps ? static_cast<double>(steps_) : seconds_since_start(began),
+                    owners,
+                    in_steps ? model::GrowthUnit::step : model::GrowthUnit::second,
+                    settings_.min_bytes);
+    std::vector<model::GrowingOwner> growing = growth_.growing();
+    project_growth(growing);
+    project_growth(fresh);
+    store_->set_growing(std::move(growing));
+    census_seconds_ = seconds(Clock::now() - began);
+    counter_->add_seconds(census_seconds_);
+    if (fresh.empty()) {
+        return;
+    }
+    open_writer();
+    if (writer_ != nullptr) {
+        writer_->changed(true);
+        log_write_failures();
+    }
+    std::string text = "Tensor memory grows: " + render::growth_sentence(fresh.front());
+    if (fresh.size() > 1) {
+        text += " " + base::counted(fresh.size() - 1, "other group") + " of tensors " +
+                (fresh.size() > 2 ? "grow" : "grows") + ".";
+    }
+    if (settings_.listeners.on_log) {
+        enqueue([self = shared_from_this(), text] {
+            self->settings_.listeners.on_log(kWarning, text);
+        });
     }
 }
 

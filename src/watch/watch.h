@@ -11,14 +11,18 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "collector/heap_scan.h"
 #include "device/device_selection.h"
+#include "device/memory_sampler.h"
 #include "model/observation.h"
 #include "model/report.h"
+#include "model/retention.h"
+#include "report/growth_tracker.h"
 #include "report/report_store.h"
 #include "report/source_table.h"
 #include "watch/budget.h"
@@ -66,6 +70,7 @@ struct Settings {
     double budget = 0.01;                 // share of wall time
     bool capture_values = false;
     int scan_every = kScanIfNotCollected;  // steps between scans; 0: never
+    int census_every = 0;                  // calls of step() between censuses; 0: never
     Listeners listeners;
 };
 
@@ -86,6 +91,7 @@ struct CollectionCost {
 class StatsCounter {
   public:
     void count(const CollectionCost& cost);
+    void add_seconds(double own_seconds);
     void skip(const std::string& reason, std::uint64_t times);
     void add_owners(std::uint64_t owners, std::uint64_t fresh_findings);
     // The current collection freed device memory. Call it before count().
@@ -131,7 +137,10 @@ class Watch : public std::enable_shared_from_this<Watch> {
     void skip(const std::string& reason, std::uint64_t times = 1);
 
     // The step of the program, recorded with each collection; -1: not set.
-    void set_step(std::int64_t step) noexcept { step_ = step; }
+    void set_step(std::int64_t step) noexcept {
+        step_ = step;
+        ++steps_;
+    }
     // The scope of the scan that is due in this step, if any. Scans take at most the share
     // `settings().budget` of wall time.
     [[nodiscard]] std::optional<collector::HeapScope> due_scan(Clock::time_point now) const;
@@ -140,6 +149,15 @@ class Watch : public std::enable_shared_from_this<Watch> {
     // After a scan: schedules the next one, and logs the first dead memory found.
     void scanned(collector::HeapScope scope, Clock::time_point began, const DeadBytes& dead);
     [[nodiscard]] std::int64_t step() const noexcept { return step_; }
+
+    // Whether a census is due after this call of step().
+    [[nodiscard]] bool is_census_due() const noexcept {
+        return settings_.census_every > 0 && steps_ % settings_.census_every == 0;
+    }
+    // False, and counted as skipped, if another census would exceed the budget.
+    [[nodiscard]] bool can_afford_census(Clock::time_point now);
+    // Adds a census of the watched devices, and logs what has begun to grow.
+    void add_census(std::span<const model::LiveOwner> owners, Clock::time_point began);
 
     // Stores the classified findings of one collection, and schedules the report file.
     [[nodiscard]] std::shared_ptr<CollectionResult> add(const model::CollectionRecord& record,
@@ -184,6 +202,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
   private:
     void open_store();
     void open_writer();
+    void project_growth(std::vector<model::GrowingOwner>& growing);
     [[nodiscard]] std::vector<model::Finding> large_enough(std::vector<model::Finding> findings);
     // Queues a warning that ends with the location where collection was switched off.
     void warn_not_collected(std::string sentences, bool frozen);
@@ -196,6 +215,10 @@ class Watch : public std::enable_shared_from_this<Watch> {
     Settings settings_;
     model::ProgramInfo program_;
     std::int64_t step_ = -1;
+    std::int64_t steps_ = 0;     // number of calls of step()
+    double census_seconds_ = 0;  // of the last census
+    report::GrowthTracker growth_;
+    device::MemorySampler memory_;
     ReportedStorages reported_;
     std::unique_ptr<KnownFindings> known_;
     double young_scan_seconds_ = 0;  // spent on scans in steps, without frozen objects

@@ -428,6 +428,35 @@ def test_scan_every_scans_only_while_collection_is_off(python, program, tmp_path
     assert cyclewatch.Report.load(tmp_path / "scanned.json").stats.scans == 0
 
 
+GROWS_UNTIL_REPORTED = """\
+import glob
+import cyclewatch
+
+class Node:
+    pass
+
+cyclewatch.register_owner(Node, lambda node: {"device": "cpu", "nbytes": 500, "data_ptr": id(node)})
+kept = []
+while not glob.glob("grown.json"):
+    if len(kept) < 100_000:
+        kept.append(Node())
+print("reported")
+"""
+
+
+def test_census_every_reports_growth_while_the_program_runs(python, program, tmp_path):
+    program(GROWS_UNTIL_REPORTED)
+    outcome = python.run(
+        *("--census-every", "0.001", "--budget", "1", "-o", "grown.json", "program.py")
+    )
+    assert outcome.stdout == b"reported\n"
+    (growing,) = cyclewatch.Report.load(tmp_path / "grown.json").growing
+    assert (growing.type, growing.unit) == ("__main__.Node", "second")
+    assert growing.held_by == "module global __main__.kept -> kept[0]"
+    assert growing.rate > 0
+    assert outcome.stderr.decode().startswith("Tensor memory grows: +")
+
+
 def test_warning_names_the_line_that_disabled_collection(python, program):
     program(LEAK.replace("gc.collect()", "gc.disable()"))
     lines = python.run("--warn", "program.py").stderr.decode()

@@ -132,6 +132,20 @@ std::string process_name(const model::ProgramInfo& program) {
                              : "process " + std::to_string(program.pid);
 }
 
+std::string growing_row(const model::Report& report, const model::GrowingOwner& growing) {
+    const auto number = [](const std::string& text) { return element("td", "number", text); };
+    const std::string device =
+        base::clean_text(growing.owner.device) +
+        (report.processes.size() > 1 && growing.process < report.processes.size()
+             ? ", " + process_name(report.processes[growing.process])
+             : "");
+    return "<tr><th scope=\"row\">" + code(growing.owner.type) + "</th>" +
+           number(base::format_count(growing.owner.count)) + number(format_bytes(growing.bytes)) +
+           number(growth_rate(growing)) + number(time_until_full(growing)) +
+           element("td", "", base::truncate_end(device, 100)) + "<td>" +
+           code(base::truncate_middle(base::shown_name(growing.held_by), 200)) + "</td></tr>\n";
+}
+
 std::string row(const model::Report& report, std::size_t index) {
     const Finding& finding = report.findings[index];
     const std::string number = std::to_string(index + 1);
@@ -216,6 +230,25 @@ std::string generations_section(const model::Report& report) {
            "</header>\n" +
            element("p", "", sentence) + "\n" +
            scrolling_table("Collections by generation", head, rows) + "</section>\n";
+}
+
+std::string growing_section(const model::Report& report) {
+    if (!report.growing || report.growing->empty()) {
+        return {};
+    }
+    std::string rows;
+    for (const model::GrowingOwner& growing : *report.growing) {
+        rows += growing_row(report, growing);
+    }
+    std::string head = "<th scope=\"col\">Type</th>";
+    for (const char* title : {"Number", "Size", "Growth", "Memory full in"}) {
+        head.append("<th scope=\"col\" class=\"number\">").append(title).append("</th>");
+    }
+    head += "<th scope=\"col\">Device</th><th scope=\"col\">Held by</th>";
+    return "<section id=\"growing\" class=\"panel\" aria-labelledby=\"growing-title\">"
+           "<header><h2 id=\"growing-title\">What grows?</h2></header>\n" +
+           scrolling_table("Tensors whose memory grew from census to census", head, rows) +
+           "</section>\n";
 }
 
 std::string closing_section(const model::Report& report) {

@@ -36,6 +36,9 @@ enum class CardWeight {
 // none.
 [[nodiscard]] std::string generations_section(const model::Report& report);
 
+// The tensors whose memory grows; "" if there are none.
+[[nodiscard]] std::string growing_section(const model::Report& report);
+
 // Overhead, skipped collections, notes, the table of collections, and the program.
 [[nodiscard]] std::string closing_section(const model::Report& report);
 

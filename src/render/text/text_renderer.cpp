@@ -346,6 +346,16 @@ void append_collections(std::string& out, const model::Report& report, std::size
     }
 }
 
+void append_growing(std::string& out, const model::Report& report, std::size_t width) {
+    if (!report.growing || report.growing->empty()) {
+        return;
+    }
+    out += "\nGrows:\n";
+    for (const model::GrowingOwner& growing : *report.growing) {
+        append_wrapped(out, growth_sentence(growing), width, "  ");
+    }
+}
+
 }  // namespace
 
 std::string render_card(const Finding& finding, std::size_t rank, std::size_t width) {
@@ -386,6 +396,7 @@ std::string render_text(const model::Report& report, std::size_t width) {
     for (const model::Status status : kStatuses) {
         append_section(out, report, status, width);
     }
+    append_growing(out, report, width);
     out += "\n";
     append_collections(out, report, width);
     append_wrapped(out, overhead_sentence(report.stats), width, "");

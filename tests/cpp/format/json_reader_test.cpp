@@ -51,8 +51,9 @@ TEST(LoadReport, DistinguishesAllFields) {
         if (value.is_structured()) {
             for (auto& [name, inner] : value.items()) {
                 // Enumerations.
-                const bool is_word = inner.is_string() && (name == "status" || name == "verdict" ||
-                                                           name == "source" || name == "collected");
+                const bool is_word = inner.is_string() &&
+                                     (name == "status" || name == "verdict" || name == "source" ||
+                                      name == "collected" || name == "unit");
                 if (!is_word) {
                     self(self, inner);
                 }

@@ -348,6 +348,18 @@ model::Report make_sample_report() {
     report.retained_bytes = 342 * kMiB;
     add_collections(report);
     report.omitted_collections = 2;
+    model::GrowingOwner& growing = report.growing.emplace().emplace_back();
+    growing.owner.type = "torch.Tensor";
+    growing.owner.device = "cuda:0";
+    growing.owner.bytes = 4096;
+    growing.owner.shape = "[1024]";
+    growing.owner.dtype = "float32";
+    growing.owner.path = "module global train.losses -> losses[x]";
+    growing.owner.count = 12;
+    growing.bytes = 12 * 4096ULL;
+    growing.held_by = "module global train.losses -> losses[0]";
+    growing.rate = 4096;
+    growing.until_full = 3000;
     report.stats.owners = 266;
     for (model::GenerationTotals& totals : report.stats.generations) {
         totals.freeing = totals.generation == 2 ? 3 : 4;
@@ -383,6 +395,9 @@ model::Report make_hostile_report(const std::string& text) {
     report.devices = {text};
     report.notes = {text};
     report.stats.skipped = {{text, 1}};
+    model::GrowingOwner& growing = report.growing->front();
+    growing.owner.type = growing.owner.device = growing.owner.shape = growing.owner.dtype = text;
+    growing.owner.path = growing.owner.allocated_at = growing.held_by = text;
     const auto spoil = [&text](std::vector<Reference>& references) {
         for (Reference& reference : references) {
             reference.holder = reference.label = reference.target = text;

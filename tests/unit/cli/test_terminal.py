@@ -35,7 +35,7 @@ def poison(value, name):
 
 
 CONTROL = ("Cc", "Cf", "Cs", "Zl", "Zp")
-KEPT = ("schema", "signature", "pattern", "status", "collected", "verdict", "source")
+KEPT = ("schema", "signature", "pattern", "status", "collected", "verdict", "source", "unit")
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=lambda name: ascii(name[:12]))

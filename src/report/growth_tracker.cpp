@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/growth_tracker.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cyclewatch::report {
+namespace {
+
+std::string key_of(const model::OwnerSummary& owner) {
+    return owner.type + '\0' + owner.device + '\0' + owner.shape + '\0' + owner.dtype + '\0' +
+           owner.path;
+}
+
+// How often the size exceeded all earlier ones.
+struct Rises {
+    std::size_t count = 0;
+    bool is_last = false;  // the last size is one of them
+};
+
+Rises rises_of(const std::deque<std::uint64_t>& bytes) {
+    Rises rises;
+    std::uint64_t highest = bytes.front();
+    for (const std::uint64_t each : bytes) {
+        rises.is_last = each > highest;
+        rises.count += rises.is_last ? 1 : 0;
+        highest = std::max(highest, each);
+    }
+    return rises;
+}
+
+}  // namespace
+
+void sort_growing(std::vector<model::GrowingOwner>& growing) {
+    std::ranges::stable_sort(growing, [](const auto& a, const auto& b) { return a.rate > b.rate; });
+}
+
+std::vector<model::GrowingOwner> GrowthTracker::add(double at,
+                                                    std::span<const model::LiveOwner> owners,
+                                                    model::GrowthUnit unit,
+                                                    std::uint64_t min_bytes) {
+    times_.push_back(at);
+    if (times_.size() > kComparisons + 1) {
+        times_.pop_front();
+    }
+    store(owners);
+    std::vector<model::GrowingOwner> fresh;
+    for (auto& entry : groups_) {
+        Group& group = entry.second;
+        update(group, unit, min_bytes);
+        if (group.growing && !std::exchange(group.reported, true)) {
+            fresh.push_back(*group.growing);
+        }
+    }
+    sort_growing(fresh);
+    return fresh;
+}
+
+// Adds the bytes of each group in a new census, 0 for a group that is not part of it.
+void GrowthTracker::store(std::span<const model::LiveOwner> owners) {
+    for (auto& entry : groups_) {
+        entry.second.bytes.push_back(0);
+    }
+    for (const model::LiveOwner& owner : owners) {
+        std::string key = key_of(owner.owner);
+        auto found = groups_.find(key);
+        if (found == groups_.end()) {
+            if (groups_.size() >= kMaxGroups) {
+                continue;
+            }
+            found = groups_.emplace(std::move(key), Group{}).first;
+            found->second.bytes.assign(times_.size(), 0);
+        }
+        Group& group = found->second;
+        const std::uint64_t others = group.bytes.back() > 0 ? group.last.owner.count : 0;
+        group.bytes.back() += owner.bytes;
+        group.last = owner;
+        group.last.owner.count += others;
+    }
+    for (auto& entry : groups_) {
+        if (entry.second.bytes.size() > times_.size()) {
+            entry.second.bytes.pop_front();
+        }
+    }
+    std::erase_if(groups_, [](const auto& entry) {
+        return !entry.second.reported &&
+               std::ranges::all_of(entry.second.bytes, [](auto bytes) { return bytes == 0; });
+    });
+}
+
+void GrowthTracker::update(Group& group, model::GrowthUnit unit, std::uint64_t min_bytes) const {
+    const std::uint64_t now = group.bytes.back();
+    const double duration = times_.back() - times_.front();
+    const Rises rises = rises_of(group.bytes);
+    // A cache that is full now has risen before.
+    const bool grows = rises.count >= kRises && (rises.is_last || group.growing) &&
+                       times_.size() > kComparisons && duration > 0 && now > group.bytes.front() &&
+                       now >= min_bytes;
+    if (!grows) {
+        group.growing.reset();
+        return;
+    }
+    model::GrowingOwner& growing = group.growing ? *group.growing : group.growing.emplace();
+    growing.owner = group.last.owner;
+    growing.bytes = now;
+    growing.held_by = group.last.held_by.empty() ? "" : group.last.held_by.front().text;
+    growing.rate = static_cast<double>(now - group.bytes.front()) / duration;
+    growing.unit = unit;
+}
+
+std::vector<model::GrowingOwner> GrowthTracker::growing() const {
+    std::vector<model::GrowingOwner> growing;
+    for (const auto& entry : groups_) {
+        if (entry.second.growing) {
+            growing.push_back(*entry.second.growing);
+        }
+    }
+    sort_growing(growing);
+    growing.resize(std::min(growing.size(), kMaxGrowing));
+    return growing;
+}
+
+}  // namespace cyclewatch::report

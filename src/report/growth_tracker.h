@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares the censuses of one watch, and lists the owners whose memory grows. Not thread-safe;
+// never calls Python. May throw std::bad_alloc.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/retention.h"
+
+namespace cyclewatch::report {
+
+// The fastest growth first.
+void sort_growing(std::vector<model::GrowingOwner>& growing);
+
+class GrowthTracker {
+  public:
+    // A group grows if kRises of the last kComparisons censuses, the last one included, found more
+    // memory than all of those before. A cache that is filled and emptied does not grow. The group
+    // is listed until there are fewer rises.
+    static constexpr std::size_t kComparisons = 5;
+    static constexpr std::size_t kRises = 3;
+    static constexpr std::size_t kMaxGroups = 10'000;  // others are ignored
+    static constexpr std::size_t kMaxGrowing = 100;
+
+    // Adds a census, taken after `at` steps or seconds. Returns the groups that grow for the first
+    // time, the fastest first. Smaller groups than `min_bytes` do not grow.
+    std::vector<model::GrowingOwner> add(double at,
+                                         std::span<const model::LiveOwner> owners,
+                                         model::GrowthUnit unit,
+                                         std::uint64_t min_bytes);
+
+    // The groups that grow, the fastest first.
+    [[nodiscard]] std::vector<model::GrowingOwner> growing() const;
+
+  private:
+    struct Group {
+        std::deque<std::uint64_t> bytes;  // at each of times_
+        model::LiveOwner last;            // in the last census that found the group
+        std::optional<model::GrowingOwner> growing;
+        bool reported = false;
+    };
+    void store(std::span<const model::LiveOwner> owners);
+    void update(Group& group, model::GrowthUnit unit, std::uint64_t min_bytes) const;
+
+    std::deque<double> times_;  // of the last kComparisons + 1 censuses
+    std::map<std::string, Group> groups_;
+};
+
+}  // namespace cyclewatch::report

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/growth_tracker.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace cyclewatch::report {
+namespace {
+
+model::LiveOwner group(const std::string& path, std::uint64_t bytes) {
+    model::LiveOwner owner;
+    owner.owner.path = path;
+    owner.owner.count = bytes;
+    owner.bytes = bytes;
+    owner.held_by.emplace_back().text = path;
+    return owner;
+}
+
+// The text of the groups that grow after censuses of one group with these sizes; a census in which
+// the group is missing has size 0.
+std::string growing_after(const std::vector<std::uint64_t>& sizes) {
+    GrowthTracker tracker;
+    double step = 0;
+    for (const std::uint64_t size : sizes) {
+        std::vector<model::LiveOwner> census;
+        if (size > 0) {
+            census.push_back(group("a", size));
+        }
+        tracker.add(++step, census, model::GrowthUnit::step, 0);
+    }
+    std::string text;
+    for (const model::GrowingOwner& each : tracker.growing()) {
+        text += each.held_by + " " + std::to_string(each.bytes) + " " + std::to_string(each.rate);
+    }
+    return text;
+}
+
+TEST(GrowthTracker, NeedsThreeRises) {
+    EXPECT_EQ(growing_after({1, 2, 3, 4, 5}), "");
+    EXPECT_EQ(growing_after({1, 2, 3, 4, 5, 6}), "a 6 1.000000");
+    EXPECT_EQ(growing_after({0, 0, 2, 4, 6, 10}), "a 10 2.000000");
+    EXPECT_EQ(growing_after({1, 1, 2, 2, 3, 4}), "a 4 0.600000");
+    EXPECT_EQ(growing_after({1, 1, 1, 2, 2, 3}), "");
+}
+
+TEST(GrowthTracker, ComparesOnlyTheLastCensuses) {
+    EXPECT_EQ(growing_after({1, 2, 3, 4, 5, 6, 6, 6}), "a 6 0.600000");
+    EXPECT_EQ(growing_after({1, 2, 3, 4, 5, 6, 6, 6, 6}), "");
+    EXPECT_EQ(growing_after({9, 1, 1, 1, 2, 3, 4}), "a 4 0.600000");
+}
+
+TEST(GrowthTracker, FillingAndEmptyingIsNotGrowth) {
+    EXPECT_EQ(growing_after({1, 2, 1, 2, 1, 2, 1, 2}), "");
+    EXPECT_EQ(growing_after({5, 1, 2, 3, 4, 4}), "");
+    EXPECT_EQ(growing_after({0, 1, 2, 3, 4, 4, 4, 4}), "");
+    EXPECT_EQ(growing_after({3, 4, 5, 6, 7, 8, 1}), "");
+}
+
+TEST(GrowthTracker, ReportsAGroupOnce) {
+    GrowthTracker tracker;
+    std::size_t reported = 0;
+    for (std::uint64_t i = 1; i < 30; ++i) {
+        const std::vector<model::LiveOwner> census{group("a", i % 15 + 1)};
+        reported += tracker.add(static_cast<double>(i), census, model::GrowthUnit::step, 0).size();
+    }
+    EXPECT_EQ(reported, 1U);
+}
+
+TEST(GrowthTracker, AddsUpGroupsThatDifferOnlyInSize) {
+    GrowthTracker tracker;
+    for (std::uint64_t i = 1; i < 7; ++i) {
+        const std::vector<model::LiveOwner> census{group("a", i), group("b", 1), group("a", 10)};
+        tracker.add(static_cast<double>(i), census, model::GrowthUnit::second, 0);
+    }
+    const auto growing = tracker.growing();
+    ASSERT_EQ(growing.size(), 1U);
+    EXPECT_EQ(growing.front().bytes, 16U);
+    EXPECT_EQ(growing.front().owner.count, 16U);
+    EXPECT_EQ(growing.front().unit, model::GrowthUnit::second);
+}
+
+TEST(GrowthTracker, SortsByRateAndIgnoresSmallGroups) {
+    GrowthTracker tracker;
+    for (std::uint64_t i = 1; i < 7; ++i) {
+        const std::vector<model::LiveOwner> census{
+            group("slow", 100 * i), group("fast", 200 * i), group("small", i)};
+        tracker.add(static_cast<double>(i), census, model::GrowthUnit::step, 50);
+    }
+    const auto growing = tracker.growing();
+    ASSERT_EQ(growing.size(), 2U);
+    EXPECT_EQ(growing.front().held_by, "fast");
+}
+
+TEST(GrowthTracker, IsBounded) {
+    GrowthTracker tracker;
+    for (std::uint64_t i = 1; i < 7; ++i) {
+        std::vector<model::LiveOwner> census;
+        for (std::size_t j = 0; j < GrowthTracker::kMaxGroups + 10; ++j) {
+            census.push_back(group(std::to_string(j), i));
+        }
+        tracker.add(static_cast<double>(i), census, model::GrowthUnit::step, 0);
+    }
+    EXPECT_EQ(tracker.growing().size(), GrowthTracker::kMaxGrowing);
+}
+
+}  // namespace
+}  // namespace cyclewatch::report
