@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import gc
 from _weakref import CallableProxyType, ProxyType, ReferenceType
 
 from cyclewatch import _native
-from cyclewatch.oom_errors import torch_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -167,36 +165,7 @@ def _search(caller: str, obj_or_weakref: object, paths: int) -> tuple[list[Path]
     if target is None and isinstance(obj_or_weakref, ReferenceType):
         return [], False
     _check(caller, target)
-    answer = _native.why_alive([target], paths, not isinstance(obj_or_weakref, ReferenceType))
-    if answer[0] and answer[0][0].root.kind == "C code":
-        return _through_tensors(target, paths) or answer[0], answer[1]
-    return answer
-
-
-def _through_tensors(target: object, paths: int) -> list[Path]:
-    """The paths to the tensors whose gradient or base `target` is, continued to `target`."""
-    torch = torch_module()
-    if torch is None or not isinstance(target, torch.Tensor):
-        return []
-    getters = vars(torch._C.TensorBase)
-    found: list[Path] = []
-    for each in gc.get_objects():
-        if issubclass(type(each), torch.Tensor) and len(found) < paths:
-            for name in ("_base", "grad"):
-                # The gradient of a result warns.
-                if name == "grad" and not getters["is_leaf"].__get__(each):
-                    continue
-                if getters[name].__get__(each) is target:
-                    found += _continued(each, name, target, paths - len(found))
-    return found
-
-
-def _continued(holder: object, name: str, target: object, paths: int) -> list[Path]:
-    return [
-        _native.append_reference(path, f".{name}", _name(target))
-        for path in _native.why_alive([holder], paths, False)[0]
-        if path.root.kind != "C code"
-    ]
+    return _native.why_alive([target], paths, not isinstance(obj_or_weakref, ReferenceType))
 
 
 def _target(obj_or_weakref: object) -> object:

@@ -15,7 +15,6 @@
 #include "bindings/values.h"
 #include "model/retention.h"
 #include "render/summary.h"
-#include "retention/path_text.h"
 #include "watch/dispatcher.h"
 
 namespace cyclewatch::bindings {
@@ -241,14 +240,6 @@ void bind_retention(py::module_& module) {
                py::arg("top") = py::none(),
                py::arg("show_keys") = true,
                "The tracked owners that a collection would not free, in groups.");
-    module.def(
-        "append_reference",
-        [](const model::RetentionPath& path, const std::string& label, const std::string& target) {
-            auto longer = std::make_shared<model::RetentionPath>(path);
-            retention::append(*longer, label, target);
-            return longer;
-        },
-        "Continues a path with an attribute that only the object's library can read.");
     module.def("why_alive",
                &why_alive,
                Locked(),

@@ -58,6 +58,13 @@ enum class ReadOutcome : std::uint8_t {
     failed,        // skipped and counted; logged once per reader
 };
 
+// A reference that the library holds, invisible to the collector.
+struct LibraryReference {
+    const char* attribute = "";  // the attribute that returns the target
+    bool removable = false;      // by assigning None to the attribute
+    PyObject* target = nullptr;  // borrowed; alive as long as the holder
+};
+
 class OwnerReader {
   public:
     virtual ~OwnerReader() = default;
@@ -68,6 +75,9 @@ class OwnerReader {
     // collector. If all other references come from dying objects, the owner may die too; whether it
     // did is checked after the collection.
     [[nodiscard]] virtual Py_ssize_t hidden_references(PyObject* /*object*/) noexcept { return 0; }
+    // Appends the references of `object` that are attributes. The library may create the targets.
+    virtual void add_references(PyObject* /*object*/,
+                                std::vector<LibraryReference>& /*references*/) {}
     // For a scan, after read(): counts the references to the memory, which the collector does not
     // see. RUNS PYTHON: no user code.
     virtual void count_references(PyObject* /*object*/, OwnerReading& /*reading*/) noexcept {}

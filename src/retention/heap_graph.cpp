@@ -10,7 +10,10 @@
 
 namespace cyclewatch::retention {
 
-HeapGraph::HeapGraph(PyObject* target, PyObject* ignored, bool untracked) {
+HeapGraph::HeapGraph(PyObject* target,
+                     PyObject* ignored,
+                     bool untracked,
+                     std::span<const OwnerReference> library) {
     if (!objects_.fill({.generation = 2, .frozen = true})) {
         throw std::bad_alloc();
     }
@@ -24,8 +27,32 @@ HeapGraph::HeapGraph(PyObject* target, PyObject* ignored, bool untracked) {
     }
     walk_.emplace(objects_.objects());
     ignored_ = node_of(ignored);
+    add_library(library);
     count_references();
     store_holders();
+}
+
+void HeapGraph::add_library(std::span<const OwnerReference> references) {
+    for (const OwnerReference& each : references) {
+        const std::uint32_t holder = node_of(each.holder);
+        const std::uint32_t target = node_of(each.reference.target);
+        if (holder != kAbsent && target != kAbsent) {
+            library_.push_back({holder, target, each.reference});
+            ++library_counts_[target];
+        }
+    }
+    std::ranges::sort(library_, {}, &LibraryEdge::holder);
+}
+
+const device::LibraryReference* HeapGraph::library_reference(std::uint32_t holder,
+                                                             std::uint32_t target) const noexcept {
+    auto at = std::ranges::lower_bound(library_, holder, {}, &LibraryEdge::holder);
+    for (; at != library_.end() && at->holder == holder; ++at) {
+        if (at->target == target) {
+            return &at->reference;
+        }
+    }
+    return nullptr;
 }
 
 Py_ssize_t field_with(PyObject* holder, const PyObject* target) noexcept {
@@ -108,6 +135,9 @@ void HeapGraph::count_references() {
     if (!untracked_.empty()) {
         first_[node_of(target_)] += static_cast<std::uint32_t>(untracked_.size());
     }
+    for (const LibraryEdge& each : library_) {
+        ++first_[each.target];
+    }
     std::uint64_t end = 0;
     for (std::uint32_t& each : first_) {
         end += each;
@@ -128,6 +158,9 @@ void HeapGraph::store_holders() {
     }
     for (PyObject* const holder : untracked_) {
         holders_[--first_[node_of(target_)]] = node_of(holder);
+    }
+    for (const LibraryEdge& each : library_) {
+        holders_[--first_[each.target]] = each.holder;
     }
 }
 

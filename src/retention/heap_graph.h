@@ -11,9 +11,12 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "collector/tracked_objects.h"
+#include "device/owner_reader.h"
+#include "retention/library_references.h"
 
 namespace cyclewatch::retention {
 
@@ -28,7 +31,11 @@ class HeapGraph {
     // objects cannot be listed.
     // `untracked`: whether to include objects that the collector does not track but that have a
     // field with `target`, such as a NumPy array with its `base`.
-    HeapGraph(PyObject* target, PyObject* ignored, bool untracked = false);
+    // `library`: further references.
+    HeapGraph(PyObject* target,
+              PyObject* ignored,
+              bool untracked = false,
+              std::span<const OwnerReference> library = {});
     HeapGraph(const HeapGraph&) = delete;
     HeapGraph& operator=(const HeapGraph&) = delete;
 
@@ -45,11 +52,17 @@ class HeapGraph {
     [[nodiscard]] std::span<const std::uint32_t> holders(std::uint32_t node) const noexcept {
         return std::span(holders_).subspan(first_[node], first_[node + 1] - first_[node]);
     }
-    // The number of references that no object of the graph explains. Zero or negative if there are
-    // none.
+    // The number of references that no object of the graph explains; zero or negative if there are
+    // none. A library may own its target without a reference to the Python object, so its reference
+    // explains none.
     [[nodiscard]] Py_ssize_t unexplained(std::uint32_t node) const noexcept {
-        return Py_REFCNT(object(node)) - static_cast<Py_ssize_t>(holders(node).size());
+        const auto found = library_counts_.find(node);
+        const Py_ssize_t library = found == library_counts_.end() ? 0 : found->second;
+        return Py_REFCNT(object(node)) - static_cast<Py_ssize_t>(holders(node).size()) + library;
     }
+    // The reference of a library; null if the object has none to the target.
+    [[nodiscard]] const device::LibraryReference* library_reference(
+        std::uint32_t holder, std::uint32_t target) const noexcept;
 
   private:
     void add_untracked_holders(PyObject* target);
@@ -59,6 +72,15 @@ class HeapGraph {
     struct UntrackedHolders;
     std::vector<PyObject*> untracked_;  // each has one reference to target_
     PyObject* target_ = nullptr;
+
+    struct LibraryEdge {
+        std::uint32_t holder;
+        std::uint32_t target;
+        device::LibraryReference reference;
+    };
+    std::vector<LibraryEdge> library_;                              // sorted by holder
+    std::unordered_map<std::uint32_t, Py_ssize_t> library_counts_;  // by target
+    void add_library(std::span<const OwnerReference> references);
 
     static int count(PyObject* target, void* context) noexcept;
     static int store(PyObject* target, void* context) noexcept;

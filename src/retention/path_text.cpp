@@ -63,6 +63,20 @@ Label label_of(PyObject* holder, PartRole role, PyObject* parent, PyObject* targ
     return label;
 }
 
+// A name of `value` that does not start with an underscore, if there is one.
+std::string public_name(PyObject* dict, PyObject* value, std::string name) {
+    Py_ssize_t position = 0;
+    PyObject* key = nullptr;
+    PyObject* each = nullptr;
+    while (PyDict_Check(dict) && PyDict_Next(dict, &position, &key, &each) != 0) {
+        const Utf8Text text(key);
+        if (each == value && !text.view().empty() && !text.view().starts_with('_')) {
+            return std::string(text.view());
+        }
+    }
+    return name;
+}
+
 // The name of the context variable whose value is `value`. A node of the tree visits the value
 // before the variable.
 Label context_variable(PyObject* node, PyObject* value) {
@@ -91,12 +105,21 @@ class Folding {
             PyObject* const target = object(at_ + 1);
             Label label = is_hamt_node(holder) ? context_variable(holder, target)
                                                : label_of(holder, role_, parent_, target, keys_);
+            const auto* const known =
+                label.kind == EdgeKind::unknown
+                    ? graph_.library_reference(path_.nodes[at_], path_.nodes[at_ + 1])
+                    : nullptr;
+            if (known != nullptr) {
+                label.kind = known->removable ? EdgeKind::attribute : EdgeKind::member;
+                label.name = known->attribute;
+            }
             if (root_ != nullptr && root_->is_namespace && at_ == 0) {
-                label = name_in_namespace(std::move(label));
+                label = name_in_namespace(std::move(label), target);
             }
             if (holder_ != nullptr && is_lru_cache(holder_) && PyDict_CheckExact(holder) &&
                 label.kind != EdgeKind::dict_key) {
-                label = {EdgeKind::member, "cached_result", 0};
+                label.kind = EdgeKind::member;
+                label.name = "cached_result";
             }
             advance(std::move(label), last);
         }
@@ -129,7 +152,10 @@ class Folding {
     }
 
     // The variables of code that runs in a dict (exec) are not attributes.
-    [[nodiscard]] Label name_in_namespace(Label label) const {
+    [[nodiscard]] Label name_in_namespace(Label label, PyObject* value) const {
+        if (label.kind == EdgeKind::attribute && label.name.starts_with('_')) {
+            label.name = public_name(object(0), value, std::move(label.name));
+        }
         if (root_->kind == RootKind::local_variable && label.kind == EdgeKind::attribute) {
             label.kind = EdgeKind::local;
         }

@@ -6,9 +6,13 @@
 namespace cyclewatch::retention {
 namespace {
 
-WhyAlive search(PyObject* box, std::size_t paths, CallerVariables caller, bool untracked) {
+WhyAlive search(PyObject* box,
+                std::size_t paths,
+                CallerVariables caller,
+                bool untracked,
+                std::span<const OwnerReference> library) {
     PyObject* const object = PyList_GET_ITEM(box, 0);
-    const HeapGraph graph(object, box, untracked);
+    const HeapGraph graph(object, box, untracked, library);
     const std::uint32_t target = graph.node_of(object);
     WhyAlive answer;
     if (target == HeapGraph::kAbsent) {
@@ -27,19 +31,24 @@ WhyAlive search(PyObject* box, std::size_t paths, CallerVariables caller, bool u
 
 }  // namespace
 
-WhyAlive why_alive(PyObject* box, std::size_t paths, CallerVariables caller) {
+WhyAlive why_alive(PyObject* box,
+                   std::size_t paths,
+                   CallerVariables caller,
+                   device::OwnerRegistry& registry) {
     const python::ErrorStash stash;
     const python::YoungCountGuard young_count;
-    WhyAlive answer = search(box, paths, caller, false);
+    WhyAlive answer = search(box, paths, caller, false, {});
     // Slower, so done only if an unknown reference holds the object.
     if (!answer.paths.empty() && answer.paths.front().root.kind == model::RootKind::c_code) {
-        answer = search(box, paths, caller, true);
+        registry.refresh();
+        answer = search(box, paths, caller, true, library_references(registry));
     }
     return answer;
 }
 
-HolderSearch::HolderSearch(std::span<PyObject* const> owned)
-    : graph_(nullptr, nullptr),
+HolderSearch::HolderSearch(std::span<PyObject* const> owned,
+                           std::span<const OwnerReference> library)
+    : graph_(nullptr, nullptr, false, library),
       roots_(graph_, HeapGraph::kAbsent, CallerVariables::count),
       finder_(graph_, roots_) {
     for (PyObject* const object : owned) {

@@ -166,7 +166,7 @@ base::Result<retention::WhyAlive> Dispatcher::why_alive(PyObject* box,
             "because other threads change the references while it reads them."};
     }
     prepare_heap_walk();
-    return retention::why_alive(box, paths, caller);
+    return retention::why_alive(box, paths, caller, registry());
 }
 
 std::vector<model::LiveOwner> Dispatcher::live_owners(const CensusSettings& settings) {

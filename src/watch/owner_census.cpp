@@ -190,14 +190,31 @@ bool ends_in_attribute(const model::RetentionPath& path) {
     return !path.references.empty() && path.references.back().label.starts_with('.');
 }
 
+// The owners that share their storage with another one, such as views.
+std::vector<PyObject*> sharing_owners(const CapturedCollection& read,
+                                      std::span<PyObject* const> objects) {
+    std::vector<std::size_t> counts(read.observation.storages.size());
+    for (const PendingOwner& owner : read.owners) {
+        ++counts[owner.storage];
+    }
+    std::vector<PyObject*> found;
+    for (const PendingOwner& owner : read.owners) {
+        if (counts[owner.storage] > 1) {
+            found.push_back(objects[owner.object]);
+        }
+    }
+    return found;
+}
+
 void find_paths(std::vector<LiveStorage>& storages,
                 std::span<PyObject* const> held,
+                std::span<const retention::OwnerReference> library,
                 retention::Keys keys) {
     if (CYCLEWATCH_HAS_NO_GIL) {
         return;
     }
     try {
-        retention::HolderSearch search(held);
+        retention::HolderSearch search(held, library);
         for (std::size_t i = 0; i < std::min(storages.size(), kMaxPaths); ++i) {
             LiveStorage& storage = storages[i];
             const PendingOwner* const part = storage.owner->is_part  ? storage.owner
@@ -287,6 +304,7 @@ std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
     drop_small(storages, settings);
     find_paths(storages,
                live.objects(),
+               retention::library_references(registry, sharing_owners(read, readings.objects())),
                settings.show_keys ? retention::Keys::shown : retention::Keys::hidden);
     std::vector<model::LiveOwner> groups = group(storages);
     std::erase_if(groups,

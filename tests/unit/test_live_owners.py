@@ -2,6 +2,7 @@
 """live_owners(): the largest reachable tensors and what holds them."""
 
 import gc
+import weakref
 
 import pytest
 from owners import Buffer
@@ -125,3 +126,21 @@ def test_categories_of_a_training_state():
     assert ((17, 64), "activation") in live
     assert live[(17, 64), "other"].count == 1
     del hidden, state
+
+
+def test_base_of_a_view_is_held_by_the_view():
+    torch = pytest.importorskip("torch")
+
+    def cut(number):
+        base = torch.full((1000,), number)
+        weak = weakref.ref(base)
+        return base[2:5], weak
+
+    view, reference = cut(3.0)
+    found = [each for each in cyclewatch.live_owners(min_bytes=4000) if each.shape == (1000,)]
+    assert reference() is not None
+    (owner,) = found
+    assert owner.category == "other"
+    name = "test_base_of_a_view_is_held_by_the_view()"
+    assert str(owner.held_by[0]) == f"{name} local view -> view._base"
+    assert view.shape == (3,)

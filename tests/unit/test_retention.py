@@ -409,6 +409,28 @@ def test_gradient_and_base_of_a_tensor():
     assert view is not None
 
 
+def test_path_continues_after_a_gradient():
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Linear(2, 2)
+    model(torch.zeros(1, 2)).sum().backward()
+    model.weight.grad.note = Thing()
+    (path,) = cyclewatch.why_alive(weakref.ref(model.weight.grad.note))
+    name = "test_path_continues_after_a_gradient()"
+    assert str(path) == f"{name} local model -> model.weight.grad.note"
+    assert path.cut.label != "._base"
+    model.weight.grad = None
+
+
+def test_public_name_of_a_module_global_is_preferred():
+    module = types.ModuleType("history")
+    module._oh = module.Out = {2: Thing()}
+    sys.modules["history"] = module
+    try:
+        assert texts(weakref.ref(module.Out[2]))[0] == "module global history.Out -> Out[2]"
+    finally:
+        del sys.modules["history"]
+
+
 def test_call_in_a_finalizer_during_a_collection():
     answers = []
 

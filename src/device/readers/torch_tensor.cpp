@@ -83,6 +83,19 @@ class TorchReader final : public OwnerReader {
         return hidden;
     }
 
+    void add_references(PyObject* object, std::vector<LibraryReference>& references) override {
+        const WithoutTorchFunction guard(torch_);
+        if (guard.entered() && PyType_IsSubtype(Py_TYPE(object), torch_.tensor_base) != 0) {
+            if (call(torch_.is_view, object).get() == Py_True) {
+                add_reference("_base", false, get(torch_.base, object), references);
+            }
+            if (may_read_gradient(object)) {
+                add_reference("grad", true, get(torch_.grad, object), references);
+            }
+        }
+        PyErr_Clear();
+    }
+
     void count_references(PyObject* object, OwnerReading& reading) noexcept override {
         try {
             const WithoutTorchFunction guard(torch_);
@@ -96,6 +109,15 @@ class TorchReader final : public OwnerReader {
     }
 
   private:
+    static void add_reference(const char* attribute,
+                              bool removable,
+                              const OwnedRef& target,
+                              std::vector<LibraryReference>& references) {
+        if (target && target.get() != Py_None) {
+            references.push_back({attribute, removable, target.get()});
+        }
+    }
+
     ReadOutcome read_guarded(PyObject* object, OwnerReading& reading) {
         if (PyType_IsSubtype(Py_TYPE(object), torch_.storage_base) != 0) {
             return read_storage(object, reading);

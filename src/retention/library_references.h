@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// References between owners that only their library knows, such as from a tensor to its gradient.
+#pragma once
+
+#include <Python.h>
+
+#include <span>
+#include <vector>
+
+#include "device/owner_reader.h"
+#include "device/owner_registry.h"
+
+namespace cyclewatch::retention {
+
+struct OwnerReference {
+    PyObject* holder = nullptr;  // borrowed, as the target
+    device::LibraryReference reference;
+};
+
+// The references of all tracked owners. The library may create their targets. May throw
+// std::bad_alloc. REQUIRES: GIL held, a build with a GIL. RUNS PYTHON: no user code.
+[[nodiscard]] std::vector<OwnerReference> library_references(device::OwnerRegistry& registry);
+
+// The references of these owners.
+[[nodiscard]] std::vector<OwnerReference> library_references(device::OwnerRegistry& registry,
+                                                             std::span<PyObject* const> owners);
+
+}  // namespace cyclewatch::retention
