@@ -10,7 +10,6 @@
 #include <system_error>
 #include <utility>
 
-#include "base/byte_size.h"
 #include "base/text.h"
 #include "compat/generations.h"
 #include "model/mistake.h"
