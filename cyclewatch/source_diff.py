@@ -14,7 +14,14 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterable
 
-from cyclewatch import _native, source_edit, source_hazards, source_lines, source_syntax
+from cyclewatch import (
+    _native,
+    source_edit,
+    source_hazards,
+    source_lifetimes,
+    source_lines,
+    source_syntax,
+)
 from cyclewatch.source_edit import NoDiff, Source
 from cyclewatch.source_syntax import names_in, short
 
@@ -119,6 +126,7 @@ def _weak_method(finding: Finding, source: Source) -> str:
         variable = ast.unparse(load.value)
         if getattr(getattr(source.parent(load), "func", None), "attr", "") == "add":
             raise NoDiff(f"line {load.lineno} adds the method to a set, which compares it")
+        source_hazards.check_not_compared(source, load, _attributes(finding))
         source_syntax.check_object(source, variable, load)
         source_syntax.check_stored_in(source, statement, variable)
         source_syntax.check_replaceable(source, load)
@@ -168,6 +176,10 @@ def _weak_property(finding: Finding, source: Source) -> str:
             continue
         done.add((owner, name))
         _check_replaceable(source, owner, name)
+        source_lifetimes.check_values(source, owner, name)
+        source_lifetimes.check_not_temporary(
+            source, source.class_named(cut.target), _attributes(finding)
+        )
         reference = f"_{name.lstrip('_')}_reference"
         source_syntax.check_unused(source, reference)
         for default in source_syntax.class_defaults(owner, name):
@@ -293,7 +305,7 @@ def _check_stored_on_target(finding: Finding, source: Source) -> None:
     [target, *others] = {cut.target for cut in finding.cuts}
     if others:
         raise NoDiff("the references lead to several classes")
-    source_hazards.check_any_callable(source, source.class_named(target))
+    source_hazards.check_any_callable(source)
     source_hazards.check_no_reflection(source, source.class_named(target))
     _check_weakly_referable(source, target)
     if all(reference.holder != target for reference in finding.cycle):
@@ -316,9 +328,9 @@ def _check_stored_on_target(finding: Finding, source: Source) -> None:
             direct = reference.target.startswith("bound method ")
             if not direct and not all(source_syntax.is_created(source, each) for each in values):
                 raise NoDiff(f"the {short(target)} did not create its .{name}")
-            for node in source.all(ast.Attribute):
-                if node.attr == name and isinstance(node.value, ast.Call):
-                    raise NoDiff(f"line {node.lineno} uses .{name} of a temporary object")
+            if reference.target.startswith(_CALLABLES) or reference.target in _CONTAINERS:
+                source_lifetimes.check_stays_inside(source, name)
+    source_lifetimes.check_not_temporary(source, source.class_named(target), _attributes(finding))
 
 
 def _check_weakly_referable(source: Source, target: str) -> None:
@@ -357,6 +369,12 @@ def _caveat(finding: Finding) -> str:
         f"Check that the program keeps each {target} alive while it uses the stored function, "
         f"which fails once its {target} is freed."
     )
+
+
+def _attributes(finding: Finding) -> set[str]:
+    """The attributes of the target through which the cycle goes."""
+    targets = {cut.target for cut in finding.cuts}
+    return {each.label[1:] for each in finding.cycle if each.holder in targets}
 
 
 def _only_cut(finding: Finding) -> Reference:

@@ -248,12 +248,16 @@ class Source:
 
     def _with_import(self, text: str) -> str:
         body = self.tree.body
-        plain = [node for node in body if isinstance(node, ast.Import)]
-        bound = {alias.asname or alias.name for node in plain for alias in node.names}
-        if "weakref." not in "".join(edit.text for edit in self._edits) or "weakref" in bound:
+        users = [edit.start for edit in self._edits if "weakref." in edit.text]
+        if not users:
             return text
-        if any(node.id == "weakref" for node in self.all(ast.Name)):
-            raise NoDiff("the file uses the name weakref for something else")
+        plain = [node for node in body if isinstance(node, ast.Import)]
+        imports = [n for n in plain if "weakref" in [a.name for a in n.names if not a.asname]]
+        for node in ast.walk(self.tree):
+            if node not in imports and "weakref" in _bound(node, reads=not imports):
+                raise NoDiff("the file uses the name weakref for something else")
+        if imports and self._offsets[imports[0].lineno] <= min(users):
+            return text
         head = [node for i, node in enumerate(body) if _is_head(node, i)]
         others = body[len(head) :]
         if others and isinstance(others[0], ast.Import):  # sort it into the first imports
@@ -307,6 +311,22 @@ def _lines(text: str) -> list[str]:
     lines = [f"{line}\n" for line in text.split("\n")]
     lines[-1] = lines[-1].removesuffix("\n")
     return lines if lines[-1] else lines[:-1]
+
+
+def _bound(node: ast.AST, reads: bool) -> list[str]:
+    """The names that a node binds; those that it reads, too, if `reads`."""
+    match node:
+        case ast.Import(names=names) | ast.ImportFrom(names=names):
+            return [alias.asname or alias.name for alias in names]
+        case ast.Name(id=name, ctx=context):
+            return [name] if reads or not isinstance(context, ast.Load) else []
+        case ast.arg(arg=name) | ast.ClassDef(name=name) | ast.ExceptHandler(name=name):
+            return [name or ""]
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            return [name]
+        case ast.MatchAs(name=name) | ast.MatchStar(name=name):
+            return [name or ""]
+    return []
 
 
 def _is_head(node: ast.stmt, index: int) -> bool:

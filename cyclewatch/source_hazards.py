@@ -9,15 +9,21 @@ from __future__ import annotations
 import ast
 from typing import TypeGuard
 
-from cyclewatch.source_edit import FUNCTIONS, Definition, NoDiff, Source
-from cyclewatch.source_syntax import names_in, parameters
+from cyclewatch.source_edit import FUNCTIONS, NoDiff, Source
+from cyclewatch.source_syntax import names_in
 
 _COPIES = {"__getstate__", "__reduce__", "deepcopy", "pickle"}
 _LISTS_FIELDS = {"__dict__", "vars"}
-_READS_FIELDS = _COPIES | {"asdict", "delattr"}
-_READS_FUNCTIONS = {"__doc__", "__name__", "__qualname__", "getfullargspec", "signature"}
+_READS_FIELDS = _COPIES | {"asdict", "delattr", "setattr"}
+_READS_FUNCTIONS = {
+    *("__annotations__", "__closure__", "__code__", "__defaults__", "__doc__", "__func__"),
+    *("__kwdefaults__", "__module__", "__name__", "__qualname__", "__self__", "__wrapped__"),
+    *("FunctionType", "LambdaType", "MethodType", "getfullargspec", "inspect", "signature"),
+}
+_FINDS_EQUAL = {"count", "index", "remove"}
 _ENDS = {"__aexit__", "__del__", "__exit__", "close"}
 _COMPARES = {"__eq__", "__hash__", "__lt__", "__ne__"}
+_COMPARISONS = (ast.Eq, ast.NotEq, ast.In, ast.NotIn)
 _NOT_WEAKLY_REFERABLE = {"NamedTuple", "bytes", "int", "namedtuple", "tuple"}
 
 
@@ -35,7 +41,6 @@ def check_weak_attribute(source: Source, owner: ast.ClassDef, name: str) -> None
     for call in source.all(ast.Call):
         if ast.unparse(call.func) == "torch.save" and "state_dict" not in names_in(call):
             raise NoDiff(f"line {call.lineno} may save the weak reference")
-    _check_values(source, owner, name)
     _check_not_climbed(source, name)
 
 
@@ -53,22 +58,53 @@ def check_weakly_referable(node: ast.ClassDef) -> None:
             raise NoDiff(f"{node.name} is a {word}, which does not support weak references")
 
 
-def check_any_callable(source: Source, target: ast.ClassDef) -> None:
-    """Raise NoDiff if code near the class reads function attributes that a lambda changes.
-
-    Near means in the same outermost class or function, or at module level.
-    """
-    near = source.outermost(target)
-    for node in [*source.all(ast.Attribute), *source.all(ast.Name)]:
-        word = getattr(node, "attr", "")
-        word = word or (source.is_called(node) and getattr(node, "id", "")) or ""
-        of_class = isinstance(node, ast.Attribute) and {"type", "__class__", "cls"} & names_in(
-            node.value
+def check_any_callable(source: Source) -> None:
+    """Raise NoDiff if the file reads attributes of functions, which a lambda changes."""
+    classes = {node.name for node in source.all(ast.ClassDef)}
+    for node in [*source.all(ast.Attribute), *source.all(ast.Constant)]:
+        word = getattr(node, "attr", "") or getattr(node, "value", "")
+        of_class = isinstance(node, ast.Attribute) and (
+            {"type", "__class__", "cls"} & names_in(node.value)
+            or ast.unparse(node.value) in classes
         )
-        around = source.outermost(node)
-        is_near = around is near or not isinstance(around, ast.ClassDef | Definition)
-        if word in _READS_FUNCTIONS and is_near and not of_class:
+        if word in _READS_FUNCTIONS and not of_class:
             raise NoDiff(f"line {node.lineno} reads {word}, which a lambda changes")
+    for statement in [*source.all(ast.Import), *source.all(ast.ImportFrom)]:
+        for word in sorted(_READS_FUNCTIONS & {*names_in(statement), _module(statement)}):
+            raise NoDiff(f"line {statement.lineno} imports {word}, which a lambda changes")
+
+
+def _module(statement: ast.stmt) -> str:
+    return getattr(statement, "module", "") or ""
+
+
+def check_not_compared(source: Source, load: ast.Attribute, names: set[str]) -> None:
+    """Raise NoDiff if the file may compare the method, or what the attributes `names` store.
+
+    Each access to a method creates an equal object; a lambda is only equal to itself.
+    """
+    for node in source.all(ast.Attribute):
+        reads = isinstance(node.ctx, ast.Load) and not source.is_called(node)
+        if node.attr == load.attr and node is not load and reads:
+            raise NoDiff(f"line {node.lineno} may compare .{load.attr}")
+        if node.attr in _FINDS_EQUAL and names & names_in(node.value):
+            raise NoDiff(f"line {node.lineno} finds a method by comparison")
+    for compare in source.all(ast.Compare):
+        operands = [compare.left, *compare.comparators]
+        by_value = any(isinstance(each, _COMPARISONS) for each in compare.ops)
+        if not by_value or any(isinstance(each, ast.Constant) for each in operands):
+            continue
+        function = source.function_of(compare)
+        plain = all(isinstance(each, ast.Name | ast.Attribute) for each in operands)
+        if any(_mentions(each, names) for each in operands) or (
+            plain and function and names & names_in(function)
+        ):
+            raise NoDiff(f"line {compare.lineno} may compare a stored method")
+
+
+def _mentions(node: ast.expr, names: set[str]) -> bool:
+    is_size = isinstance(node, ast.Call) and ast.unparse(node.func) == "len"
+    return not is_size and bool(names & names_in(node))
 
 
 def _reads(source: Source, node: ast.AST, name: str) -> bool:
@@ -79,33 +115,6 @@ def _reads(source: Source, node: ast.AST, name: str) -> bool:
     if isinstance(user, ast.Subscript):
         return isinstance(user.slice, ast.Constant) and user.slice.value == name
     return True
-
-
-def _check_values(source: Source, owner: ast.ClassDef, name: str) -> None:
-    """Raise NoDiff if the attribute is also set to a constant."""
-    positions = {}
-    for statement in source.all(ast.Assign):
-        if name not in [getattr(target, "attr", "") for target in statement.targets]:
-            continue
-        _check_value(statement.value)
-        function = source.function_of(statement)
-        if function in owner.body and isinstance(statement.value, ast.Name):
-            order = parameters(function)
-            if getattr(function, "name", "") == "__init__" and statement.value.id in order:
-                positions[statement.value.id] = order.index(statement.value.id) - 1
-    for call in source.all(ast.Call):
-        if ast.unparse(call.func).rpartition(".")[2] == owner.name:
-            for parameter, position in positions.items():
-                for value in call.args[position : position + 1]:
-                    _check_value(value)
-                for keyword in call.keywords:
-                    if keyword.arg == parameter:
-                        _check_value(keyword.value)
-
-
-def _check_value(value: ast.expr) -> None:
-    if isinstance(value, ast.Constant) and value.value is not None:
-        raise NoDiff(f"line {value.lineno} stores a constant")
 
 
 def _check_not_climbed(source: Source, name: str) -> None:

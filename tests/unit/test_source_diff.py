@@ -285,7 +285,7 @@ def test_super_counts_as_a_use_of_self(program):
             back_pointer,
             "Head.__del__ uses .model, which may be None",
         ),
-        (PARENT + "Head('none')", back_pointer, "stores a constant"),
+        (PARENT + "Head('none')", back_pointer, "does not support weak references"),
         (
             PARENT.replace("class Model", "class Model(tuple)"),
             back_pointer,
