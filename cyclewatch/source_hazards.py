@@ -67,7 +67,8 @@ def check_any_callable(source: Source) -> None:
             {"type", "__class__", "cls"} & names_in(node.value)
             or ast.unparse(node.value) in classes
         )
-        if word in _READS_FUNCTIONS and not of_class:
+        is_read = not isinstance(getattr(node, "ctx", None), ast.Store)
+        if word in _READS_FUNCTIONS and is_read and not of_class:
             raise NoDiff(f"line {node.lineno} reads {word}, which a lambda changes")
     for statement in [*source.all(ast.Import), *source.all(ast.ImportFrom)]:
         for word in sorted(_READS_FUNCTIONS & {*names_in(statement), _module(statement)}):

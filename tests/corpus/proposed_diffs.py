@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Applies the proposed diff of each program in the corpus and runs the program again."""
 
+import ast
 import contextlib
 import json
 import shutil
@@ -11,16 +12,49 @@ from run_cases import FOLDER, all_cases
 
 import cyclewatch
 from cyclewatch import source_diff, source_edit
+from cyclewatch.source_syntax import names_in
 
 SCRIPT = FOLDER / "run_diffs.py"
 
 
 def write_copies(folder):
-    """One file for each case; the files of the trials."""
+    """One file for each case and each trial, as in a real program."""
     for name, _, source in all_cases():
         (folder / f"{name}.py").write_text(source)
-    for path in (FOLDER / "trials").glob("*.py"):
-        shutil.copy(path, folder)
+    shutil.copy(FOLDER / "trials" / "registry.py", folder)
+    for path in (FOLDER / "trials").glob("*_trials.py"):
+        text = path.read_text()
+        body = ast.parse(text).body
+        for node in body:
+            if isinstance(node, ast.FunctionDef) and node.decorator_list:
+                (folder / f"{node.name}_trials.py").write_text(separated(text, body, node))
+
+
+def separated(text, body, program):
+    """The source of one program of a file: the imports, and the statements that it needs."""
+    kept = {program}
+    while True:
+        used = set().union(*(names_in(node) for node in kept))
+        needed = kept | {node for node in body if used & names_defined(node)}
+        if needed == kept:
+            break
+        kept = needed
+    lines = text.split("\n")
+    return "".join(
+        "\n".join(lines[first_line(node) - 1 : node.end_lineno]) + "\n\n\n"
+        for node in body
+        if node in kept or isinstance(node, ast.Import | ast.ImportFrom)
+    )
+
+
+def first_line(node):
+    return min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))])
+
+
+def names_defined(node):
+    if isinstance(node, ast.Assign):
+        return {getattr(target, "id", "") for target in node.targets}
+    return {getattr(node, "name", "")} - {""}
 
 
 def group_of(name, trials):
@@ -46,20 +80,16 @@ def outcomes(interpreter, folder, trials):
         for name, one in seen.items()
         if one["signatures"]
     }
-    # The cases have a file each; the trials share a few.
     changed = [name for name, one in found.items() if one["diff"]]
-    runs = [[name for name in changed if name not in trials]]
-    runs += [[name] for name in changed if name in trials]
-    for number, names in enumerate(runs):
-        after = folder / f"after{number}"
-        after.mkdir()
-        for path in before.glob("*.py"):
-            shutil.copy(path, after)
-        for name in names:
-            diff = found[name]["diff"]
-            subprocess.run(["patch", "-p0", "-s"], input=diff, text=True, cwd=after, check=True)
-        for name, fixed in run(interpreter, after, names).items():
-            found[name]["verdict"] = verdict(seen[name], fixed)
+    after = folder / "after"
+    after.mkdir()
+    for path in before.glob("*.py"):
+        shutil.copy(path, after)
+    for name in changed:
+        diff = found[name]["diff"]
+        subprocess.run(["patch", "-p0", "-s"], input=diff, text=True, cwd=after, check=True)
+    for name, fixed in run(interpreter, after, changed).items():
+        found[name]["verdict"] = verdict(seen[name], fixed)
     return found
 
 

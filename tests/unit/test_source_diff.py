@@ -340,6 +340,221 @@ def test_no_diff_if_the_change_is_not_mechanical(program, text, make, reason):
         source_diff.propose(make(path))
 
 
+LISTED = METHOD.replace("= self.step", "= [self.step]")
+
+
+def listed_method(path):
+    place = line_of(path, "self._run = ")
+    method = "bound method program.Model.step"
+    return finding(
+        "bound-method-on-self",
+        [reference(method, "__self__", "program.Model", place)],
+        reference("program.Model", "._run", "list", place),
+        reference("list", "[0]", method, None),
+    )
+
+
+def method(text):
+    """Text to add to the last class of a program."""
+    return "\n" + textwrap.indent(text, " " * 8) + "\n"
+
+
+def module(text):
+    """Text to add to a program."""
+    return "\n" + textwrap.indent(text, " " * 4) + "\n"
+
+
+NO_WEAK_REFERENCE = "may use an object that does not support weak references"
+
+
+@pytest.mark.parametrize(
+    ("text", "make", "reason"),
+    [
+        # Compared: each access to a method creates an equal object, a lambda equals only itself.
+        (METHOD + module("off(trainer.step)"), bound_method, "line 8 may compare .step"),
+        (
+            METHOD + method("def has(self, call): return call == self._run"),
+            bound_method,
+            "line 8 may compare a stored method",
+        ),
+        (
+            LISTED + method("def has(self, call): return call in self._run"),
+            listed_method,
+            "line 8 may compare a stored method",
+        ),
+        (
+            LISTED + method("def off(self, call):\n  [x for x in self._run if x != call]"),
+            listed_method,
+            "line 9 may compare a stored method",
+        ),
+        (
+            LISTED + method("def off(self, call): self._run.remove(call)"),
+            listed_method,
+            "line 8 finds a method by comparison",
+        ),
+        # Inspected.
+        (
+            METHOD + module("class Bus:\n  def emit(self, call): call.__self__"),
+            bound_method,
+            "line 9 reads __self__, which a lambda changes",
+        ),
+        (
+            METHOD + module("def show(call): print(getattr(call, '__qualname__'))"),
+            bound_method,
+            "line 8 reads __qualname__, which a lambda changes",
+        ),
+        (METHOD + module("import inspect"), bound_method, "line 8 imports inspect, which"),
+        (
+            METHOD + module("from inspect import ismethod"),
+            bound_method,
+            "line 8 imports inspect, which",
+        ),
+        (METHOD + module("from types import MethodType"), bound_method, "imports MethodType"),
+        # Values that do not support weak references.
+        (PARENT + module("Head([1])"), back_pointer, NO_WEAK_REFERENCE),
+        (PARENT + module("Head(model=1)"), back_pointer, NO_WEAK_REFERENCE),
+        (PARENT + module("name = 'a'\nHead(name)"), back_pointer, NO_WEAK_REFERENCE),
+        (
+            PARENT + module("[Head(name) for name in 'ab']"),
+            back_pointer,
+            "an unknown value to name",
+        ),
+        (PARENT + module("Head(imported)"), back_pointer, NO_WEAK_REFERENCE),
+        (
+            PARENT + module("class Pair(tuple): pass\nHead(Pair())"),
+            back_pointer,
+            "Pair is a tuple, which does not support weak references",
+        ),
+        (PARENT.replace("model):", "model=0):"), back_pointer, NO_WEAK_REFERENCE),
+        (PARENT.replace("model):", "*, model=0):"), back_pointer, NO_WEAK_REFERENCE),
+        (PARENT.replace("model):", "*model):"), back_pointer, "the values of the parameter model"),
+        (PARENT + module("Head(*arguments)"), back_pointer, "passes unknown arguments"),
+        (PARENT + module("map(Head, 'ab')"), back_pointer, "may call __init__ with unknown"),
+        (
+            PARENT + module("for kind in (Head, Base): kind('a')"),
+            back_pointer,
+            "may call __init__ with unknown",
+        ),
+        (PARENT + module("class Top(Head): pass\nTop('a')"), back_pointer, NO_WEAK_REFERENCE),
+        (
+            PARENT + method("@classmethod\ndef top(cls): return cls('a')"),
+            back_pointer,
+            NO_WEAK_REFERENCE,
+        ),
+        (
+            PARENT + module("def make(model): return Head(model)\nmake('a')"),
+            back_pointer,
+            NO_WEAK_REFERENCE,
+        ),
+        (
+            PARENT + module("def make(model): return Head(model)\nmap(make, 'ab')"),
+            back_pointer,
+            "may call make with unknown",
+        ),
+        (
+            PARENT + module("head = Head(Model())\nhead.model = []"),
+            back_pointer,
+            NO_WEAK_REFERENCE,
+        ),
+        (
+            PARENT + module("head = Head(Model())\nhead.model, x = 1, 2"),
+            back_pointer,
+            "stores an unknown value in .model",
+        ),
+        (PARENT + module("setattr(Head(None), 'model', 1)"), back_pointer, "uses setattr"),
+        # Another binding of the name `weakref`.
+        (MODEL + module("import zlib as weakref"), lambda_on_self, "name weakref for something"),
+        (MODEL + module("def f(weakref): pass"), lambda_on_self, "name weakref for something"),
+        (MODEL + module("def f(): import weakref"), lambda_on_self, "name weakref for something"),
+        (MODEL + module("import weakref\ndel weakref"), lambda_on_self, "name weakref for"),
+        # An object that may be only temporary.
+        (PARENT + module("head = Model().add()"), back_pointer, "uses .add of a temporary object"),
+        (
+            PARENT + module("def make(): return Model()\nhead = make().add()"),
+            back_pointer,
+            "uses .add of a temporary object",
+        ),
+        (PARENT + module("head = build().head"), back_pointer, "uses .head of a temporary object"),
+        (
+            PARENT + module("def build():\n  model = Model()\n  return model.head"),
+            back_pointer,
+            "line 14 returns a part of an object",
+        ),
+        (
+            PARENT + module("def build():\n  x = Model()\n  part = Head(x)\n  return part"),
+            back_pointer,
+            "line 15 returns a part of an object",
+        ),
+        (
+            MODEL + method("def register(self): calls.append(self._scale)"),
+            lambda_on_self,
+            "line 13 may keep a function of ._scale for later",
+        ),
+        (
+            MODEL + method("@property\ndef scale(self): return self._scale"),
+            lambda_on_self,
+            "line 14 may keep a function of ._scale for later",
+        ),
+        (
+            MODEL + method("def get(self):\n  scale = self._scale\n  return scale"),
+            lambda_on_self,
+            "line 15 may keep a function of ._scale for later",
+        ),
+        (
+            LISTED + method("def steps(self): return list(self._run)"),
+            listed_method,
+            "line 8 may keep a function of ._run for later",
+        ),
+        (
+            LISTED + method("def first(self): return self._run.pop()"),
+            listed_method,
+            "line 8 may keep a function of ._run for later",
+        ),
+        (MODEL + module("x = Model(3).chain().end()"), lambda_on_self, "of a temporary object"),
+    ],
+)
+def test_no_diff_if_the_file_shows_that_the_program_would_break(program, text, make, reason):
+    path = program(text)
+    with pytest.raises(source_edit.NoDiff, match=reason):
+        source_diff.propose(make(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "make"),
+    [
+        (METHOD + module("if __name__ == '__main__':\n  print(Model.__name__)"), bound_method),
+        (METHOD + method("def name(self): return type(self).__name__"), bound_method),
+        (METHOD + method("def is_off(self): return self._run is None"), bound_method),
+        (LISTED + method("def off(self): return len(self._run) == size"), listed_method),
+        (LISTED + method("def call(self): return [x() for x in self._run]"), listed_method),
+        (LISTED + method("def add(self, call): self._run.append(call)"), listed_method),
+        (LISTED + method("def call(self):\n  x = self._run[0]\n  return x()"), listed_method),
+        (PARENT + module("model = Model()\nHead(model)\nHead(None)\nHead(Model())"), back_pointer),
+        (PARENT + module("def make(m, x): return Head(model=m)\nmake(Model(), 1)"), back_pointer),
+        (PARENT + module("class Other:\n  def __init__(self): self.model=1"), back_pointer),
+        (
+            PARENT + module("class Top(Head):\n  def __init__(self): super().__init__(Model())"),
+            back_pointer,
+        ),
+        (PARENT + module("def f(head): return isinstance(head, (Head, Base))"), back_pointer),
+        (PARENT + module("def f():\n  m = Model()\n  return m, m.head"), back_pointer),
+        (PARENT + module("Model().run()"), back_pointer),
+    ],
+)
+def test_a_diff_if_the_file_does_not_show_that_the_program_would_break(program, text, make):
+    path = program(text)
+    assert "\n+" in source_diff.propose(make(path))
+
+
+def test_a_late_import_of_weakref_does_not_count(program):
+    path = program(MODEL + module("model = Model(3)\nprint(model._scale(2))\nimport weakref"))
+    names = applied(source_diff.propose(lambda_on_self(path)), path)
+    assert names["model"]._scale(2) == 6
+    assert path.read_text().count("import weakref") == 2
+    early = program(MODEL.replace("import os", "import os, weakref"))
+    assert "+import" not in source_diff.propose(lambda_on_self(early))
+
+
 def test_no_diff_for_an_unsuitable_file(program):
     path = program(MODEL)
     found = lambda_on_self(path)
