@@ -14,6 +14,8 @@ from cyclewatch.source_hazards import check_weakly_referable
 from cyclewatch.source_syntax import names_in, parameters, short
 
 _KEEPS_NOTHING = {"bool", "callable", "enumerate", "len", "print", "reversed", "zip"}
+_COPIES = {"list", "sorted", "tuple"}
+_TAKES_ITEM = {"get", "pop", "popleft"}
 _TYPE_CHECKS = {"isinstance", "issubclass", "super"}
 _TESTS = (ast.Expr, ast.For, ast.comprehension, ast.If, ast.While, ast.Assert, ast.Delete)
 _HANDS_OVER = (ast.Call, ast.keyword, ast.List, ast.Set, ast.Dict, ast.For, ast.comprehension)
@@ -26,27 +28,47 @@ def check_values(source: Source, owner: ast.ClassDef, name: str) -> None:
     These are None, `self`, instances that the file creates, and parameters to which only such
     values are passed in the file.
     """
-    related = {*source.bases_of(owner), *_subclasses(source, owner)}
-    for node in source.all(ast.Attribute):
-        if node.attr != name or not isinstance(node.ctx, ast.Store):
-            continue
-        method = source.function_of(node)
-        around = source.parent(method) if method else None
-        own = method is not None and [ast.unparse(node.value)] == parameters(method)[:1]
-        if own and isinstance(around, ast.ClassDef) and around not in related:
-            continue
-        match source.parent(node):
-            case ast.Assign(targets=targets, value=value) if node in targets:
-                _check_value(source, value, set())
-            case ast.AnnAssign(value=ast.expr() as value):
-                _check_value(source, value, set())
-            case ast.AnnAssign():
-                pass
-            case _:
-                raise NoDiff(f"line {node.lineno} stores an unknown value in .{name}")
+    stores = [n for n in source.all(ast.Attribute) if n.attr == name and not _is_read(n)]
+    try:
+        for node in stores:  # then `other.name` is suitable, too
+            for value in _assigned_values(source, node):
+                _check_value(source, value, {(0, name)})
+    except NoDiff:
+        for node in stores:
+            if not _is_of_another_class(source, node, owner):
+                for value in _assigned_values(source, node):
+                    _check_value(source, value, set())
+
+
+def _is_of_another_class(source: Source, node: ast.Attribute, owner: ast.ClassDef) -> bool:
+    """Whether the attribute is one of `self` in an unrelated class."""
+    method = source.function_of(node)
+    around = source.parent(method) if method else None
+    if not method or not isinstance(around, ast.ClassDef):
+        return False
+    related = [*source.bases_of(owner), *_subclasses(source, owner)]
+    return [ast.unparse(node.value)] == parameters(method)[:1] and around not in related
+
+
+def _assigned_values(source: Source, target: ast.Name | ast.Attribute) -> list[ast.expr]:
+    """The value that a target is assigned; empty for `del` and an annotation without a value."""
+    user = source.parent(target)
+    match user, source.parent(user):
+        case (ast.Assign(targets=targets, value=value), _) if target in targets:
+            return [value]
+        case (ast.Tuple(elts=to), ast.Assign(value=ast.Tuple(elts=values))) if len(to) == len(
+            values
+        ) and not any(isinstance(each, ast.Starred) for each in (*to, *values)):
+            return [values[to.index(target)]]
+        case (ast.AnnAssign(value=value), _):
+            return [value] if value else []
+        case (ast.Delete(), _):
+            return []
+    raise NoDiff(f"line {target.lineno} assigns an unknown value to {ast.unparse(target)}")
 
 
 def _check_value(source: Source, value: ast.expr, seen: set[tuple[int, str]]) -> None:
+    """Raise NoDiff unless a value is suitable; (0, name) in `seen` is the attribute."""
     classes = {node.name: node for node in source.all(ast.ClassDef)}
     match value:
         case ast.Constant(value=None):
@@ -55,6 +77,12 @@ def _check_value(source: Source, value: ast.expr, seen: set[tuple[int, str]]) ->
             check_weakly_referable(classes[called])
             return
         case ast.Name() if _is_checked(source, value, seen):
+            return
+        case ast.Attribute(attr=name) if (0, name) in seen:
+            return
+        case ast.IfExp(body=first, orelse=second):
+            _check_value(source, first, seen)
+            _check_value(source, second, seen)
             return
     raise NoDiff(f"line {value.lineno} may use an object that does not support weak references")
 
@@ -76,13 +104,8 @@ def _is_checked(source: Source, variable: ast.Name, seen: set[tuple[int, str]]) 
             continue
         seen.add((id(scope), name))
         for store in stores:
-            match source.parent(store):
-                case ast.Assign(targets=targets, value=value) if store in targets:
-                    _check_value(source, value, seen)
-                case ast.Delete():
-                    pass
-                case _:
-                    raise NoDiff(f"line {store.lineno} assigns an unknown value to {name}")
+            for value in _assigned_values(source, store):
+                _check_value(source, value, seen)
         is_method = isinstance(source.parent(scope), ast.ClassDef)
         if name in parameters(scope) and not (is_method and name == parameters(scope)[0]):
             for value in _arguments(source, scope, name):
@@ -187,14 +210,15 @@ def _check_returned(
     classes = {node.name for node in source.all(ast.ClassDef)}
 
     def is_part(value: ast.expr) -> bool:
-        for node in ast.walk(value):
-            owner = node.value if isinstance(node, ast.Attribute) and node.attr in names else None
-            if getattr(owner, "id", "") in created and not source.is_called(node):
+        if isinstance(value, ast.Call) and _called(value) in classes:
+            arguments = [*value.args, *(each.value for each in value.keywords)]
+            return bool(created & {getattr(each, "id", "") for each in arguments})
+        if isinstance(value, ast.Call) and _called(value) in _TAKES_ITEM:
+            value = value.func
+        while isinstance(value, ast.Attribute | ast.Subscript):
+            attribute, value = getattr(value, "attr", ""), value.value
+            if attribute in names and getattr(value, "id", "") in created:
                 return True
-            if isinstance(node, ast.Call) and _called(node) in classes:
-                arguments = [*node.args, *(each.value for each in node.keywords)]
-                if created & {getattr(each, "id", "") for each in arguments}:
-                    return True
         return False
 
     parts = set(_locals(function, is_part))
@@ -203,7 +227,7 @@ def _check_returned(
             continue
         items = leave.value.elts if isinstance(leave.value, ast.Tuple) else [leave.value]
         returned = {getattr(each, "id", "") for each in items}
-        if not returned & created and (returned & parts or is_part(leave.value)):
+        if not returned & created and (returned & parts or any(map(is_part, items))):
             raise NoDiff(f"line {leave.lineno} returns a part of an object that is freed then")
 
 
@@ -245,7 +269,7 @@ def _check_use(source: Source, node: ast.expr, name: str, start: ast.expr) -> No
             # self.run(x) calls the function; self.handlers.get(x) can return it.
             if not isinstance(node, ast.Attribute) or node is start:
                 return
-        case ast.Call(func=function) if short(ast.unparse(function)) in _KEEPS_NOTHING:
+        case ast.Call(func=ast.Name(id=called)) if called in _KEEPS_NOTHING | _COPIES:
             pass
         case ast.Attribute() | ast.BoolOp() | ast.UnaryOp():
             pass
@@ -253,9 +277,11 @@ def _check_use(source: Source, node: ast.expr, name: str, start: ast.expr) -> No
             pass
         case ast.Compare() | ast.Subscript():
             return
-        case ast.Assign(targets=[ast.Name(id=variable)]) if source.function_of(node):
-            for other in ast.walk(source.function_of(node) or node):
+        case ast.Assign(targets=[ast.Name(id=variable)]) if scope := source.function_of(node):
+            for other in ast.walk(scope):
                 if isinstance(other, ast.Name) and other.id == variable and _is_read(other):
+                    if source.function_of(other) is not scope:
+                        raise NoDiff(f"an inner function uses {variable}")
                     _check_use(source, other, name, other)
             return
         case _:

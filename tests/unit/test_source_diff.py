@@ -452,14 +452,19 @@ NO_WEAK_REFERENCE = "may use an object that does not support weak references"
             "may call make with unknown",
         ),
         (
+            PARENT + module("class Top:\n  def __init__(self): self.model=1\nHead(Top().model)"),
+            back_pointer,
+            NO_WEAK_REFERENCE,
+        ),
+        (
             PARENT + module("head = Head(Model())\nhead.model = []"),
             back_pointer,
             NO_WEAK_REFERENCE,
         ),
         (
-            PARENT + module("head = Head(Model())\nhead.model, x = 1, 2"),
+            PARENT + module("head = Head(Model())\nhead.model, x = Model(), *y"),
             back_pointer,
-            "stores an unknown value in .model",
+            "assigns an unknown value to head.model",
         ),
         (PARENT + module("setattr(Head(None), 'model', 1)"), back_pointer, "uses setattr"),
         # Another binding of the name `weakref`.
@@ -473,6 +478,11 @@ NO_WEAK_REFERENCE = "may use an object that does not support weak references"
             PARENT + module("def make(): return Model()\nhead = make().add()"),
             back_pointer,
             "uses .add of a temporary object",
+        ),
+        (
+            PARENT + module("def build():\n  model = Model()\n  return model.head.pop()"),
+            back_pointer,
+            "line 14 returns a part of an object",
         ),
         (PARENT + module("head = build().head"), back_pointer, "uses .head of a temporary object"),
         (
@@ -499,6 +509,11 @@ NO_WEAK_REFERENCE = "may use an object that does not support weak references"
             MODEL + method("def get(self):\n  scale = self._scale\n  return scale"),
             lambda_on_self,
             "line 15 may keep a function of ._scale for later",
+        ),
+        (
+            MODEL + method("def get(self):\n  scale = self._scale\n  return lambda: scale()"),
+            lambda_on_self,
+            "an inner function uses scale",
         ),
         (
             LISTED + method("def steps(self): return list(self._run)"),
@@ -531,6 +546,13 @@ def test_no_diff_if_the_file_shows_that_the_program_would_break(program, text, m
         (LISTED + method("def call(self):\n  x = self._run[0]\n  return x()"), listed_method),
         (PARENT + module("model = Model()\nHead(model)\nHead(None)\nHead(Model())"), back_pointer),
         (PARENT + module("def make(m, x): return Head(model=m)\nmake(Model(), 1)"), back_pointer),
+        (
+            PARENT
+            + module("a = Head(Model())\na.model, b = None, 1\nHead(a.model if b else None)"),
+            back_pointer,
+        ),
+        (PARENT + module("def f():\n  m = Model()\n  return m.head.count()"), back_pointer),
+        (LISTED + method("def call(self):\n  for x in list(self._run): x()"), listed_method),
         (PARENT + module("class Other:\n  def __init__(self): self.model=1"), back_pointer),
         (
             PARENT + module("class Top(Head):\n  def __init__(self): super().__init__(Model())"),
