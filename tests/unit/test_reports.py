@@ -9,11 +9,14 @@ import pickle
 import signal
 import stat
 import subprocess
+from pathlib import Path
 
 import pytest
 
 import cyclewatch
 from cyclewatch import _native
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class Block:
@@ -202,3 +205,25 @@ def test_closed_pipe_raises_instead_of_sigpipe(tmp_path):
         assert signal.SIGPIPE not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
     finally:
         signal.signal(signal.SIGPIPE, before)
+
+
+def closed(schema):
+    """`schema` without undocumented fields; every field and item must have a description."""
+    if "properties" in schema:
+        for name, rule in schema["properties"].items():
+            assert rule.keys() & {"$ref", "const"} or rule["description"], name
+        schema["additionalProperties"] = False
+    for inner in (*schema.get("properties", {}).values(), *schema.get("$defs", {}).values()):
+        closed(inner)
+    return schema
+
+
+def test_schema_describes_every_field_of_the_golden_report():
+    jsonschema = pytest.importorskip("jsonschema", reason="only for the main interpreter")
+    schema = closed(json.loads((ROOT / "docs" / "formats" / "report.schema.json").read_text()))
+    report = json.loads((ROOT / "tests" / "golden" / "report.json").read_text())
+    jsonschema.validate(report, schema)
+    for name in schema["$defs"]:
+        without = {**schema, "$defs": {**schema["$defs"], name: False}}
+        with pytest.raises(jsonschema.ValidationError):  # the report has one
+            jsonschema.validate(report, without)

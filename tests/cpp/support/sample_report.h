@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sample report of the golden files. Every field is set.
+// The sample reports of the golden files.
 #pragma once
 
 #include <string>
@@ -8,6 +8,7 @@
 
 namespace cyclewatch::testing {
 
+// tests/golden/report.json. Every field is set: add a new field to the file by hand.
 model::Report make_sample_report();
 
 // The sample with a second process.
