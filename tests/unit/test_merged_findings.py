@@ -5,36 +5,19 @@ import functools
 import gc
 
 import pytest
+from owners import Buffer
 
 import cyclewatch
 from cyclewatch.cli.comparison import compare, kinds_by_signature
 
-
-class Block:
-    """An owner of `size` bytes."""
-
-    __slots__ = ("__weakref__", "size")
-
-    def __init__(self, size):
-        self.size = size
-
-
-@pytest.fixture(autouse=True)
-def block_is_an_owner():
-    """Collect older garbage and register Block."""
-    gc.collect()
-    cyclewatch.register_owner(
-        Block, lambda block: {"device": "cpu", "nbytes": block.size, "data_ptr": id(block)}
-    )
-    yield
-    cyclewatch.unregister_owner(Block)
+pytestmark = pytest.mark.usefixtures("buffers_are_owners")
 
 
 class Metric:
     """Wraps a method of every subclass, once for each object."""
 
     def __init__(self, size):
-        self.block = Block(size)
+        self.block = Buffer(size)
         self.update = self.wrapped(self.update)
 
     def wrapped(self, method):
@@ -114,7 +97,7 @@ class Registry:
     """Refers to itself under two kinds of keys."""
 
     def __init__(self, size):
-        self.block = Block(size)
+        self.block = Buffer(size)
         self.entries = {"a": self, id(self): self}
 
 
@@ -145,7 +128,7 @@ class Leaf(Node):
 
 def test_shared_bytes_are_attributed_once():
     def share():
-        block = Block(4096)
+        block = Buffer(4096)
         Node(block)
         Leaf(block)
 
@@ -166,9 +149,9 @@ def test_shared_bytes_are_attributed_once():
 
 
 def test_cycle_with_only_living_memory_is_not_a_finding():
-    alive = Block(4096)
+    alive = Buffer(4096)
     report = report_of(lambda: Node(alive))
     assert not report.findings
     report = report_of(lambda: Node(alive), lambda: Accuracy(100))
     assert [each.retained_bytes for each in report.findings] == [100]
-    assert alive.size == 4096
+    assert alive.facts["nbytes"] == 4096

@@ -6,30 +6,18 @@ import gc
 import inspect
 
 import pytest
+from owners import Buffer
 
 import cyclewatch
 
-
-class Block:
-    """An owner of 64 bytes."""
-
-
-@pytest.fixture(autouse=True)
-def block_is_an_owner():
-    """Collect older garbage and register Block."""
-    gc.collect()
-    cyclewatch.register_owner(
-        Block, lambda block: {"device": "cpu", "nbytes": 64, "data_ptr": id(block)}
-    )
-    yield
-    cyclewatch.unregister_owner(Block)
+pytestmark = pytest.mark.usefixtures("buffers_are_owners")
 
 
 class Base:
-    """An object that owns a block."""
+    """An object that owns a buffer."""
 
     def __init__(self):
-        self.block = Block()
+        self.block = Buffer()
 
 
 def findings_of(*makers):
