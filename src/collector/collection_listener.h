@@ -33,6 +33,9 @@ class CollectionListener {
     virtual ~CollectionListener() = default;
     // Called before the collector examines any object. May allocate.
     virtual void on_start(int generation) noexcept = 0;
+    // False if on_unreachable() need not be called for this collection. Listing the objects takes
+    // time.
+    [[nodiscard]] virtual bool wants_unreachable() noexcept { return true; }
     // All unreachable objects are still intact. Called at most once, and not if nothing is swept.
     virtual void on_unreachable(const UnreachableSet& unreachable) noexcept = 0;
     // After the sweep and all finalizers.

@@ -68,6 +68,10 @@ void on_canary_unreachable(PyObject* canary) noexcept {
     if (h.listener == nullptr || !h.collecting.has_value()) {
         return;
     }
+    if (!h.listener->wants_unreachable()) {
+        h.canary.leave_list();
+        return;
+    }
     const python::ErrorStash stash;
     python::YoungCountGuard young_count;
     h.miss = miss_of(h.unreachable.walk(canary));
@@ -80,6 +84,9 @@ void on_canary_unreachable(PyObject* canary) noexcept {
 }
 
 void scan_before_collection(Hook& h, int generation) noexcept {
+    if (!h.listener->wants_unreachable()) {
+        return;
+    }
     HeapScan scan;
     if (!scan_heap({.generation = generation}, scan)) {
         h.miss = Miss::out_of_memory;

@@ -46,6 +46,10 @@ struct GenerationTotals {
     friend bool operator==(const GenerationTotals&, const GenerationTotals&) = default;
 };
 
+// In Stats::skipped: collections whose owners were not searched for. All totals are then lower
+// bounds.
+inline constexpr const char* kNotSearched = "collections not searched for tensors: over budget";
+
 // In a merged report, the totals of all processes.
 struct Stats {
     std::uint64_t collections = 0;

@@ -24,6 +24,11 @@ bool is_collected(const model::Finding& finding) {
     return finding.collected == model::Collected::yes;
 }
 
+// True if the totals are lower bounds.
+bool is_sampled(const model::Report& report) {
+    return report.stats.skipped.contains(model::kNotSearched);
+}
+
 std::string joined(const std::vector<std::string>& words) {
     std::string text;
     for (std::size_t i = 0; i < words.size(); ++i) {
@@ -54,6 +59,13 @@ std::string quiet_sentence(const model::Report& report) {
         return "No reference cycle kept " + watched +
                " so far: no collection ran while cyclewatch " + "was watching (" +
                base::format_duration(stats.elapsed) + ").";
+    }
+    if (is_sampled(report)) {
+        const std::uint64_t searched = stats.collections - stats.skipped.at(model::kNotSearched);
+        return "No reference cycle that kept " + watched + " alive was found in the " +
+               base::format_count(searched) + " of " +
+               base::counted(stats.collections, "collection") +
+               " that the budget allowed to search.";
     }
     const std::string scope = base::counted(stats.collections, "collection") + " in " +
                               base::format_duration(stats.elapsed) + " freed " +
@@ -194,9 +206,11 @@ std::string summary_sentence(const model::Report& report) {
     for (const model::Finding& finding : report.findings) {
         longest = std::max(longest, finding.dead_for_at_most);
     }
-    const std::string cycles = base::counted(total_cycles(report), "reference cycle");
-    const std::string memory =
-        format_bytes(report.retained_bytes) + " of " + memory_kind(report.findings);
+    const bool sampled = is_sampled(report);
+    const std::string cycles =
+        (sampled ? "At least " : "") + base::counted(total_cycles(report), "reference cycle");
+    const std::string memory = (sampled ? "at least " : "") + format_bytes(report.retained_bytes) +
+                               " of " + memory_kind(report.findings);
     if (std::ranges::none_of(report.findings, &is_collected)) {
         return cycles + (total_cycles(report) == 1 ? " keeps " : " keep ") + memory +
                " alive that no collection has freed.";

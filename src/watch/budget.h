@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses how much of a collection to analyze, given the time spent so far.
+// Chooses how much of a collection to search and analyze, given the time spent so far.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace cyclewatch::watch {
@@ -9,34 +10,68 @@ namespace cyclewatch::watch {
 enum class Depth : std::uint8_t {
     full,
     lean,         // over budget: few objects are named, equal clusters are only counted
-    owners_only,  // far over budget: owners and bytes are counted, no graph is captured
+    owners_only,  // owners and bytes are counted, no graph is captured
+    none,         // over budget: owners are not searched for
 };
 
+// Over budget, collections are sampled: one is searched when the share of the time since the last
+// searched one pays for what the search is likely to take. Therefore a single long analysis is not
+// followed by a long time without any.
 class Budget {
   public:
     // Seconds that are always allowed.
     static constexpr double kGraceSeconds = 0.25;
-    // Above this multiple of the budget, one of kSampleEvery collections is analyzed.
-    static constexpr double kFarOver = 3;
-    static constexpr std::uint64_t kSampleEvery = 16;
 
     // `share` of wall time: 0.01 is one per cent.
     explicit Budget(double share) : share_(share) {}
 
-    // `spent` and `elapsed` are seconds since the watch began; `collection` counts up.
-    [[nodiscard]] Depth depth(double spent, double elapsed, std::uint64_t collection) const {
-        if (share_ >= 1 || spent <= kGraceSeconds + share_ * elapsed) {
+    // `spent` and `elapsed` are seconds since the watch began.
+    [[nodiscard]] bool allows(double spent, double elapsed) const noexcept {
+        return share_ >= 1 || spent <= kGraceSeconds + share_ * elapsed;
+    }
+    // False if a collection like the last one cannot be searched. Its objects need not be listed
+    // then, which would take time, too.
+    [[nodiscard]] bool may_search(double spent, double elapsed) const noexcept {
+        return allows(spent, elapsed) || saved(spent, elapsed) >= seconds_for(last_objects_);
+    }
+    // For a collection that found `objects` unreachable objects.
+    [[nodiscard]] Depth depth(double spent, double elapsed, std::uint64_t objects) noexcept {
+        last_objects_ = objects;
+        if (allows(spent, elapsed)) {
             return Depth::full;
         }
-        if (spent <= kGraceSeconds + kFarOver * share_ * elapsed ||
-            collection % kSampleEvery == 0) {
-            return Depth::lean;
+        return saved(spent, elapsed) >= seconds_for(objects) ? Depth::lean : Depth::none;
+    }
+    // After a collection that was searched and took `seconds`; `spent` includes them.
+    void searched(double spent, double elapsed, std::uint64_t objects, double seconds) noexcept {
+        const bool within = allows(spent_then_, elapsed_then_);
+        elapsed_then_ = elapsed;
+        spent_then_ = spent;
+        if (objects >= kManyObjects) {
+            const double rest = std::max(0.0, seconds - per_search_);
+            per_object_ = (per_object_ + rest / static_cast<double>(objects)) / 2;
+        } else if (!within) {  // the first searches take longer: they analyze new findings
+            per_search_ = (per_search_ + seconds) / 2;
         }
-        return Depth::owners_only;
     }
 
   private:
+    static constexpr std::uint64_t kManyObjects = 1'000;
+
+    // The time that the budget allows since the last search.
+    [[nodiscard]] double saved(double spent, double elapsed) const noexcept {
+        return share_ * (elapsed - elapsed_then_) - (spent - spent_then_);
+    }
+    [[nodiscard]] double seconds_for(std::uint64_t objects) const noexcept {
+        return per_search_ + per_object_ * static_cast<double>(objects);
+    }
+
     double share_;
+    double elapsed_then_ = 0;  // when a collection was searched last
+    double spent_then_ = 0;
+    std::uint64_t last_objects_ = 0;
+    double per_search_ = 50e-6;  // estimates of what a search over budget takes
+    double per_object_ = 0.5e-6;
 };
 
 }  // namespace cyclewatch::watch

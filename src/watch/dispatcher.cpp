@@ -286,6 +286,10 @@ void Dispatcher::on_start(int generation) noexcept {
     }
 }
 
+bool Dispatcher::wants_unreachable() noexcept {
+    return is_inherited() || pipeline_.wants_unreachable(watches_);
+}
+
 void Dispatcher::on_unreachable(const collector::UnreachableSet& unreachable) noexcept {
     if (is_inherited()) {
         return;

@@ -73,6 +73,7 @@ class Dispatcher final : public collector::CollectionListener {
     void reclassify();
 
     void on_start(int generation) noexcept override;
+    [[nodiscard]] bool wants_unreachable() noexcept override;
     void on_unreachable(const collector::UnreachableSet& unreachable) noexcept override;
     void on_stop(const collector::CollectionOutcome& outcome) noexcept override;
 

@@ -49,12 +49,17 @@ class ScopedTimer {
     const Clock::time_point began_;
 };
 
-Depth lowest_depth(const Watches& watches, Clock::time_point now) {
-    Depth depth = Depth::full;
+// The lowest depth that the budget of a watch allows, except that a collection is searched if any
+// watch can afford it.
+Depth lowest_depth(const Watches& watches, Clock::time_point now, std::uint64_t unreachable) {
+    Depth lowest = Depth::full;
+    Depth highest = Depth::none;
     for (const auto& watch : watches) {
-        depth = std::max(depth, watch->depth(now));
+        const Depth depth = watch->depth(now, unreachable);
+        lowest = std::max(lowest, depth);
+        highest = std::min(highest, depth);
     }
-    return depth;
+    return highest == Depth::none ? Depth::none : std::min(lowest, Depth::lean);
 }
 
 // Makes later scans omit the storages that this scan has reported.
@@ -78,6 +83,18 @@ void forget_freed_storages(const Watches& watches) {
 
 }  // namespace
 
+bool Pipeline::wants_unreachable(const Watches& watches) noexcept {
+    const Clock::time_point now = Clock::now();
+    const ScopedTimer timer(collection_.own, now);
+    collection_.listed = registry_.empty() || std::ranges::any_of(watches, [&](const auto& watch) {
+                             return watch->may_search(now);
+                         });
+    if (!collection_.listed) {
+        collection_.skipped = model::kNotSearched;
+    }
+    return collection_.listed;
+}
+
 void Pipeline::before_sweep(const collector::UnreachableSet& unreachable, const Watches& watches) {
     const ScopedTimer timer(collection_.own, unreachable.began());
     capture(unreachable, watches, Depth::full, collection_);
@@ -94,7 +111,18 @@ void Pipeline::capture(const collector::UnreachableSet& unreachable,
     if (registry_.empty()) {
         return;  // no library that can own device memory is imported
     }
-    current.depth = std::max(least_depth, lowest_depth(watches, current.started));
+    const bool scan = current.collected != model::Collected::yes;
+    Depth depth = lowest_depth(watches, current.started, current.unreachable);
+    if (depth == Depth::none && scan) {
+        depth = Depth::lean;  // decided by Watch::due_scan()
+    }
+    current.depth = std::max(least_depth, depth);
+    if (current.depth == Depth::none) {
+        if (current.unreachable > 0) {
+            current.skipped = model::kNotSearched;
+        }
+        return;
+    }
     accelerator_usable_ = device::accelerator_usable();
     const DeviceFilter watched = [&](std::string_view device) {
         return std::ranges::any_of(
@@ -115,7 +143,6 @@ void Pipeline::capture(const collector::UnreachableSet& unreachable,
     const KnownStorages known = [&](const device::OwnerReading& reading) {
         return watches.front()->reported().contains(reading.device, reading.storage);
     };
-    const bool scan = current.collected != model::Collected::yes;
     OwnerReadings readings(*captured, watched, scan ? &known : nullptr);
     readings.read(detection.owners);
 
@@ -141,6 +168,9 @@ void Pipeline::after_sweep(const collector::CollectionOutcome& outcome, const Wa
     const collector::Miss miss = outcome.miss;
     collection_.reclaimed = outcome.reclaimed;
     collection_.examined = outcome.examined;
+    if (!collection_.listed) {
+        collection_.unreachable = outcome.reclaimed;
+    }
     const double total =
         outcome.seconds > 0 ? outcome.seconds : seconds(Clock::now() - collection_.started);
     collection_.collector_seconds = std::max(total - seconds(collection_.own), 0.0);
@@ -182,7 +212,7 @@ void Pipeline::report(CapturedCollection& captured,
         // 7. Select the owners on the devices of this watch.
         const model::Observation& observation =
             select_owners(captured, devices_of(*watch), *watch, record, current.started);
-        count_omissions(*watch, captured, current);
+        count_omissions(*watch, captured);
         if (observation.record.owners == 0) {
             continue;
         }
@@ -405,22 +435,16 @@ model::CollectionRecord Pipeline::make_record(const Current& current, Clock::tim
     record.scan = current.collected != model::Collected::yes;
     record.dead_for_at_most = dead_for_at_most(current, now);
     record.unreachable = current.unreachable;
-    record.note = current.depth == Depth::owners_only
-                      ? "over budget: owners were counted, but no graph was captured"
-                      : current.skipped;
+    record.note = current.skipped;
     return record;
 }
 
-void Pipeline::count_omissions(Watch& watch,
-                               const CapturedCollection& captured,
-                               const Current& current) {
+void Pipeline::count_omissions(Watch& watch, const CapturedCollection& captured) {
     watch.skip("owners whose reader failed", captured.failed_readings);
     watch.skip("objects not captured: over the limit for one collection",
                captured.observation.omitted_nodes);
     watch.skip("references not captured: over the limit for one collection",
                captured.observation.omitted_references);
-    watch.skip("collections without a graph: over budget",
-               current.depth == Depth::owners_only ? 1 : 0);
 }
 
 void Pipeline::log_failed_readers(const Watches& watches) {
@@ -439,6 +463,7 @@ void Pipeline::drop_capture() noexcept {
 void Pipeline::count(const Current& current, const Watches& watches) noexcept {
     const CollectionCost cost{.scan = current.collected != model::Collected::yes,
                               .generation = current.generation,
+                              .depth = current.depth,
                               .unreachable = current.unreachable,
                               .reclaimed = current.reclaimed,
                               .examined = current.examined,

@@ -45,6 +45,8 @@ class Pipeline {
 
     // At gc "start".
     void begin(int generation);
+    // In CollectionListener::wants_unreachable(): whether a budget allows to search the collection.
+    [[nodiscard]] bool wants_unreachable(const Watches& watches) noexcept;
     // In CollectionListener::on_unreachable(): all stages up to the graph. May throw
     // std::bad_alloc; then call drop_capture().
     void before_sweep(const collector::UnreachableSet& unreachable, const Watches& watches);
@@ -71,12 +73,13 @@ class Pipeline {
         Clock::time_point started;
         Clock::duration own{};  // time spent in the watch
         std::uint64_t unreachable = 0;
+        bool listed = true;  // false: nothing was searched, and the objects were not counted
         // As reported by the collector; 0 for a scan.
         std::uint64_t reclaimed = 0;
         std::uint64_t examined = 0;
         double collector_seconds = 0;                        // without `own`
         model::Collected collected = model::Collected::yes;  // a scan: not_yet or never
-        Depth depth = Depth::full;
+        Depth depth = Depth::none;
         std::unique_ptr<CapturedCollection> captured;  // null: no owner was found
         const char* skipped = "";                      // why nothing was captured; "" if it was
     };
@@ -117,9 +120,7 @@ class Pipeline {
     [[nodiscard]] double dead_for_at_most(const Current& current, Clock::time_point now);
     [[nodiscard]] model::CollectionRecord make_record(const Current& current,
                                                       Clock::time_point now);
-    static void count_omissions(Watch& watch,
-                                const CapturedCollection& captured,
-                                const Current& current);
+    static void count_omissions(Watch& watch, const CapturedCollection& captured);
     void log_failed_readers(const Watches& watches);
 
     device::OwnerRegistry registry_;

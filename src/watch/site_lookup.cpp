@@ -151,8 +151,7 @@ bool SiteLookup::affordable(const Pending& pending) const {
     // exhaust the budget of later collections.
     const Watch& watch = *pending.watch;
     const Budget budget(watch.settings().budget);
-    return seconds_ == 0 ||
-           budget.depth(seconds_, watch.seconds_since_start(Clock::now()), 1) == Depth::full;
+    return seconds_ == 0 || budget.allows(seconds_, watch.seconds_since_start(Clock::now()));
 }
 
 void SiteLookup::look_up_pending() {

@@ -73,6 +73,11 @@ void StatsCounter::add_owners(std::uint64_t owners, std::uint64_t fresh_findings
     stats_.findings += fresh_findings;
 }
 
+double StatsCounter::seconds_spent() const {
+    const std::lock_guard lock(mutex_);
+    return stats_.seconds;
+}
+
 model::Stats StatsCounter::stats() const {
     const std::lock_guard lock(mutex_);
     model::Stats stats = stats_;
@@ -81,7 +86,7 @@ model::Stats StatsCounter::stats() const {
     return stats;
 }
 
-Watch::Watch(Settings settings) : settings_(std::move(settings)) {
+Watch::Watch(Settings settings) : settings_(std::move(settings)), budget_(settings_.budget) {
     // If a folder exists now and is missing later, the program has removed it.
     std::error_code ignored;
     settings_.may_make_dir = !std::filesystem::exists(settings_.report_dir, ignored);
@@ -98,6 +103,7 @@ Watch::~Watch() {
 void Watch::open_store() {
     program_ = describe_program();
     step_ = -1;
+    budget_ = Budget(settings_.budget);
     known_ = std::make_unique<KnownFindings>();
     steps_ = 0;
     growth_ = {};
@@ -141,10 +147,23 @@ double Watch::seconds_since_start(Clock::time_point now) const {
     return seconds(now - counter_->started());
 }
 
-Depth Watch::depth(Clock::time_point now) const {
-    const model::Stats spent = counter_->stats();
-    return Budget(settings_.budget)
-        .depth(spent.seconds, seconds_since_start(now), spent.collections);
+bool Watch::may_search(Clock::time_point now) const {
+    return budget_.may_search(counter_->seconds_spent(), seconds_since_start(now));
+}
+
+Depth Watch::depth(Clock::time_point now, std::uint64_t unreachable) {
+    return budget_.depth(counter_->seconds_spent(), seconds_since_start(now), unreachable);
+}
+
+void Watch::count(const CollectionCost& cost) {
+    counter_->count(cost);
+    if (cost.scan || cost.depth == Depth::none) {
+        return;
+    }
+    budget_.searched(counter_->seconds_spent(),
+                     seconds_since_start(Clock::now()),
+                     cost.unreachable,
+                     cost.own_seconds);
 }
 
 bool Watch::is_not_collected() {
@@ -158,8 +177,7 @@ std::optional<collector::HeapScope> Watch::due_scan(Clock::time_point now) const
             : settings_.scan_every == 0 || step_ % settings_.scan_every != 0) {
         return {};
     }
-    const Budget budget(settings_.budget);
-    if (budget.depth(young_scan_seconds_, seconds_since_start(now), 1) != Depth::full) {
+    if (!budget_.allows(young_scan_seconds_, seconds_since_start(now))) {
         return {};
     }
     return collector::HeapScope{.generation = 0, .frozen = frozen && now >= next_frozen_scan_};

@@ -78,6 +78,7 @@ struct Settings {
 struct CollectionCost {
     bool scan = false;
     int generation = 0;
+    Depth depth = Depth::full;
     std::uint64_t unreachable = 0;  // objects
     std::uint64_t reclaimed = 0;    // objects, according to the collector
     std::uint64_t examined = 0;     // objects; 0: unknown
@@ -97,6 +98,7 @@ class StatsCounter {
     // The current collection freed device memory. Call it before count().
     void add_freed(std::uint64_t bytes);
     [[nodiscard]] model::Stats stats() const;
+    [[nodiscard]] double seconds_spent() const;  // Stats::seconds
     [[nodiscard]] Clock::time_point started() const noexcept { return started_; }
 
   private:
@@ -131,9 +133,12 @@ class Watch : public std::enable_shared_from_this<Watch> {
     [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
     [[nodiscard]] bool wants(std::string_view device, bool accelerator_usable) const;
     [[nodiscard]] double seconds_since_start(Clock::time_point now) const;
-    [[nodiscard]] Depth depth(Clock::time_point now) const;
+    // How much of a collection with `unreachable` objects the budget allows to search.
+    [[nodiscard]] Depth depth(Clock::time_point now, std::uint64_t unreachable);
+    // False if it does not allow to search a collection like the last one.
+    [[nodiscard]] bool may_search(Clock::time_point now) const;
 
-    void count(const CollectionCost& cost) { counter_->count(cost); }
+    void count(const CollectionCost& cost);
     void skip(const std::string& reason, std::uint64_t times = 1);
 
     // The step of the program, recorded with each collection; -1: not set.
@@ -213,6 +218,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
                        const std::shared_ptr<CollectionResult>& result);
 
     Settings settings_;
+    Budget budget_;
     model::ProgramInfo program_;
     std::int64_t step_ = -1;
     std::int64_t steps_ = 0;     // number of calls of step()
