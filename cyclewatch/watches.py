@@ -184,8 +184,8 @@ def warn_tensor_cycles(
         formats: Any of "text", "json", "dot", "svg" and "html"; one file is written for each.
         min_bytes: Ignore findings that retain fewer bytes.
         budget: Share of wall time that the watch may use, above 0 and at most 1. Over budget,
-            cycles of a known shape are only counted, and the report states what was skipped.
-            Owners and their bytes are always counted, which takes about 2 microseconds per owner.
+            only some collections are searched for owners: totals are lower bounds, and the report
+            states how many collections were not searched.
         capture_values: Also record values from the program, such as dict keys that are not
             identifiers.
         source_lines: Show the line of code of each suggestion, with one line before and after it.

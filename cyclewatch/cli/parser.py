@@ -175,8 +175,8 @@ def _add_run(command: Callable[..., _Parser]) -> None:
     run.setting(
         "--budget",
         metavar="SHARE",
-        help="share of wall time for the watch, such as 0.01 or 1%%; over budget, cycles of a "
-        "known shape are only counted (default: 0.01)",
+        help="share of wall time for the watch, such as 0.01 or 1%%; over budget, only some "
+        "collections are searched (default: 0.01)",
     )
     run.setting(
         "--no-source",

@@ -32,12 +32,13 @@ class Budget {
     // False if a collection like the last one cannot be searched. Its objects need not be listed
     // then, which would take time, too.
     [[nodiscard]] bool may_search(double spent, double elapsed) const noexcept {
-        return allows(spent, elapsed) || saved(spent, elapsed) >= seconds_for(last_objects_);
+        return fits(spent, elapsed, last_objects_) ||
+               saved(spent, elapsed) >= seconds_for(last_objects_);
     }
     // For a collection that found `objects` unreachable objects.
     [[nodiscard]] Depth depth(double spent, double elapsed, std::uint64_t objects) noexcept {
         last_objects_ = objects;
-        if (allows(spent, elapsed)) {
+        if (fits(spent, elapsed, objects)) {
             return Depth::full;
         }
         return saved(spent, elapsed) >= seconds_for(objects) ? Depth::lean : Depth::none;
@@ -58,6 +59,12 @@ class Budget {
   private:
     static constexpr std::uint64_t kManyObjects = 1'000;
 
+    // True if the budget will not be exceeded, as far as is known: nothing is known at first, and
+    // analyzing a small collection for the first time may take any time.
+    [[nodiscard]] bool fits(double spent, double elapsed, std::uint64_t objects) const noexcept {
+        const bool is_known = spent > kGraceSeconds / 2 && objects >= kManyObjects;
+        return allows(spent + (is_known ? seconds_for(objects) : 0), elapsed);
+    }
     // The time that the budget allows since the last search.
     [[nodiscard]] double saved(double spent, double elapsed) const noexcept {
         return share_ * (elapsed - elapsed_then_) - (spent - spent_then_);

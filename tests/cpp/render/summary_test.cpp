@@ -72,5 +72,23 @@ TEST(Headline, HasOneLineWithoutControlCharacters) {
     EXPECT_NE(text.find("red"), std::string::npos);
 }
 
+TEST(Summary, StatesThatTheTotalsAreLowerBounds) {
+    model::Report report;
+    report.findings = {finding_of(2, 2)};
+    report.retained_bytes = report.findings.front().retained_bytes;
+    report.stats.collections = 10;
+    EXPECT_EQ(summary_sentence(report),
+              "2 reference cycles kept 8.0 MiB of cuda:0 memory after its last use.");
+    report.stats.skipped[model::kNotSearched] = 4;
+    EXPECT_EQ(summary_sentence(report),
+              "At least 2 reference cycles kept at least 8.0 MiB of cuda:0 memory after its last "
+              "use.");
+    report.findings.clear();
+    report.devices = {"cuda"};
+    EXPECT_EQ(summary_sentence(report),
+              "No reference cycle that kept cuda memory alive was found in the 6 of 10 collections "
+              "that the budget allowed to search.");
+}
+
 }  // namespace
 }  // namespace cyclewatch::render
