@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Each target installs what it needs and does not repeat finished work.
 .DEFAULT_GOAL := help
-.PHONY: help build demo test gpu-test bench soak regrtest matrix real fuzz sanitize wheel docs lint format clean
+.PHONY: help build demo test gpu-test bench bench-check soak regrtest matrix real fuzz sanitize wheel docs lint format clean
 
 export JOBS ?= 2
 
@@ -26,6 +26,11 @@ bench: ## Run the benchmarks; WRITE=1 updates docs/performance.md
 	@scripts/bootstrap bench
 	@scripts/build bench _native benchmarks
 	@scripts/bench $(if $(WRITE),--page docs/performance.md)
+
+bench-check: ## Compare instruction counts with the stored ones; UPDATE=1 stores them
+	@scripts/bootstrap
+	@scripts/build dev _native
+	@.venv/bin/python benchmarks/instruction_baseline.py $(if $(UPDATE),--update)
 
 soak: ## Run a leaking training loop for half an hour; WRITE=1 updates docs/performance.md
 	@scripts/bootstrap bench

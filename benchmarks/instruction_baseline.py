@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares the instructions of a watch with stored counts, and fails if one rises by more than 3 %.
+
+Counts the instructions in the watch during collections, per unreachable object, for the programs of
+bench_instructions.py, with callgrind and the development build. The counts hardly depend on the
+machine, but on the interpreter and the compiler: there is one file for each kind of them, which
+``--update`` writes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from bench_instructions import PROGRAMS
+
+BASELINES = Path(__file__).parent / "baselines"
+MAY_RISE = 0.03
+ITERATIONS = 1_500
+# The functions of the watch that the collector calls.
+PARTS = ("*on_gc_event*", "*on_canary_unreachable*")
+
+
+def kind() -> str:
+    """Name what the counts depend on, such as ``cp311-x86_64-gcc12``."""
+    compiler = platform.python_compiler().split(".")[0].replace(" ", "").lower()
+    return f"cp{sys.version_info[0]}{sys.version_info[1]}-{platform.machine()}-{compiler}"
+
+
+def count(program: str) -> float:
+    """Return the instructions in the watch per unreachable object."""
+    arguments = {"program": program, "iterations": ITERATIONS, "watched": True}
+    with tempfile.TemporaryDirectory() as folder:
+        profile = Path(folder) / "callgrind.out"
+        done = subprocess.run(
+            ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}"]
+            + [f"--toggle-collect={part}" for part in PARTS]
+            + [sys.executable, str(Path(__file__).with_name("bench_instructions.py"))]
+            + ["--child", json.dumps(arguments)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONHASHSEED": "0"},
+        )
+        if done.returncode != 0:
+            raise RuntimeError(f"valgrind failed:\n{done.stderr}")
+        lines = profile.read_text(encoding="utf-8").splitlines()
+    instructions = int(next(line for line in lines if line.startswith("totals:")).split()[1])
+    return float(instructions / json.loads(done.stdout.splitlines()[-1])["unreachable"])
+
+
+def compare(counts: dict[str, float], baseline: dict[str, float]) -> list[str]:
+    """Return a line for each count that rose by more than MAY_RISE, or that is not stored."""
+    unknown = [f"{PROGRAMS[program][0]}: no baseline" for program in counts.keys() - baseline]
+    return unknown + [
+        f"{PROGRAMS[program][0]}: {now:.1f} instructions per unreachable object, "
+        f"{now / baseline[program] - 1:+.1%} of the baseline ({baseline[program]:.1f})"
+        for program, now in counts.items()
+        if program in baseline and now > baseline[program] * (1 + MAY_RISE)
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--update", action="store_true", help="write the counts to the baseline")
+    options = parser.parse_args()
+    if shutil.which("valgrind") is None:
+        print("Instructions are not compared: valgrind is not installed.")
+        return 0
+    path = BASELINES / f"instructions-{kind()}.json"
+    if not options.update and not path.exists():
+        print(f"Instructions are not compared: there is no baseline for {kind()}.")
+        return 0
+    counts = {program: round(count(program), 1) for program in PROGRAMS}
+    if options.update:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(counts, indent=2) + "\n", encoding="utf-8")
+        print(f"{path.name} written: {counts}")
+        return 0
+    risen = compare(counts, json.loads(path.read_text(encoding="utf-8")))
+    print("\n".join(risen) if risen else f"Instructions did not rise: {counts}")
+    return 1 if risen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
