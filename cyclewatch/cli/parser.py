@@ -128,6 +128,7 @@ def make_parser() -> argparse.ArgumentParser:
         )
 
     _add_run(command)
+    _add_attach(command)
     _add_readers(command)
     _add_comparisons(command)
     _add_writers(command)
@@ -234,6 +235,34 @@ def _add_run(command: Callable[..., _Parser]) -> None:
         help="a script, a folder or archive with a __main__.py, or - for standard input, followed "
         "by its arguments",
     )
+
+
+def _add_attach(command: Callable[..., _Parser]) -> None:
+    attach = command(
+        "attach",
+        "examine a running process",
+        "Scan the heap of a Python process that does not use cyclewatch, list its reachable "
+        "tensors, and write a report. Needs CPython 3.14 or later, the same version in both "
+        "processes, and the same user. The main thread of the process stops meanwhile, about as "
+        "long as for three collections.",
+    )
+    attach.option(
+        "--devices",
+        metavar="NAMES",
+        convert=options.names,
+        default=["auto"],
+        help="devices to examine, as for run (default: auto)",
+    )
+    attach.option(
+        "--timeout",
+        metavar="SECONDS",
+        convert=options.seconds,
+        default=10.0,
+        help="fail if the main thread of the process does not run Python code for this time "
+        "(default: 10)",
+    )
+    _add_output(attach, "output file (default: cyclewatch-attach-<PID>.html)")
+    attach.option("pid", metavar="PID", convert=options.count, help="process id")
 
 
 def _add_readers(command: Callable[..., _Parser]) -> None:

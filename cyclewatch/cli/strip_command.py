@@ -75,6 +75,8 @@ _KEPT = frozenset(
         "strategy",
         "verdict",
         "unit",
+        "category",
+        "kind",
     }
     | {"python_version", "cyclewatch_version", "started_at", "devices", "source"}
 )

@@ -354,6 +354,13 @@ void bind_report(py::module_& module) {
             },
             "The tensors whose memory grows, the fastest growth first, at most 100. Empty if the "
             "watch took no census.")
+        .def_property_readonly(
+            "live_owners",
+            [](const Shared& self) {
+                return self->live_owners ? views(self, *self->live_owners) : py::list();
+            },
+            "The largest reachable tensors in a report of `cyclewatch attach`, largest first, at "
+            "most 100 groups of each process; otherwise empty.")
         .def_readonly("devices", &Self::devices, "The watched devices, as passed by the user.")
         .def_property_readonly(
             "notes",

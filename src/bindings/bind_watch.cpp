@@ -231,14 +231,28 @@ void bind_scan(py::module_& module) {
         [](int generation,
            bool frozen,
            const std::vector<std::string>& devices,
-           const py::object& read_source) {
+           const py::object& read_source,
+           std::size_t live_owners) {
             watch::Settings settings = scan_settings(devices);
             settings.listeners =
                 listeners(py::none(), py::none(), read_source, py::none(), py::none());
-            return std::make_shared<model::Report>(
+            auto report = std::make_shared<model::Report>(
                 Dispatcher::instance().scan(std::move(settings), {generation, frozen}));
+            if (live_owners > 0) {
+                watch::CensusSettings census;
+                census.top = live_owners;
+                census.show_keys = false;
+                report->live_owners = Dispatcher::instance().live_owners(census);
+            }
+            return report;
         },
-        Locked());
+        Locked(),
+        py::arg("generation"),
+        py::arg("frozen"),
+        py::arg("devices"),
+        py::arg("read_source"),
+        py::arg("live_owners") = 0,
+        "`live_owners`: the number of groups of reachable owners in the report.");
     module.def(
         "dead_bytes",
         [](int generation, bool frozen) {

@@ -221,6 +221,9 @@ void check_indexes(const model::Report& report) {
     if (report.growing) {
         check_processes(*report.growing, "growing", processes);
     }
+    if (report.live_owners) {
+        check_processes(*report.live_owners, "live_owners", processes);
+    }
     for (std::size_t i = 0; i < report.findings.size(); ++i) {
         const std::string path = "findings[" + std::to_string(i) + "]";
         check_arrows(report.findings[i].picture, path + ".picture");

@@ -146,6 +146,12 @@ CYCLEWATCH_FIELDS(CollectionRecord,
                   findings,
                   note);
 
+CYCLEWATCH_FIELDS(PathRoot, kind, text, location);
+
+CYCLEWATCH_FIELDS(RetentionPath, root, references, cut, cut_frees, text);
+
+CYCLEWATCH_FIELDS(LiveOwner, process, owner, bytes, category, held_by);
+
 CYCLEWATCH_FIELDS(GrowingOwner, process, owner, bytes, held_by, rate, unit, until_full);
 
 CYCLEWATCH_FIELDS(Report,
@@ -156,6 +162,7 @@ CYCLEWATCH_FIELDS(Report,
                   collections,
                   omitted_collections,
                   growing,
+                  live_owners,
                   stats,
                   notes);
 

@@ -81,6 +81,8 @@ struct Report {
     std::uint64_t omitted_collections = 0;
     // The fastest growth first. Missing if there was no census.
     std::optional<std::vector<GrowingOwner>> growing;
+    // The largest first. Missing if there was no census.
+    std::optional<std::vector<LiveOwner>> live_owners;
     Stats stats;
     std::vector<std::string> notes;  // sentences on what was truncated or skipped
 

@@ -73,8 +73,9 @@ constexpr Words words_of(OwnerCategory) {
 
 // Reachable owners with equal type, device, size, shape, dtype and path, except for indexes.
 struct LiveOwner {
-    OwnerSummary owner;       // `bytes` of one storage; `count` storages
-    std::uint64_t bytes = 0;  // of all storages
+    std::uint32_t process = 0;  // index in Report::processes
+    OwnerSummary owner;         // `bytes` of one storage; `count` storages
+    std::uint64_t bytes = 0;    // of all storages
     OwnerCategory category = OwnerCategory::other;
     std::vector<RetentionPath> held_by;  // of one of them
 

@@ -342,6 +342,20 @@ std::string seen_sentence(const model::Finding& finding) {
     return text;
 }
 
+std::string live_owner_sentence(const model::LiveOwner& live) {
+    const model::OwnerSummary& owner = live.owner;
+    std::string text =
+        format_bytes(live.bytes) + ": " + base::format_count(owner.count) + " x " + owner.type;
+    for (const std::string& detail : {owner.shape, owner.dtype}) {
+        text += detail.empty() ? "" : " " + detail;
+    }
+    text += " on " + owner.device + ", " + std::string(model::word_of(live.category));
+    if (!live.held_by.empty()) {
+        text += ", held by " + live.held_by.front().text;
+    }
+    return base::clean_text(text + ".");
+}
+
 std::string growth_rate(const model::GrowingOwner& growing) {
     return format_bytes(static_cast<std::uint64_t>(std::max(growing.rate, 0.0))) + " per " +
            std::string(model::word_of(growing.unit));

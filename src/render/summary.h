@@ -41,6 +41,10 @@ namespace cyclewatch::render {
 // "64 cycles in 3 collections, the largest 64.0 KiB; unreachable for up to 2.2 s; ...".
 [[nodiscard]] std::string seen_sentence(const model::Finding& finding);
 
+// "48.0 KiB: 12 x torch.Tensor [1024] float32 on cuda:0, other, held by module global train.losses
+// -> losses[0]."
+[[nodiscard]] std::string live_owner_sentence(const model::LiveOwner& owner);
+
 // "+4.0 KiB per step: 12 x torch.Tensor on cuda:0 (48.0 KiB), held by module global train.losses ->
 // losses[0]. The memory is full in 3,000 steps at this rate."
 [[nodiscard]] std::string growth_sentence(const model::GrowingOwner& growing);

@@ -2,6 +2,7 @@
 #include "report/merge_reports.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -111,9 +112,8 @@ class Merger {
         for (const std::string& note : report.notes) {
             add_once(merged_.notes, note);
         }
-        if (report.growing) {
-            add_growing(*report.growing, new_index);
-        }
+        add_owners(report.growing, new_index, merged_.growing);
+        add_owners(report.live_owners, new_index, merged_.live_owners);
         merged_.retained_bytes += report.retained_bytes;
         merged_.omitted_collections += report.omitted_collections;
         add_stats(report.stats);
@@ -128,6 +128,10 @@ class Merger {
         std::ranges::sort(merged_.findings, model::ranks_before);
         if (merged_.growing) {
             sort_growing(*merged_.growing);
+        }
+        if (merged_.live_owners) {
+            std::ranges::stable_sort(
+                *merged_.live_owners, std::ranges::greater(), &model::LiveOwner::bytes);
         }
         merged_.stats.findings = merged_.findings.size();
         merged_.notes.resize(std::min(merged_.notes.size(), kMaxNotes));
@@ -166,12 +170,17 @@ class Merger {
         }
     }
 
-    void add_growing(std::vector<model::GrowingOwner> owners,
-                     const std::vector<std::uint32_t>& new_index) {
-        auto& growing = merged_.growing ? *merged_.growing : merged_.growing.emplace();
-        for (model::GrowingOwner& owner : owners) {
+    template <typename Owner>
+    static void add_owners(const std::optional<std::vector<Owner>>& owners,
+                           const std::vector<std::uint32_t>& new_index,
+                           std::optional<std::vector<Owner>>& merged) {
+        if (!owners) {
+            return;
+        }
+        auto& all = merged ? *merged : merged.emplace();
+        for (Owner owner : *owners) {
             owner.process = new_index[owner.process];
-            growing.push_back(std::move(owner));
+            all.push_back(std::move(owner));
         }
     }
 

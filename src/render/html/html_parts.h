@@ -39,6 +39,9 @@ enum class CardWeight {
 // The tensors whose memory grows; "" if there are none.
 [[nodiscard]] std::string growing_section(const model::Report& report);
 
+// The largest reachable tensors; "" if there was no census.
+[[nodiscard]] std::string live_section(const model::Report& report);
+
 // Overhead, skipped collections, notes, the table of collections, and the program.
 [[nodiscard]] std::string closing_section(const model::Report& report);
 

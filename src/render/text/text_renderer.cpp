@@ -346,6 +346,16 @@ void append_collections(std::string& out, const model::Report& report, std::size
     }
 }
 
+void append_live_owners(std::string& out, const model::Report& report, std::size_t width) {
+    if (!report.live_owners || report.live_owners->empty()) {
+        return;
+    }
+    out += "\nAlive:\n";
+    for (const model::LiveOwner& owner : *report.live_owners) {
+        append_wrapped(out, live_owner_sentence(owner), width, "  ");
+    }
+}
+
 void append_growing(std::string& out, const model::Report& report, std::size_t width) {
     if (!report.growing || report.growing->empty()) {
         return;
@@ -397,6 +407,7 @@ std::string render_text(const model::Report& report, std::size_t width) {
         append_section(out, report, status, width);
     }
     append_growing(out, report, width);
+    append_live_owners(out, report, width);
     out += "\n";
     append_collections(out, report, width);
     append_wrapped(out, overhead_sentence(report.stats), width, "");

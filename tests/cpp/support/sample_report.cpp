@@ -76,6 +76,10 @@ model::Report make_hostile_report(const std::string& text) {
     model::GrowingOwner& growing = report.growing->front();
     growing.owner.type = growing.owner.device = growing.owner.shape = growing.owner.dtype = text;
     growing.owner.path = growing.owner.allocated_at = growing.held_by = text;
+    model::LiveOwner& live = report.live_owners->front();
+    live.owner = growing.owner;
+    live.held_by.front().text = live.held_by.front().root.text = text;
+    live.held_by.front().root.location = text;
     const auto spoil = [&text](std::vector<Reference>& references) {
         for (Reference& reference : references) {
             reference.holder = reference.label = reference.target = text;

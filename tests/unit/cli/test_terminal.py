@@ -35,7 +35,8 @@ def poison(value, name):
 
 
 CONTROL = ("Cc", "Cf", "Cs", "Zl", "Zp")
-KEPT = ("schema", "signature", "pattern", "status", "collected", "verdict", "source", "unit")
+KEPT = ("schema", "signature", "pattern", "status", "collected", "verdict", "source")
+KEPT += ("unit", "kind", "category")
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=lambda name: ascii(name[:12]))
