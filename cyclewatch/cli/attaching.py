@@ -9,6 +9,7 @@ import shutil
 import sys
 import tempfile
 import time
+from importlib.machinery import EXTENSION_SUFFIXES
 
 from cyclewatch import _native
 from cyclewatch.cli.failures import Failure
@@ -31,6 +32,9 @@ from _frozen_importlib_external import ExtensionFileLoader
 try:
     open(folder + "/started", "x").close()
     try:
+        # Loading the extension into a free-threaded or debug build could crash it.
+        if _imp.extension_suffixes()[0] != suffix:
+            raise RuntimeError(f"it is another build of CPython ({_imp.extension_suffixes()[0]})")
         native = sys.modules.get("cyclewatch._native")
         if native is None:
             loader = ExtensionFileLoader("cyclewatch._native", library)
@@ -75,6 +79,7 @@ def examine(pid: int, devices: list[str], timeout: float) -> bytes:
             "folder": folder,
             "library": _native.__file__,
             "version": _native.__version__,
+            "suffix": EXTENSION_SUFFIXES[0],
             "devices": devices,
             "live_owners": _MAX_LIVE_OWNERS,
         }

@@ -26,6 +26,7 @@
 #include "watch/dispatcher.h"
 #include "watch/main_thread_timer.h"
 #include "watch/oom_observer.h"
+#include "watch/owner_census.h"
 #include "watch/program_info.h"
 
 namespace cyclewatch::bindings {

@@ -13,6 +13,7 @@ import sys
 import pytest
 
 import cyclewatch
+from cyclewatch.cli import attaching
 
 CHILD = """\
 import atexit, gc, sys, threading
@@ -111,6 +112,14 @@ def test_error_in_the_process(command, remote_exec, child, tmp_path):
     assert f"process {child.pid} cannot be examined: " in outcome.err
     assert "nonsense" in outcome.err
     assert not (tmp_path / "x.json").exists()
+
+
+def test_another_build_of_the_interpreter(command, remote_exec, child, monkeypatch, tmp_path):
+    suffix = attaching.EXTENSION_SUFFIXES[0]
+    monkeypatch.setattr(attaching, "EXTENSION_SUFFIXES", [".cpython-314t-x86_64-linux-gnu.so"])
+    outcome = command("attach", str(child.pid), "-o", tmp_path / "x.json")
+    expected = f"process {child.pid} cannot be examined: it is another build of CPython ({suffix})"
+    assert (outcome.status, outcome.err) == (3, f"cyclewatch: {expected}\n")
 
 
 def message(command, pid, *options):
