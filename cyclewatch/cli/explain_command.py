@@ -93,6 +93,8 @@ def _explain(
         terminal.raw(json.dumps({"signature": signature, "pattern": data}, indent=1) + "\n")
     else:
         parts = [finding.to_text(width=columns)] if finding else []
+        if finding and len(finding.cuts) > 1:
+            parts.append(_places(finding))
         if pattern:
             parts.append(_as_text(pattern, min(columns, 100)))
         terminal.show("\n\n".join(parts), arguments.color)
@@ -102,6 +104,25 @@ def _explain(
         )
         return Status.NO
     return Status.OK
+
+
+def _places(finding: cyclewatch.Finding) -> str:
+    """All places in the code to change; the card may omit some."""
+    places: dict[tuple[str, str], list[cyclewatch.Reference]] = {}
+    for number, cut in enumerate(finding.cuts):
+        where = f"{cut.location} (class {cut.base_class})" if cut.base_class else cut.location
+        places.setdefault((cut.label, where or f"unknown location {number + 1}"), []).append(cut)
+    lines = [f"all {len(places) + finding.omitted_cuts} places to change:"]
+    for (label, where), cuts in places.items():
+        lines.append(f"    {label}  {where}")
+        lines.extend(
+            f"        of {cut.holder}"
+            + (f" ({cut.references} references)" if cut.references > 1 else "")
+            for cut in cuts
+        )
+    if finding.omitted_cuts:
+        lines.append(f"    and {finding.omitted_cuts} more, which the report does not contain")
+    return "\n".join(lines)
 
 
 def _as_text(pattern: cyclewatch.Pattern, columns: int) -> str:

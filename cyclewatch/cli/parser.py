@@ -302,7 +302,8 @@ def _add_readers(command: Callable[..., _Parser]) -> None:
         "explain",
         "explain a pattern and how to fix it",
         "Print the explanation of a pattern, with example code before and after the fix. For a "
-        "signature, also print the card of the finding, which is looked up in the reports.",
+        "signature, also print the card of the finding, which is looked up in the reports, and all "
+        "places in the code to change.",
     )
     explain.switch(
         "--diff",

@@ -50,16 +50,8 @@ _PUBLIC_NAMES = frozenset(
 # Fields that contain names from the program; other fields are sentences that may quote names.
 _NAMED = frozenset(
     {
-        "holder",
-        "holder_path",
-        "label",
-        "target",
-        "raw_path",
-        "path",
-        "held_by",
-        "detail",
-        "text",
-        "type",
+        *("holder", "holder_path", "base_class", "label", "target", "raw_path"),
+        *("path", "held_by", "detail", "text", "type"),
     }
 )
 # Fields that do not contain text from the program.

@@ -28,6 +28,7 @@ void adopt(model::Finding& finding, const Pattern& pattern) {
     const Slots slots = finding.cut.empty() ? Slots{} : slots_of(finding.cut.front());
     if (!pattern.words.advice.empty()) {
         finding.advice = fill(pattern.words.advice, slots);
+        finding.cost.clear();
     }
     const std::string explanation = fill(pattern.words.explanation, slots);
     if (!finding.cut.empty()) {

@@ -23,4 +23,7 @@ namespace cyclewatch::analysis {
 // What to write instead of the first reference to cut.
 [[nodiscard]] std::string advice_of(const CollapsedGraph& graph, const Cut& cut);
 
+// What following advice_of() costs: a clause; "" if there is no cut.
+[[nodiscard]] std::string cost_of(const CollapsedGraph& graph, const Cut& cut);
+
 }  // namespace cyclewatch::analysis

@@ -12,6 +12,8 @@ namespace cyclewatch::analysis {
 namespace {
 
 constexpr std::size_t kMostAlternatives = 3;
+// A single reference is easier to change than back references at more places than this.
+constexpr std::size_t kMostPlacesPreferred = 5;
 constexpr std::uint64_t kMostWork = 2'000'000;  // nodes and references visited by all checks
 
 bool is_tie(const Candidate& first, const Candidate& second) {
@@ -165,8 +167,7 @@ class Search {
         if (back.kinds.empty() || (!enough.empty() && back.score < to_beat)) {
             return false;
         }
-        // A single reference is easier to remove than more references than a finding lists.
-        if (clear && (back.kinds.size() > kMostKindsListed ||
+        if (clear && (back.kinds.size() > kMostPlacesPreferred ||
                       back.kinds.front().evidence->pattern != patterns::kBackPointer.pattern)) {
             return false;
         }

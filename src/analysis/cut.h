@@ -13,8 +13,6 @@ namespace cyclewatch::analysis {
 
 // Larger sets of references outside the cycle are not suggested.
 inline constexpr std::size_t kMostInSet = 3;
-// A finding lists at most this many kinds of back references.
-inline constexpr std::size_t kMostKindsListed = 5;
 
 struct Cut {
     std::vector<Candidate> cut;  // one candidate, or a set to be cut together

@@ -20,11 +20,18 @@ constexpr std::size_t kMostGroups = 4 * model::kMaxOwnersPerFinding;
 constexpr std::size_t kMostCycleReferences = 200;
 // Maximum number of references through one shared variable to list.
 constexpr std::size_t kMostOfVariable = 8;
-// Maximum number of different back references to one parent to list; more would fill the card.
+// Maximum number of different back references to one parent to list.
+constexpr std::size_t kMostBackReferences = 200;
 
 bool same_text(const model::Reference& a, const model::Reference& b) {
     return a.holder == b.holder && a.label == b.label && a.target == b.target &&
            a.location == b.location;
+}
+
+bool is_same_class(const CollapsedGraph& graph, std::uint32_t edge, std::uint32_t other) {
+    const model::Node& a = graph.node(graph.edges[edge].holder);
+    const model::Node& b = graph.node(graph.edges[other].holder);
+    return a.kind == b.kind && a.name == b.name;
 }
 
 // Appends reference `first` of a candidate, or all of them if they share a variable, without
@@ -42,6 +49,12 @@ void append_references(std::vector<model::Reference>& list,
             reference_of(graph, candidate.edges[i], i == 0 ? candidate.keeper : kNone);
         reference.reason = reason_of(graph, candidate, i, cut);
         reference.payload = candidate.payload;
+        if (cut.parent != kNone) {
+            reference.references = static_cast<std::uint64_t>(
+                std::ranges::count_if(candidate.edges, [&](std::uint32_t edge) {
+                    return is_same_class(graph, edge, candidate.edges[i]);
+                }));
+        }
         if (i == 0) {
             reference.holder_path = path_text(graph, candidate.path);
             for (auto at = candidate.path.rbegin();
@@ -114,6 +127,7 @@ void FindingBuilder::describe(const Component& component,
     described_nodes_ = component.nodes.size();
     described_references_ = component.targets.size();
     finding_.advice = advice_of(graph_, cut);
+    finding_.cost = cost_of(graph_, cut);
     finding_.remedy = remedy_of(graph_, cut);
     std::vector<std::uint32_t> cut_edges;
     for (const Candidate& candidate : cut.cut) {
@@ -143,7 +157,7 @@ void FindingBuilder::list_cut(const Cut& cut) {
         for (const Candidate& candidate : cut.cut) {
             most_classes = std::max(most_classes, candidate.classes);
             if (i < candidate.classes &&
-                (cut.parent == kNone || finding_.cut.size() < kMostKindsListed)) {
+                (cut.parent == kNone || finding_.cut.size() < kMostBackReferences)) {
                 append_references(finding_.cut, graph_, candidate, cut, i);
             } else if (i < candidate.classes) {
                 ++finding_.omitted_cuts;

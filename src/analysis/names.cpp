@@ -261,6 +261,9 @@ model::Reference reference_of(const CollapsedGraph& graph,
     reference.target = full_name(graph, graph.targets[edge]);
     reference.location = place_of(graph, location);
     reference.columns = location.columns;
+    if (const model::AttributeSite* site = site_of(graph, edge); site != nullptr) {
+        reference.base_class = graph.raw->text(site->base);
+    }
     for (std::uint32_t i = 0; i < collapsed.step_count; ++i) {
         const model::Edge& step = graph.raw->edges[graph.steps[collapsed.first_step + i]];
         reference.raw_path.push_back(

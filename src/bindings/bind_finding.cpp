@@ -91,6 +91,15 @@ void bind_reference(py::module_& module) {
         .def_property_readonly("location",
                                text_or_none(&Self::location),
                                "'path:line' of the code to change; None if unknown.")
+        .def_property_readonly("base_class",
+                               text_or_none(&Self::base_class),
+                               "The base class of the holder in whose method `location` is, such "
+                               "as 'mylib.Module'; None if it is the class of the holder, or "
+                               "unknown.")
+        .def_readonly("references",
+                      &Self::references,
+                      "Of a cut: the number of such references that the code at `location` stores "
+                      "in instances of `holder`. All of them must be cut.")
         .def_property_readonly(
             "reason",
             text_or_none(&Self::reason),
@@ -378,6 +387,7 @@ void bind_finding(py::module_& module) {
         .def_readonly("advice",
                       &Self::advice,
                       "How to change the code, in one or two sentences; empty if unknown.")
+        .def_readonly("cost", &Self::cost, "What the change costs, as a clause; empty if unknown.")
         .def_readonly("tie",
                       &Self::tie,
                       "True if `alternatives[0]` is as good as `cut`, or if only the names of the "

@@ -9,6 +9,7 @@
 #include "capture/class_methods.h"
 #include "capture/labelers/labelers.h"
 #include "capture/labelers/text.h"
+#include "capture/object_summary.h"
 #include "capture/store_search.h"
 #include "capture/stored_callables.h"
 #include "compat/attribute_stores.h"
@@ -22,8 +23,28 @@ using model::ValueOrigin;
 
 constexpr std::size_t kMaxCached = 4'000;
 
+// Of generated code in `base`: a base class is the class that declares the attribute. The location
+// of the holder's class is known anyway.
+StoreSite site_of_generated(PyTypeObject* base,
+                            ValueOrigin value,
+                            const std::string& name_of_base) {
+    StoreSite site;
+    site.value = value;
+    if (!name_of_base.empty() && value != ValueOrigin::unknown) {
+        const ObjectSummary summary = summarize(reinterpret_cast<PyObject*>(base));
+        site.path = summary.path;
+        site.line = summary.line;
+        site.base = name_of_base;
+        if (site.path.empty()) {  // all of its methods are generated
+            PyObject* const module = globals_of_module(name_of_type(base).module);
+            site.path = Utf8Text(find_in_dict(module, "__file__")).view();
+        }
+    }
+    return site;
+}
+
 // Searches the methods of the class, starting with __init__ and with stores on `self`. Generated
-// code without a file, such as that of a dataclass, provides only the origin of the value.
+// code without a file, such as that of a dataclass, provides the origin of the value and the class.
 StoreSite find_in_class(PyTypeObject* type,
                         std::string_view name,
                         PyTypeObject* target,
@@ -33,20 +54,23 @@ StoreSite find_in_class(PyTypeObject* type,
     FirstStore on_self;
     FirstStore on_other;
     visit_bases(type, [&](PyTypeObject* base) {
+        const std::string name_of_base = base == type ? "" : name_of_type(base).full();
         visit_methods(base, [&](const Method& method) {
             StoreSearch search(name, method.code, target);
             if (!has_file(method.code)) {
                 if (search.on_self.is_found()) {
-                    generated.value = search.on_self.site.value;
+                    generated = site_of_generated(base, search.on_self.site.value, name_of_base);
                 }
                 return;
             }
             if (search.on_self.is_found() && method.gets_self(on_class)) {
                 search.on_self.site.by_holder = true;
+                search.on_self.site.base = name_of_base;
                 (equals_ascii(method.name, "__init__") ? in_init : on_self)
                     .add(search.on_self.site);
             }
             if (search.on_other.is_found()) {
+                search.on_other.site.base = name_of_base;
                 on_other.add(search.on_other.site, search.on_other.is_ambiguous);
             }
         });

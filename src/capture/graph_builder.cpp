@@ -254,8 +254,13 @@ GraphBuilder::Site GraphBuilder::add_site(std::uint32_t from,
     if (site.is_known()) {
         const model::StringId holder =
             builder_.node(static_cast<model::NodeId>(node_of(parent))).name;
-        builder_.add_attribute_site(
-            {holder, attribute, on_class, site.value, site.holder_made_by_target, location});
+        builder_.add_attribute_site({holder,
+                                     attribute,
+                                     on_class,
+                                     site.value,
+                                     site.holder_made_by_target,
+                                     location,
+                                     builder_.intern(site.base)});
     }
     const bool creates_value = (!site.by_holder || site.value == model::ValueOrigin::made) &&
                                base::origin_of_path(site.path) != base::Origin::standard_library;

@@ -19,6 +19,7 @@ namespace cyclewatch::capture {
 // The line that stores an attribute, and the origin of the value.
 struct StoreSite {
     std::string path;        // "" if unknown
+    std::string base;        // the base class of the holder whose method stores it; "" if none
     std::uint32_t line = 0;  // 0 if unknown
     model::ColumnRange columns;
     model::ValueOrigin value = model::ValueOrigin::unknown;

@@ -74,8 +74,18 @@ CYCLEWATCH_FIELDS(Stats,
 
 CYCLEWATCH_FIELDS(SourceExcerpt, first_line, line, start_column, end_column, lines);
 
-CYCLEWATCH_FIELDS(
-    Reference, holder, holder_path, label, target, location, reason, raw_path, payload, source);
+CYCLEWATCH_FIELDS(Reference,
+                  holder,
+                  holder_path,
+                  references,
+                  label,
+                  target,
+                  location,
+                  base_class,
+                  reason,
+                  raw_path,
+                  payload,
+                  source);
 
 CYCLEWATCH_FIELDS(OwnerSummary, type, device, bytes, shape, dtype, path, count, allocated_at);
 
@@ -95,6 +105,7 @@ CYCLEWATCH_FIELDS(Finding,
                   title,
                   remedy,
                   advice,
+                  cost,
                   status,
                   status_reason,
                   collected,

@@ -41,6 +41,11 @@ struct Reference {
     // For a cut or an alternative whose holder is a container or a method of one: where that
     // container is stored ("Registry._pairs"); "" if unknown.
     std::string holder_path{};
+    // The base class of the holder in whose method `location` is; "" if it is the holder's class.
+    std::string base_class{};
+    // Of a cut: the number of such references that the code at `location` stores in instances of
+    // `holder`; all of them must be cut.
+    std::uint64_t references = 1;
     std::optional<SourceExcerpt> source{};  // of a cut or an alternative, if it could be read
     // The expression at `location`: from 0, in bytes of UTF-8. Not in files.
     ColumnRange columns{};
@@ -160,6 +165,7 @@ struct Finding {
     std::string title;      // "Engine.callbacks -> [0] -> <lambda>.closure:self -> Engine"
     std::string remedy;     // end of the headline: "cut <lambda>.closure:self (train.py:12)"
     std::string advice;     // how to change the code, one or two sentences; "" if unknown
+    std::string cost;       // what that change costs: a clause; "" if unknown
     Status status = Status::fresh;
     std::string status_reason;             // "" if the status is fresh
     Collected collected = Collected::yes;  // the worst of all occurrences

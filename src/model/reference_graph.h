@@ -142,6 +142,7 @@ struct AttributeSite {
     ValueOrigin value = ValueOrigin::unknown;
     bool holder_made_by_target = false;  // methods of the target's class create the holder
     SourceLocation location;
+    StringId base = kEmptyString;  // the base class of the holder in whose method `location` is
 };
 
 // Compressed sparse rows: the edges of node n are edges[first_edge[n] .. first_edge[n+1]).

@@ -71,6 +71,7 @@ void move_description(model::Finding& to, model::Finding& from) {
     to.title = std::move(from.title);
     to.remedy = std::move(from.remedy);
     to.advice = std::move(from.advice);
+    to.cost = std::move(from.cost);
     to.cycle = std::move(from.cycle);
     to.cut = std::move(from.cut);
     to.omitted_cuts = from.omitted_cuts;

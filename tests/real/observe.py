@@ -11,6 +11,7 @@ bytes of one instance. Its instances then count as tensor owners, like torch ten
 import gc
 import json
 import sys
+import tempfile
 import types
 from pathlib import Path
 
@@ -48,6 +49,14 @@ def cut_of(finding):
     return list(finding.cuts) or [finding.cut] * (finding.cut is not None)
 
 
+def relative(report):
+    """Return `report` with paths relative to the installed libraries, the current directory."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        file.write(report.to_json().replace(f"{Path.cwd()}/", ""))
+        file.flush()
+        return type(report).load(file.name)
+
+
 def describe(finding):
     """Return the fields of one finding for verdicts.py and later analysis."""
     return {
@@ -80,7 +89,7 @@ def find(module):
     with cyclewatch.watch(devices=("cpu",)) as watch:
         module.leaky()
         gc.collect()
-    return [describe(finding) for finding in watch.report().findings]
+    return [describe(finding) for finding in relative(watch.report()).findings]
 
 
 def count_tensors():

@@ -1,11 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the results of run.py as parts of docs/accuracy.md and docs/cards.md."""
 
-import re
-
-# The beginning of a path that was shortened for the card.
-SHORTENED = re.compile(r"/\S*/\.cache/\S*?\.\.\.")
-
 TABLE_HEAD = """\
 | Case | Library | What upstream changed | First suggestion | Verdict |
 |---|---|---|---|---|
@@ -41,13 +36,12 @@ def write_table(path, entries, outcomes):
     path.write_text(TABLE_HEAD + "".join(rows))
 
 
-def write_cards(path, outcomes, cache):
-    """Write the first card of each case in SHOWN, with paths relative to its libraries."""
+def write_cards(path, outcomes):
+    """Write the first card of each case in SHOWN."""
     parts = []
     for one in outcomes:
         if one.name in SHOWN and one.findings:
-            card = one.findings[0]["card"].replace(f"{cache / one.name}/", "")
-            card = SHORTENED.sub(lambda start: "...".rjust(len(start[0])), card)
+            card = one.findings[0]["card"]
             parts.append(f"## {one.name}\n\n{SHOWN[one.name]}\n\n```\n{card}\n```\n")
     if parts:
         path.write_text("\n".join(parts))

@@ -166,7 +166,7 @@ def main():
         entries = {case.name: case.entry for case in cases}
         folder = (options.cases or [FOLDER])[0]
         write_table(folder / "table.md", entries, outcomes)
-        write_cards(folder / "cards.md", outcomes, options.cache)
+        write_cards(folder / "cards.md", outcomes)
     good = sum(outcome.verdict in ("first", "valid") for outcome in outcomes)
     sys.exit(good < (1 if options.check else options.needed) * len(outcomes))
 

@@ -12,6 +12,7 @@
 #include "render/excerpt.h"
 #include "render/html/html_writer.h"
 #include "render/picture_text.h"
+#include "render/places.h"
 #include "render/summary.h"
 
 namespace cyclewatch::render {
@@ -56,7 +57,7 @@ std::string public_cases(const advice::Pattern& pattern) {
 
 constexpr std::size_t kMostSteps = 100;  // in the table of a cycle
 constexpr std::size_t kMostAlternatives = 6;
-constexpr std::size_t kMostCuts = 12;
+constexpr std::size_t kMostCuts = 4;  // with source code and reason; others are listed
 constexpr std::size_t kMostOwners = 40;
 constexpr std::size_t kMostRawReferences = 20;  // in one step
 constexpr std::size_t kMostProse = 600;         // columns
@@ -117,9 +118,24 @@ std::string heading(const Finding& finding, std::size_t rank) {
 }
 
 std::string location_of(const Reference& reference) {
+    const std::string base_class =
+        reference.base_class.empty() ? "" : " (class " + code(reference.base_class) + ")";
     return reference.location.empty()
                ? std::string()
-               : " <span class=\"where\">" + code(reference.location) + "</span>";
+               : " <span class=\"where\">" + code(reference.location) + base_class + "</span>";
+}
+
+// "9 references in 3 classes: Saver, Early ..."; "" for one reference.
+std::string number_of(const Place& place) {
+    if (place.references <= 1) {
+        return {};
+    }
+    std::string out = "<br>" + base::counted(place.references, "reference") + " in ";
+    out += base::counted(place.holders.size(), "class", "classes");
+    for (std::size_t i = 1; i < place.holders.size(); ++i) {
+        out += (i == 1 ? ", also " : ", ") + code(place.holders[i]);
+    }
+    return out;
 }
 
 std::string reason_of(const Reference& reference, const std::string& heading) {
@@ -146,7 +162,9 @@ std::string source_of(const Reference& reference) {
 }
 
 // The label and location come first, because they identify the code to change.
-std::string choice(const Reference& reference, const std::string& heading = {}) {
+std::string choice(const Reference& reference,
+                   const std::string& heading = {},
+                   const std::string& number = {}) {
     return wrap_markup(
                "div",
                "choice",
@@ -155,14 +173,38 @@ std::string choice(const Reference& reference, const std::string& heading = {}) 
                    "<p class=\"ends\"><span>from</span> " + code(reference.holder) +
                    (reference.holder_path.empty() ? std::string()
                                                   : " (" + code(reference.holder_path) + ")") +
-                   "<br><span>to</span> " + code(reference.target) + "</p>\n") +
+                   "<br><span>to</span> " + code(reference.target) + number +
+                   "</p>\n") +
            "\n";
 }
 
 std::string advice_of(const Finding& finding) {
-    return finding.advice.empty() ? std::string()
-                                  : "<p class=\"instead\"><b>Fix:</b> " +
-                                        base::escape_markup(prose(finding.advice)) + "</p>\n";
+    return finding.advice.empty()
+               ? std::string()
+               : "<p class=\"instead\"><b>Fix:</b> " + base::escape_markup(prose(finding.advice)) +
+                     (finding.cost.empty()
+                          ? std::string()
+                          : " Cost: " + base::escape_markup(prose(finding.cost)) + ".") +
+                     "</p>\n";
+}
+
+// The places that are not shown by choice(), one line each.
+std::string place_list(std::span<const Place> places) {
+    std::string out;
+    for (const Place& place : places) {
+        const std::string classes = classes_words(place);
+        out += wrap_markup("li",
+                           "",
+                           code(place.first->label, "name") + " of " +
+                               (classes.empty() ? code(place.first->holder)
+                                                : base::escape_markup(classes)) +
+                               (place.references == place.holders.size()
+                                    ? std::string()
+                                    : " (" + base::counted(place.references, "reference") + ")") +
+                               location_of(*place.first)) +
+               "\n";
+    }
+    return out.empty() ? out : wrap_markup("ul", "places", "\n" + out) + "\n";
 }
 
 std::string cut_section(const Finding& finding) {
@@ -178,17 +220,17 @@ std::string cut_section(const Finding& finding) {
                               : finding.cut.size() == 1   ? "Cut this reference"
                                                           : "Cut all of these";
     std::string out = "<section class=\"cut\"><h3>" + title + "</h3>\n<div class=\"choices\">\n";
-    const std::size_t shown = std::min(finding.cut.size(), kMostCuts);
-    for (std::size_t i = 0; i < shown; ++i) {
-        out += choice(finding.cut[i]);
+    const std::vector<Place> places = places_of(finding);
+    const std::size_t shown = std::min(places.size(), kMostCuts);
+    for (const Place& place : std::span(places).first(shown)) {
+        out += choice(*place.first, {}, number_of(place));
     }
     if (either) {
         out += choice(finding.alternatives.front(), "Cost: ");
     }
     out += "</div>\n";
-    const std::uint64_t more = finding.cut.size() - shown + finding.omitted_cuts;
-    out += finding.omitted_cuts > 0 ? more_line(more, "more kind", " of references")
-                                    : more_line(more, "more reference");
+    out += place_list(std::span(places).subspan(shown));
+    out += more_line(finding.omitted_cuts, "more kind", " of references");
     return out + advice_of(finding) + "</section>\n";
 }
 

@@ -12,9 +12,10 @@
 
 #include "base/text.h"
 #include "model/cycle_gap.h"
-#include "render/excerpt.h"
 #include "render/generations.h"
 #include "render/summary.h"
+#include "render/text/card.h"
+#include "render/text/cut_lines.h"
 
 namespace cyclewatch::render {
 namespace {
@@ -23,142 +24,15 @@ using base::format_bytes;
 using model::Finding;
 using model::Reference;
 
-constexpr std::size_t kLeastWidth = 40;
-constexpr std::size_t kIndent = 4;   // under the rank
-constexpr std::size_t kMargin = 10;  // indent and the column of keywords: cut, cycle, holds ...
-
 // Maximum number of lines of each part; together they stay within kMaxCardLines.
-constexpr std::size_t kTitleLines = 2;  // one less on a compact card
-constexpr std::size_t kCutReferences = 3;
-constexpr std::size_t kReasonLines = 3;
+constexpr std::size_t kTitleLines = 2;   // one less on a compact card
 constexpr std::size_t kAdviceLines = 3;  // one less on a compact card
 constexpr std::size_t kNoteLines = 2;    // instead of alternatives
-constexpr std::size_t kAlternatives = 2;
-constexpr std::size_t kCostLines = 2;  // one less on a compact card
+constexpr std::size_t kCostLines = 2;    // one less on a compact card
 constexpr std::size_t kVariants = 6;
 constexpr std::size_t kVariantLines = 2;  // one less on a compact card
 constexpr std::size_t kCycleLines = 6;    // one less on a compact card
-constexpr std::size_t kOwnerLines = 4;    // one less on a compact card
 constexpr std::size_t kLeastPath = 16;    // columns of a path beside its allocation site
-
-// How much of the source code a card shows.
-enum class SourceDetail : std::uint8_t {
-    none,
-    first,    // the line of the first reference to cut
-    line,     // the line of each suggestion
-    context,  // also the lines around each reference to cut
-};
-
-std::string trimmed(const std::string& text) {
-    return text.substr(std::min(text.find_first_not_of(' '), text.size()));
-}
-
-// The lines of one card. If it exceeds kMaxCardLines, it shows less source code. If that is not
-// enough, it is compact (`roomy` is false). In a compact card, columns share a line even if their
-// text must be truncated, and the parts marked above have one line less.
-class Card {
-  public:
-    Card(std::size_t width, bool roomy, SourceDetail detail)
-        : width_(std::max(width, kLeastWidth)), roomy_(roomy), detail_(detail) {}
-
-    // Adds a line with an optional keyword in the margin.
-    void add(std::string_view word, std::string_view text) {
-        std::string line(kIndent, ' ');
-        line += word;
-        line.resize(std::max(line.size() + (word.empty() ? 0 : 1), kMargin), ' ');
-        push(line + std::string(text));
-    }
-    // Adds `text`, wrapped to at most `max_lines` lines; nothing if it is empty.
-    void add_wrapped(std::string_view word, std::string_view text, std::size_t max_lines) {
-        if (text.empty()) {
-            return;
-        }
-        for (const std::string& part : base::wrap_text(text, room(), max_lines)) {
-            add(word, part);
-            word = {};
-        }
-    }
-    // Adds `left`, and `right` aligned to the right edge. If they do not fit, a roomy card puts
-    // `right` on a separate line and a compact card truncates both.
-    void add_columns(std::string_view word, std::string_view left, std::string_view right) {
-        if (right.empty()) {
-            add(word, base::truncate_middle(left, room()));
-            return;
-        }
-        if (roomy_ && base::text_width(left) + base::text_width(right) + 2 > room()) {
-            add(word, base::truncate_middle(left, room()));
-            add("", "  " + base::truncate_middle(right, room() - 2));
-            return;
-        }
-        const std::string tail = base::truncate_middle(right, room() / 2);
-        const std::size_t left_room = room() - base::text_width(tail) - 2;
-        std::string line = base::truncate_middle(left, left_room);
-        line.append(left_room - base::text_width(line) + 2, ' ');
-        add(word, line + tail);
-    }
-    // Adds the code at the location of `reference`, with the expression underlined. `is_first`: it
-    // is the first reference to cut.
-    void add_source(const Reference& reference, SourceDetail most, bool is_first) {
-        const SourceDetail detail = std::min(detail_, most);
-        if (!reference.source || detail < (is_first ? SourceDetail::first : SourceDetail::line)) {
-            return;
-        }
-        for (const ExcerptLine& line : excerpt_lines(*reference.source)) {
-            if (detail != SourceDetail::context && !line.is_at_location) {
-                continue;
-            }
-            const std::string text = line.before + line.expression + line.after;
-            if (detail != SourceDetail::context) {
-                add("", "> " + trimmed(line.number) + " | " + trimmed(text));
-                continue;
-            }
-            const std::string margin = (line.is_at_location ? "> " : "  ") + line.number + " | ";
-            add("", margin + text);
-            if (!line.expression.empty()) {
-                add("",
-                    std::string(margin.size() - 2, ' ') + "| " +
-                        std::string(base::text_width(line.before), ' ') +
-                        std::string(base::text_width(line.expression), '~'));
-            }
-        }
-    }
-    void push(std::string line) {
-        line = base::truncate_end(line, width_);
-        line.erase(line.find_last_not_of(' ') + 1);
-        lines_.push_back(std::move(line));
-    }
-
-    [[nodiscard]] std::size_t width() const { return width_; }
-    [[nodiscard]] bool fits() const { return lines_.size() <= kMaxCardLines; }
-    // Returns `lines` for a roomy card, and one less for a compact card.
-    [[nodiscard]] std::size_t at_most(std::size_t lines) const { return lines - (roomy_ ? 0 : 1); }
-    [[nodiscard]] std::size_t room() const { return width_ - kMargin; }
-    [[nodiscard]] std::string text() const {
-        std::string all;
-        for (std::size_t i = 0; i < std::min(lines_.size(), kMaxCardLines); ++i) {
-            all += (i == 0 ? "" : "\n") + lines_[i];
-        }
-        return all;
-    }
-
-  private:
-    std::size_t width_;
-    bool roomy_;
-    SourceDetail detail_;
-    std::vector<std::string> lines_;
-};
-
-// "closure:self of function pkg.make.<lambda>", "[0] of list in Engine.callbacks", "__self__ of
-// builtin method list.remove of Engine.callbacks".
-std::string described(const Reference& reference) {
-    std::string text =
-        base::shown_name(reference.label) + " of " + base::shown_name(reference.holder);
-    if (!reference.holder_path.empty()) {
-        text += reference.holder.starts_with("builtin method ") ? " of " : " in ";
-        text += base::shown_name(reference.holder_path);
-    }
-    return text;
-}
 
 void add_heading(Card& card, const Finding& finding, std::size_t rank) {
     std::string heading = "#" + std::to_string(rank);
@@ -176,32 +50,10 @@ void add_heading(Card& card, const Finding& finding, std::size_t rank) {
     }
 }
 
-std::size_t shown_cuts(const Finding& finding) {
-    return std::min(finding.cut.size(), kCutReferences);
-}
-
-void add_cut(Card& card, const Finding& finding) {
-    if (finding.cut.empty()) {
-        card.add("cut", "no single reference is clearly the best; see the cycle");
-        return;
-    }
-    const std::size_t shown = shown_cuts(finding);
-    for (std::size_t i = 0; i < shown; ++i) {
-        card.add_columns(i == 0 ? "cut" : "and",
-                         described(finding.cut[i]),
-                         base::shown_name(finding.cut[i].location));
-        card.add_source(finding.cut[i], SourceDetail::context, i == 0);
-    }
-    if (const std::uint64_t more = finding.cut.size() - shown + finding.omitted_cuts; more > 0) {
-        card.add(
-            "",
-            "and " +
-                base::counted(more, finding.omitted_cuts > 0 ? "more kind" : "more reference") +
-                (finding.omitted_cuts > 0 ? " of references" : ""));
-    }
-    if (!finding.cut.front().reason.empty()) {
-        card.add_wrapped(
-            "", "why: " + base::clean_text(finding.cut.front().reason), card.at_most(kReasonLines));
+void add_fix(Card& card, const Finding& finding) {
+    card.add_wrapped("fix", base::clean_text(finding.advice), card.at_most(kAdviceLines));
+    if (!finding.advice.empty() && !finding.cost.empty()) {
+        card.add_wrapped("", "cost: " + base::clean_text(finding.cost), card.at_most(kCostLines));
     }
 }
 
@@ -210,12 +62,12 @@ bool is_shown_before(const Finding& finding, std::size_t alternative) {
     const auto same_location = [&](const Reference& reference) {
         return reference.location == finding.alternatives[alternative].location;
     };
-    return std::ranges::any_of(std::span(finding.cut).first(shown_cuts(finding)), same_location) ||
+    return (!finding.cut.empty() && same_location(finding.cut.front())) ||
            std::ranges::any_of(std::span(finding.alternatives).first(alternative), same_location);
 }
 
 void add_alternatives(Card& card, const Finding& finding) {
-    const std::size_t shown = std::min(finding.alternatives.size(), kAlternatives);
+    const std::size_t shown = std::min(finding.alternatives.size(), card.layout().alternatives);
     for (std::size_t i = 0; i < shown; ++i) {
         const Reference& other = finding.alternatives[i];
         const std::string equal = i == 0 && finding.tie ? " (equally good)" : "";
@@ -270,7 +122,7 @@ std::string path_and_site(const model::OwnerSummary& owner, std::size_t room) {
 
 void add_owners(Card& card, const Finding& finding) {
     const std::size_t all = finding.owners.size();
-    const std::size_t most = card.at_most(kOwnerLines);
+    const std::size_t most = card.at_most(card.layout().owner_lines);
     const bool fits = all + (finding.omitted_owners > 0 ? 1 : 0) <= most;
     const std::size_t shown = fits ? all : most - 1;
     for (std::size_t i = 0; i < shown; ++i) {
@@ -280,7 +132,12 @@ void add_owners(Card& card, const Finding& finding) {
         for (const std::string& part : {owner.shape, owner.dtype, owner.device}) {
             text += part.empty() ? "" : " " + base::truncate_middle(base::shown_name(part), 30);
         }
-        card.add_columns(i == 0 ? "holds" : "", text, path_and_site(owner, card.room() - 2));
+        const std::string path = path_and_site(owner, card.room() - 2);
+        if (owner.allocated_at.empty()) {
+            card.add_truncated_columns(i == 0 ? "holds" : "", text, path);
+        } else {
+            card.add_columns(i == 0 ? "holds" : "", text, path);
+        }
     }
     const std::uint64_t more = all - shown + finding.omitted_owners;
     if (more > 0) {
@@ -369,16 +226,12 @@ void append_growing(std::string& out, const model::Report& report, std::size_t w
 }  // namespace
 
 std::string render_card(const Finding& finding, std::size_t rank, std::size_t width) {
-    constexpr std::array kLayouts{std::pair(true, SourceDetail::context),
-                                  std::pair(true, SourceDetail::line),
-                                  std::pair(true, SourceDetail::first),
-                                  std::pair(true, SourceDetail::none),
-                                  std::pair(false, SourceDetail::none)};
-    for (const auto& [roomy, detail] : kLayouts) {
-        Card card(width, roomy, detail);
+    std::string text;
+    for (const Layout& layout : layouts_of(finding)) {
+        Card card(width, layout);
         add_heading(card, finding, rank);
         add_cut(card, finding);
-        card.add_wrapped("fix", base::clean_text(finding.advice), card.at_most(kAdviceLines));
+        add_fix(card, finding);
         if (finding.status == model::Status::fresh) {
             add_alternatives(card, finding);
         } else {
@@ -389,11 +242,12 @@ std::string render_card(const Finding& finding, std::size_t rank, std::size_t wi
         add_owners(card, finding);
         card.add_wrapped("seen", seen_sentence(finding), 2);
         card.add("id", base::truncate_end(base::clean_text(finding.signature), card.room()));
-        if (card.fits() || !roomy) {
-            return card.text();
+        text = card.text();
+        if (card.fits()) {
+            break;
         }
     }
-    return {};
+    return text;
 }
 
 std::string render_text(const model::Report& report, std::size_t width) {

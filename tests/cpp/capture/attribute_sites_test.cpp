@@ -70,6 +70,17 @@ TEST(AttributeSites, FindObjectsThatPutThemselvesIntoAContainer) {
     }
 }
 
+TEST(AttributeSites, NameTheBaseClassThatSetsTheAttribute) {
+    PythonScript script(kSource);
+    capture::AttributeSites sites;
+    const auto base_of = [&](const char* holder) {
+        auto* const type = reinterpret_cast<PyTypeObject*>(script[holder]);
+        return sites.find(type, "model", &PyBaseObject_Type, false).base;
+    };
+    EXPECT_EQ(base_of("View"), "");
+    EXPECT_EQ(base_of("Derived").substr(base_of("Derived").rfind('.') + 1), "View");
+}
+
 // The location of callables stored in objects.
 
 // A library helper that patches a class of another module.

@@ -107,6 +107,19 @@ TEST(Html, HighlightsTheLineOfTheCut) {
     EXPECT_THAT(page_parts(report).at("findings"), Not(HasSubstr("class=\"source\"")));
 }
 
+TEST(Html, ListsAllPlacesToChange) {
+    model::Report report = testing::make_sample_report();
+    std::vector<model::Reference>& cut = report.findings[0].cut;
+    cut.assign(30, cut.front());
+    for (model::Reference& reference : cut) {
+        reference.location = "part.py:" + std::to_string(1000 + (&reference - cut.data()));
+    }
+    const std::string page = page_parts(report).at("findings");
+    for (const model::Reference& reference : cut) {
+        EXPECT_NE(page.find(reference.location), std::string::npos);
+    }
+}
+
 TEST(Html, HasUniqueIds) {
     const std::string page = render_html(testing::make_sample_report());
     std::vector<std::string> ids;

@@ -112,7 +112,10 @@ TEST(Card, ReducesTheSourceIfThereAreTooManyLines) {
     model::Finding finding = testing::make_sample_report().findings[0];
     finding.cut.front().source = source;
     EXPECT_THAT(render_card(finding), HasSubstr("preceding"));
-    finding.cut.assign(3, finding.cut.front());
+    finding.cut.assign(10, finding.cut.front());
+    for (model::Reference& cut : finding.cut) {
+        cut.label += std::to_string(&cut - finding.cut.data());
+    }
     finding.alternatives.clear();
     const std::string card = render_card(finding);
     EXPECT_THAT(card, HasSubstr("> 44 | the line"));
@@ -120,6 +123,85 @@ TEST(Card, ReducesTheSourceIfThereAreTooManyLines) {
     finding = overfull_finding();
     finding.cut.front().source = source;
     EXPECT_THAT(render_card(finding), Not(HasSubstr("the line")));
+}
+
+// A finding with `count` places to change in one package.
+model::Finding finding_with_places(std::size_t count) {
+    model::Finding finding;
+    finding.signature = "cw1-00ff13d7a6c2e981";
+    for (std::size_t i = 0; i < count; ++i) {
+        model::Reference place;
+        place.holder = "lib.parts.Part" + std::to_string(i);
+        place.label = ".trainer";
+        place.location = "/site/lib/parts/part" + std::to_string(i) + ".py:7";
+        finding.cut.push_back(std::move(place));
+    }
+    return finding;
+}
+
+TEST(Card, ListsOnePlacePerLineRelativeToTheirFolder) {
+    const std::string card = render_card(finding_with_places(3));
+    EXPECT_THAT(card, HasSubstr(".trainer of lib.parts.Part0"));
+    EXPECT_THAT(card, HasSubstr(" /site/lib/parts/part0.py:7\n"));
+    EXPECT_THAT(card, HasSubstr("    and   .trainer of Part1 "));
+    EXPECT_THAT(card, HasSubstr(" parts/part1.py:7\n"));
+}
+
+TEST(Card, ListsAsManyPlacesAsFit) {
+    for (std::size_t count = 1; count < 40; ++count) {
+        const std::string card = render_card(finding_with_places(count));
+        std::size_t shown = 0;
+        for (const std::string& line : lines_of(card)) {
+            shown += line.find(".trainer of ") == std::string::npos ? 0 : 1;
+        }
+        if (shown == count) {
+            EXPECT_THAT(card, Not(HasSubstr("more place")));
+            continue;
+        }
+        EXPECT_THAT(card,
+                    HasSubstr("and " + std::to_string(count - shown) +
+                              " more places: `cyclewatch explain cw1-00ff13d7a6c2e981 REPORT`"));
+        EXPECT_THAT(card, Not(HasSubstr("and 1 more")));
+        EXPECT_EQ(lines_of(card).size(), kMaxCardLines);
+    }
+}
+
+TEST(Card, NamesTheBaseClassThatSetsTheAttribute) {
+    model::Finding finding = finding_with_places(2);
+    for (model::Reference& place : finding.cut) {
+        place.base_class = "lib.base.Base";
+    }
+    for (int i = 0; i < 3; ++i) {
+        finding.cut.push_back(finding.cut[1]);
+        finding.cut.back().holder += std::to_string(i);
+    }
+    finding.cut[1].references = 6;
+    const std::string card = render_card(finding);
+    EXPECT_THAT(card, HasSubstr(".trainer of lib.parts.Part0, set in "));
+    EXPECT_THAT(card, HasSubstr("part0.py:7 (class Base)\n"));
+    EXPECT_THAT(card, HasSubstr(".trainer of 4 classes derived from Base (9 references) "));
+}
+
+TEST(Card, WrapsALongPath) {
+    model::Finding finding = finding_with_places(1);
+    std::string path;
+    for (int i = 0; i < 24; ++i) {
+        path += "/folder";
+    }
+    finding.cut.front().location = path + "/module.py:1234";
+    std::string joined;
+    for (const std::string& line : lines_of(render_card(finding))) {
+        joined += line.substr(std::min(line.find_first_not_of(' '), line.size()));
+    }
+    EXPECT_THAT(joined, HasSubstr(finding.cut.front().location));
+}
+
+TEST(Card, ShowsTheCostOfTheFix) {
+    model::Finding finding = finding_with_places(1);
+    finding.advice = "Use a weakref.ref.";
+    finding.cost = "the child must check for None";
+    EXPECT_THAT(render_card(finding),
+                HasSubstr("Use a weakref.ref.\n          cost: the child must check for None\n"));
 }
 
 TEST(Card, IgnoresInvalidSource) {

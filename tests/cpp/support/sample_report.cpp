@@ -83,7 +83,7 @@ model::Report make_hostile_report(const std::string& text) {
     const auto spoil = [&text](std::vector<Reference>& references) {
         for (Reference& reference : references) {
             reference.holder = reference.label = reference.target = text;
-            reference.holder_path = text;
+            reference.holder_path = reference.base_class = text;
             reference.location = reference.reason = text;
             reference.raw_path = {text, text};
             if (reference.source) {
@@ -93,7 +93,7 @@ model::Report make_hostile_report(const std::string& text) {
     };
     for (Finding& finding : report.findings) {
         finding.signature = finding.pattern = finding.title = finding.remedy = text;
-        finding.advice = finding.status_reason = finding.note = text;
+        finding.advice = finding.cost = finding.status_reason = finding.note = text;
         spoil(finding.cycle);
         spoil(finding.cut);
         spoil(finding.alternatives);

@@ -340,6 +340,25 @@ def test_explain(command, report, changed):
     assert data["pattern"]["id"] == "closure-captures-self"
 
 
+def test_explain_lists_all_places(command, changed):
+    def give_places(data):
+        finding = data["findings"][0]
+        cut = {**finding["cut"][0], "base_class": "lib.Base", "source": None}
+        del cut["source"]
+        finding["cut"] = [cut | {"location": f"lib/part{i}.py:7"} for i in range(30)]
+        finding["cut"][29]["references"] = 9
+        finding["cut"].append(cut | {"location": "lib/part0.py:7", "holder": "lib.Other"})
+        finding["omitted_cuts"] = 2
+
+    out = command("explain", LAMBDA, changed("places.json", give_places)).out
+    assert f"more places: `cyclewatch explain {LAMBDA} REPORT` lists all" in out
+    [_, places] = out.split("all 32 places to change:\n")
+    assert all(f"lib/part{i}.py:7 (class lib.Base)\n" in places for i in range(30))
+    assert "        of lib.Other\n" in places
+    assert " (9 references)\n" in places
+    assert "    and 2 more, which the report does not contain\n" in places
+
+
 PROGRAM = """\
 class Model:
     def __init__(self):

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/places.h"
+
+#include <algorithm>
+
+#include "base/dotted_name.h"
+#include "base/text.h"
+
+namespace cyclewatch::render {
+
+std::vector<Place> places_of(const model::Finding& finding) {
+    std::vector<Place> places;
+    for (const model::Reference& cut : finding.cut) {
+        auto place = std::ranges::find_if(places, [&cut](const Place& known) {
+            return !cut.location.empty() && known.first->location == cut.location &&
+                   known.first->label == cut.label && known.first->holder_path == cut.holder_path;
+        });
+        if (place == places.end()) {
+            places.push_back({&cut, 0, {}});
+            place = places.end() - 1;
+        }
+        place->references += cut.references;
+        if (std::ranges::find(place->holders, cut.holder) == place->holders.end()) {
+            place->holders.push_back(cut.holder);
+        }
+    }
+    return places;
+}
+
+std::string classes_words(const Place& place) {
+    if (place.holders.size() == 1) {
+        return {};
+    }
+    std::string text = base::counted(place.holders.size(), "class", "classes");
+    if (!place.first->base_class.empty()) {
+        text += " derived from " + base::shown_name(base::last_part(place.first->base_class));
+    }
+    return text;
+}
+
+}  // namespace cyclewatch::render

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The references to cut, grouped by the line of code that stores them: one change for each group.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/finding.h"
+
+namespace cyclewatch::render {
+
+struct Place {
+    const model::Reference* first = nullptr;  // the first of them, in Finding::cut
+    std::uint64_t references = 0;
+    std::vector<std::string> holders;  // the different ones
+};
+
+// In the order of `finding.cut`, to which the result refers. References without a location are not
+// grouped.
+[[nodiscard]] std::vector<Place> places_of(const model::Finding& finding);
+
+// "9 classes derived from Base"; "" if there is only one holder.
+[[nodiscard]] std::string classes_words(const Place& place);
+
+}  // namespace cyclewatch::render

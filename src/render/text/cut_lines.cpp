@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/text/cut_lines.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/dotted_name.h"
+#include "base/text.h"
+#include "render/places.h"
+
+namespace cyclewatch::render {
+namespace {
+
+using model::Finding;
+using model::Reference;
+
+constexpr std::size_t kFewestPlaces = 3;  // if there are several places to change
+constexpr std::size_t kReasonLines = 3;   // one less on a compact card
+
+std::string with_number(std::string text, const Place& place) {
+    return place.references == place.holders.size()
+               ? text
+               : text + " (" + base::counted(place.references, "reference") + ")";
+}
+
+// The folder that contains all places to change, without its last part: other places than the first
+// are shown relative to it.
+std::size_t common_folder(const Finding& finding) {
+    std::string_view common = finding.cut.front().location;
+    for (const Reference& cut : finding.cut) {
+        const auto [end, other] = std::ranges::mismatch(common, cut.location);
+        common = common.substr(0, static_cast<std::size_t>(end - common.begin()));
+    }
+    const std::size_t last = common.find_last_of("/\\");
+    const std::size_t before =
+        last == std::string_view::npos || last == 0 ? last : common.find_last_of("/\\", last - 1);
+    return before == std::string_view::npos ? 0 : before + 1;
+}
+
+// "bound method Engine.run", "Engine".
+std::string short_holder(const Reference& cut) {
+    const std::string_view holder = cut.holder;
+    const std::size_t space = holder.rfind(' ');
+    if (space == std::string_view::npos) {
+        return std::string(base::last_part(holder));
+    }
+    const std::size_t method = holder.rfind('.');
+    const std::size_t qualifier =
+        method == std::string_view::npos || method == 0 ? method : holder.rfind('.', method - 1);
+    return std::string(holder.substr(0, space + 1)) +
+           std::string(holder.substr(qualifier == std::string_view::npos || qualifier < space
+                                         ? space + 1
+                                         : qualifier + 1));
+}
+
+// The first place to change, with its source.
+void add_first_place(Card& card, const Place& place) {
+    const Reference& cut = *place.first;
+    const std::string classes = classes_words(place);
+    std::string text =
+        classes.empty() ? described(cut) : base::shown_name(cut.label) + " of " + classes;
+    text = with_number(std::move(text), place);
+    std::string location = base::shown_name(cut.location);
+    if (!cut.base_class.empty() && !location.empty()) {
+        text += ", set in";
+        location += " (class " + base::shown_name(base::last_part(cut.base_class)) + ")";
+    }
+    card.add_columns("cut", text, location);
+    card.add_source(cut, SourceDetail::context, true);
+}
+
+// A further place, on one line if possible; without the first `folder` characters of its path.
+void add_place(Card& card, const Place& place, std::size_t folder) {
+    const Reference& cut = *place.first;
+    const std::string classes = classes_words(place);
+    std::string text = base::shown_name(cut.label) + " of " +
+                       (classes.empty() ? base::shown_name(short_holder(cut)) : classes);
+    if (!cut.holder_path.empty()) {
+        text += " in " + base::shown_name(cut.holder_path);
+    }
+    const std::string location = base::shown_name(
+        std::string_view(cut.location).substr(std::min(folder, cut.location.size())));
+    card.add_columns("and", with_number(std::move(text), place), location);
+}
+
+}  // namespace
+
+std::string described(const Reference& reference) {
+    std::string text =
+        base::shown_name(reference.label) + " of " + base::shown_name(reference.holder);
+    if (!reference.holder_path.empty()) {
+        text += reference.holder.starts_with("builtin method ") ? " of " : " in ";
+        text += base::shown_name(reference.holder_path);
+    }
+    return text;
+}
+
+void add_cut(Card& card, const Finding& finding) {
+    if (finding.cut.empty()) {
+        card.add("cut", "no single reference is clearly the best; see the cycle");
+        return;
+    }
+    const std::vector<Place> places = places_of(finding);
+    const std::size_t shown = std::min(places.size(), card.layout().places);
+    add_first_place(card, places.front());
+    const std::size_t folder = common_folder(finding);
+    for (const Place& place : std::span(places).first(shown).subspan(1)) {
+        add_place(card, place, folder);
+    }
+    if (const std::uint64_t more = places.size() - shown + finding.omitted_cuts; more > 0) {
+        card.add_wrapped("",
+                         "and " + base::counted(more, "more place") + ": `cyclewatch explain " +
+                             base::shown_name(finding.signature) + " REPORT` lists all",
+                         2);
+    }
+    if (!finding.cut.front().reason.empty()) {
+        card.add_wrapped(
+            "", "why: " + base::clean_text(finding.cut.front().reason), card.at_most(kReasonLines));
+    }
+}
+
+std::vector<Layout> layouts_of(const model::Finding& finding) {
+    const std::size_t count = places_of(finding).size();
+    const std::size_t all = std::clamp<std::size_t>(count, 1, kMaxCardLines);
+    std::vector<Layout> layouts;
+    for (const SourceDetail detail :
+         {SourceDetail::context, SourceDetail::line, SourceDetail::first}) {
+        layouts.push_back({true, detail, all});
+    }
+    // One line cannot both count the others and show the last one, so it shows it.
+    const auto add_fewer = [&](bool roomy, SourceDetail detail, std::size_t fewest) {
+        for (std::size_t places = all + 1; places-- > fewest;) {
+            if (places + 1 != count + finding.omitted_cuts) {
+                layouts.push_back({roomy, detail, places, kFewestOwnerLines});
+            }
+        }
+    };
+    if (all > 1) {
+        add_fewer(true, SourceDetail::first, std::min(all, kFewestPlaces));
+    }
+    layouts.push_back({true, SourceDetail::none, all});
+    add_fewer(true, SourceDetail::none, std::min(all, kFewestPlaces));
+    layouts.push_back({false, SourceDetail::none, all});
+    add_fewer(false, SourceDetail::none, 1);
+    layouts.push_back({false, SourceDetail::none, 1, kFewestOwnerLines, 1, true});
+    return layouts;
+}
+
+}  // namespace cyclewatch::render
