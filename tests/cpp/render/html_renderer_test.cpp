@@ -116,7 +116,8 @@ TEST(Html, ListsAllPlacesToChange) {
     }
     const std::string page = page_parts(report).at("findings");
     for (const model::Reference& reference : cut) {
-        EXPECT_NE(page.find(reference.location), std::string::npos);
+        const std::string line = reference.location.substr(reference.location.find(':') + 1);
+        EXPECT_THAT(page, HasSubstr(line + "</code>"));
     }
 }
 
