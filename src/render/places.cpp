@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/dotted_name.h"
 #include "base/text.h"
 
 namespace cyclewatch::render {

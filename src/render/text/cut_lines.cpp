@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "base/dotted_name.h"
 #include "base/text.h"
 #include "render/places.h"
 
