@@ -15,6 +15,7 @@ import bench_garbage
 import bench_growth
 import bench_import
 import bench_instructions
+import bench_known_findings
 import bench_large_garbage
 import bench_pytest
 import bench_scan
@@ -24,6 +25,7 @@ from measure import Figure, table
 QUESTIONS = [
     ("Garbage without tensors", bench_garbage),
     ("Instructions per unreachable object", bench_instructions),
+    ("Known findings", bench_known_findings),
     ("A small training loop", bench_training),
     ("A million unreachable objects, a thousand owners", bench_large_garbage),
     ("Growth, and a dense component", bench_growth),
