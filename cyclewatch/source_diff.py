@@ -323,13 +323,14 @@ def _check_stored_on_target(finding: Finding, source: Source) -> None:
             name = _after(reference.label, ".")
             values = source_syntax.stored_values(source, name, _location(reference)[1])
             # model().run() frees the model before the call; a method refers to its own object.
-            if reference.target.startswith(_CALLABLES) and not name.startswith("_"):
+            is_function = reference.target.startswith(_CALLABLES)
+            if is_function and not name.startswith("_"):
                 raise NoDiff(f"callers may use .{name} of a temporary object")
             direct = reference.target.startswith("bound method ")
             if not direct and not all(source_syntax.is_created(source, each) for each in values):
                 raise NoDiff(f"the {short(target)} did not create its .{name}")
-            if reference.target.startswith(_CALLABLES) or reference.target in _CONTAINERS:
-                source_lifetimes.check_stays_inside(source, name)
+            if is_function or reference.target in _CONTAINERS:
+                source_lifetimes.check_stays_inside(source, name, is_function)
     source_lifetimes.check_not_temporary(source, source.class_named(target), _attributes(finding))
 
 

@@ -13,11 +13,11 @@ from cyclewatch.source_edit import FUNCTIONS, Definition, NoDiff, Source
 from cyclewatch.source_hazards import check_weakly_referable
 from cyclewatch.source_syntax import names_in, parameters, short
 
-_KEEPS_NOTHING = {"bool", "callable", "enumerate", "len", "print", "reversed", "zip"}
+_KEEPS_NOTHING = {"bool", "callable", "enumerate", "len", "reversed"}
 _COPIES = {"list", "sorted", "tuple"}
 _TAKES_ITEM = {"get", "pop", "popleft"}
 _TYPE_CHECKS = {"isinstance", "issubclass", "super"}
-_TESTS = (ast.Expr, ast.For, ast.comprehension, ast.If, ast.While, ast.Assert, ast.Delete)
+_TESTS = (ast.Expr, ast.If, ast.While, ast.Assert, ast.Delete, ast.Compare)
 _HANDS_OVER = (ast.Call, ast.keyword, ast.List, ast.Set, ast.Dict, ast.For, ast.comprehension)
 _RETURNS = (ast.Return, ast.Yield, ast.YieldFrom)
 
@@ -225,7 +225,9 @@ def _check_returned(
     for leave in ast.walk(function):
         if not isinstance(leave, ast.Return | ast.Yield) or leave.value is None:
             continue
-        items = leave.value.elts if isinstance(leave.value, ast.Tuple) else [leave.value]
+        items = [leave.value]
+        for each in items:  # also those of tuples, lists, sets and dicts
+            items += [*getattr(each, "elts", []), *getattr(each, "values", [])]
         returned = {getattr(each, "id", "") for each in items}
         if not returned & created and (returned & parts or any(map(is_part, items))):
             raise NoDiff(f"line {leave.lineno} returns a part of an object that is freed then")
@@ -254,14 +256,19 @@ def _is_discarded(source: Source, node: ast.AST) -> bool:
     return isinstance(user, ast.Expr)
 
 
-def check_stays_inside(source: Source, name: str) -> None:
-    """Raise NoDiff unless stored functions in the attribute `name` are only called or tested."""
+def check_stays_inside(source: Source, name: str, is_function: bool) -> None:
+    """Raise NoDiff unless stored functions in the attribute `name` are only called or tested.
+
+    `is_function` is false if the attribute stores a container of functions.
+    """
     for node in source.all(ast.Attribute):
         if node.attr == name and _is_read(node):
-            _check_use(source, node, name, node)
+            _check_use(source, node, name, node, is_function)
 
 
-def _check_use(source: Source, node: ast.expr, name: str, start: ast.expr) -> None:
+def _check_use(
+    source: Source, node: ast.expr, name: str, start: ast.expr, is_function: bool
+) -> None:
     """Follow the value of an expression outwards."""
     user = source.parent(node)
     match user:
@@ -271,22 +278,43 @@ def _check_use(source: Source, node: ast.expr, name: str, start: ast.expr) -> No
                 return
         case ast.Call(func=ast.Name(id=called)) if called in _KEEPS_NOTHING | _COPIES:
             pass
+        case ast.Attribute(attr=attribute) if is_function and node is start:
+            raise NoDiff(f"line {node.lineno} uses .{attribute} of a function, which may change")
         case ast.Attribute() | ast.BoolOp() | ast.UnaryOp():
             pass
-        case ast.Subscript(value=value, ctx=ast.Load()) if value is node:
-            pass
-        case ast.Compare() | ast.Subscript():
-            return
+        case ast.Subscript(value=value) if value is node:
+            if not _is_read(user):
+                return
         case ast.Assign(targets=[ast.Name(id=variable)]) if scope := source.function_of(node):
-            for other in ast.walk(scope):
-                if isinstance(other, ast.Name) and other.id == variable and _is_read(other):
-                    if source.function_of(other) is not scope:
-                        raise NoDiff(f"an inner function uses {variable}")
-                    _check_use(source, other, name, other)
+            _check_variable(source, scope, variable, name, is_function)
+            return
+        case ast.For(target=target, iter=values) if values is node:
+            _check_variable(source, user, _item(target), name, True)
+            return
+        case ast.comprehension(target=target, iter=values) if values is node:
+            _check_variable(source, source.parent(user), _item(target), name, True)
+            return
+        case _ if isinstance(user, _TESTS):
             return
         case _:
-            if isinstance(user, _TESTS):
-                return
             raise NoDiff(f"line {node.lineno} may keep a function of .{name} for later")
     if isinstance(user, ast.expr):
-        _check_use(source, user, name, start)
+        _check_use(source, user, name, start, is_function)
+
+
+def _check_variable(
+    source: Source, scope: ast.AST, variable: str, name: str, is_function: bool
+) -> None:
+    """Follow the reads of a variable that stores the functions of the attribute `name`."""
+    function = scope if isinstance(scope, FUNCTIONS) else source.function_of(scope)
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Name) and node.id == variable and _is_read(node):
+            if source.function_of(node) is not function:
+                raise NoDiff(f"an inner function uses {variable}")
+            _check_use(source, node, name, node, is_function)
+
+
+def _item(target: ast.expr) -> str:
+    """The variable of a loop; the last one, as in `for key, value in functions.items()`."""
+    item = target.elts[-1] if isinstance(target, ast.Tuple) else target
+    return item.id if isinstance(item, ast.Name) else ""

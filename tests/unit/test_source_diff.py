@@ -298,11 +298,6 @@ def test_super_counts_as_a_use_of_self(program):
         ),
         (MODEL + "print(Model(3).f.__name__)", lambda_on_self, "reads __name__, which a lambda"),
         (
-            METHOD.replace("self._run = self.step", "self._run = {0}; self._run.add(self.step)"),
-            bound_method,
-            "adds the method to a set",
-        ),
-        (
             PARENT + "x = Head(Model())\n    while x:\n        x = x.model",
             back_pointer,
             "walks from child to parent",
@@ -383,7 +378,7 @@ NO_WEAK_REFERENCE = "may use an object that does not support weak references"
             "line 8 may compare a stored method",
         ),
         (
-            LISTED + method("def off(self, call):\n  [x for x in self._run if x != call]"),
+            LISTED + method("def off(self, call):\n  for x in self._run: x != call or x()"),
             listed_method,
             "line 9 may compare a stored method",
         ),
@@ -392,7 +387,32 @@ NO_WEAK_REFERENCE = "may use an object that does not support weak references"
             listed_method,
             "line 8 finds a method by comparison",
         ),
+        (
+            LISTED + module("print((call, 0) in trainer._run)"),
+            listed_method,
+            "line 8 may compare a stored method",
+        ),
+        (
+            METHOD.replace("self._run = self.step", "self._run = {0}; self._run.add(self.step)"),
+            listed_method,
+            "adds the method to a set",
+        ),
         # Inspected.
+        (
+            METHOD + method("def reset(self): self._run.cache_clear()"),
+            bound_method,
+            "line 8 uses .cache_clear of a function",
+        ),
+        (
+            LISTED + method("def show(self):\n  for call in self._run: print(call)"),
+            listed_method,
+            "line 9 may keep a function of ._run",
+        ),
+        (
+            LISTED + method("def reset(self): [x.cache_clear() for x in self._run]"),
+            listed_method,
+            "line 8 uses .cache_clear of a function",
+        ),
         (
             METHOD + module("class Bus:\n  def emit(self, call): call.__self__"),
             bound_method,
@@ -413,6 +433,7 @@ NO_WEAK_REFERENCE = "may use an object that does not support weak references"
         # Values that do not support weak references.
         (PARENT + module("Head([1])"), back_pointer, NO_WEAK_REFERENCE),
         (PARENT + module("Head(model=1)"), back_pointer, NO_WEAK_REFERENCE),
+        (PARENT + module("Head('a' if x else None)"), back_pointer, NO_WEAK_REFERENCE),
         (PARENT + module("name = 'a'\nHead(name)"), back_pointer, NO_WEAK_REFERENCE),
         (
             PARENT + module("[Head(name) for name in 'ab']"),
@@ -484,6 +505,11 @@ NO_WEAK_REFERENCE = "may use an object that does not support weak references"
             back_pointer,
             "line 14 returns a part of an object",
         ),
+        (
+            PARENT + module("def build():\n  model = Model()\n  return {'a': [model.head]}"),
+            back_pointer,
+            "line 14 returns a part of an object",
+        ),
         (PARENT + module("head = build().head"), back_pointer, "uses .head of a temporary object"),
         (
             PARENT + module("def build():\n  model = Model()\n  return model.head"),
@@ -539,6 +565,11 @@ def test_no_diff_if_the_file_shows_that_the_program_would_break(program, text, m
     [
         (METHOD + module("if __name__ == '__main__':\n  print(Model.__name__)"), bound_method),
         (METHOD + method("def name(self): return type(self).__name__"), bound_method),
+        (METHOD + module("def f(call): call.__doc__ = ''"), bound_method),
+        (
+            LISTED + method("def call(self):\n  for i, x in enumerate(self._run): print(i, x())"),
+            listed_method,
+        ),
         (METHOD + method("def is_off(self): return self._run is None"), bound_method),
         (LISTED + method("def off(self): return len(self._run) == size"), listed_method),
         (LISTED + method("def call(self): return [x() for x in self._run]"), listed_method),
