@@ -9,13 +9,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterator
 
-from cyclewatch.source_edit import FUNCTIONS, Definition, NoDiff, Source
+from cyclewatch.source_edit import FUNCTIONS, NoDiff, Source
 from cyclewatch.source_hazards import check_weakly_referable
 from cyclewatch.source_syntax import names_in, parameters, short
 
 _KEEPS_NOTHING = {"bool", "callable", "enumerate", "len", "reversed"}
 _COPIES = {"list", "sorted", "tuple"}
 _TAKES_ITEM = {"get", "pop", "popleft"}
+_STORES = {"add", "append", "appendleft", "insert", "put", "setdefault"}
 _TYPE_CHECKS = {"isinstance", "issubclass", "super"}
 _TESTS = (ast.Expr, ast.If, ast.While, ast.Assert, ast.Delete, ast.Compare)
 _HANDS_OVER = (ast.Call, ast.keyword, ast.List, ast.Set, ast.Dict, ast.For, ast.comprehension)
@@ -189,6 +190,8 @@ def check_not_temporary(source: Source, target: ast.ClassDef, names: Collection[
         if classes & names_in(function)
         and any(isinstance(each, ast.Return) and each.value for each in ast.walk(function))
     }
+    holders = {node.name for node in source.all(ast.ClassDef)}
+    parts = _Parts(source, makers, names, holders)
     for node in source.all(ast.Attribute):
         if not isinstance(node.value, ast.Call):
             continue
@@ -196,44 +199,93 @@ def check_not_temporary(source: Source, target: ast.ClassDef, names: Collection[
         if node.attr in names or (called in makers and not _is_discarded(source, node)):
             raise NoDiff(f"line {node.lineno} uses .{node.attr} of a temporary object")
     for function in source.functions():
-        _check_returned(source, function, makers, names)
+        created = set(_locals(function, lambda value: _called(value) in makers))
+        if line := parts.leaving(function, created):
+            raise NoDiff(f"line {line} returns a part of an object that is freed then")
+    parts.check_deleted()
 
 
-def _check_returned(
-    source: Source, function: Definition, makers: set[str], names: Collection[str]
-) -> None:
-    """Raise NoDiff if the function returns a part of an object that it creates, without the object.
+class _Parts:
+    """Finds parts of objects: their attributes in `names`, and instances created with them."""
 
-    A part is an attribute in `names`, or an instance that was created with the object.
-    """
-    created = set(_locals(function, lambda value: _called(value) in makers))
-    classes = {node.name for node in source.all(ast.ClassDef)}
+    def __init__(
+        self, source: Source, makers: set[str], names: Collection[str], holders: set[str]
+    ) -> None:
+        self._source = source
+        self._makers = makers
+        self._names = set(names)
+        self._holders = holders
+        methods = [n for n in source.functions() if isinstance(source.parent(n), ast.ClassDef)]
+        self._names |= {n.name for n in methods if self.leaving(n, set(parameters(n)[:1]))}
 
-    def is_part(value: ast.expr) -> bool:
-        if isinstance(value, ast.Call) and _called(value) in classes:
+    def leaving(self, function: ast.AST, created: set[str]) -> int:
+        """The line where a function returns or stores a part of a created object without it."""
+        parts = set(_locals(function, lambda value: self._is_part(value, created)))
+        for value in _leaving(function, created | parts):
+            items = [value]
+            for each in items:  # also those of tuples, lists, sets and dicts
+                items += [*getattr(each, "elts", []), *getattr(each, "values", [])]
+            returned = {getattr(each, "id", "") for each in items}
+            found = returned & parts or any(self._is_part(each, created) for each in items)
+            if found and not returned & created:
+                return value.lineno
+        return 0
+
+    def check_deleted(self) -> None:
+        """Raise NoDiff if the module uses a part after it deletes or replaces the object."""
+        tree = self._source.tree
+        created = set(_locals(tree, lambda value: _called(value) in self._makers))
+        parts = set(_locals(tree, lambda value: self._is_part(value, created)))
+        ends: dict[str, list[int]] = {}
+        for node in self._source.all(ast.Name):
+            if node.id in created and not _is_read(node):
+                ends.setdefault(node.id, []).append(node.lineno)
+        freed = [line for lines in ends.values() for line in sorted(lines)[1:]]
+        for node in self._source.all(ast.Name):
+            if node.id in parts and _is_read(node) and freed and node.lineno > min(freed):
+                raise NoDiff(f"line {node.lineno} uses a part of an object that may be freed")
+
+    def _is_part(self, value: ast.expr, created: set[str]) -> bool:
+        if isinstance(value, ast.Call) and _called(value) in self._holders:
             arguments = [*value.args, *(each.value for each in value.keywords)]
             return bool(created & {getattr(each, "id", "") for each in arguments})
-        if isinstance(value, ast.Call) and _called(value) in _TAKES_ITEM:
+        if isinstance(value, ast.Call) and _called(value) in _TAKES_ITEM | self._names:
             value = value.func
         while isinstance(value, ast.Attribute | ast.Subscript):
             attribute, value = getattr(value, "attr", ""), value.value
-            if attribute in names and getattr(value, "id", "") in created:
+            if attribute in self._names and getattr(value, "id", "") in created:
                 return True
         return False
 
-    parts = set(_locals(function, is_part))
-    for leave in ast.walk(function):
-        if not isinstance(leave, ast.Return | ast.Yield) or leave.value is None:
-            continue
-        items = [leave.value]
-        for each in items:  # also those of tuples, lists, sets and dicts
-            items += [*getattr(each, "elts", []), *getattr(each, "values", [])]
-        returned = {getattr(each, "id", "") for each in items}
-        if not returned & created and (returned & parts or any(map(is_part, items))):
-            raise NoDiff(f"line {leave.lineno} returns a part of an object that is freed then")
+
+def _leaving(function: ast.AST, inside: set[str]) -> Iterator[ast.expr]:
+    """The values that a function returns, or stores in objects other than those in `inside`."""
+    shared = {
+        name
+        for n in ast.walk(function)
+        if isinstance(n, ast.Global | ast.Nonlocal)
+        for name in n.names
+    }
+    for node in ast.walk(function):
+        match node:
+            case ast.Return(value=ast.expr() as value) | ast.Yield(value=ast.expr() as value):
+                yield value
+            case ast.Call(func=ast.Attribute(attr=name) as to, args=values) if name in _STORES:
+                yield from values if _root(to) not in inside else []
+            case ast.Assign(targets=[ast.Attribute() | ast.Subscript() as to], value=value):
+                yield from [value] if _root(to) not in inside else []
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in shared:
+                yield value
 
 
-def _locals(function: Definition, test: Callable[[ast.expr], bool]) -> Iterator[str]:
+def _root(node: ast.expr) -> str:
+    """The variable of an expression such as `variable.attribute[0]`."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return getattr(node, "id", "")
+
+
+def _locals(function: ast.AST, test: Callable[[ast.expr], bool]) -> Iterator[str]:
     """The variables to which a suitable value is assigned."""
     for node in ast.walk(function):
         if isinstance(node, ast.Assign) and test(node.value):
@@ -317,4 +369,6 @@ def _check_variable(
 def _item(target: ast.expr) -> str:
     """The variable of a loop; the last one, as in `for key, value in functions.items()`."""
     item = target.elts[-1] if isinstance(target, ast.Tuple) else target
-    return item.id if isinstance(item, ast.Name) else ""
+    if not isinstance(item, ast.Name):
+        raise NoDiff(f"line {target.lineno} may keep a function for later")
+    return item.id

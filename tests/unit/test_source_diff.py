@@ -409,6 +409,16 @@ NO_WEAK_REFERENCE = "may use an object that does not support weak references"
             "line 9 may keep a function of ._run",
         ),
         (
+            LISTED + method("def show(self):\n  for i, call in enumerate(self._run): print(call)"),
+            listed_method,
+            "line 9 may keep a function of ._run",
+        ),
+        (
+            LISTED + method("def show(self):\n  for self.x in self._run: self.x()"),
+            listed_method,
+            "line 9 may keep a function for later",
+        ),
+        (
             LISTED + method("def reset(self): [x.cache_clear() for x in self._run]"),
             listed_method,
             "line 8 uses .cache_clear of a function",
@@ -510,6 +520,34 @@ NO_WEAK_REFERENCE = "may use an object that does not support weak references"
             back_pointer,
             "line 14 returns a part of an object",
         ),
+        (
+            PARENT + module("def build():\n  model = Model()\n  heads.append(model.head)"),
+            back_pointer,
+            "line 14 returns a part of an object",
+        ),
+        (
+            PARENT + module("def build(x):\n  model = Model()\n  x.head = model.head"),
+            back_pointer,
+            "line 14 returns a part of an object",
+        ),
+        (
+            PARENT + module("def build():\n  global h\n  model = Model()\n  h = model.head"),
+            back_pointer,
+            "line 15 returns a part of an object",
+        ),
+        (
+            PARENT.replace(
+                "pass\n\n    class Head", "def get(self): return self.head\n    class Head"
+            )
+            + module("def build():\n  model = Model()\n  return model.get()"),
+            back_pointer,
+            "line 13 returns a part of an object",
+        ),
+        (
+            PARENT + module("model = Model()\nhead = model.head\ndel model\nprint(head.model)"),
+            back_pointer,
+            "line 15 uses a part of an object that may be freed",
+        ),
         (PARENT + module("head = build().head"), back_pointer, "uses .head of a temporary object"),
         (
             PARENT + module("def build():\n  model = Model()\n  return model.head"),
@@ -592,6 +630,12 @@ def test_no_diff_if_the_file_shows_that_the_program_would_break(program, text, m
         (PARENT + module("def f(head): return isinstance(head, (Head, Base))"), back_pointer),
         (PARENT + module("def f():\n  m = Model()\n  return m, m.head"), back_pointer),
         (PARENT + module("Model().run()"), back_pointer),
+        (
+            PARENT
+            + module("def f():\n  m = Model()\n  m.head = Head(m)\n  m.heads.append(m.head)"),
+            back_pointer,
+        ),
+        (PARENT + module("m = Model()\nh = m.head\nprint(h.model)\ndel m, h"), back_pointer),
     ],
 )
 def test_a_diff_if_the_file_does_not_show_that_the_program_would_break(program, text, make):
