@@ -337,11 +337,7 @@ def _check_stored_on_target(finding: Finding, source: Source) -> None:
 def _check_weakly_referable(source: Source, target: str) -> None:
     if " " in target or target in dir(builtins):
         raise NoDiff(f"the reference leads to a {target}")
-    for each in source.bases_of(source.class_named(target)):
-        source_hazards.check_weakly_referable(each)
-        text = " ".join(ast.unparse(n) for n in each.body if not isinstance(n, ast.FunctionDef))
-        if "__slots__" in text and "__weakref__" not in text:
-            raise NoDiff(f"{each.name} has slots without __weakref__")
+    source_hazards.check_weakly_referable(source, source.class_named(target))
 
 
 def _check_replaceable(source: Source, owner: ast.ClassDef, name: str) -> None:

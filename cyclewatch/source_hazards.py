@@ -51,11 +51,15 @@ def check_no_reflection(source: Source, owner: ast.ClassDef) -> None:
             raise NoDiff(f"the file uses {word}, which would see the weak reference")
 
 
-def check_weakly_referable(node: ast.ClassDef) -> None:
+def check_weakly_referable(source: Source, node: ast.ClassDef) -> None:
     """Raise NoDiff if the instances do not support weak references."""
-    for base in node.bases:
-        for word in sorted(_NOT_WEAKLY_REFERABLE & names_in(base)):
-            raise NoDiff(f"{node.name} is a {word}, which does not support weak references")
+    for each in source.bases_of(node):
+        for base in each.bases:
+            for word in sorted(_NOT_WEAKLY_REFERABLE & names_in(base)):
+                raise NoDiff(f"{each.name} is a {word}, which does not support weak references")
+        text = " ".join(ast.unparse(n) for n in each.body if not isinstance(n, ast.FunctionDef))
+        if "__slots__" in text and "__weakref__" not in text:
+            raise NoDiff(f"{each.name} has slots without __weakref__")
 
 
 def check_any_callable(source: Source) -> None:

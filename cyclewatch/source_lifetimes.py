@@ -7,7 +7,7 @@ Only simple forms in the same file are found; the comment above a diff names wha
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 
 from cyclewatch.source_edit import FUNCTIONS, NoDiff, Source
 from cyclewatch.source_hazards import check_weakly_referable
@@ -75,7 +75,7 @@ def _check_value(source: Source, value: ast.expr, seen: set[tuple[int, str]]) ->
         case ast.Constant(value=None):
             return
         case ast.Call(func=ast.Name(id=called)) if called in classes:
-            check_weakly_referable(classes[called])
+            check_weakly_referable(source, classes[called])
             return
         case ast.Name() if _is_checked(source, value, seen):
             return
@@ -178,7 +178,7 @@ def _subclasses(source: Source, base: ast.ClassDef) -> list[ast.ClassDef]:
     ]
 
 
-def check_not_temporary(source: Source, target: ast.ClassDef, names: Collection[str]) -> None:
+def check_not_temporary(source: Source, target: ast.ClassDef, names: set[str]) -> None:
     """Raise NoDiff if the file uses a part of an instance of `target` that may be freed by then.
 
     `names` are the attributes of the instance through which the cycle goes.
@@ -198,6 +198,10 @@ def check_not_temporary(source: Source, target: ast.ClassDef, names: Collection[
         called = short(ast.unparse(node.value.func))
         if node.attr in names or (called in makers and not _is_discarded(source, node)):
             raise NoDiff(f"line {node.lineno} uses .{node.attr} of a temporary object")
+    for each in source.all(ast.comprehension):
+        items = source.parent(each)
+        if makers & set(map(_called, ast.walk(each.iter))) and names & names_in(items):
+            raise NoDiff(f"line {each.iter.lineno} uses a part of a temporary object")
     for function in source.functions():
         created = set(_locals(function, lambda value: _called(value) in makers))
         if line := parts.leaving(function, created):
@@ -209,14 +213,14 @@ class _Parts:
     """Finds parts of objects: their attributes in `names`, and instances created with them."""
 
     def __init__(
-        self, source: Source, makers: set[str], names: Collection[str], holders: set[str]
+        self, source: Source, makers: set[str], names: set[str], holders: set[str]
     ) -> None:
         self._source = source
         self._makers = makers
-        self._names = set(names)
+        self._names = names
         self._holders = holders
         methods = [n for n in source.functions() if isinstance(source.parent(n), ast.ClassDef)]
-        self._names |= {n.name for n in methods if self.leaving(n, set(parameters(n)[:1]))}
+        self._names = names | {n.name for n in methods if self.leaving(n, set(parameters(n)[:1]))}
 
     def leaving(self, function: ast.AST, created: set[str]) -> int:
         """The line where a function returns or stores a part of a created object without it."""
@@ -296,7 +300,7 @@ def _is_read(node: ast.AST) -> bool:
     return isinstance(getattr(node, "ctx", None), ast.Load)
 
 
-def _called(value: ast.expr) -> str:
+def _called(value: ast.AST) -> str:
     return short(ast.unparse(value.func)) if isinstance(value, ast.Call) else ""
 
 

@@ -456,6 +456,11 @@ NO_WEAK_REFERENCE = "may use an object that does not support weak references"
             back_pointer,
             "Pair is a tuple, which does not support weak references",
         ),
+        (
+            PARENT + module("class Pair:\n  __slots__ = ('x',)\nHead(Pair())"),
+            back_pointer,
+            "Pair has slots without __weakref__",
+        ),
         (PARENT.replace("model):", "model=0):"), back_pointer, NO_WEAK_REFERENCE),
         (PARENT.replace("model):", "*, model=0):"), back_pointer, NO_WEAK_REFERENCE),
         (PARENT.replace("model):", "*model):"), back_pointer, "the values of the parameter model"),
@@ -547,6 +552,11 @@ NO_WEAK_REFERENCE = "may use an object that does not support weak references"
             PARENT + module("model = Model()\nhead = model.head\ndel model\nprint(head.model)"),
             back_pointer,
             "line 15 uses a part of an object that may be freed",
+        ),
+        (
+            PARENT + module("heads = [x.head for x in [Model(), Model()]]"),
+            back_pointer,
+            "line 12 uses a part of a temporary object",
         ),
         (PARENT + module("head = build().head"), back_pointer, "uses .head of a temporary object"),
         (
