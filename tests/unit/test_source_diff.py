@@ -452,7 +452,7 @@ NO_WEAK_REFERENCE = "may use an object that does not support weak references"
         ),
         (PARENT + module("Head(imported)"), back_pointer, NO_WEAK_REFERENCE),
         (
-            PARENT + module("class Pair(tuple): pass\nHead(Pair())"),
+            PARENT + module("class Pair(tuple): pass\nclass Sub(Pair): pass\nHead(Sub())"),
             back_pointer,
             "Pair is a tuple, which does not support weak references",
         ),
