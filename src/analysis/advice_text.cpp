@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/advice_text.h"
 
+#include <algorithm>
+
 #include "advice/catalog.h"
 #include "advice/slots.h"
 #include "analysis/evidence_weights.h"
@@ -42,6 +44,17 @@ const advice::Words& words_of(const Evidence& evidence) {
     return advice::Catalog::built_in().words(evidence.pattern, evidence.variant);
 }
 
+// True if it is not known which end is the parent, and nothing else refers to the target: whether
+// the reference may be weak depends on the rest of the program.
+bool is_only_owner(const CollapsedGraph& graph, const Candidate& candidate) {
+    const std::uint32_t target = graph.targets[candidate.edges.front()];
+    const auto own = std::ranges::count_if(
+        candidate.edges, [&](std::uint32_t edge) { return graph.targets[edge] == target; });
+    return candidate.evidence->pattern == patterns::kMutual.pattern &&
+           candidate.evidence->weight < patterns::kKnownDirection &&
+           graph.references_to[target] == static_cast<std::uint64_t>(own);
+}
+
 // `text` of `candidate`: its advice or cost. If that requires a weak reference to an object that
 // does not support weak references, the corresponding text of kNotWeak.
 const std::string& text_for(const CollapsedGraph& graph,
@@ -54,6 +67,10 @@ const std::string& text_for(const CollapsedGraph& graph,
                              evidence == &patterns::kListOfHandles;
     const bool is_impossible = usual.find("weak") != std::string::npos && !is_of_items &&
                                !graph.node(graph.targets[candidate.edges.front()]).supports_weakref;
+    if (!is_impossible && text == &advice::Words::advice && !is_of_items &&
+        usual.find("weak") != std::string::npos && is_only_owner(graph, candidate)) {
+        return words_of(patterns::kOnlyOwner).*text;
+    }
     return is_impossible ? words_of(patterns::kNotWeak).*text : usual;
 }
 
@@ -122,9 +139,10 @@ std::string remedy_of(const CollapsedGraph& graph, const Cut& cut) {
     }
     const Candidate& first = cut.cut.front();
     std::string text = first.payload ? "drop " : "cut ";
+    const bool is_summary = cut.parent != kNone && cut.cut.size() > kMostNamed;
     // One more is named rather than counted.
-    const bool is_summary = cut.parent != kNone && cut.cut.size() > kMostNamed + 1;
-    const std::size_t shown = is_summary ? kMostNamed : cut.cut.size();
+    const bool is_short = is_summary && cut.cut.size() > kMostNamed + 1;
+    const std::size_t shown = is_short ? kMostNamed : cut.cut.size();
     if (is_summary) {
         text += "the " + std::to_string(cut.references) + " references back to " +
                 short_name(graph, cut.parent) +
@@ -136,9 +154,12 @@ std::string remedy_of(const CollapsedGraph& graph, const Cut& cut) {
         text += named(graph, cut.cut[i]);
         text += is_summary && cut.cut[i].classes == 1 ? "" : others_like(cut.cut[i]);
     }
-    if (is_summary) {
+    if (is_short) {
         const std::size_t more = cut.cut.size() - shown;
         return text + " and at " + base::counted(more, "more place");
+    }
+    if (is_summary) {
+        return text;
     }
     if (first.payload) {
         const bool is_part = cut.freed_share > 0 && cut.freed_share < 1;

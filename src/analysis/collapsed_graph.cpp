@@ -327,6 +327,10 @@ bool CollapsedGraph::is_child_of_module(std::uint32_t edge) const {
 CollapsedGraph collapse(const ReferenceGraph& graph, const std::vector<char>& keep) {
     CollapsedGraph collapsed = Collapse(graph, keep).run();
     mark_class_tuples(collapsed);
+    collapsed.references_to.assign(collapsed.nodes(), 0);
+    for (const std::uint32_t target : collapsed.targets) {
+        ++collapsed.references_to[target];
+    }
     return collapsed;
 }
 

@@ -33,8 +33,9 @@ struct CollapsedGraph {
     std::vector<std::uint64_t> color;         // per collapsed node; see canonical_order.h
     std::vector<std::uint32_t> first;
     std::vector<std::uint32_t> targets;
-    std::vector<CollapsedEdge> edges;  // parallel to targets
-    std::vector<std::uint32_t> steps;  // raw edges
+    std::vector<CollapsedEdge> edges;          // parallel to targets
+    std::vector<std::uint32_t> steps;          // raw edges
+    std::vector<std::uint32_t> references_to;  // per collapsed node: their number
 
     [[nodiscard]] std::uint32_t nodes() const {
         return static_cast<std::uint32_t>(raw_node.size());

@@ -90,6 +90,8 @@ inline constexpr Evidence kPayload{"unknown", "payload", 20};
 
 // Texts for a target that does not support weak references.
 inline constexpr Evidence kNotWeak{"unknown", "not-weak", 0};
+// Texts for a target that may have no other strong reference.
+inline constexpr Evidence kOnlyOwner{"unknown", "only-owner", 0};
 
 // Used if there is no reference to cut.
 inline constexpr Evidence kClassOnEachCall{"class-in-function", "no-reference", 0};

@@ -153,6 +153,13 @@ TEST(Cut, ListsAllPlacesAndNamesTheBestInTheRemedy) {
     EXPECT_NE(finding.remedy.find("and at 4 more places"), std::string::npos);
 }
 
+// Only one reference leads to each of the two objects.
+TEST(Cut, DoesNotAdviseAWeakReferenceToAnObjectWithoutAnotherOwner) {
+    const std::string pair = "A=m.A B=m.B A.other->B B.other->A B.w->t:owner(8)";
+    EXPECT_NE(only(pair).advice.find("It may only be weak if the program keeps"), std::string::npos)
+        << only(pair).advice;
+}
+
 TEST(Cut, NamesTheMethodThatCouldClearAllBackReferences) {
     const std::string text =
         "T.a->A T.b->B A.trainer->T B.trainer->T T.c->C C.trainer->T T.w->t:owner(8) T=m.Trainer";
