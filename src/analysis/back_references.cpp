@@ -342,14 +342,8 @@ class Search {
     }
 
     // The reference to change in order to remove `e`: the attribute that refers to the container,
-    // if the container holds only back references; the reference to the callable, if its evidence
-    // is better.
+    // if the container holds only back references.
     std::uint32_t outermost(std::uint32_t e) {
-        const std::uint32_t holder = component_.holder[e];
-        if (is_callable(graph_, node_of(holder)) && leads_only_back(holder, 0)) {
-            const std::uint32_t keeper = holders_.of(holder).front();
-            return judged_alone(keeper).score > judged_alone(e).score ? keeper : e;
-        }
         std::uint32_t keeper = e;
         for (int steps = 0; steps < Roles::kDeepestContainer; ++steps) {
             const std::uint32_t container = component_.holder[keeper];
