@@ -306,17 +306,7 @@ void bind_merge(ReportClass& added) {
         "    (1, 1)");
 }
 
-}  // namespace
-
-void bind_report(py::module_& module) {
-    bind_device_memory(module);
-    bind_finding_part(module);
-    bind_collection(module);
-    bind_program(module);
-    bind_generation_totals(module);
-    bind_stats(module);
-    bind_finding(module);
-
+ReportClass add_report_class(py::module_& module) {
     using Self = model::Report;
     using Shared = std::shared_ptr<Self>;
     ReportClass added(module,
@@ -389,6 +379,20 @@ void bind_report(py::module_& module) {
                    ": " + std::to_string(self.findings.size()) + " findings, " +
                    base::format_bytes(self.retained_bytes) + ">";
         });
+    return added;
+}
+
+}  // namespace
+
+void bind_report(py::module_& module) {
+    bind_device_memory(module);
+    bind_finding_part(module);
+    bind_collection(module);
+    bind_program(module);
+    bind_generation_totals(module);
+    bind_stats(module);
+    bind_finding(module);
+    ReportClass added = add_report_class(module);
     bind_merge(added);
     bind_render(module, added);
 }

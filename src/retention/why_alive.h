@@ -26,9 +26,10 @@ struct WhyAlive {
 
 // `box`: a list whose only item is the object; the only reference of the caller besides variables
 // of this package's Python code. About as expensive as gc.collect(), regardless of the number of
-// paths. An object that the running collection is about to free has no paths. Throws std::bad_alloc.
-// REQUIRES: GIL held, a build with a GIL, collector::find_generations(), python::check_layouts().
-// RUNS PYTHON: no user code; a library may create the objects of gradients and views.
+// paths. An object that the running collection is about to free has no paths. Throws
+// std::bad_alloc. REQUIRES: GIL held, a build with a GIL, collector::find_generations(),
+// python::check_layouts(). RUNS PYTHON: no user code; a library may create the objects of gradients
+// and views.
 [[nodiscard]] WhyAlive why_alive(PyObject* box,
                                  std::size_t paths,
                                  CallerVariables caller,

@@ -111,7 +111,8 @@ GarbageShape shape_of(const capture::GraphIdentity& identity,
 }
 
 FreedCopies freed_copies(const CapturedCollection& collection) {
-    enum : char { kFreed = 1, kSurvived = 2 };
+    constexpr char kFreed = 1;
+    constexpr char kSurvived = 2;
     const GarbageShape& shape = collection.shape;
     std::vector<char> states(shape.copies, 0);
     for (const PendingOwner& owner : collection.owners) {

@@ -75,9 +75,10 @@ STATUS = {
     ): 1,
 }
 
-# Commands for a clone, which another target runs or which are measurements of minutes.
-IN_A_CLONE = {
+# Commands that need a clone or another interpreter, or measure for minutes, and what runs them.
+RUN_ELSEWHERE = {
     "pip install .": "scripts/wheel builds, installs and tests the package",
+    "cyclewatch attach 4242": "tests/unit/cli/test_attach.py, with CPython 3.14",
     "make demo": "test_make_demo",
     "make test": "runs this test",
     "make wheel": "scripts/wheel tests every wheel with the commands shown on the page",
@@ -106,9 +107,9 @@ def blocks(*languages):
                 yield pytest.param(language, text, id=f"{page.stem}-{number}")
 
 
-def for_a_clone(text):
-    """Whether every command of the block is one of IN_A_CLONE."""
-    return all(line.startswith(tuple(IN_A_CLONE)) for line in text.splitlines())
+def runs_elsewhere(text):
+    """Whether every command of the block is one of RUN_ELSEWHERE."""
+    return all(line.startswith(tuple(RUN_ELSEWHERE)) for line in text.splitlines())
 
 
 def environment():
@@ -153,7 +154,7 @@ def run(program, folder):
 
 @pytest.mark.parametrize(("language", "text"), blocks("python", "bash"))
 def test_block_runs(tmp_path, language, text):
-    if for_a_clone(text):
+    if runs_elsewhere(text):
         return
     for name, contents in FILES.items():
         path = tmp_path / name

@@ -173,8 +173,7 @@ std::string choice(const Reference& reference,
                    "<p class=\"ends\"><span>from</span> " + code(reference.holder) +
                    (reference.holder_path.empty() ? std::string()
                                                   : " (" + code(reference.holder_path) + ")") +
-                   "<br><span>to</span> " + code(reference.target) + number +
-                   "</p>\n") +
+                   "<br><span>to</span> " + code(reference.target) + number + "</p>\n") +
            "\n";
 }
 

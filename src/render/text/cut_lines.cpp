@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <utility>
 
 #include "base/text.h"
 #include "render/places.h"
@@ -19,7 +18,7 @@ using model::Reference;
 constexpr std::size_t kFewestPlaces = 3;  // if there are several places to change
 constexpr std::size_t kReasonLines = 3;   // one less on a compact card
 
-std::string with_number(std::string text, const Place& place) {
+std::string with_number(const std::string& text, const Place& place) {
     return place.references == place.holders.size()
                ? text
                : text + " (" + base::counted(place.references, "reference") + ")";
@@ -61,7 +60,7 @@ void add_first_place(Card& card, const Place& place) {
     const std::string classes = classes_words(place);
     std::string text =
         classes.empty() ? described(cut) : base::shown_name(cut.label) + " of " + classes;
-    text = with_number(std::move(text), place);
+    text = with_number(text, place);
     std::string location = base::shown_name(cut.location);
     if (!cut.base_class.empty() && !location.empty()) {
         text += ", set in";
@@ -82,7 +81,7 @@ void add_place(Card& card, const Place& place, std::size_t folder) {
     }
     const std::string location = base::shown_name(
         std::string_view(cut.location).substr(std::min(folder, cut.location.size())));
-    card.add_columns("and", with_number(std::move(text), place), location);
+    card.add_columns("and", with_number(text, place), location);
 }
 
 }  // namespace
