@@ -159,12 +159,13 @@ std::string fill_shell(std::string_view shell, const PageParts& parts) {
 }
 
 PageParts page_parts(const model::Report& report) {
-    PageParts parts{
-        {"title", page_title(report)},
-        {"opening", opening(report)},
-        {"ranks", growing_section(report) + live_section(report) + ranks_section(report)},
-        {"closing", generations_section(report) + closing_section(report)},
-        {"report", report_element(report)}};
+    PageParts parts{{"title", page_title(report)},
+                    {"opening", opening(report)},
+                    {"ranks", ranks_section(report)},
+                    {"closing",
+                     growing_section(report) + live_section(report) + generations_section(report) +
+                         closing_section(report)},
+                    {"report", report_element(report)}};
     std::size_t used = page_shell().size();
     for (const auto& [name, part] : parts) {
         used += part.size();
