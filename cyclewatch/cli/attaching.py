@@ -30,7 +30,7 @@ import posix
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import ExtensionFileLoader
 try:
-    open(folder + "/started", "x").close()
+    open(folder + "/started", "xb").close()  # text needs an encoding
     try:
         # Loading the extension into a free-threaded or debug build could crash it.
         if _imp.extension_suffixes()[0] != suffix:

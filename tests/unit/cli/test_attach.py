@@ -41,7 +41,7 @@ line = file = before = after = None
 before = traces()
 print("ready", flush=True)
 for line in sys.stdin:
-    with open(line.strip()) as file:
+    with open(line.strip(), encoding="utf-8") as file:
         exec(compile(file.read(), "script", "exec"), {})
     after = traces()
     print([new for old, new in zip(before, after) if old != new], flush=True)
@@ -52,8 +52,11 @@ class Child:
     """A Python process that executes the script whose path it reads."""
 
     def __init__(self, *arguments):
+        # In development mode, CPython imports each codec whose name it checks.
+        environment = {k: v for k, v in os.environ.items() if k != "PYTHONDEVMODE"}
         self.process = subprocess.Popen(
             [sys.executable, "-c", CHILD, *arguments],
+            env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
