@@ -17,7 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from measure import Figure, main
@@ -100,14 +100,24 @@ def child(program: str, iterations: int, watched: bool) -> dict[str, float | lis
         return {"unreachable": watch.stats.unreachable}
 
 
-def count(program: str, iterations: int, watched: bool) -> tuple[int, int]:
-    """Return the instructions of a new process, and its unreachable objects if watched."""
+def count(
+    program: str, iterations: int, watched: bool, parts: Sequence[str] = ()
+) -> tuple[int, int]:
+    """Return the instructions of a new process, and its unreachable objects if watched.
+
+    Args:
+        program: A key of PROGRAMS.
+        iterations: How much garbage it creates.
+        watched: Whether a watch is active.
+        parts: Count only these functions and what they call, as patterns of valgrind.
+    """
     arguments = {"program": program, "iterations": iterations, "watched": watched}
     with tempfile.TemporaryDirectory() as folder:
         profile = Path(folder) / "callgrind.out"
         done = subprocess.run(
-            ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}", sys.executable]
-            + [__file__, "--child", json.dumps(arguments)],
+            ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}"]
+            + [f"--toggle-collect={part}" for part in parts]
+            + [sys.executable, __file__, "--child", json.dumps(arguments)],
             capture_output=True,
             text=True,
             check=False,

@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
 import shutil
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
+import bench_instructions
 from bench_instructions import PROGRAMS
 
 BASELINES = Path(__file__).parent / "baselines"
@@ -36,24 +34,8 @@ def kind() -> str:
 
 def count(program: str) -> float:
     """Return the instructions in the watch per unreachable object."""
-    arguments = {"program": program, "iterations": ITERATIONS, "watched": True}
-    with tempfile.TemporaryDirectory() as folder:
-        profile = Path(folder) / "callgrind.out"
-        done = subprocess.run(
-            ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}"]
-            + [f"--toggle-collect={part}" for part in PARTS]
-            + [sys.executable, str(Path(__file__).with_name("bench_instructions.py"))]
-            + ["--child", json.dumps(arguments)],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "PYTHONHASHSEED": "0"},
-        )
-        if done.returncode != 0:
-            raise RuntimeError(f"valgrind failed:\n{done.stderr}")
-        lines = profile.read_text(encoding="utf-8").splitlines()
-    instructions = int(next(line for line in lines if line.startswith("totals:")).split()[1])
-    return float(instructions / json.loads(done.stdout.splitlines()[-1])["unreachable"])
+    instructions, unreachable = bench_instructions.count(program, ITERATIONS, True, PARTS)
+    return instructions / unreachable
 
 
 def compare(counts: dict[str, float], baseline: dict[str, float]) -> list[str]:
