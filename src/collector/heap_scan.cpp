@@ -155,7 +155,6 @@ void search(const TrackedObjects& candidates, HeapScan& scan) {
     search.run();
     search.divide(candidates.first_frozen(), scan);
     if constexpr (CYCLEWATCH_HAS_NO_GIL) {
-        scan.held.clear();
         scan.held.reserve(scan.collectable.objects().size());
         for (PyObject* object : scan.collectable.objects()) {
             scan.held.push_back(python::borrow(object));
@@ -168,10 +167,16 @@ void search(const TrackedObjects& candidates, HeapScan& scan) {
 bool scan_heap(HeapScope scope, HeapScan& scan) noexcept {
     const python::ErrorStash stash;
     try {
-        scan.held.clear();
-        TrackedObjects candidates;
-        if (candidates.fill_and(scope, [&] { search(candidates, scan); })) {
-            return true;
+        // On free-threaded builds, other threads may create objects in each attempt.
+        constexpr int kAttempts = CYCLEWATCH_HAS_NO_GIL ? 20 : 1;
+        for (int i = 0; i < kAttempts; ++i) {
+            // Not while the other threads are stopped, because it may free objects; before the
+            // search, which would count these references.
+            scan.held.clear();
+            TrackedObjects candidates;
+            if (candidates.fill_and(scope, [&] { search(candidates, scan); })) {
+                return true;
+            }
         }
     } catch (...) {
         // Out of memory.

@@ -79,13 +79,10 @@ static int take_until_last(PyObject* object, void* context) {
 cw_walk_result cw_list_heap(cw_object_list* found, void (*work)(void* context), void* context) {
     /* The other threads run again when a visit ends, and nothing announces its last object. So a
      * first visit finds the last object, and `work` is called when a second one reaches it. */
-    enum { kVisits = 20 };
     listing l = {.found = found, .work = work, .context = context};
-    for (int i = 0; i < kVisits && !l.complete && !l.out_of_memory; ++i) {
-        found->count = 0;
-        PyUnstable_GC_VisitObjects(remember_last, &l.last);
-        PyUnstable_GC_VisitObjects(take_until_last, &l);
-    }
+    found->count = 0;
+    PyUnstable_GC_VisitObjects(remember_last, &l.last);
+    PyUnstable_GC_VisitObjects(take_until_last, &l);
     if (l.out_of_memory) {
         return CW_WALK_NO_MEMORY;
     }

@@ -20,7 +20,6 @@ class CallbackFor {
     static void run(void* callback) noexcept {
         auto& self = *static_cast<CallbackFor*>(callback);
         try {
-            self.failure_ = nullptr;
             self.work_();
         } catch (...) {
             self.failure_ = std::current_exception();
@@ -51,8 +50,8 @@ void with_world_stopped(Work&& work) {
     callback.rethrow();
 }
 
-// Runs `work` once or more in the same way, while `found` contains every tracked object that is not
-// frozen. Only the last call counts. For free-threaded builds (cw_list_heap()).
+// Runs `work` in the same way, while `found` contains every tracked object that is not frozen. For
+// free-threaded builds (cw_list_heap()).
 template <typename Work>
 cw_walk_result with_heap_listed(cw_object_list& found, Work&& work) {
     CallbackFor callback(work);
