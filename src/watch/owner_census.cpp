@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -254,6 +255,19 @@ void drop_small(std::vector<LiveStorage>& storages, const CensusSettings& settin
         });
 }
 
+// Whether the first of `paths` is read sooner than the first of `known`: `kept[0]` before
+// `kept[9]`.
+bool is_shorter(std::span<const model::RetentionPath> paths,
+                std::span<const model::RetentionPath> known) {
+    if (paths.empty() || known.empty()) {
+        return false;
+    }
+    const std::string& text = paths.front().text;
+    const std::string& other = known.front().text;
+    return std::tuple(text.size(), std::string_view(text)) <
+           std::tuple(other.size(), std::string_view(other));
+}
+
 std::vector<model::LiveOwner> group(std::vector<LiveStorage>& storages) {
     std::unordered_map<std::string, std::size_t> indexes;
     std::vector<model::LiveOwner> groups;
@@ -267,6 +281,9 @@ std::vector<model::LiveOwner> group(std::vector<LiveStorage>& storages) {
             model::LiveOwner& group = groups[known->second];
             ++group.owner.count;
             group.bytes += reading.bytes;
+            if (is_shorter(storage.paths, group.held_by)) {
+                group.held_by = std::move(storage.paths);
+            }
             continue;
         }
         model::LiveOwner& group = groups.emplace_back();
