@@ -14,8 +14,9 @@ namespace {
 
 using Internals = pybind11::detail::internals;
 
-// CPython 3.12 and later reject this module in subinterpreters. On 3.11, pybind11 would deadlock
-// waiting for the GIL of the main interpreter, which the importing thread holds.
+// CPython 3.12 and later reject this module in isolated subinterpreters, but import it in legacy
+// ones. On 3.11, pybind11 would deadlock waiting for the GIL of the main interpreter, which the
+// importing thread holds.
 bool in_subinterpreter() {
     return PyInterpreterState_Get() != PyInterpreterState_Main();
 }
@@ -77,6 +78,10 @@ void reset_locks_after_fork() {
 // Not PyInit__native(), which first checks that the interpreter is supported. Python takes the
 // module's name from its spec.
 PYBIND11_MODULE(_native_if_supported, module, pybind11::mod_gil_not_used()) {
+    // Since 3.13, CPython calls the PyInit function of every extension in the main interpreter.
+    if (const char* const reason = unsupported_reason()) {
+        throw pybind11::import_error(reason);
+    }
     module.doc() = "Implementation of the package cyclewatch; not public.";
     module.attr("__version__") = CYCLEWATCH_VERSION;
     reset_locks_after_fork();

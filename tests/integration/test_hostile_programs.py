@@ -27,17 +27,19 @@ def test_callback_and_log_handler(interpreter, tmp_path, scenario, line):
     assert interpreter.run(PROGRAM, scenario, cwd=tmp_path).stdout.splitlines() == [line]
 
 
-def test_subinterpreter_cannot_import_the_extension(interpreter):
+@pytest.mark.parametrize("kind", ["isolated", "legacy"])
+def test_subinterpreter_cannot_import_the_extension(interpreter, kind):
     outcome = interpreter.run(
-        """
+        f"""
         import cyclewatch
         try:
             import _interpreters
+            other = _interpreters.create({kind!r})
         except ImportError:
             import _xxsubinterpreters as _interpreters
+            other = _interpreters.create(isolated={kind == "isolated"})
 
         watch = cyclewatch.watch(devices="all")
-        other = _interpreters.create()
         _interpreters.run_string(other, '''if True:
             import cyclewatch.autostart
             cyclewatch.autostart.start()

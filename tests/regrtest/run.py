@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs CPython's test suite with and without a watch in every process and compares the outcomes.
 
-For each interpreter, and for Debian's packages of later versions, it creates a virtual environment
-whose .pth file starts a watch in each process. It runs the modules of modules.txt without and with
-the watch, and some of them also with a collection at nearly every allocation.
+For each interpreter, for the free-threaded one, and for Debian's packages of later versions, it
+creates a virtual environment whose .pth file starts a watch in each process. It runs the modules of
+modules.txt without and with the watch, and some of them also with a collection at nearly every
+allocation.
 
 A test whose outcome differs is run again several times, alone. A difference is ignored if the
 outcome also varies without a watch, or if a no-op callback in gc.callbacks has the same effect,
@@ -32,7 +33,8 @@ import interpreters as matrix  # noqa: E402
 WORK = ROOT / ".build" / "regrtest"
 MODES = ("walk", "watch", "scan")  # of watch_everywhere.py
 DEFAULT_MODES = ("walk", "watch")
-PACKAGED = ("3.14", "3.15")  # if the build has no interpreter of that version
+FREE_THREADED = "3.13t"
+PACKAGED = (FREE_THREADED, "3.14", "3.15")  # if the build has no interpreter of that version
 RETRIES = 3
 
 
@@ -76,17 +78,31 @@ def built_interpreters() -> dict[str, str]:
     return {version_of(path): path for path in paths}
 
 
+def packaged(version: str) -> Path:
+    """Install Debian's packages, or build the free-threaded interpreter from Debian's source."""
+    if version != FREE_THREADED:
+        packages = (f"python{version}-dev", f"libpython{version}-testsuite")
+        return matrix.debian_packages("sid", version, *packages)().executable
+    (entry,) = (entry for entry in matrix.ENTRIES if entry.name == version)
+    executable = entry.provide().executable
+    library = executable.parents[1] / "lib" / f"python{version}"
+    if not (library / "test").exists():
+        archive = matrix.source_of("trixie", "python3.13")
+        options = ("-C", library, "--strip-components=2", "--wildcards", "*/Lib/test")
+        matrix.run("tar", "-xf", archive, *options, log=matrix.MATRIX / "logs" / "tests.log")
+    return executable
+
+
 def packaged_interpreters(versions: list[str]) -> dict[str, str]:
-    """Install Debian's packages for `versions` and build the extension for each version."""
+    """Install an interpreter of each of `versions`, and build the extension for it."""
     found: dict[str, str] = {}
     for version in versions:
-        packages = (f"python{version}-dev", f"libpython{version}-testsuite")
         try:
-            provided = matrix.debian_packages("sid", version, *packages)()
+            executable = packaged(version)
         except matrix.UnavailableError as error:
             print(f"regrtest: no {version}: {error}", file=sys.stderr)
             continue
-        found[version] = str(provided.executable)
+        found[version] = str(executable)
     if found:
         environment = {**os.environ, "CYCLEWATCH_MATRIX_PYTHONS": ";".join(found.values())}
         targets = [f"_native_{version}" for version in found]
@@ -282,7 +298,7 @@ def main() -> int:
     """Return 0 if no outcome differs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=int(os.environ.get("JOBS", "2")))
-    parser.add_argument("--python", help="only the interpreter of this version, such as 3.12")
+    parser.add_argument("--python", help="only this interpreter, such as 3.12 or 3.13t")
     parser.add_argument("--watch", choices=MODES, help="only this kind of watch")
     parser.add_argument("modules", nargs="*", help="only these; default: modules.txt")
     options = parser.parse_args()

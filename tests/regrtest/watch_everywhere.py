@@ -55,7 +55,7 @@ def compare_scans(active):
             note(
                 "differences",
                 f"{code.co_filename}:{code.co_name}: generation {info['generation']}: scan {found},"
-                f" collection {collected}\n",
+                f" collection {collected} (reclaimed {info['collected']})\n",
             )
 
     # Before the watch arms its canary, which is unreachable, and after it has counted.
