@@ -36,17 +36,20 @@ def compare_scans(active):
 
     def before(phase, info):
         if phase == "start":
+            threads = len(sys._current_frames())
             report = _native.scan(info["generation"], False, ["all"], None)
-            scanned[:] = [report.stats.unreachable, active.stats.unreachable]
+            scanned[:] = [report.stats.unreachable, active.stats.unreachable, threads]
 
     def after(phase, info):
         if phase != "stop" or not scanned:
             return
-        found, previous = scanned
+        found, previous, threads = scanned
         scanned.clear()
-        # Uncollectable objects are not part of the set that the watch sees. Other threads may have
-        # run between the scan and the collection.
-        if info["uncollectable"] or not active.active or len(sys._current_frames()) > 1:
+        # Uncollectable objects are not part of the set that the watch sees.
+        if info["uncollectable"] or not active.active:
+            return
+        # Other threads may have run between the scan and the collection.
+        if max(threads, len(sys._current_frames())) > 1:
             return
         collected = active.stats.unreachable - previous
         note("comparisons", "." if found else "")
