@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 _DEVICE_OUT_OF_MEMORY = 2
 # torch's CPU allocator raises a plain RuntimeError, so its text has to be matched.
 _CPU_ALLOCATOR = "DefaultCPUAllocator: "
+_WORKER_TRACEBACK = "\nOriginal Traceback (most recent call last):"
 _REQUESTED = r"ried to allocate (\d+(?:\.\d+)?) (bytes|KiB|MiB|GiB)"
 _UNITS = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
@@ -29,6 +30,18 @@ def is_out_of_memory(error: BaseException) -> bool:
     if isinstance(error, _torch_type("AcceleratorError")):
         return getattr(error, "error_code", None) == _DEVICE_OUT_OF_MEMORY
     return type(error) is RuntimeError and _CPU_ALLOCATOR in _text(error)
+
+
+def is_of_another_process(error: BaseException) -> bool:
+    """Whether `error` was raised in a worker process and is raised again in this one.
+
+    multiprocessing and concurrent.futures then set a cause that contains the traceback as text, and
+    torch's DataLoader puts it into the message.
+    """
+    return type(error.__cause__).__name__ in (
+        "RemoteTraceback",
+        "_RemoteTraceback",
+    ) or _WORKER_TRACEBACK in _text(error)
 
 
 def is_device_error(error: BaseException) -> bool:

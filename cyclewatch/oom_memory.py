@@ -3,14 +3,21 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from cyclewatch import _native
 from cyclewatch.oom_errors import is_device_error, requested_bytes, torch_module
 from cyclewatch.scanning import scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from cyclewatch._native import Finding
 
+# Address space for the examination, whose allocations would fail, too.
+_RESERVE = 64 << 20  # bytes
+_reserve: Any = None  # mmap.mmap
 _DEVICE_NUMBER = r"\b(?:GPU|device) (\d+)\b"
 
 
@@ -58,6 +65,25 @@ class Memory:
         return self.in_use - self.reachable - self.dead - self.frozen
 
 
+def keep_reserve() -> None:
+    """Map pages that are never touched, so that only address space is used."""
+    global _reserve
+    if _reserve is None:
+        import mmap  # late: `import cyclewatch` must be fast
+
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        with contextlib.suppress(OSError, MemoryError):  # the next call tries again
+            _reserve = mmap.mmap(-1, _RESERVE, flags=flags, prot=0)
+
+
+def release_reserve() -> None:
+    """Undo :func:`keep_reserve`, for the examination."""
+    global _reserve
+    if _reserve is not None:
+        _reserve.close()
+        _reserve = None
+
+
 def _cycles_in(findings: list[Finding]) -> int:
     return sum(each.occurrences for each in findings)
 
@@ -92,5 +118,7 @@ def _process_memory() -> tuple[int, int | None, str]:
     page = resource.getpagesize()
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit != resource.RLIM_INFINITY:
-        return int(pages[0]) * page, limit, "address space"
+        # As when the allocation failed: with the reserve, and without our own allocations.
+        used = int(pages[0]) * page + (_RESERVE if _reserve is None else 0)
+        return min(used, limit), limit, "address space"
     return int(pages[1]) * page, None, "resident memory"

@@ -9,7 +9,12 @@ import sys
 from cyclewatch import oom_memory, oom_observer, wording
 from cyclewatch._native import report_stem, write_file
 from cyclewatch.exception_chain import exception_chain
-from cyclewatch.oom_errors import is_device_error, is_out_of_memory, requested_bytes
+from cyclewatch.oom_errors import (
+    is_device_error,
+    is_of_another_process,
+    is_out_of_memory,
+    requested_bytes,
+)
 from cyclewatch.watches import absolute_folder, log
 
 TYPE_CHECKING = False
@@ -83,7 +88,7 @@ class oom_autopsy:  # noqa: N801 - used like a function, as in contextlib
         traceback: TracebackType | None,
     ) -> None:
         if exception is not None:
-            _annotate(exception, self._handled)
+            _annotate(exception, 0 if id(exception) == self._handled else self._handled)
         stop(self)
 
 
@@ -93,6 +98,7 @@ def start(autopsy: oom_autopsy) -> None:
 
     if autopsy not in _active:
         _active.append(autopsy)
+    oom_memory.keep_reserve()
     _install_hook(sys)
     _install_hook(threading)
     oom_observer.start(_on_device_failure)
@@ -108,6 +114,7 @@ def stop(autopsy: oom_autopsy) -> None:
             if module.excepthook is hook:
                 module.excepthook = previous
         _hooks.clear()
+        oom_memory.release_reserve()
         oom_observer.stop()
 
 
@@ -140,12 +147,16 @@ def _annotate(error: BaseException, handled: int = 0) -> None:
     try:
         for each in exception_chain(error, handled=handled):
             if is_out_of_memory(each):
-                if not _has_note(each):
+                if not _has_note(each) and not is_of_another_process(each):
+                    oom_memory.release_reserve()
                     _add_note(each, _NOTE + _report(each))
                 return
     except Exception as problem:
         # For example, out of memory again. The program must see its own error.
         log(_ERROR, f"no out-of-memory report: {type(problem).__name__}: {problem}")
+    finally:
+        if _active:
+            oom_memory.keep_reserve()
 
 
 def _has_note(error: BaseException) -> bool:

@@ -9,7 +9,7 @@ import os
 import sys
 import time
 
-from cyclewatch.scanning import dead_bytes
+from cyclewatch.scanning import has_dead_tensors
 from cyclewatch.watches import log
 
 TYPE_CHECKING = False
@@ -37,7 +37,7 @@ class collect_at:  # noqa: N801 - used like a function
     collection again if it was enabled before; ``with cyclewatch.collect_at() as collector:`` does
     so on exit.
 
-    With ``skip_if_clean=True``, a collection is skipped if a scan finds no dead tensor memory in
+    With ``skip_if_clean=True``, a collection is skipped if a scan finds no dead tensor in
     the generations to collect. Other garbage is then not collected either. If there are several
     ranks, either all of them skip it or none does: they agree through an ``all_reduce`` over
     `group`. Without a group that supports CPU tensors, nothing is skipped.
@@ -70,8 +70,8 @@ class collect_at:  # noqa: N801 - used like a function
         group: Any = None,
     ) -> None:
         """Disable automatic collection and collect once."""
-        self._every = operator.index(every)
-        self._generation = operator.index(generation)
+        self._every = _integer(every, "every")
+        self._generation = _integer(generation, "generation")
         if self._every < 1:
             raise ValueError(f"every must be at least 1, not {every}")
         if not 0 <= self._generation <= 2:
@@ -155,11 +155,21 @@ class collect_at:  # noqa: N801 - used like a function
 
     def _has_dead_tensors(self) -> bool:
         try:
-            return any(dead_bytes(generation=self._generation, frozen=False).values())
+            return has_dead_tensors(self._generation)
         except (MemoryError, RuntimeError):
             return True  # unknown: collect
 
 
+def _integer(value: Any, name: str) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer, not {value!r}") from None
+
+
 def _supports_cpu(group: Any) -> bool:
     distributed = sys.modules.get("torch.distributed.distributed_c10d")
-    return distributed is not None and "cpu:" in distributed.get_backend_config(group)
+    try:
+        return distributed is not None and "cpu:" in distributed.get_backend_config(group)
+    except (TypeError, ValueError):  # not a process group
+        return False

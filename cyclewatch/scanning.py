@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import _thread
+import os
+
 from cyclewatch import _native
 from cyclewatch.configuration import read_configuration
 from cyclewatch.source_lines import excerpts
@@ -13,6 +16,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cyclewatch._native import Report
+
+
+# A scan refers to what it found while readers run, so that another one would find that alive.
+_lock = _thread.RLock()
+
+
+def _replace_lock() -> None:
+    global _lock
+    _lock = _thread.RLock()  # another thread of the parent may have held it
+
+
+os.register_at_fork(after_in_child=_replace_lock)
 
 
 def scan(
@@ -63,12 +78,9 @@ def scan(
     """
     _check(generation, frozen)
     read_configuration()
-    return _native.scan(
-        generation,
-        frozen,
-        names_in(devices, "devices"),
-        excerpts if source_lines else None,
-    )
+    names = names_in(devices, "devices")
+    with _lock:
+        return _native.scan(generation, frozen, names, excerpts if source_lines else None)
 
 
 def dead_bytes(*, generation: int = 2, frozen: bool = True) -> dict[str, int]:
@@ -98,7 +110,18 @@ def dead_bytes(*, generation: int = 2, frozen: bool = True) -> dict[str, int]:
         {'cpu': 4096}
     """
     _check(generation, frozen)
-    return _native.dead_bytes(generation, frozen)
+    with _lock:
+        return _native.dead_bytes(generation, frozen, False)
+
+
+def has_dead_tensors(generation: int) -> bool:
+    """Whether a collection of `generation` may free tensors.
+
+    Unlike in :func:`dead_bytes`, memory to which C++ code also refers counts: that code may be the
+    autograd graph of the garbage itself.
+    """
+    with _lock:
+        return any(_native.dead_bytes(generation, False, True).values())
 
 
 def _check(generation: int, frozen: bool) -> None:

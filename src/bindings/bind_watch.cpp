@@ -256,8 +256,9 @@ void bind_scan(py::module_& module) {
         "`live_owners`: the number of groups of reachable owners in the report.");
     module.def(
         "dead_bytes",
-        [](int generation, bool frozen) {
-            return Dispatcher::instance().dead_bytes(scan_settings({"all"}), {generation, frozen});
+        [](int generation, bool frozen, bool with_unexplained) {
+            return Dispatcher::instance().dead_bytes(
+                scan_settings({"all"}), {generation, frozen}, with_unexplained);
         },
         Locked());
 }

@@ -76,6 +76,21 @@ std::string advice_for(const Freed& freed) {
            ", and automatic collection can be off.";
 }
 
+// If some collections were not searched, it is unknown whether they freed device memory.
+std::string sampled_sentence(const Totals& sum, std::uint64_t searched, const Freed& freed) {
+    const std::string scope = "The budget allowed to search " + base::format_count(searched) +
+                              " of " + base::counted(sum.collections, "collection");
+    if (searched == 0) {
+        return scope + ".";
+    }
+    if (sum.freeing == 0) {
+        return scope + (searched == 1 ? ", which" : ", none of which") +
+               (searched == 1 ? " freed no device memory." : " freed device memory.");
+    }
+    return scope + ", which freed at least " + base::format_bytes(sum.freed_bytes) +
+           (freed.signatures.empty() ? "." : ": " + listed(freed.signatures) + ".");
+}
+
 std::string idle_sentence(const Totals& sum, double elapsed) {
     const bool one = sum.collections == 1;
     return (one ? "The only collection"
@@ -91,6 +106,11 @@ std::string collections_sentence(const model::Report& report) {
     const Totals sum = totals_of(report.stats);
     if (sum.collections == 0) {
         return {};
+    }
+    const auto skipped = report.stats.skipped.find(model::kNotSearched);
+    if (skipped != report.stats.skipped.end()) {
+        const std::uint64_t searched = sum.collections - std::min(skipped->second, sum.collections);
+        return sampled_sentence(sum, searched, freed_findings(report));
     }
     if (sum.freeing == 0) {
         return idle_sentence(sum, report.stats.elapsed);

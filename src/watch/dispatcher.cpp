@@ -100,11 +100,11 @@ void Dispatcher::scan_if_not_collected(const std::shared_ptr<Watch>& watch, bool
     }
     attach_oom_observer();
     const Clock::time_point began = Clock::now();
-    std::optional<collector::HeapScope> scope = watch->due_scan(began);
     if (everything && watch->is_not_collected()) {
-        scope = {.generation = 2, .frozen = true};
+        scan_now(watch, collector::HeapScope{.generation = 2, .frozen = true}, began);
+    } else {
+        scan_now(watch, watch->due_scan(began), began);
     }
-    scan_now(watch, scope, began);
 }
 
 void Dispatcher::scan_now(const std::shared_ptr<Watch>& watch,
@@ -189,8 +189,9 @@ model::Report Dispatcher::scan(Settings settings, collector::HeapScope scope) {
 }
 
 std::map<std::string, std::uint64_t> Dispatcher::dead_bytes(Settings settings,
-                                                            collector::HeapScope scope) {
-    return pipeline_.dead_bytes(prepare_scan(std::move(settings)), scope);
+                                                            collector::HeapScope scope,
+                                                            bool with_unexplained) {
+    return pipeline_.dead_bytes(prepare_scan(std::move(settings)), scope, with_unexplained);
 }
 
 void Dispatcher::stop(const std::shared_ptr<Watch>& watch) {

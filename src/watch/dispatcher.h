@@ -52,7 +52,9 @@ class Dispatcher final : public collector::CollectionListener {
     // Finds the unreachable owners now, without a collection (Pipeline::scan()), also if no watch
     // is active. Only `settings.devices` is used. Throws what Pipeline::scan() throws.
     model::Report scan(Settings settings, collector::HeapScope scope);
-    std::map<std::string, std::uint64_t> dead_bytes(Settings settings, collector::HeapScope scope);
+    std::map<std::string, std::uint64_t> dead_bytes(Settings settings,
+                                                    collector::HeapScope scope,
+                                                    bool with_unexplained);
 
     // The paths of references that keep the item of the list `box` alive (retention/why_alive.h).
     // The error is a sentence for the user. Throws std::bad_alloc if out of memory.

@@ -342,14 +342,15 @@ DeadBytes Pipeline::scan(const std::shared_ptr<Watch>& watch, collector::HeapSco
 }
 
 std::map<std::string, std::uint64_t> Pipeline::dead_bytes(const std::shared_ptr<Watch>& watch,
-                                                          collector::HeapScope scope) {
+                                                          collector::HeapScope scope,
+                                                          bool with_unexplained) {
     std::map<std::string, std::uint64_t> bytes;
     scan_each(watch,
               scope,
               Depth::owners_only,
               [&](CapturedCollection& captured, const Current& current) {
                   for (const model::Storage& storage : captured.observation.storages) {
-                      if (storage.released) {
+                      if (storage.released || with_unexplained) {
                           bytes[storage.device] += storage.bytes;
                       }
                   }

@@ -170,7 +170,7 @@ bool Watch::is_not_collected() {
     return cw_has_frozen_objects() != 0 || cw_collects_automatically() == 0;
 }
 
-std::optional<collector::HeapScope> Watch::due_scan(Clock::time_point now) const {
+std::optional<collector::HeapScope> Watch::due_scan(Clock::time_point now) {
     const bool frozen = cw_has_frozen_objects() != 0;
     if (settings_.scan_every == kScanIfNotCollected
             ? !is_not_collected()
@@ -178,9 +178,14 @@ std::optional<collector::HeapScope> Watch::due_scan(Clock::time_point now) const
         return {};
     }
     if (!budget_.allows(young_scan_seconds_, seconds_since_start(now))) {
+        skip("scans that were due, over budget");
         return {};
     }
-    return collector::HeapScope{.generation = 0, .frozen = frozen && now >= next_frozen_scan_};
+    const bool may_scan_frozen = now >= next_frozen_scan_;
+    if (frozen && !may_scan_frozen) {
+        skip("scans without the frozen objects, over budget");
+    }
+    return collector::HeapScope{.generation = 0, .frozen = frozen && may_scan_frozen};
 }
 
 void Watch::scanned(collector::HeapScope scope, Clock::time_point began, const DeadBytes& dead) {
@@ -192,19 +197,27 @@ void Watch::scanned(collector::HeapScope scope, Clock::time_point began, const D
         next_frozen_scan_ =
             now + std::chrono::duration_cast<Clock::duration>((now - began) / settings_.budget);
     }
-    const std::string since = step_ < 0 ? ". " : " since step " + std::to_string(step_) + ". ";
+    const auto since = [&](std::int64_t& scanned_step) {
+        const bool is_exact = scanned_step < 0 || scanned_step + 1 >= step_;
+        scanned_step = step_;
+        return step_ < 0 ? std::string(". ")
+                         : " since step " + std::to_string(step_) +
+                               (is_exact ? ". " : " or an earlier one. ");
+    };
+    const std::string since_young = since(scanned_step_);
+    const std::string since_frozen = scope.frozen ? since(scanned_frozen_step_) : std::string(". ");
     if (dead.collectable > 0 && cw_collects_automatically() == 0 && !logged_dead_) {
         logged_dead_ = true;
         warn_not_collected(
             "Automatic garbage collection is off, and unreachable tensors have retained " +
-                base::format_bytes(dead.collectable) + since +
+                base::format_bytes(dead.collectable) + since_young +
                 "The memory is not freed until the program calls gc.collect().",
             false);
     }
     if (dead.frozen > 0 && !logged_frozen_) {
         logged_frozen_ = true;
         warn_not_collected("Unreachable tensors frozen by gc.freeze() have retained " +
-                               base::format_bytes(dead.frozen) + since +
+                               base::format_bytes(dead.frozen) + since_frozen +
                                "No collection frees them until the program calls gc.unfreeze().",
                            true);
     }

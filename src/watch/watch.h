@@ -148,7 +148,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     }
     // The scope of the scan that is due in this step, if any. Scans take at most the share
     // `settings().budget` of wall time.
-    [[nodiscard]] std::optional<collector::HeapScope> due_scan(Clock::time_point now) const;
+    [[nodiscard]] std::optional<collector::HeapScope> due_scan(Clock::time_point now);
     // True while automatic collection is off or objects are frozen.
     [[nodiscard]] static bool is_not_collected();
     // After a scan: schedules the next one, and logs the first dead memory found.
@@ -229,6 +229,9 @@ class Watch : public std::enable_shared_from_this<Watch> {
     std::unique_ptr<KnownFindings> known_;
     double young_scan_seconds_ = 0;  // spent on scans in steps, without frozen objects
     Clock::time_point next_frozen_scan_;
+    // The steps of the last scan of young objects, and of the last one that included frozen ones.
+    std::int64_t scanned_step_ = -1;
+    std::int64_t scanned_frozen_step_ = -1;
     bool logged_dead_ = false;
     bool logged_frozen_ = false;
     unsigned fork_ = 0;  // the last argument of start_over()

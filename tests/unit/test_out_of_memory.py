@@ -2,10 +2,12 @@
 """oom_autopsy(): the report, the note, and the exception hooks."""
 
 import gc
+import multiprocessing
 import re
 import sys
 import tempfile
 import threading
+from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 from owners import Buffer
@@ -117,6 +119,31 @@ def test_error_that_was_handled_before_the_block_causes_no_report(tmp_path):
     except MemoryError as error:
         assert run_out_of_memory(tmp_path, ValueError()).report_path is None
         assert not hasattr(error, "__notes__")
+
+
+def test_error_that_was_handled_before_the_block_and_leaves_it_is_reported(tmp_path):
+    try:
+        raise MemoryError
+    except MemoryError as error:
+        assert run_out_of_memory(tmp_path, error).report_path is not None
+        assert len(error.__notes__) == 1
+
+
+def fail():
+    raise MemoryError
+
+
+def test_error_of_a_worker_process_causes_no_report(tmp_path):
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        error = pool.submit(fail).exception()
+    assert type(error) is MemoryError
+    assert run_out_of_memory(tmp_path, error).report_path is None
+    loader = RuntimeError(
+        "Caught MemoryError in DataLoader worker process 0.\n"
+        "Original Traceback (most recent call last):\n  ..."
+    )
+    error = MemoryError(*loader.args)  # torch raises the type of the original error
+    assert run_out_of_memory(tmp_path, error).report_path is None
 
 
 def test_folder_of_the_report_is_created(tmp_path):

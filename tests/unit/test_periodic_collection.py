@@ -85,11 +85,28 @@ def test_skips_collections_that_would_free_no_tensor(buffers_are_owners):
     assert [step for step, ran in enumerate(collected, 1) if ran] == [4]
 
 
+def test_memory_that_the_autograd_graph_of_the_garbage_saves_is_not_skipped():
+    torch = pytest.importorskip("torch")
+    collector = cyclewatch.collect_at(every=2, skip_if_clean=True)
+    garbage = [torch.relu(torch.ones(4, requires_grad=True))]
+    garbage.append(garbage)
+    del garbage
+    assert collector.run(2)
+    assert not collector.run(4)
+    collector.close()
+
+
 def test_skips_nothing_before_the_process_group_exists(monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
     collector = cyclewatch.collect_at(every=2, skip_if_clean=True)
     assert [step for step in range(1, 7) if collector.run(step)] == [2, 4, 6]
     collector.close()
+
+
+def test_invalid_group():
+    pytest.importorskip("torch.distributed")
+    with pytest.raises(ValueError, match="group must support CPU tensors"):
+        cyclewatch.collect_at(skip_if_clean=True, group=object())
 
 
 def test_group_must_support_cpu_tensors(monkeypatch):

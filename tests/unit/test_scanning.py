@@ -166,6 +166,31 @@ def test_step_reports_a_leak_while_collection_is_off(caplog):
     assert "1000 B since step 2" in warnings[0]
 
 
+def test_scan_without_every_step_says_that_the_leak_may_be_older(caplog):
+    with cyclewatch.watch(devices="cpu", budget=1, scan_every=2) as watch:
+        leak_steps(watch, [0, 0, 1000, 0])
+    (warning,) = (each.message for each in caplog.records if "collection is off" in each.message)
+    assert "1000 B since step 4 or an earlier one." in warning
+
+
+def test_scan_of_another_thread_waits():
+    seen = []
+    thread = threading.Thread(target=lambda: seen.append(cyclewatch.dead_bytes()))
+
+    def read(buffer):
+        if not thread.ident:
+            thread.start()
+            thread.join(0.1)  # without the lock, it would end here
+        return buffer.facts
+
+    Node(Buffer(1000))
+    cyclewatch.unregister_owner(Buffer)
+    cyclewatch.register_owner(Buffer, read)
+    assert cyclewatch.dead_bytes() == {"cpu": 1000}
+    thread.join()
+    assert seen == [{"cpu": 1000}]
+
+
 def test_collection_counts_what_no_scan_reported():
     with cyclewatch.watch(devices="cpu", budget=1) as watch:
         leak_steps(watch, [1000])

@@ -96,6 +96,22 @@ TEST(Generations, DescribesCollectionsThatAllFreedDeviceMemory) {
               "automatic collection can be off.");
 }
 
+TEST(Generations, ClaimsNothingAboutCollectionsThatWereNotSearched) {
+    model::Report report = make_report({{.collections = 42, .seconds = 1.9}});
+    report.stats.skipped[model::kNotSearched] = 2;
+    EXPECT_EQ(collections_sentence(report),
+              "The budget allowed to search 40 of 42 collections, none of which freed device "
+              "memory.");
+    report.stats.skipped[model::kNotSearched] = 42;
+    EXPECT_EQ(collections_sentence(report), "The budget allowed to search 0 of 42 collections.");
+    report = one_of_42();
+    add_finding(report, "cw1-a");
+    report.stats.skipped[model::kNotSearched] = 1;
+    EXPECT_EQ(collections_sentence(report),
+              "The budget allowed to search 41 of 42 collections, which freed at least 3.0 GiB: "
+              "cw1-a.");
+}
+
 TEST(Generations, SaysNothingWithoutCollections) {
     EXPECT_EQ(collections_sentence(make_report({})), "");
     EXPECT_EQ(generation_lines(make_report({})), std::vector<std::string>());

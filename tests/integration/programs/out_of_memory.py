@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A training loop that runs out of address space; arguments: "leak" or "hold"."""
+"""A training loop that runs out of address space.
+
+Arguments: "leak" or "hold", and the size of a tensor in MiB.
+"""
 
 import gc
 import resource
@@ -16,7 +19,7 @@ class Engine:
     """Refers to itself through a callback list if it leaks."""
 
     def __init__(self, leaks):
-        self.activations = torch.empty(32 << 20, dtype=torch.uint8)
+        self.activations = torch.empty(int(sys.argv[2]) << 20, dtype=torch.uint8)
         self.callbacks = [self.step] if leaks else []
 
     def step(self):
