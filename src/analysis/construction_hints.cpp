@@ -31,11 +31,12 @@ constexpr std::array<std::string_view, 16> kParentNames{"parent",
                                                         "previous",
                                                         "predecessor"};
 
-// Last words of the class names of handles.
-constexpr std::array<std::string_view, 21> kHandleWords{
-    "cursor", "lease",  "loan",     "view",        "iter",   "iterator",    "handle",
-    "slice",  "window", "snapshot", "reservation", "permit", "transaction", "session",
-    "reader", "guard",  "readonly", "borrow",      "proxy",  "result",      "results"};
+// Last words of the class names of handles. "handle" is not one of them: what subscribe() returns
+// is usually dropped, and its list keeps the callback alive.
+constexpr std::array<std::string_view, 20> kHandleWords{
+    "cursor", "lease",    "loan",        "view",   "iter",        "iterator", "slice",
+    "window", "snapshot", "reservation", "permit", "transaction", "session",  "reader",
+    "guard",  "readonly", "borrow",      "proxy",  "result",      "results"};
 
 // Words in the names of lists of handles, besides the plurals of the above.
 constexpr std::array<std::string_view, 17> kAwayWords{"open",
