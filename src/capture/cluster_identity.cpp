@@ -88,7 +88,7 @@ class ClusterIdentifier::Pass {
         result_.number.resize(bare.objects.size());
         for (std::size_t cluster = 0; cluster < clusters; ++cluster) {
             const std::uint64_t size = bare.clusters.size[cluster];
-            is_known_.push_back(size <= kMaxObjects ? 1 : 0);
+            is_known_.push_back(1);
             result_.of_cluster[cluster].add(size).add(values ? 1 : 0);
         }
     }
@@ -158,7 +158,7 @@ class ClusterIdentifier::Pass {
     }
 
     [[nodiscard]] bool leads_into_cluster(std::uint32_t node) const {
-        for (const std::uint32_t target : bare_.graph.references.of(node)) {
+        for (const std::uint32_t target : bare_.graph.of(node)) {
             if (bare_.clusters.of[target] != kNoCluster) {  // then it is in the same cluster
                 return true;
             }
@@ -234,12 +234,12 @@ class ClusterIdentifier::Pass {
         // Objects that do not reach an owner are not in the graph, but hint at who created them.
         const bool inside = bare_.clusters.of[target] != kNoCluster;
         hash.add(position << 33 | (inside ? std::uint64_t{1} << 32 | result_.number[target]
-                                          : bare_.graph.kinds[target]));
+                                          : kind_of(bare_.objects[target])));
     }
 
     bool add_labelled_references(std::uint32_t node, WideHash& hash) {
         PyObject* const object = bare_.objects[node];
-        for (const std::uint32_t target : bare_.graph.references.of(node)) {
+        for (const std::uint32_t target : bare_.graph.of(node)) {
             add_target(target, 0, hash);
         }
         Part part;
@@ -266,11 +266,8 @@ class ClusterIdentifier::Pass {
 };
 
 ClusterIdentities ClusterIdentifier::identify(const BareGraph& bare, bool values) {
-    if (traces_allocations()) {
-        ClusterIdentities unknown;
-        unknown.of_cluster.resize(bare.clusters.size.size());
-        unknown.number.resize(bare.objects.size());
-        return unknown;
+    if (!may_know(bare.clusters) || traces_allocations()) {
+        return {std::vector<WideHash>(bare.clusters.size.size()), {}};
     }
     return Pass(*this, bare, values).run();
 }

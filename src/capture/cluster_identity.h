@@ -9,6 +9,7 @@
 
 #include <Python.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -27,7 +28,7 @@ struct BareGraph {
     std::span<PyObject* const> objects;
     std::size_t unreachable = 0;  // the first objects are the unreachable set, the rest dependents
     const collector::PointerIndex& index;
-    const RawGraph& graph;
+    const Adjacency& graph;
     const Clusters& clusters;
 };
 
@@ -35,7 +36,8 @@ struct ClusterIdentities {
     // Per cluster; zero if it is unknown whether two such clusters are equal: an object's type was
     // modified just now, tracemalloc is tracing, or the cluster is large.
     std::vector<base::WideHash> of_cluster;
-    std::vector<std::uint32_t> number;  // per object: its position in its cluster
+    std::vector<std::uint32_t> number;  // per object: its position in its cluster; empty if all
+                                        // clusters are unknown
 };
 
 // Keeps what it knows about types between collections.
@@ -43,7 +45,13 @@ class ClusterIdentifier {
   public:
     static constexpr std::uint64_t kMaxObjects = 5'000;  // in one cluster
 
-    // `values`: as in CaptureLimits.
+    // False if a cluster is so large that its identity is unknown.
+    [[nodiscard]] static bool may_know(const Clusters& clusters) {
+        return std::ranges::all_of(clusters.size,
+                                   [](std::uint64_t size) { return size <= kMaxObjects; });
+    }
+
+    // `values`: as in CaptureLimits. All identities are unknown unless may_know().
     [[nodiscard]] ClusterIdentities identify(const BareGraph& bare, bool values);
 
   private:

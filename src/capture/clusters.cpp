@@ -71,11 +71,11 @@ DisjointSets mark_objects_reaching(const Adjacency& reverse,
 
 }  // namespace
 
-Clusters find_clusters(const RawGraph& graph,
+Clusters find_clusters(const Adjacency& graph,
                        const Adjacency& reverse,
                        std::span<const std::uint32_t> owners) {
     Clusters clusters;
-    const auto nodes = static_cast<std::uint32_t>(graph.references.nodes());
+    const auto nodes = static_cast<std::uint32_t>(graph.nodes());
     clusters.of.assign(nodes, kNoCluster);
     DisjointSets sets = mark_objects_reaching(reverse, owners, clusters.of);
     std::vector<std::uint32_t> number(sets.size(), kNoCluster);
@@ -87,36 +87,49 @@ Clusters find_clusters(const RawGraph& graph,
         if (cluster == kNoCluster) {
             cluster = static_cast<std::uint32_t>(clusters.size.size());
             clusters.size.push_back(0);
-            clusters.shape.push_back(0);
         }
         clusters.of[node] = cluster;
         ++clusters.size[cluster];
-        // A sum does not depend on the order of the objects.
-        const std::uint64_t kind = graph.kinds[node];
-        std::uint64_t shape = mix(kind);
-        for (const std::uint32_t target : graph.references.of(node)) {
-            // A marked target is in the same cluster.
-            if (clusters.of[target] != kNoCluster) {
-                shape += mix(kind << 32 | graph.kinds[target]);
-            }
-        }
-        clusters.shape[cluster] += shape;
     }
     return clusters;
 }
 
-std::vector<ClusterChoice> choose_clusters(const Clusters& clusters,
+std::vector<std::uint64_t> shapes_of(const Clusters& clusters,
+                                     const Adjacency& graph,
+                                     std::span<const std::uint32_t> kinds) {
+    std::vector<std::uint64_t> shapes(clusters.size.size(), 0);
+    for (std::uint32_t node = 0; node < graph.nodes(); ++node) {
+        const std::uint32_t cluster = clusters.of[node];
+        if (cluster == kNoCluster) {
+            continue;
+        }
+        // A sum does not depend on the order of the objects.
+        const std::uint64_t kind = kinds[node];
+        std::uint64_t shape = mix(kind);
+        for (const std::uint32_t target : graph.of(node)) {
+            // A marked target is in the same cluster.
+            if (clusters.of[target] != kNoCluster) {
+                shape += mix(kind << 32 | kinds[target]);
+            }
+        }
+        shapes[cluster] += shape;
+    }
+    return shapes;
+}
+
+std::vector<ClusterChoice> choose_clusters(std::span<const std::uint64_t> sizes,
+                                           std::span<const std::uint64_t> shapes,
                                            std::uint64_t max_objects,
                                            std::uint64_t max_repeated) {
-    std::vector<ClusterChoice> choices(clusters.size.size());
+    std::vector<ClusterChoice> choices(sizes.size());
     std::unordered_map<std::uint64_t, std::uint32_t> named;  // shape -> first cluster of it
     std::uint64_t objects = 0;
     for (std::uint32_t cluster = 0; cluster < choices.size(); ++cluster) {
-        const auto equivalent = named.find(clusters.shape[cluster]);
+        const auto equivalent = named.find(shapes[cluster]);
         const std::uint64_t limit = equivalent == named.end() ? max_objects : max_repeated;
-        if (objects == 0 || objects + clusters.size[cluster] <= limit) {
-            objects += clusters.size[cluster];
-            named.try_emplace(clusters.shape[cluster], cluster);
+        if (objects == 0 || objects + sizes[cluster] <= limit) {
+            objects += sizes[cluster];
+            named.try_emplace(shapes[cluster], cluster);
         } else if (equivalent != named.end()) {
             choices[cluster] = {ClusterChoice::Fate::repeated, equivalent->second};
         } else {

@@ -17,16 +17,20 @@ inline constexpr std::uint32_t kNoCluster = UINT32_MAX;
 
 // The objects that reach an owner, in weakly connected clusters.
 struct Clusters {
-    std::vector<std::uint32_t> of;     // per object: its cluster, or kNoCluster
-    std::vector<std::uint64_t> size;   // per cluster: number of objects
-    std::vector<std::uint64_t> shape;  // per cluster: hash of the kinds of its objects and their
-                                       // references, independent of their order
+    std::vector<std::uint32_t> of;    // per object: its cluster, or kNoCluster
+    std::vector<std::uint64_t> size;  // per cluster: number of objects
 };
 
-// `reverse`: the transposed references of `graph`.
-[[nodiscard]] Clusters find_clusters(const RawGraph& graph,
+// `reverse`: the transposed `graph`.
+[[nodiscard]] Clusters find_clusters(const Adjacency& graph,
                                      const Adjacency& reverse,
                                      std::span<const std::uint32_t> owners);
+
+// Returns per cluster a hash of the kinds of its objects and their references, independent of their
+// order. `kinds`: per object, for those in clusters.
+[[nodiscard]] std::vector<std::uint64_t> shapes_of(const Clusters& clusters,
+                                                   const Adjacency& graph,
+                                                   std::span<const std::uint32_t> kinds);
 
 // The decision about one cluster.
 struct ClusterChoice {
@@ -41,8 +45,9 @@ struct ClusterChoice {
 
 // Names clusters in order, up to a total of `max_objects` objects for clusters with a new shape,
 // and `max_repeated` objects for clusters with the same shape as a named one. The first cluster is
-// always named.
-[[nodiscard]] std::vector<ClusterChoice> choose_clusters(const Clusters& clusters,
+// always named. `sizes` and `shapes`: per cluster.
+[[nodiscard]] std::vector<ClusterChoice> choose_clusters(std::span<const std::uint64_t> sizes,
+                                                         std::span<const std::uint64_t> shapes,
                                                          std::uint64_t max_objects,
                                                          std::uint64_t max_repeated);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/graph_capture.h"
 
+#include <cstddef>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -35,86 +36,79 @@ std::vector<std::uint32_t> positions_of(std::span<PyObject* const> owners,
     return positions;
 }
 
-// Per object of `cluster`: a hash of its kind that is the same on every run.
-std::vector<std::uint32_t> kind_hashes(std::span<PyObject* const> objects,
-                                       const RawGraph& graph,
-                                       const Clusters& clusters,
-                                       std::uint32_t cluster) {
-    std::vector<std::uint32_t> kinds(objects.size(), 0);
-    std::unordered_map<std::uint32_t, std::uint32_t> known;  // by kind
-    for (std::uint32_t node = 0; node < kinds.size(); ++node) {
-        if (clusters.of[node] != cluster) {
-            continue;
-        }
-        const auto [entry, fresh] = known.try_emplace(graph.kinds[node], 0);
+// Hashes of the kinds of objects that are the same on every run.
+class StableKinds {
+  public:
+    explicit StableKinds(std::span<PyObject* const> objects) : objects_(objects) {}
+
+    std::uint32_t of(std::uint32_t node) {
+        PyObject* const object = objects_[node];
+        const auto [entry, fresh] = known_.try_emplace(kind_of(object), 0);
         if (fresh) {
-            PyObject* const object = objects[node];
             const std::string name =
                 PyFunction_Check(object) ? summarize(object).name : type_name(Py_TYPE(object));
             entry->second = static_cast<std::uint32_t>(base::StableHash().add(name).value());
         }
-        kinds[node] = entry->second;
+        return entry->second;
     }
-    return kinds;
-}
 
-struct Selection {
-    std::vector<std::uint32_t> objects;  // positions of the objects to name, ascending
-    std::uint64_t omitted = 0;
+  private:
+    std::span<PyObject* const> objects_;
+    std::unordered_map<std::uint32_t, std::uint32_t> known_;  // by kind_of()
 };
 
-Selection select(std::span<PyObject* const> objects,
-                 const RawGraph& graph,
-                 const Adjacency& reverse,
-                 const Clusters& clusters,
-                 const std::vector<ClusterChoice>& choices,
-                 std::span<const std::uint32_t> owners,
-                 const CaptureLimits& limits) {
-    Selection selection;
-    // The first cluster is always named. If it exceeds the limit, only part of it is.
-    const bool is_partial = !clusters.size.empty() && clusters.size[0] > limits.max_objects;
-    std::vector<bool> subgraph;
-    if (is_partial) {
-        const std::vector<std::uint32_t> kinds = kind_hashes(objects, graph, clusters, 0);
-        subgraph = select_subgraph(
-            graph.references, reverse, clusters, 0, owners, kinds, limits.max_subgraph());
+// A single cluster is not compared with another one, so its shape is not computed.
+std::vector<std::uint64_t> shapes_if_compared(std::span<PyObject* const> objects,
+                                              const Clusters& clusters,
+                                              const Adjacency& graph) {
+    if (clusters.size.size() < 2) {
+        return std::vector<std::uint64_t>(clusters.size.size(), 0);
     }
-    for (std::uint32_t node = 0; node < clusters.of.size(); ++node) {
-        const std::uint32_t cluster = clusters.of[node];
-        if (cluster == kNoCluster || choices[cluster].fate == ClusterChoice::Fate::repeated) {
-            continue;
-        }
-        const bool named = choices[cluster].fate == ClusterChoice::Fate::named &&
-                           (!is_partial || cluster != 0 || subgraph[node]);
-        if (named) {
-            selection.objects.push_back(node);
-        } else {
-            ++selection.omitted;
+    std::vector<std::uint32_t> kinds(objects.size(), 0);
+    for (std::uint32_t node = 0; node < kinds.size(); ++node) {
+        if (clusters.of[node] != kNoCluster) {
+            kinds[node] = kind_of(objects[node]);
         }
     }
-    return selection;
+    return shapes_of(clusters, graph, kinds);
+}
+
+std::vector<bool> objects_of(std::uint32_t cluster, const Clusters& clusters) {
+    std::vector<bool> inside(clusters.of.size(), false);
+    for (std::uint32_t node = 0; node < inside.size(); ++node) {
+        inside[node] = clusters.of[node] == cluster;
+    }
+    return inside;
+}
+
+// Adds the positions of the elements that are true.
+void add_positions(const std::vector<bool>& selected, std::vector<std::uint32_t>& positions) {
+    for (std::uint32_t node = 0; node < selected.size(); ++node) {
+        if (selected[node]) {
+            positions.push_back(node);
+        }
+    }
 }
 
 // Determines for each owner whether it is a node, in a repeated cluster, or omitted. `nodes` and
-// `positions` list the nodes and positions of the owners.
-void place_owners(const Clusters& clusters,
-                  const std::vector<ClusterChoice>& choices,
-                  std::span<const std::uint32_t> positions,
+// `clusters` list the nodes and clusters of the owners.
+void place_owners(const std::vector<ClusterChoice>& choices,
+                  std::span<const std::uint32_t> clusters,
                   std::span<const std::uint32_t> nodes,
                   CapturedGraph& captured) {
     std::unordered_map<std::uint32_t, model::NodeId> first_owner;  // of a named cluster
     std::unordered_map<std::uint32_t, std::uint32_t> repeat_of;    // named cluster -> index
     std::vector<bool> counted(choices.size(), false);
-    for (std::size_t owner = 0; owner < positions.size(); ++owner) {
+    for (std::size_t owner = 0; owner < clusters.size(); ++owner) {
         if (nodes[owner] != kNotNamed) {
             const auto node = static_cast<model::NodeId>(nodes[owner]);
-            first_owner.try_emplace(clusters.of[positions[owner]], node);
+            first_owner.try_emplace(clusters[owner], node);
         }
     }
-    captured.owners.reserve(positions.size());
-    for (std::size_t owner = 0; owner < positions.size(); ++owner) {
+    captured.owners.reserve(clusters.size());
+    for (std::size_t owner = 0; owner < clusters.size(); ++owner) {
         OwnerPlace& place = captured.owners.emplace_back();
-        const std::uint32_t cluster = clusters.of[positions[owner]];
+        const std::uint32_t cluster = clusters[owner];
         if (nodes[owner] != kNotNamed) {
             place = {OwnerPlace::Kind::node, static_cast<model::NodeId>(nodes[owner]), 0};
         } else if (choices[cluster].fate == ClusterChoice::Fate::repeated) {
@@ -143,40 +137,104 @@ GraphCapture::GraphCapture(std::span<PyObject* const> unreachable,
     index_.build(objects_);
     owner_positions_ = positions_of(owners, index_);
     graph_ = make_raw_graph(objects_, index_);
-    reverse_ = reversed(graph_.references);
+    if (objects_.size() > kManyObjects) {
+        index_ = {};
+    }
+    reverse_ = reversed(graph_);
     clusters_ = find_clusters(graph_, reverse_, owner_positions_);
+    if (objects_.size() > kManyObjects &&
+        (clusters_.size.empty() || clusters_.size[0] <= kManyObjects)) {
+        reverse_ = {};
+    }
+    owner_clusters_.reserve(owner_positions_.size());
+    for (const std::uint32_t position : owner_positions_) {
+        owner_clusters_.push_back(clusters_.of[position]);
+    }
 }
 
-GraphIdentity GraphCapture::identify(ClusterIdentifier& identifier, bool values) const {
+GraphIdentity GraphCapture::identify(ClusterIdentifier& identifier, bool values) {
+    if (objects_.size() > kManyObjects && ClusterIdentifier::may_know(clusters_)) {
+        index_.build(objects_);
+    }
     ClusterIdentities identities =
         identifier.identify({objects_, unreachable_, index_, graph_, clusters_}, values);
     GraphIdentity identity;
     identity.clusters = std::move(identities.of_cluster);
     identity.owners.reserve(owner_positions_.size());
-    for (const std::uint32_t position : owner_positions_) {
-        identity.owners.push_back({clusters_.of[position], identities.number[position]});
+    for (std::size_t owner = 0; owner < owner_positions_.size(); ++owner) {
+        identity.owners.push_back(
+            {owner_clusters_[owner],
+             identities.number.empty() ? 0 : identities.number[owner_positions_[owner]]});
     }
     return identity;
 }
 
+// Selects the objects of the named clusters.
+GraphCapture::Selection GraphCapture::select(const std::vector<ClusterChoice>& choices) const {
+    Selection selection;
+    for (std::uint32_t node = 0; node < clusters_.of.size(); ++node) {
+        const std::uint32_t cluster = clusters_.of[node];
+        if (cluster == kNoCluster || choices[cluster].fate == ClusterChoice::Fate::repeated) {
+            continue;
+        }
+        if (choices[cluster].fate == ClusterChoice::Fate::named) {
+            selection.objects.push_back(node);
+        } else {
+            ++selection.omitted;
+        }
+    }
+    return selection;
+}
+
+// Selects a part of the first cluster. Frees what is not needed for it, because this is the peak of
+// memory. All other clusters are repeated or omitted, as it exceeds the limit for all.
+GraphCapture::Selection GraphCapture::select_part(const std::vector<ClusterChoice>& choices,
+                                                  std::uint64_t limit) {
+    if (reverse_.nodes() != graph_.nodes()) {
+        reverse_ = reversed(graph_);
+    }
+    const std::vector<bool> inside = objects_of(0, clusters_);
+    clusters_.of = {};
+    StableKinds kinds(objects_);
+    const std::vector<bool> selected = select_subgraph(
+        {graph_, reverse_, inside},
+        owner_positions_,
+        [&](std::uint32_t node) { return kinds.of(node); },
+        limit);
+    Selection selection;
+    add_positions(selected, selection.objects);
+    selection.omitted = clusters_.size[0] - selection.objects.size();
+    for (std::size_t cluster = 1; cluster < choices.size(); ++cluster) {
+        if (choices[cluster].fate == ClusterChoice::Fate::omitted) {
+            selection.omitted += clusters_.size[cluster];
+        }
+    }
+    return selection;
+}
+
 CapturedGraph GraphCapture::capture(const CaptureLimits& limits) {
+    index_ = {};
     const std::vector<ClusterChoice> choices =
-        choose_clusters(clusters_, limits.max_objects, limits.max_repeated());
+        choose_clusters(clusters_.size,
+                        shapes_if_compared(objects_, clusters_, graph_),
+                        limits.max_objects,
+                        limits.max_repeated());
+    // The first cluster is always named. If it exceeds the limit, only part of it is, and no other.
+    const bool is_partial = !clusters_.size.empty() && clusters_.size[0] > limits.max_objects;
     const Selection selection =
-        select(objects_, graph_, reverse_, clusters_, choices, owner_positions_, limits);
+        is_partial ? select_part(choices, limits.max_subgraph()) : select(choices);
     reverse_ = {};
 
     CapturedGraph captured;
     captured.omitted_objects = selection.omitted;
-    GraphBuilder builder(
-        objects_, unreachable_, graph_.references, selection.objects, limits.values);
+    GraphBuilder builder(objects_, unreachable_, graph_, selection.objects, limits.values);
     captured.graph = builder.build();
     captured.omitted_references = builder.omitted_references();
     std::vector<std::uint32_t> owner_nodes;
     for (PyObject* const owner : owners_) {
         owner_nodes.push_back(builder.node_of(owner));
     }
-    place_owners(clusters_, choices, owner_positions_, owner_nodes, captured);
+    place_owners(choices, owner_clusters_, owner_nodes, captured);
     return captured;
 }
 

@@ -76,20 +76,34 @@ class GraphCapture {
     GraphCapture& operator=(const GraphCapture&) = delete;
 
     // What identifies the graph that capture() would return. `values`: as in CaptureLimits.
-    [[nodiscard]] GraphIdentity identify(ClusterIdentifier& identifier, bool values) const;
+    // Call it before capture().
+    [[nodiscard]] GraphIdentity identify(ClusterIdentifier& identifier, bool values);
 
     // Call it once. Frees what only the selection of the objects needs.
     [[nodiscard]] CapturedGraph capture(const CaptureLimits& limits);
 
   private:
+    // If there are more, what the next step does not need is freed, and possibly made again later.
+    static constexpr std::size_t kManyObjects = 100'000;
+
+    struct Selection {
+        std::vector<std::uint32_t> objects;  // positions of the objects to name, ascending
+        std::uint64_t omitted = 0;
+    };
+
+    [[nodiscard]] Selection select(const std::vector<ClusterChoice>& choices) const;
+    [[nodiscard]] Selection select_part(const std::vector<ClusterChoice>& choices,
+                                        std::uint64_t limit);
+
     std::span<PyObject* const> owners_;
     std::size_t unreachable_ = 0;
     std::vector<PyObject*> all_;  // empty if there are no dependents, which are rare
     std::span<PyObject* const> objects_;
     collector::PointerIndex index_;
     std::vector<std::uint32_t> owner_positions_;
-    RawGraph graph_;
-    Adjacency reverse_;
+    std::vector<std::uint32_t> owner_clusters_;
+    Adjacency graph_;
+    Adjacency reverse_;  // empty if it was freed
     Clusters clusters_;
 };
 

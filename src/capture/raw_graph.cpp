@@ -24,7 +24,13 @@ class EdgeCollector {
     void collect(std::uint32_t position, const python::TypeTraversal& type) {
         next_ = position + 1;
         neighbour_ = next_ < objects_.size() ? objects_[next_] : nullptr;
-        type.visit<visit>(objects_[position], this);
+        PyObject* const object = objects_[position];
+        const auto add_target = [this](PyObject* target) { add(target); };
+        if (!type.visit_directly(object, add_target)) {
+            type.traverse(object, visit, this);
+        } else if (type.is_plain()) {
+            add(reinterpret_cast<PyObject*>(type.type()));
+        }
         if (out_of_memory_) {
             throw std::bad_alloc();
         }
@@ -34,21 +40,23 @@ class EdgeCollector {
     // Called by tp_traverse, through which exceptions must not propagate.
     static int visit(PyObject* target, void* context) noexcept {
         auto& self = *static_cast<EdgeCollector*>(context);
-        if (target == self.outsider_ || target == nullptr) {
-            return 0;
+        self.add(target);
+        return self.out_of_memory_ ? 1 : 0;
+    }
+
+    void add(PyObject* target) noexcept {
+        if (target == outsider_ || target == nullptr) {
+            return;
         }
-        const std::uint32_t position =
-            target == self.neighbour_ ? self.next_ : self.index_.find(target);
+        const std::uint32_t position = target == neighbour_ ? next_ : index_.find(target);
         if (position == collector::PointerIndex::kAbsent) {
-            self.outsider_ = target;
-            return 0;
+            outsider_ = target;
+            return;
         }
         try {
-            self.targets_.push_back(position);
-            return 0;
+            targets_.push_back(position);
         } catch (const std::bad_alloc&) {
-            self.out_of_memory_ = true;
-            return 1;
+            out_of_memory_ = true;
         }
     }
 
@@ -68,6 +76,8 @@ std::uint32_t hash_of(const void* pointer) {
 
 constexpr std::size_t kMaxNameLength = 4096;
 
+}  // namespace
+
 // Functions are identified by their code, and classes by their name, because a class may be created
 // repeatedly.
 std::uint32_t kind_of(PyObject* object) {
@@ -83,24 +93,18 @@ std::uint32_t kind_of(PyObject* object) {
     return type;
 }
 
-}  // namespace
-
-RawGraph make_raw_graph(std::span<PyObject* const> objects, const collector::PointerIndex& index) {
-    RawGraph graph;
-    Adjacency& references = graph.references;
+Adjacency make_raw_graph(std::span<PyObject* const> objects, const collector::PointerIndex& index) {
+    Adjacency references;
     references.first.reserve(objects.size() + 1);
     references.targets.reserve(objects.size() * 2);
-    graph.kinds.reserve(objects.size());
     python::TypeTraversals traversals;
     EdgeCollector edges(objects, index, references.targets);
     for (std::uint32_t position = 0; position < objects.size(); ++position) {
-        PyObject* const object = objects[position];
         __builtin_prefetch(objects[std::min<std::size_t>(position + 8, objects.size() - 1)]);
-        graph.kinds.push_back(kind_of(object));
-        edges.collect(position, traversals.of(Py_TYPE(object)));
+        edges.collect(position, traversals.of(Py_TYPE(objects[position])));
         references.first.push_back(static_cast<std::uint32_t>(references.targets.size()));
     }
-    return graph;
+    return references;
 }
 
 Adjacency reversed(const Adjacency& graph) {

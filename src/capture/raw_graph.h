@@ -26,16 +26,13 @@ struct Adjacency {
     [[nodiscard]] std::size_t nodes() const noexcept { return first.size() - 1; }
 };
 
-struct RawGraph {
-    Adjacency references;              // one entry per visit of tp_traverse, without references to
-                                       // objects outside the list
-    std::vector<std::uint32_t> kinds;  // per object: a hash of its type and, for functions, of its
-                                       // code; only comparable within one process
-};
+// Traverses each of `objects` once. One reference per visit of tp_traverse, without references to
+// objects outside the list. May throw std::bad_alloc.
+[[nodiscard]] Adjacency make_raw_graph(std::span<PyObject* const> objects,
+                                       const collector::PointerIndex& index);
 
-// Traverses each of `objects` once. May throw std::bad_alloc.
-[[nodiscard]] RawGraph make_raw_graph(std::span<PyObject* const> objects,
-                                      const collector::PointerIndex& index);
+// A hash of the object's type and, for functions, of its code. Only comparable within one process.
+[[nodiscard]] std::uint32_t kind_of(PyObject* object);
 
 // Returns the transposed graph.
 [[nodiscard]] Adjacency reversed(const Adjacency& graph);

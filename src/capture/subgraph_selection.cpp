@@ -2,9 +2,10 @@
 #include "capture/subgraph_selection.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <utility>
+
+#include "capture/sparse_array.h"
 
 namespace cyclewatch::capture {
 namespace {
@@ -25,11 +26,13 @@ std::uint32_t mix(std::uint32_t value) {
 // Computed on demand and cached.
 class Colors {
   public:
-    Colors(const Adjacency& graph,
-           const Adjacency& reverse,
-           const Clusters& clusters,
-           std::span<const std::uint32_t> kinds)
-        : graph_(graph), reverse_(reverse), clusters_(clusters), kinds_(kinds) {}
+    Colors(const ClusterGraph& cluster, const KindHash& kind_of)
+        : cluster_(cluster), kind_of_(kind_of) {
+        known_.reserve(kRounds + 1);
+        for (int round = 0; round <= kRounds; ++round) {
+            known_.emplace_back(cluster.graph.nodes());
+        }
+    }
 
     std::uint32_t of(std::uint32_t node) { return color(node, kRounds); }
 
@@ -49,54 +52,43 @@ class Colors {
 
   private:
     std::uint32_t color(std::uint32_t node, int round) {
+        if (const std::uint32_t known = known_[round][node]; known != 0) {
+            return known;
+        }
         if (round == 0) {
-            return kinds_[node];
+            return known_[0].at(node) = kind_of_(node);
         }
-        std::vector<std::uint32_t>& known = known_[round - 1];
-        if (known.empty()) {
-            known.resize(graph_.nodes(), 0);
-        }
-        if (known[node] == 0) {
-            // A sum does not depend on the order of the references.
-            std::uint32_t sum = mix(color(node, round - 1));
-            for (const std::uint32_t target : graph_.of(node)) {
-                if (clusters_.of[target] == clusters_.of[node]) {
-                    sum += mix(color(target, round - 1) * 3 + 1);
-                }
+        // A sum does not depend on the order of the references.
+        std::uint32_t sum = mix(color(node, round - 1));
+        for (const std::uint32_t target : cluster_.graph.of(node)) {
+            if (cluster_.inside[target]) {
+                sum += mix(color(target, round - 1) * 3 + 1);
             }
-            for (const std::uint32_t holder : reverse_.of(node)) {
-                if (clusters_.of[holder] == clusters_.of[node]) {
-                    sum += mix(color(holder, round - 1) * 5 + 2);
-                }
-            }
-            known[node] = std::max(sum, 1U);
         }
-        return known[node];
+        for (const std::uint32_t holder : cluster_.reverse.of(node)) {
+            if (cluster_.inside[holder]) {
+                sum += mix(color(holder, round - 1) * 5 + 2);
+            }
+        }
+        return known_[round].at(node) = std::max(sum, 1U);
     }
 
-    const Adjacency& graph_;
-    const Adjacency& reverse_;
-    const Clusters& clusters_;
-    std::span<const std::uint32_t> kinds_;
-    std::array<std::vector<std::uint32_t>, kRounds> known_;  // per round and object; 0: unknown
+    const ClusterGraph& cluster_;
+    const KindHash& kind_of_;
+    std::vector<SparseArray> known_;  // per round and object; 0: unknown
 };
 
 // Searches visit objects by distance. Ties are broken by colour, never by position.
 class SubgraphSelection {
   public:
-    SubgraphSelection(const Adjacency& graph,
-                      const Adjacency& reverse,
-                      const Clusters& clusters,
-                      std::uint32_t cluster,
-                      Colors& colors)
-        : graph_(graph),
-          reverse_(reverse),
-          clusters_(clusters),
-          cluster_(cluster),
+    SubgraphSelection(const ClusterGraph& cluster, Colors& colors)
+        : graph_(cluster.graph),
+          reverse_(cluster.reverse),
+          inside_(cluster.inside),
           colors_(colors),
-          kept_(graph.nodes(), false),
-          distance_(graph.nodes(), kNone),
-          visits_left_(2 * clusters.size[cluster]) {}
+          kept_(graph_.nodes(), false),
+          place_(graph_.nodes()),
+          visits_left_(2 * static_cast<std::uint64_t>(std::ranges::count(inside_, true))) {}
 
     // Keeps the shortest cycle through the nearest holder of `owner` that is on a cycle, and the
     // path from there to the owner. The limit of visits does not apply to the first owner.
@@ -155,7 +147,7 @@ class SubgraphSelection {
         std::size_t next;  // index of the next step; kNone for the owner
     };
 
-    [[nodiscard]] bool inside(std::uint32_t node) const { return clusters_.of[node] == cluster_; }
+    [[nodiscard]] bool inside(std::uint32_t node) const { return inside_[node]; }
 
     void keep(std::uint32_t node) {
         if (!kept_[node]) {
@@ -180,37 +172,43 @@ class SubgraphSelection {
 
     // Breadth-first search from `start` until a reference leads back to it.
     bool keep_shortest_cycle(std::uint32_t start) {
-        reached_.assign(1, start);
-        distance_[start] = 0;
+        place_.at(start) = 1;
+        std::vector<std::uint32_t> nearest{start};
+        std::vector<std::uint32_t> farther;
         std::vector<std::uint32_t> closing;  // the nearest objects that refer to `start`
-        std::size_t begin = 0;
-        for (std::uint32_t away = 1; begin < reached_.size() && closing.empty(); ++away) {
-            const std::size_t end = reached_.size();
-            for (; begin < end; ++begin) {
-                if (reach_from(reached_[begin], start, away)) {
-                    closing.push_back(reached_[begin]);
+        std::uint64_t visits = 0;
+        for (std::uint32_t place = 2; !nearest.empty() && closing.empty(); ++place) {
+            farther.clear();
+            for (const std::uint32_t node : nearest) {
+                if (reach_from(node, start, place, farther)) {
+                    closing.push_back(node);
                 }
             }
+            visits += nearest.size();
+            nearest.swap(farther);
         }
-        visits_left_ -= std::min<std::uint64_t>(visits_left_, begin);
-        if (!closing.empty()) {
-            keep_path_from(closing, start);
+        visits_left_ -= std::min(visits_left_, visits);
+        const bool found = !closing.empty();
+        if (found) {
+            keep_path_from(std::move(closing), start);
         }
-        for (const std::uint32_t node : reached_) {
-            distance_[node] = kNone;
-        }
-        return !closing.empty();
+        place_.clear();
+        return found;
     }
 
-    // True if a reference of `node` leads back to `start`. New objects get the distance `away`.
-    bool reach_from(std::uint32_t node, std::uint32_t start, std::uint32_t away) {
+    // True if a reference of `node` leads back to `start`. Otherwise adds the objects that are
+    // reached for the first time to `farther`, and stores their `place`.
+    bool reach_from(std::uint32_t node,
+                    std::uint32_t start,
+                    std::uint32_t place,
+                    std::vector<std::uint32_t>& farther) {
         for (const std::uint32_t target : graph_.of(node)) {
             if (target == start) {
                 return true;
             }
-            if (inside(target) && distance_[target] == kNone) {
-                distance_[target] = away;
-                reached_.push_back(target);
+            if (inside(target) && place_[target] == 0) {
+                place_.at(target) = place;
+                farther.push_back(target);
             }
         }
         return false;
@@ -227,43 +225,36 @@ class SubgraphSelection {
             }
             keep(node);
             nearest.clear();
-            std::ranges::copy_if(
-                reverse_.of(node), std::back_inserter(nearest), [&](std::uint32_t holder) {
-                    return distance_[holder] == distance_[node] - 1;
-                });
+            const std::uint32_t before = place_[node] - 1;
+            std::ranges::copy_if(reverse_.of(node),
+                                 std::back_inserter(nearest),
+                                 [&](std::uint32_t holder) { return place_[holder] == before; });
         }
     }
 
     const Adjacency& graph_;
     const Adjacency& reverse_;
-    const Clusters& clusters_;
-    const std::uint32_t cluster_;
+    const std::vector<bool>& inside_;
     Colors& colors_;
     std::vector<bool> kept_;
     std::vector<std::uint32_t> kept_nodes_;
-    // State of the current search: the distance of each object, and the objects that have been
-    // reached.
-    std::vector<std::uint32_t> distance_;
-    std::vector<std::uint32_t> reached_;
+    SparseArray place_;  // of the current search: 1 + the distance of each object; 0: not reached
     std::uint64_t visits_left_;
 };
 
 }  // namespace
 
-std::vector<bool> select_subgraph(const Adjacency& graph,
-                                  const Adjacency& reverse,
-                                  const Clusters& clusters,
-                                  std::uint32_t cluster,
+std::vector<bool> select_subgraph(const ClusterGraph& cluster,
                                   std::span<const std::uint32_t> owners,
-                                  std::span<const std::uint32_t> kinds,
+                                  const KindHash& kind_of,
                                   std::uint64_t limit) {
-    Colors colors(graph, reverse, clusters, kinds);
+    Colors colors(cluster, kind_of);
     std::vector<std::uint32_t> inside;
     std::ranges::copy_if(owners, std::back_inserter(inside), [&](std::uint32_t owner) {
-        return clusters.of[owner] == cluster;
+        return static_cast<bool>(cluster.inside[owner]);
     });
     colors.sort(inside);
-    SubgraphSelection subgraph(graph, reverse, clusters, cluster, colors);
+    SubgraphSelection subgraph(cluster, colors);
     for (const std::uint32_t owner : inside) {
         if (subgraph.size() < limit) {
             subgraph.add_cycle_of(owner);

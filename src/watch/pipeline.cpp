@@ -389,7 +389,7 @@ void Pipeline::capture_graph(const collector::UnreachableSet& unreachable,
     PyErr_Clear();
 }
 
-bool Pipeline::recognize(const capture::GraphCapture& graph,
+bool Pipeline::recognize(capture::GraphCapture& graph,
                          const Watches& watches,
                          bool values,
                          CapturedCollection& captured) {

@@ -109,7 +109,7 @@ class Pipeline {
                        const Current& current,
                        CapturedCollection& captured);
     // True if the shape of the garbage tells all watches what they will find.
-    [[nodiscard]] bool recognize(const capture::GraphCapture& graph,
+    [[nodiscard]] bool recognize(capture::GraphCapture& graph,
                                  const Watches& watches,
                                  bool values,
                                  CapturedCollection& captured);

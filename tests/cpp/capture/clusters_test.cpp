@@ -29,10 +29,8 @@ Adjacency graph_of(std::uint32_t nodes, const Edges& edges) {
     return graph;
 }
 
-Clusters clusters_of(const Adjacency& references,
-                     const std::vector<std::uint32_t>& owners,
-                     const std::vector<std::uint32_t>& kinds) {
-    return find_clusters({references, kinds}, reversed(references), owners);
+Clusters clusters_of(const Adjacency& references, const std::vector<std::uint32_t>& owners) {
+    return find_clusters(references, reversed(references), owners);
 }
 
 TEST(Reversed, TransposesEveryReference) {
@@ -47,49 +45,55 @@ TEST(Reversed, TransposesEveryReference) {
 TEST(Clusters, ContainOnlyObjectsThatReachAnOwner) {
     // 0 <-> 1 -> 2 (owner), 1 -> 3 (no further references)
     const Adjacency graph = graph_of(4, {{0, 1}, {1, 0}, {1, 2}, {1, 3}});
-    const Clusters clusters = clusters_of(graph, {2}, {1, 1, 2, 3});
+    const Clusters clusters = clusters_of(graph, {2});
     EXPECT_EQ(clusters.of, (std::vector<std::uint32_t>{0, 0, 0, kNoCluster}));
     EXPECT_EQ(clusters.size, (std::vector<std::uint64_t>{3}));
 }
 
 TEST(Clusters, TwoOwnersOfOneCycleShareACluster) {
     const Adjacency graph = graph_of(4, {{0, 1}, {1, 0}, {0, 2}, {1, 3}});
-    const Clusters clusters = clusters_of(graph, {2, 3}, {1, 1, 2, 2});
+    const Clusters clusters = clusters_of(graph, {2, 3});
     EXPECT_EQ(clusters.size, (std::vector<std::uint64_t>{4}));
 }
 
 TEST(Clusters, DisjointCyclesHaveTheSameShapeInAnyOrder) {
     const Adjacency graph = graph_of(6, {{0, 1}, {1, 0}, {0, 2}, {4, 3}, {3, 4}, {4, 5}});
-    const Clusters clusters = clusters_of(graph, {2, 5}, {7, 8, 9, 8, 7, 9});
+    const Clusters clusters = clusters_of(graph, {2, 5});
+    const auto shapes = shapes_of(clusters, graph, Nodes{7, 8, 9, 8, 7, 9});
     ASSERT_EQ(clusters.size, (std::vector<std::uint64_t>{3, 3}));
-    EXPECT_EQ(clusters.shape[0], clusters.shape[1]);
+    EXPECT_EQ(shapes[0], shapes[1]);
 }
 
 TEST(Clusters, ShapeDependsOnKindsAndReferences) {
     const Adjacency graph = graph_of(6, {{0, 1}, {1, 0}, {0, 2}, {3, 4}, {4, 3}, {4, 5}});
     // The object of kind 8 refers to the second owner, instead of the object of kind 7.
-    const Clusters clusters = clusters_of(graph, {2, 5}, {7, 8, 9, 7, 8, 9});
-    EXPECT_NE(clusters.shape[0], clusters.shape[1]);
+    const Clusters clusters = clusters_of(graph, {2, 5});
+    const auto shapes = shapes_of(clusters, graph, Nodes{7, 8, 9, 7, 8, 9});
+    EXPECT_NE(shapes[0], shapes[1]);
 }
 
-Clusters of_sizes_and_shapes(std::initializer_list<std::pair<std::uint64_t, std::uint64_t>> all) {
-    Clusters clusters;
-    for (const auto& [size, shape] : all) {
-        clusters.size.push_back(size);
-        clusters.shape.push_back(shape);
+std::vector<ClusterChoice> choose(
+    std::initializer_list<std::pair<std::uint64_t, std::uint64_t>> sizes_and_shapes,
+    std::uint64_t max_objects,
+    std::uint64_t max_repeated) {
+    std::vector<std::uint64_t> sizes;
+    std::vector<std::uint64_t> shapes;
+    for (const auto& [size, shape] : sizes_and_shapes) {
+        sizes.push_back(size);
+        shapes.push_back(shape);
     }
-    return clusters;
+    return choose_clusters(sizes, shapes, max_objects, max_repeated);
 }
 
 TEST(ChooseClusters, NamesAllClustersWithinTheLimit) {
-    const auto choices = choose_clusters(of_sizes_and_shapes({{10, 1}, {10, 1}, {10, 2}}), 30, 30);
+    const auto choices = choose({{10, 1}, {10, 1}, {10, 2}}, 30, 30);
     for (const ClusterChoice& choice : choices) {
         EXPECT_EQ(choice.fate, ClusterChoice::Fate::named);
     }
 }
 
 TEST(ChooseClusters, CountsRepeatedShapesAndOmitsNewShapesOverTheLimit) {
-    const auto choices = choose_clusters(of_sizes_and_shapes({{10, 1}, {10, 1}, {10, 2}}), 10, 10);
+    const auto choices = choose({{10, 1}, {10, 1}, {10, 2}}, 10, 10);
     EXPECT_EQ(choices[0].fate, ClusterChoice::Fate::named);
     EXPECT_EQ(choices[1].fate, ClusterChoice::Fate::repeated);
     EXPECT_EQ(choices[1].equivalent, 0U);
@@ -97,15 +101,14 @@ TEST(ChooseClusters, CountsRepeatedShapesAndOmitsNewShapesOverTheLimit) {
 }
 
 TEST(ChooseClusters, LimitsRepeatedShapesBeforeNewShapes) {
-    const auto choices =
-        choose_clusters(of_sizes_and_shapes({{10, 1}, {10, 1}, {10, 1}, {10, 2}}), 40, 20);
+    const auto choices = choose({{10, 1}, {10, 1}, {10, 1}, {10, 2}}, 40, 20);
     EXPECT_EQ(choices[1].fate, ClusterChoice::Fate::named);
     EXPECT_EQ(choices[2].fate, ClusterChoice::Fate::repeated);
     EXPECT_EQ(choices[3].fate, ClusterChoice::Fate::named);
 }
 
 TEST(ChooseClusters, AlwaysNamesTheFirstCluster) {
-    const auto choices = choose_clusters(of_sizes_and_shapes({{1000, 1}}), 10, 10);
+    const auto choices = choose({{1000, 1}}, 10, 10);
     EXPECT_EQ(choices[0].fate, ClusterChoice::Fate::named);
 }
 
@@ -160,7 +163,7 @@ Nodes selected_from(const Garbage& garbage, std::uint64_t limit, std::uint32_t s
     for (std::uint32_t p = 0; p < size; ++p) {
         position[listed[p]] = p;
     }
-    RawGraph graph;
+    Adjacency graph;
     Nodes kinds;
     for (const std::uint32_t object : listed) {
         Nodes references = garbage.references[object];
@@ -168,20 +171,22 @@ Nodes selected_from(const Garbage& garbage, std::uint64_t limit, std::uint32_t s
             std::shuffle(references.begin(), references.end(), random);
         }
         for (const std::uint32_t target : references) {
-            graph.references.targets.push_back(position[target]);
+            graph.targets.push_back(position[target]);
         }
-        graph.references.first.push_back(
-            static_cast<std::uint32_t>(graph.references.targets.size()));
+        graph.first.push_back(static_cast<std::uint32_t>(graph.targets.size()));
         kinds.push_back(garbage.kinds[object]);
     }
-    graph.kinds = kinds;
     for (std::uint32_t& owner : owners) {
         owner = position[owner];
     }
-    const Adjacency reverse = reversed(graph.references);
+    const Adjacency reverse = reversed(graph);
     const Clusters clusters = find_clusters(graph, reverse, owners);
+    std::vector<bool> inside;
+    for (const std::uint32_t cluster : clusters.of) {
+        inside.push_back(cluster == clusters.of[owners[0]]);
+    }
     const std::vector<bool> named = select_subgraph(
-        graph.references, reverse, clusters, clusters.of[owners[0]], owners, kinds, limit);
+        {graph, reverse, inside}, owners, [&](std::uint32_t node) { return kinds[node]; }, limit);
     Nodes selected;
     for (std::uint32_t object = 0; object < size; ++object) {
         if (named[position[object]]) {
