@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/graph_capture.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <unordered_map>
@@ -73,21 +74,12 @@ std::vector<std::uint64_t> shapes_if_compared(std::span<PyObject* const> objects
     return shapes_of(clusters, graph, kinds);
 }
 
-std::vector<bool> objects_of(std::uint32_t cluster, const Clusters& clusters) {
-    std::vector<bool> inside(clusters.of.size(), false);
-    for (std::uint32_t node = 0; node < inside.size(); ++node) {
-        inside[node] = clusters.of[node] == cluster;
-    }
+std::vector<char> objects_of(std::uint32_t cluster, const Clusters& clusters) {
+    std::vector<char> inside(clusters.of.size());
+    std::ranges::transform(clusters.of, inside.begin(), [cluster](std::uint32_t of) {
+        return static_cast<char>(of == cluster ? 1 : 0);
+    });
     return inside;
-}
-
-// Adds the positions of the elements that are true.
-void add_positions(const std::vector<bool>& selected, std::vector<std::uint32_t>& positions) {
-    for (std::uint32_t node = 0; node < selected.size(); ++node) {
-        if (selected[node]) {
-            positions.push_back(node);
-        }
-    }
 }
 
 // Determines for each owner whether it is a node, in a repeated cluster, or omitted. `nodes` and
@@ -193,16 +185,15 @@ GraphCapture::Selection GraphCapture::select_part(const std::vector<ClusterChoic
     if (reverse_.nodes() != graph_.nodes()) {
         reverse_ = reversed(graph_);
     }
-    const std::vector<bool> inside = objects_of(0, clusters_);
+    const std::vector<char> inside = objects_of(0, clusters_);
     clusters_.of = {};
     StableKinds kinds(objects_);
-    const std::vector<bool> selected = select_subgraph(
+    Selection selection;
+    selection.objects = select_subgraph(
         {graph_, reverse_, inside},
         owner_positions_,
         [&](std::uint32_t node) { return kinds.of(node); },
         limit);
-    Selection selection;
-    add_positions(selected, selection.objects);
     selection.omitted = clusters_.size[0] - selection.objects.size();
     for (std::size_t cluster = 1; cluster < choices.size(); ++cluster) {
         if (choices[cluster].fate == ClusterChoice::Fate::omitted) {

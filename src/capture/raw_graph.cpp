@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <functional>
 #include <new>
 #include <string_view>
@@ -25,7 +26,9 @@ class EdgeCollector {
         next_ = position + 1;
         neighbour_ = next_ < objects_.size() ? objects_[next_] : nullptr;
         PyObject* const object = objects_[position];
-        const auto add_target = [this](PyObject* target) { add(target); };
+        const auto add_target = [this](PyObject * target) __attribute__((always_inline)) {
+            add(target);
+        };
         if (!type.visit_directly(object, add_target)) {
             type.traverse(object, visit, this);
         } else if (type.is_plain()) {
@@ -44,7 +47,7 @@ class EdgeCollector {
         return self.out_of_memory_ ? 1 : 0;
     }
 
-    void add(PyObject* target) noexcept {
+    [[gnu::always_inline]] void add(PyObject* target) noexcept {
         if (target == outsider_ || target == nullptr) {
             return;
         }
@@ -53,9 +56,18 @@ class EdgeCollector {
             outsider_ = target;
             return;
         }
-        try {
+        if (targets_.size() == targets_.capacity()) [[unlikely]] {
+            make_room();
+        }
+        if (targets_.size() < targets_.capacity()) [[likely]] {
             targets_.push_back(position);
-        } catch (const std::bad_alloc&) {
+        }
+    }
+
+    [[gnu::noinline]] void make_room() noexcept {
+        try {
+            targets_.reserve(std::max<std::size_t>(targets_.capacity() * 2, 1024));
+        } catch (const std::exception&) {
             out_of_memory_ = true;
         }
     }

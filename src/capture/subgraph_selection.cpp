@@ -61,12 +61,12 @@ class Colors {
         // A sum does not depend on the order of the references.
         std::uint32_t sum = mix(color(node, round - 1));
         for (const std::uint32_t target : cluster_.graph.of(node)) {
-            if (cluster_.inside[target]) {
+            if (cluster_.inside[target] != 0) {
                 sum += mix(color(target, round - 1) * 3 + 1);
             }
         }
         for (const std::uint32_t holder : cluster_.reverse.of(node)) {
-            if (cluster_.inside[holder]) {
+            if (cluster_.inside[holder] != 0) {
                 sum += mix(color(holder, round - 1) * 5 + 2);
             }
         }
@@ -88,7 +88,7 @@ class SubgraphSelection {
           colors_(colors),
           kept_(graph_.nodes(), false),
           place_(graph_.nodes()),
-          visits_left_(2 * static_cast<std::uint64_t>(std::ranges::count(inside_, true))) {}
+          visits_left_(2 * static_cast<std::uint64_t>(std::ranges::count(inside_, 1))) {}
 
     // Keeps the shortest cycle through the nearest holder of `owner` that is on a cycle, and the
     // path from there to the owner. The limit of visits does not apply to the first owner.
@@ -138,7 +138,10 @@ class SubgraphSelection {
     }
 
     [[nodiscard]] std::size_t size() const { return kept_nodes_.size(); }
-    std::vector<bool> take() { return std::move(kept_); }
+    std::vector<std::uint32_t> take() {
+        std::ranges::sort(kept_nodes_);
+        return std::move(kept_nodes_);
+    }
 
   private:
     // A step of a path to an owner.
@@ -147,7 +150,7 @@ class SubgraphSelection {
         std::size_t next;  // index of the next step; kNone for the owner
     };
 
-    [[nodiscard]] bool inside(std::uint32_t node) const { return inside_[node]; }
+    [[nodiscard]] bool inside(std::uint32_t node) const { return inside_[node] != 0; }
 
     void keep(std::uint32_t node) {
         if (!kept_[node]) {
@@ -234,7 +237,7 @@ class SubgraphSelection {
 
     const Adjacency& graph_;
     const Adjacency& reverse_;
-    const std::vector<bool>& inside_;
+    std::span<const char> inside_;
     Colors& colors_;
     std::vector<bool> kept_;
     std::vector<std::uint32_t> kept_nodes_;
@@ -244,14 +247,14 @@ class SubgraphSelection {
 
 }  // namespace
 
-std::vector<bool> select_subgraph(const ClusterGraph& cluster,
-                                  std::span<const std::uint32_t> owners,
-                                  const KindHash& kind_of,
-                                  std::uint64_t limit) {
+std::vector<std::uint32_t> select_subgraph(const ClusterGraph& cluster,
+                                           std::span<const std::uint32_t> owners,
+                                           const KindHash& kind_of,
+                                           std::uint64_t limit) {
     Colors colors(cluster, kind_of);
     std::vector<std::uint32_t> inside;
     std::ranges::copy_if(owners, std::back_inserter(inside), [&](std::uint32_t owner) {
-        return static_cast<bool>(cluster.inside[owner]);
+        return cluster.inside[owner] != 0;
     });
     colors.sort(inside);
     SubgraphSelection subgraph(cluster, colors);

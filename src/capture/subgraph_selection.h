@@ -18,20 +18,20 @@ namespace cyclewatch::capture {
 struct ClusterGraph {
     const Adjacency& graph;
     const Adjacency& reverse;
-    const std::vector<bool>& inside;  // per object of the graph
+    std::span<const char> inside;  // per object of the graph: 1 or 0
 };
 
 // A hash of the kind of an object, which is the same on every run.
 using KindHash = std::function<std::uint32_t(std::uint32_t node)>;
 
-// Returns for each object whether it is named. Exceeds `limit` only to complete a cycle. `owners`
+// Returns the objects to name, ascending. Exceeds `limit` only to complete a cycle. `owners`
 // may contain others than those of the cluster. The choice between objects at the same distance
 // depends on their kinds and neighbours, not on their positions. Visits each reference of the
 // cluster about twice, or more often if many objects have the same distance. Allocates about 5
 // bytes per object in the worst case, plus 4 for each of those whose kind decides.
-[[nodiscard]] std::vector<bool> select_subgraph(const ClusterGraph& cluster,
-                                                std::span<const std::uint32_t> owners,
-                                                const KindHash& kind_of,
-                                                std::uint64_t limit);
+[[nodiscard]] std::vector<std::uint32_t> select_subgraph(const ClusterGraph& cluster,
+                                                         std::span<const std::uint32_t> owners,
+                                                         const KindHash& kind_of,
+                                                         std::uint64_t limit);
 
 }  // namespace cyclewatch::capture

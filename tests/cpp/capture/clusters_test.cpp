@@ -181,18 +181,16 @@ Nodes selected_from(const Garbage& garbage, std::uint64_t limit, std::uint32_t s
     }
     const Adjacency reverse = reversed(graph);
     const Clusters clusters = find_clusters(graph, reverse, owners);
-    std::vector<bool> inside;
+    std::vector<char> inside;
     for (const std::uint32_t cluster : clusters.of) {
-        inside.push_back(cluster == clusters.of[owners[0]]);
+        inside.push_back(cluster == clusters.of[owners[0]] ? 1 : 0);
     }
-    const std::vector<bool> named = select_subgraph(
+    Nodes selected = select_subgraph(
         {graph, reverse, inside}, owners, [&](std::uint32_t node) { return kinds[node]; }, limit);
-    Nodes selected;
-    for (std::uint32_t object = 0; object < size; ++object) {
-        if (named[position[object]]) {
-            selected.push_back(object);
-        }
+    for (std::uint32_t& node : selected) {
+        node = listed[node];
     }
+    std::ranges::sort(selected);
     return selected;
 }
 
