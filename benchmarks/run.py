@@ -17,6 +17,7 @@ import bench_import
 import bench_instructions
 import bench_known_findings
 import bench_large_garbage
+import bench_latency
 import bench_pytest
 import bench_scan
 import bench_training
@@ -26,6 +27,7 @@ QUESTIONS = [
     ("Garbage without tensors", bench_garbage),
     ("Instructions per unreachable object", bench_instructions),
     ("Known findings", bench_known_findings),
+    ("Start of a watch, and its first finding", bench_latency),
     ("A small training loop", bench_training),
     ("A million unreachable objects, a thousand owners", bench_large_garbage),
     ("Growth, and a dense component", bench_growth),

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import re
-
 from cyclewatch.retention import live_owners
 
 TYPE_CHECKING = False
@@ -132,6 +130,8 @@ class Growth:
 
 def kind_of(owner: LiveOwner) -> _Kind:
     """The key by which the groups of two censuses are matched."""
+    import re  # late: `import cyclewatch` must be fast
+
     path = str(owner.held_by[0]) if owner.held_by else ""
     pattern = re.sub(r"\[\d+\]", "[x]", path)
     return (owner.type, owner.device, owner.shape, owner.dtype, pattern)

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import atexit
-import operator
 import os
 import sys
+from _operator import index  # `operator` itself takes a millisecond to import
 
 from cyclewatch import _native
 from cyclewatch.configuration import read_configuration
@@ -118,7 +118,7 @@ class Watch:
             [0, 1, 2]
         """
         try:
-            step = operator.index(number)
+            step = index(number)
         except TypeError:
             raise TypeError(f"step() expects an integer, not {number!r}") from None
         if not 0 <= step <= _LARGEST_STEP:
