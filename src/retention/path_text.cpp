@@ -63,18 +63,18 @@ Label label_of(PyObject* holder, PartRole role, PyObject* parent, PyObject* targ
     return label;
 }
 
-// A name of `value` that does not start with an underscore, if there is one.
-std::string public_name(PyObject* dict, PyObject* value, std::string name) {
+// Replaces `name` by a name of `value` that does not start with an underscore, if there is one.
+void prefer_public_name(PyObject* dict, PyObject* value, std::string& name) {
     Py_ssize_t position = 0;
     PyObject* key = nullptr;
     PyObject* each = nullptr;
     while (PyDict_Check(dict) && PyDict_Next(dict, &position, &key, &each) != 0) {
         const Utf8Text text(key);
         if (each == value && !text.view().empty() && !text.view().starts_with('_')) {
-            return std::string(text.view());
+            name = text.view();
+            return;
         }
     }
-    return name;
 }
 
 // The name of the context variable whose value is `value`. A node of the tree visits the value
@@ -114,7 +114,7 @@ class Folding {
                 label.name = known->attribute;
             }
             if (root_ != nullptr && root_->is_namespace && at_ == 0) {
-                label = name_in_namespace(std::move(label), target);
+                name_in_namespace(label, target);
             }
             if (holder_ != nullptr && is_lru_cache(holder_) && PyDict_CheckExact(holder) &&
                 label.kind != EdgeKind::dict_key) {
@@ -152,14 +152,13 @@ class Folding {
     }
 
     // The variables of code that runs in a dict (exec) are not attributes.
-    [[nodiscard]] Label name_in_namespace(Label label, PyObject* value) const {
+    void name_in_namespace(Label& label, PyObject* value) const {
         if (label.kind == EdgeKind::attribute && label.name.starts_with('_')) {
-            label.name = public_name(object(0), value, std::move(label.name));
+            prefer_public_name(object(0), value, label.name);
         }
         if (root_->kind == RootKind::local_variable && label.kind == EdgeKind::attribute) {
             label.kind = EdgeKind::local;
         }
-        return label;
     }
 
     // `target`: the position of the object that the reference leads to.
