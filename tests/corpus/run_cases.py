@@ -173,8 +173,13 @@ def print_cards():
 
 
 def watch_stand_ins():
-    """Register Tensor as an owner of device memory and disable automatic collections."""
+    """Register Tensor as an owner of device memory and disable automatic collections.
+
+    The heap is frozen, so that each collection examines only the objects of a case.
+    """
     gc.disable()
+    gc.collect()
+    gc.freeze()
     cyclewatch.register_owner(
         Tensor, lambda tensor: {"device": "cuda:0", "nbytes": SIZE, "data_ptr": id(tensor)}
     )
