@@ -9,6 +9,7 @@ import { addEditorChoice } from "./findings/editors";
 import { showChosenFindings } from "./findings/list";
 import { State } from "./findings/state";
 import { addTools } from "./findings/tools";
+import { showLive } from "./live/live";
 import { drawRanks } from "./ranks/ranks";
 import { drawTimeline } from "./timeline/timeline";
 
@@ -19,10 +20,11 @@ async function start(copy: PageCopy): Promise<void> {
     showChosenFindings(state);
     drawTimeline(state);
     drawRanks(state);
-    if (report.findings.length > 0) {
+    if (report.findings.length > 0 || document.getElementById("live") !== null) {
         addEditorChoice();
     }
     enhanceCards(report, copy);
+    showLive(report);
     document.documentElement.dataset.ready = "";
 }
 

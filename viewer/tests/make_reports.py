@@ -31,7 +31,7 @@ HOSTILE = [
     "]]>&lt;&#60;%3Cscript%3E",
 ]
 # Fields with a fixed set of values.
-ENUMERATIONS = {"schema", "status", "verdict", "source", "collected"}
+ENUMERATIONS = {"schema", "status", "verdict", "source", "collected", "category", "kind", "unit"}
 
 RANKS, SIGNATURES = 1000, 200
 NODES = 5000
@@ -46,6 +46,7 @@ def quiet():
     """A run without findings."""
     report = golden()
     report.update(findings=[], collections=[], retained_bytes=0, notes=[], omitted_collections=0)
+    del report["growing"], report["live_owners"]
     report["stats"].update(owners=0, findings=0, skipped={})
     return report
 
@@ -107,10 +108,173 @@ def hostile():
         process.update(spoiled(process, HOSTILE[place]))
     for place, collection in enumerate(report["collections"]):
         report["collections"][place] = spoiled(collection, HOSTILE[place % len(HOSTILE)])
+    [owner], [growing] = report["live_owners"], report["growing"]
+    report["live_owners"] = [spoiled(owner, text) for text in HOSTILE]
+    report["growing"] = [spoiled(growing, text) for text in HOSTILE]
     report["notes"] = list(HOSTILE)
     report["devices"] = list(HOSTILE)
     report["stats"]["skipped"] = dict.fromkeys(HOSTILE, 1)
     return report
+
+
+# Category, bytes, number, type, shape, root, location and path of live tensors.
+MODEL, TRAIN = "train() local model", "examples/train.py:41"
+LIVE = [
+    (
+        "parameter",
+        96 << 20,
+        24,
+        "Parameter",
+        "[1024, 1024]",
+        MODEL,
+        TRAIN,
+        "layers[x].attn.qkv.weight",
+    ),
+    ("parameter", 48 << 20, 1, "Parameter", "[50257, 256]", MODEL, TRAIN, "embedding.weight"),
+    (
+        "parameter",
+        32 << 20,
+        24,
+        "Parameter",
+        "[512, 1024]",
+        MODEL,
+        TRAIN,
+        "layers[x].mlp.up.weight",
+    ),
+    ("parameter", 1 << 20, 48, "Parameter", "[1024]", MODEL, TRAIN, "layers[x].norm.bias"),
+    (
+        "gradient",
+        96 << 20,
+        24,
+        "Tensor",
+        "[1024, 1024]",
+        MODEL,
+        TRAIN,
+        "layers[x].attn.qkv.weight.grad",
+    ),
+    (
+        "gradient",
+        32 << 20,
+        24,
+        "Tensor",
+        "[512, 1024]",
+        MODEL,
+        TRAIN,
+        "layers[x].mlp.up.weight.grad",
+    ),
+    (
+        "optimizer state",
+        192 << 20,
+        48,
+        "Tensor",
+        "[1024, 1024]",
+        "train() local optimizer",
+        "examples/train.py:42",
+        "state[<key>]['exp_avg']",
+    ),
+    ("saved for backward", 128 << 20, 64, "Tensor", "[32, 1024, 1024]", "C code of torch", "", ""),
+    (
+        "activation",
+        160 << 20,
+        40,
+        "Tensor",
+        "[32, 4096]",
+        "module global train.losses",
+        "",
+        "losses[x]",
+    ),
+    (
+        "activation",
+        24 << 20,
+        3,
+        "Tensor",
+        "[32, 4096]",
+        "exception sys.last_value",
+        "",
+        "__traceback__.tb_frame.f_locals['x']",
+    ),
+    (
+        "other",
+        64 << 20,
+        8,
+        "Tensor",
+        "[8, 3, 256, 256]",
+        "class attribute app.data.Loader.cache",
+        "",
+        "cache['images'][x]",
+    ),
+    ("other", 4 << 20, 1, "Tensor", "[1024]", "module global app.seed", "", "seed"),
+]
+
+
+def live_owner(place, category, size, count, kind, shape, root, location, rest):
+    """One row of LIVE."""
+    name = f"torch.nn.parameter.{kind}" if kind == "Parameter" else f"torch.{kind}"
+    text = f"{root} -> {rest}" if rest else root
+    owner = {
+        "type": name,
+        "device": f"cuda:{place % 5 // 4}",
+        "bytes": size // count,
+        "path": text,
+        "count": count,
+        "allocated_at": "",
+        "shape": shape,
+        "dtype": "float32",
+    }
+    root_kinds = ("module global", "class attribute", "exception", "C code")
+    kind = next((each for each in root_kinds if root.startswith(each)), "local variable")
+    path = {
+        "root": {"kind": kind, "text": root, "location": location},
+        "references": [],
+        "cut_frees": False,
+        "text": text.replace("[x]", "[0]"),
+    }
+    paths = [path]
+    if kind == "local variable" and category == "parameter":
+        shared = {
+            "kind": kind,
+            "text": "train() local optimizer",
+            "location": "examples/train.py:42",
+        }
+        text = f"{shared['text']} -> param_groups[0]['params'][{place}]"
+        paths.append(path | {"root": shared, "text": text})
+    return {
+        "process": 0,
+        "owner": owner,
+        "bytes": size,
+        "category": category,
+        "held_by": paths,
+    }
+
+
+def live():
+    """Live tensors of all categories; some of them grow."""
+    report = golden()
+    owners = [live_owner(place, *row) for place, row in enumerate(LIVE)]
+    report["live_owners"] = sorted(owners, key=lambda each: -each["bytes"])
+    report["growing"] = [
+        {
+            "process": 0,
+            "owner": each["owner"],
+            "bytes": each["bytes"],
+            "held_by": each["held_by"][0]["text"],
+            "rate": rate,
+            "unit": "step",
+            "until_full": until_full,
+        }
+        for each, rate, until_full in [
+            (owners[8], 4 << 20, 3000.0),
+            (owners[10], 1 << 20, 12000.0),
+        ]
+    ]
+    return report
+
+
+def only_live():
+    """Live tensors, but no findings."""
+    report = live()
+    empty = {key: quiet()[key] for key in ("findings", "collections", "retained_bytes")}
+    return report | empty
 
 
 def many():
@@ -225,7 +389,7 @@ def main():
     """Write all reports."""
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for make in (golden, quiet, single, merged, hostile, many, large):
+    for make in (golden, quiet, single, merged, hostile, live, only_live, many, large):
         source = folder / f"{make.__name__}.json"
         source.write_text(json.dumps(make()), encoding="ascii")
         page = folder / f"{make.__name__}.html"

@@ -126,45 +126,6 @@ const ProcessOccurrences* first_occurrence(const Finding& finding) {
     return found == finding.by_process.end() ? nullptr : &*found;
 }
 
-// "rank 3", or "process 4242" if no rank is set.
-std::string process_name(const model::ProgramInfo& program) {
-    return program.rank >= 0 ? "rank " + std::to_string(program.rank)
-                             : "process " + std::to_string(program.pid);
-}
-
-// "cuda:0", or "cuda:0, rank 3" if there are several processes.
-template <typename Owner>
-std::string device_of(const model::Report& report, const Owner& owner) {
-    const bool several = report.processes.size() > 1 && owner.process < report.processes.size();
-    return base::truncate_end(
-        base::clean_text(owner.owner.device) +
-            (several ? ", " + process_name(report.processes[owner.process]) : ""),
-        100);
-}
-
-std::string path_cell(const std::string& path) {
-    return "<td>" + code(base::truncate_middle(base::shown_name(path), 200)) + "</td>";
-}
-
-std::string live_row(const model::Report& report, const model::LiveOwner& live) {
-    const auto number = [](const std::string& text) { return element("td", "number", text); };
-    return "<tr><th scope=\"row\">" + code(live.owner.type) + "</th>" +
-           number(base::format_count(live.owner.count)) + number(format_bytes(live.bytes)) +
-           element("td", "", base::truncate_end(base::clean_text(live.owner.shape), 100)) +
-           element("td", "", base::truncate_end(base::clean_text(live.owner.dtype), 100)) +
-           element("td", "", model::word_of(live.category)) +
-           element("td", "", device_of(report, live)) +
-           path_cell(live.held_by.empty() ? "" : live.held_by.front().text) + "</tr>\n";
-}
-
-std::string growing_row(const model::Report& report, const model::GrowingOwner& growing) {
-    const auto number = [](const std::string& text) { return element("td", "number", text); };
-    return "<tr><th scope=\"row\">" + code(growing.owner.type) + "</th>" +
-           number(base::format_count(growing.owner.count)) + number(format_bytes(growing.bytes)) +
-           number(growth_rate(growing)) + number(time_until_full(growing)) +
-           element("td", "", device_of(report, growing)) + path_cell(growing.held_by) + "</tr>\n";
-}
-
 std::string row(const model::Report& report, std::size_t index) {
     const Finding& finding = report.findings[index];
     const std::string number = std::to_string(index + 1);
@@ -190,6 +151,11 @@ std::string row(const model::Report& report, std::size_t index) {
 }
 
 }  // namespace
+
+std::string process_name(const model::ProgramInfo& program) {
+    return program.rank >= 0 ? "rank " + std::to_string(program.rank)
+                             : "process " + std::to_string(program.pid);
+}
 
 std::string finding_bars(const model::Report& report) {
     if (report.findings.empty()) {
@@ -249,45 +215,6 @@ std::string generations_section(const model::Report& report) {
            "</header>\n" +
            element("p", "", sentence) + "\n" +
            scrolling_table("Collections by generation", head, rows) + "</section>\n";
-}
-
-std::string growing_section(const model::Report& report) {
-    if (!report.growing || report.growing->empty()) {
-        return {};
-    }
-    std::string rows;
-    for (const model::GrowingOwner& growing : *report.growing) {
-        rows += growing_row(report, growing);
-    }
-    std::string head = "<th scope=\"col\">Type</th>";
-    for (const char* title : {"Number", "Size", "Growth", "Memory full in"}) {
-        head.append("<th scope=\"col\" class=\"number\">").append(title).append("</th>");
-    }
-    head += "<th scope=\"col\">Device</th><th scope=\"col\">Held by</th>";
-    return "<section id=\"growing\" class=\"panel\" aria-labelledby=\"growing-title\">"
-           "<header><h2 id=\"growing-title\">What grows?</h2></header>\n" +
-           scrolling_table("Tensors whose memory grew from census to census", head, rows) +
-           "</section>\n";
-}
-
-std::string live_section(const model::Report& report) {
-    if (!report.live_owners || report.live_owners->empty()) {
-        return {};
-    }
-    std::string rows;
-    for (const model::LiveOwner& owner : *report.live_owners) {
-        rows += live_row(report, owner);
-    }
-    std::string head = "<th scope=\"col\">Type</th>";
-    for (const char* title : {"Number", "Size"}) {
-        head.append("<th scope=\"col\" class=\"number\">").append(title).append("</th>");
-    }
-    for (const char* title : {"Shape", "Dtype", "Category", "Device", "Held by"}) {
-        head.append("<th scope=\"col\">").append(title).append("</th>");
-    }
-    return "<section id=\"live\" class=\"panel\" aria-labelledby=\"live-title\">"
-           "<header><h2 id=\"live-title\">What is alive?</h2></header>\n" +
-           scrolling_table("The largest reachable tensors", head, rows) + "</section>\n";
 }
 
 std::string closing_section(const model::Report& report) {

@@ -36,11 +36,11 @@ enum class CardWeight {
 // none.
 [[nodiscard]] std::string generations_section(const model::Report& report);
 
-// The tensors whose memory grows; "" if there are none.
-[[nodiscard]] std::string growing_section(const model::Report& report);
+// What grows and what is alive: a section for the tab "Live"; "" if the report has neither.
+[[nodiscard]] std::string live_view(const model::Report& report);
 
-// The largest reachable tensors; "" if there was no census.
-[[nodiscard]] std::string live_section(const model::Report& report);
+// "rank 3", or "process 4242" if no rank is set.
+[[nodiscard]] std::string process_name(const model::ProgramInfo& program);
 
 // Overhead, skipped collections, notes, the table of collections, and the program.
 [[nodiscard]] std::string closing_section(const model::Report& report);

@@ -78,7 +78,7 @@ std::string opening(const model::Report& report) {
     if (!remedy.empty()) {
         out += element("p", "lead", remedy) + "\n";
     }
-    return out + finding_bars(report) + "</header>\n";
+    return out + "</header>\n";
 }
 
 // Cards in two groups: new findings, and all others.
@@ -161,10 +161,10 @@ std::string fill_shell(std::string_view shell, const PageParts& parts) {
 PageParts page_parts(const model::Report& report) {
     PageParts parts{{"title", page_title(report)},
                     {"opening", opening(report)},
+                    {"bars", finding_bars(report)},
                     {"ranks", ranks_section(report)},
-                    {"closing",
-                     growing_section(report) + live_section(report) + generations_section(report) +
-                         closing_section(report)},
+                    {"live", live_view(report)},
+                    {"closing", generations_section(report) + closing_section(report)},
                     {"report", report_element(report)}};
     std::size_t used = page_shell().size();
     for (const auto& [name, part] : parts) {

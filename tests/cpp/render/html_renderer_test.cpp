@@ -32,7 +32,8 @@ constexpr std::array kTags{"html",     "head", "meta", "title",   "style",      
 
 // Only the placeholders of the shell.
 constexpr std::string_view kAllParts =
-    "<!--fill:title--><!--fill:opening--><!--fill:ranks--><!--fill:findings--><!--fill:closing-->"
+    "<!--fill:title--><!--fill:opening--><!--fill:bars--><!--fill:ranks--><!--fill:findings-->"
+    "<!--fill:live--><!--fill:closing-->"
     "<!--fill:report-->";
 
 void expect_harmless(const std::string& page) {
@@ -276,8 +277,10 @@ TEST(Packing, ReportsInvalidColumns) {
 
 const PageParts kParts{{"title", "title"},
                        {"opening", "opening"},
+                       {"bars", "bars"},
                        {"ranks", "ranks"},
                        {"findings", "findings"},
+                       {"live", "live"},
                        {"closing", "closing"},
                        {"report", "report"}};
 
@@ -294,8 +297,13 @@ TEST(Shell, HasAPlaceholderForEveryPart) {
     EXPECT_EQ(page.find("<!--"), std::string::npos);
     EXPECT_NE(page.find("<title>title</title>"), std::string::npos);
     std::size_t at = 0;
-    for (const char* part :
-         {"\nopening\n", "\nranks\n", "\nfindings\n", "\nclosing\n", "\nreport\n"}) {
+    for (const char* part : {"\nopening\n",
+                             "\nbars\n",
+                             "\nranks\n",
+                             "\nfindings\n",
+                             "\nlive\n",
+                             "\nclosing\n",
+                             "\nreport\n"}) {
         at = page.find(part, at);
         EXPECT_NE(at, std::string::npos) << part;
     }

@@ -49,7 +49,8 @@ TEST(Golden, Dot) {
 // Without the style and script of the shell.
 std::string page_without_shell(const model::Report& report) {
     return fill_shell(
-        "<title><!--fill:title--></title>\n<!--fill:opening--><!--fill:ranks--><!--fill:findings-->"
+        "<title><!--fill:title--></title>\n<!--fill:opening--><!--fill:bars--><!--fill:ranks-->"
+        "<!--fill:findings--><!--fill:live-->"
         "<!--fill:closing--><!--fill:report-->",
         page_parts(report));
 }

@@ -111,13 +111,20 @@ const ORDER: Record<Sort, (a: Finding, b: Finding) => number> = {
     first_seen: (a, b) => a.first_seen - b.first_seen,
 };
 
-// Returns indexes into report.findings. A finding matches if it contains every word of the search.
+// Whether the text, in lower case, contains every word of the search.
+export function matches(text: string | undefined, search: string): boolean {
+    return search
+        .toLowerCase()
+        .split(/\s+/)
+        .every((word) => text?.includes(word));
+}
+
+// Returns indexes into report.findings.
 export function choose(report: Report, texts: readonly string[], choice: Choice): number[] {
-    const words = choice.search.toLowerCase().split(/\s+/).filter(Boolean);
     const wanted = Object.entries(choice.facets) as [Facet, string][];
     const fits = (finding: Finding, index: number): boolean =>
         (choice.collection?.findings.has(index) ?? true) &&
-        words.every((word) => texts[index]?.includes(word)) &&
+        matches(texts[index], choice.search) &&
         wanted.every(([facet, value]) => facetValues(report, finding, facet).includes(value));
     const order = ORDER[choice.sort];
     return report.findings

@@ -1,29 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hides and reorders the cards and bars according to the current selection.
+import { arrange } from "../page/arrange";
 import { all, byId, make } from "../page/dom";
 import { isNarrowed } from "./choice";
 import type { State } from "./state";
 
 const ENTRIES = "[data-finding]";
-
-function indexOf(entry: HTMLElement): number {
-    return Number(entry.dataset.finding);
-}
-
-// Moves elements only if the order changes, to keep the scroll position.
-function arrange(list: HTMLElement, positions: ReadonlyMap<number, number>): void {
-    const entries = all(`:scope > ${ENTRIES}`, list);
-    const positionOf = (entry: HTMLElement): number => positions.get(indexOf(entry)) ?? Infinity;
-    const sorted = [...entries].sort(
-        (a, b) => positionOf(a) - positionOf(b) || indexOf(a) - indexOf(b),
-    );
-    for (const entry of entries) {
-        entry.hidden = !positions.has(indexOf(entry));
-    }
-    if (sorted.some((entry, i) => entry !== entries[i])) {
-        list.append(...sorted);
-    }
-}
 
 export function showChosenFindings(state: State): void {
     const lists = all("[data-findings]");
@@ -32,7 +14,7 @@ export function showChosenFindings(state: State): void {
     state.watch((shown, choice) => {
         const positions = new Map(shown.map((finding, i) => [finding, i]));
         for (const list of lists) {
-            arrange(list, positions);
+            arrange(list, "finding", positions);
             // Hide sections without visible entries.
             const section = list.closest<HTMLElement>("[data-foldable]");
             if (section !== null) {

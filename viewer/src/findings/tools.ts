@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The search, sort and filter controls.
-import { announce, button, byId, field, make } from "../page/dom";
+import { announce, button, byId, field, make, select } from "../page/dom";
 import { counted } from "../page/format";
 import { FACETS, facetCounts, isNarrowed, SORTS, type Facet, type Sort } from "./choice";
 import type { State } from "./state";
@@ -19,15 +19,6 @@ const byNumbers = new Intl.Collator("en", { numeric: true }); // 9 before 10
 
 function shorten(text: string): string {
     return text.length <= LONGEST_OPTION ? text : `…${text.slice(1 - LONGEST_OPTION)}`;
-}
-
-function select(options: Iterable<readonly [string, string]>, act: (value: string) => void): HTMLSelectElement {
-    const made = make("select");
-    for (const [value, text] of options) {
-        made.append(make("option", { value }, text));
-    }
-    made.addEventListener("change", () => act(made.value));
-    return made;
 }
 
 function searchField(state: State): HTMLElement {

@@ -49,6 +49,16 @@ export function field(name: string, control: HTMLElement, style = ""): HTMLEleme
     return make("div", { class: `field ${style}`.trim() }, make("label", { for: control.id }, name), control);
 }
 
+// A list of values and their texts.
+export function select(options: Iterable<readonly [string, string]>, act: (value: string) => void): HTMLSelectElement {
+    const made = make("select");
+    for (const [value, text] of options) {
+        made.append(make("option", { value }, text));
+    }
+    made.addEventListener("change", () => act(made.value));
+    return made;
+}
+
 // Throws if the element is missing.
 export function byId(id: string): HTMLElement {
     const element = document.getElementById(id);

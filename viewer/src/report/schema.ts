@@ -102,6 +102,29 @@ export interface Collection {
     note: string;
 }
 
+// What keeps an object alive: references from a root to it.
+export interface RetentionPath {
+    root: { kind: string; text: string; location: string };
+    text: string;
+}
+
+// A group of equal tensors.
+export interface LiveOwner {
+    process: number; // index into processes
+    owner: Owner & { shape: string; dtype: string };
+    bytes: number; // of the group
+    category: string;
+    held_by: RetentionPath[];
+}
+
+export interface GrowingOwner {
+    process: number; // index into processes
+    owner: Owner;
+    bytes: number; // of the group
+    held_by: string;
+    rate: number; // bytes per `unit`
+}
+
 export interface Report {
     schema: "cyclewatch-report";
     schema_version: number;
@@ -110,5 +133,7 @@ export interface Report {
     findings: Finding[];
     retained_bytes: number;
     collections: Collection[];
+    growing?: GrowingOwner[]; // missing without a census
+    live_owners?: LiveOwner[]; // largest first; missing without a census
     stats: { elapsed: number };
 }

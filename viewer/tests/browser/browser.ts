@@ -106,10 +106,12 @@ function listen(page: Page): void {
 }
 
 export function pathOf(report: string): string {
-    return report.includes("/") ? report : `${FOLDER}/${report}.html`;
+    const [name = "", part] = report.split("#");
+    const path = name.includes("/") ? name : `${FOLDER}/${name}.html`;
+    return part === undefined ? path : `${path}#${part}`;
 }
 
-// Opens a report and waits for its script.
+// Opens a report, which may have a fragment ("live#live-2"), and waits for its script.
 export async function openReport(report: string, options: BrowserContextOptions = {}): Promise<Page> {
     const context = await browser.newContext({
         viewport: { width: 1280, height: 900 },

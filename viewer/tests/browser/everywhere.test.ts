@@ -40,7 +40,7 @@ async function overflows(page: Page): Promise<number[]> {
     return found;
 }
 
-test.each(["golden", "merged", "quiet", "real", "hostile"])("%s fits into all windows", async (report) => {
+test.each(["golden", "merged", "quiet", "real", "hostile", "only_live"])("%s fits into all windows", async (report) => {
     const page = await openReport(report, { viewport: { width: 360, height: 900 } });
     expect(await overflows(page)).toEqual([]);
     for (const fold of await page.locator("summary:visible").all()) {
@@ -49,7 +49,7 @@ test.each(["golden", "merged", "quiet", "real", "hostile"])("%s fits into all wi
     expect(await overflows(page)).toEqual([]);
 });
 
-for (const report of ["golden", "merged", "quiet"]) {
+for (const report of ["golden", "merged", "quiet", "live#live"]) {
     test.each(["light", "dark"] as const)(`axe finds no serious violation in ${report}, %s`, async (colorScheme) => {
         const page = await openReport(report, { colorScheme });
         await page.addStyleTag({ content: "" }).catch(() => undefined);

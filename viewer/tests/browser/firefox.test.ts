@@ -94,6 +94,21 @@ test("Firefox paints the heat map, filters by rank and fits into a small window"
     ).toBeLessThanOrEqual(0);
 });
 
+test("Firefox opens the tab of a link, moves in the treemap and filters live tensors", async () => {
+    const page = await openReport("live#live-2");
+    expect(await page.locator("#live-2").isVisible()).toBe(true);
+    expect(await page.locator("#finding-1").isVisible()).toBe(false);
+    const cells = page.locator(".treemap a");
+    await cells.first().focus();
+    await page.keyboard.press("ArrowDown");
+    expect(await page.evaluate(() => document.activeElement?.getAttribute("href"))).toBe("#live-2");
+    await page.getByRole("search", { name: "Live memory" }).getByLabel("Category").selectOption("gradient");
+    expect(await cells.count()).toBe(2);
+    await page.getByRole("tab", { name: /^Live/ }).focus();
+    await page.keyboard.press("ArrowLeft");
+    expect(await page.locator("#finding-1").isVisible()).toBe(true);
+});
+
 test("Firefox opens a report of a thousand ranks and saves a copy with the verdict", { timeout: 90_000 }, async () => {
     const page = await openReport("many");
     await page.locator("#finding-1 input[value=bug]").focus();

@@ -114,6 +114,7 @@ test("limits the drawing of a graph of five thousand nodes", async () => {
     expect(await picture.locator(".item").count()).toBe(40);
     const caption = page.locator("#finding-1 figcaption");
     expect(await caption.textContent()).toContain("and 4,960 more objects not drawn");
+    await picture.scrollIntoViewIfNeeded(); // adds the buttons
     await page.locator("#finding-1").getByRole("button", { name: "Zoom in" }).click();
     expect(await picture.locator("> g").first().getAttribute("transform")).toContain("scale(1.4");
 });
