@@ -211,7 +211,7 @@ void find_paths(std::vector<LiveStorage>& storages,
                 std::span<PyObject* const> held,
                 std::span<const retention::OwnerReference> library,
                 retention::Keys keys) {
-    if (CYCLEWATCH_HAS_NO_GIL) {
+    if (CYCLEWATCH_HAS_NO_GIL || storages.empty()) {
         return;
     }
     try {

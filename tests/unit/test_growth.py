@@ -9,6 +9,9 @@ import pytest
 import cyclewatch
 
 kept = []
+losses = []
+evaluated = []
+recent = []
 
 
 def run(step, *, steps=6, **settings):
@@ -24,69 +27,56 @@ def run(step, *, steps=6, **settings):
 @pytest.fixture
 def torch():
     yield pytest.importorskip("torch")
-    kept.clear()
+    for each in (losses, evaluated, recent):
+        each.clear()
 
 
-def test_list_of_losses_grows(torch, caplog):
-    model = torch.nn.Linear(4, 1)
-
-    def train(_):
-        kept.append(model(torch.ones(2, 4)).sum())
-
-    report = run(train).report()
-    (growing,) = [each for each in report.growing if each.held_by.startswith("module global")]
-    assert growing.held_by == f"module global {__name__}.kept -> kept[0]"
-    assert (growing.type, growing.shape, growing.dtype) == ("torch.Tensor", (), "float32")
-    assert (growing.rate, growing.unit, growing.count, growing.nbytes) == (4, "step", 6, 24)
-    assert growing.until_full > 1e6
-    (warning,) = [each for each in caplog.records if "grows" in each.message]
-    assert warning.levelno == logging.WARNING
-    assert "Tensor memory grows: +" in warning.message
+def growing_in(report, holder):
+    """What grows in a module global, or in another holder."""
+    return [each for each in report.growing if holder in each.held_by]
 
 
-def test_lru_cache_of_a_method_grows(torch):
+# One run for all of them: with torch, the heap is large, and so is the cost of a census.
+def test_tensors_that_grow_are_named_by_their_holder(torch, caplog):
     class Model:
         @functools.cache  # noqa: B019 - the mistake
         def encode(self, length):
             return torch.ones(100) * length
 
-    report = run(Model().encode).report()
-    (growing,) = report.growing
-    assert growing.rate == 400
-    assert "lru_cache" in growing.held_by or "encode" in growing.held_by
+    layer, model = torch.nn.Linear(4, 1), Model()
 
+    def train(number):
+        losses.append(layer(torch.ones(2, 4)).sum())
+        evaluated.append((torch.ones(10, requires_grad=True) * number).detach())
+        model.encode(number)
+        recent.append(torch.ones(7) * number)
+        del recent[:-4]
 
-def test_list_of_detached_tensors_grows(torch):
-    def evaluate(number):
-        kept.append((torch.ones(10, requires_grad=True) * number).detach())
+    watch = run(train, steps=9)
+    report = watch.report()
 
-    (growing,) = run(evaluate).report().growing
-    assert growing.held_by == f"module global {__name__}.kept -> kept[0]"
-    assert growing.rate == 40
+    (loss,) = growing_in(report, ".losses")
+    assert loss.held_by == f"module global {__name__}.losses -> losses[0]"
+    assert (loss.type, loss.shape, loss.dtype) == ("torch.Tensor", (), "float32")
+    assert (loss.rate, loss.unit, loss.count, loss.nbytes) == (4, "step", 9, 36)
+    assert loss.until_full > 1e6
+    (warning,) = caplog.records
+    assert warning.levelno == logging.WARNING
+    # The fastest growth.
+    assert warning.message.startswith("Tensor memory grows: +400 B per step: 6 x torch.Tensor on ")
+    assert "3 other groups of tensors grow." in warning.message
 
+    (detached,) = growing_in(report, ".evaluated")
+    assert detached.held_by == f"module global {__name__}.evaluated -> evaluated[0]"
+    assert detached.rate == 40
 
-def test_steady_cache_does_not_grow(torch):
-    def fill(number):
-        kept.append(torch.ones(10) * number)
-        del kept[:-4]
+    (cached,) = [each for each in report.growing if each.shape == (100,)]
+    assert cached.rate == 400
+    assert "lru_cache" in cached.held_by or "encode" in cached.held_by
 
-    before = torch.ones(3)
-    report = run(fill, steps=9).report()
-    assert before.numel() == 3
-    assert report.growing == []
+    assert growing_in(report, ".recent") == []
+    assert [each.shape for each in report.growing if each.shape == (7,)] == []
     assert report.stats.skipped == {}
-
-
-def test_cache_that_is_emptied_is_no_longer_listed(torch):
-    watch = cyclewatch.watch(devices="cpu", budget=1, census_every=1)
-    with watch:
-        for number in range(7):
-            kept.append(torch.ones(10))
-            watch.step(number)
-        assert len(watch.report().growing) == 1
-        del kept[1:]
-        watch.step(7)
-        assert watch.report().growing == []
 
 
 class Buffer:
@@ -107,18 +97,34 @@ def keep(_):
     kept.append(Buffer())
 
 
-@pytest.mark.parametrize(
-    ("every", "steps", "expected"), [(1, 6, 1), (1, 5, 0), (2, 12, 1), (2, 11, 0)]
-)
-def test_growth_needs_six_censuses(buffers, every, steps, expected):
-    assert len(run(keep, steps=steps, census_every=every).report().growing) == expected
+def test_growth_needs_six_censuses(buffers, caplog):
+    found = []
+    with cyclewatch.watch(devices="cpu", budget=1, census_every=1) as watch:
+        for number in range(8):
+            keep(None)
+            watch.step(number)
+            found.append(len(watch.report().growing))
+        assert found == [0, 0, 0, 0, 0, 1, 1, 1]
+        del kept[1:]
+        watch.step(8)
+        assert watch.report().growing == []
+    # Logged once.
+    assert [each.message for each in caplog.records] == [
+        f"Tensor memory grows: +1000 B per step: 6 x {__name__}.Buffer on cpu (5.9 KiB), held by "
+        f"module global {__name__}.kept -> kept[0]. "
+        + caplog.records[0].message.rpartition("[0]. ")[2]
+    ]
+    assert "The memory is full in " in caplog.text
 
 
 def test_rate_is_per_step_even_if_the_program_counts_from_zero_again(buffers):
+    found = []
     with cyclewatch.watch(devices="cpu", budget=1, census_every=2) as watch:
         for _ in range(12):
             keep(None)
             watch.step(0)
+            found.append(len(watch.report().growing))
+    assert found == [0] * 11 + [1]
     (growing,) = watch.report().growing
     assert (growing.rate, growing.count) == (1000, 12)
 
@@ -139,16 +145,6 @@ def test_census_over_the_budget_is_skipped(buffers):
 def test_small_groups_and_other_devices_are_ignored(buffers):
     assert run(keep, min_bytes=1 << 20).report().growing == []
     assert run(keep, devices="cuda").report().growing == []
-
-
-def test_warning_is_logged_once(buffers, caplog):
-    run(keep, steps=8)
-    assert [each.message for each in caplog.records] == [
-        f"Tensor memory grows: +1000 B per step: 6 x {__name__}.Buffer on cpu (5.9 KiB), held by "
-        f"module global {__name__}.kept -> kept[0]. "
-        + caplog.records[0].message.rpartition("[0]. ")[2]
-    ]
-    assert "The memory is full in " in caplog.text
 
 
 def test_report_contains_what_grows(buffers, tmp_path):
