@@ -1,12 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "retention/library_references.h"
 
+#include <cstdint>
 #include <new>
 
 #include "collector/tracked_objects.h"
 #include "python/guards.h"
+#include "python/references.h"
 
 namespace cyclewatch::retention {
+namespace {
+
+struct MemoryRange {
+    std::uintptr_t start = 0;
+    std::uint64_t size = 0;
+
+    [[nodiscard]] bool contains(const device::OwnerReading& reading) const noexcept {
+        return reading.device == "cpu" && reading.storage >= start && reading.bytes > 0 &&
+               reading.storage - start < size && reading.bytes <= size - (reading.storage - start);
+    }
+};
+
+// A class that is defined in Python may override the functions of its base.
+bool is_c_type(PyTypeObject* type) noexcept {
+    return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0;
+}
+
+// Empty if there is none, or if acquiring it could run user code.
+MemoryRange memory_of(PyObject* exporter) {
+    MemoryRange range;
+    Py_buffer buffer;
+    if (is_c_type(Py_TYPE(exporter)) && PyObject_CheckBuffer(exporter) != 0 &&
+        PyObject_GetBuffer(exporter, &buffer, PyBUF_FULL_RO) == 0) {
+        range.start = reinterpret_cast<std::uintptr_t>(buffer.buf);
+        range.size = static_cast<std::uint64_t>(buffer.len);
+        PyBuffer_Release(&buffer);
+    }
+    PyErr_Clear();
+    return range;
+}
+
+// Follows `base`, by which arrays keep alive the object that their memory belongs to.
+bool belongs_to_owner(device::OwnerRegistry& registry, PyObject* array) {
+    constexpr int kMaxDepth = 16;
+    python::OwnedRef at = python::borrow(array);
+    for (int depth = 0; depth < kMaxDepth && at && is_c_type(Py_TYPE(at.get())); ++depth) {
+        at = python::steal(PyObject_GetAttrString(at.get(), "base"));
+        if (at && registry.reader_for(Py_TYPE(at.get())) != nullptr) {
+            return true;
+        }
+    }
+    PyErr_Clear();
+    return false;
+}
+
+std::vector<PyObject*> tracked_objects() {
+    collector::TrackedObjects tracked;
+    if (!tracked.fill({.generation = 2, .frozen = true})) {
+        throw std::bad_alloc();
+    }
+    const auto objects = tracked.objects();
+    return {objects.begin(), objects.end()};
+}
+
+}  // namespace
 
 std::vector<OwnerReference> library_references(device::OwnerRegistry& registry,
                                                std::span<PyObject* const> owners) {
@@ -28,11 +85,26 @@ std::vector<OwnerReference> library_references(device::OwnerRegistry& registry,
 }
 
 std::vector<OwnerReference> library_references(device::OwnerRegistry& registry) {
-    collector::TrackedObjects tracked;
-    if (!tracked.fill({.generation = 2, .frozen = true})) {
-        throw std::bad_alloc();
+    return library_references(registry, tracked_objects());
+}
+
+std::vector<OwnerReference> memory_references(device::OwnerRegistry& registry, PyObject* target) {
+    const python::GcPause pause;  // the library may create objects
+    std::vector<OwnerReference> found;
+    const MemoryRange memory = memory_of(target);
+    if (memory.size == 0 || registry.reader_for(Py_TYPE(target)) != nullptr ||
+        belongs_to_owner(registry, target)) {
+        return found;
     }
-    return library_references(registry, tracked.objects());
+    for (PyObject* const owner : tracked_objects()) {
+        device::OwnerReader* const reader = registry.reader_for(Py_TYPE(owner));
+        device::OwnerReading reading;
+        if (reader != nullptr && !reader->runs_user_code() &&
+            reader->read(owner, reading) == device::ReadOutcome::owns && memory.contains(reading)) {
+            found.push_back({owner, {"shared memory", false, target}});
+        }
+    }
+    return found;
 }
 
 }  // namespace cyclewatch::retention

@@ -25,4 +25,11 @@ struct OwnerReference {
 [[nodiscard]] std::vector<OwnerReference> library_references(device::OwnerRegistry& registry,
                                                              std::span<PyObject* const> owners);
 
+// The references to `target` of the tracked owners that use its memory, such as a tensor from
+// torch.from_numpy(). None if `target` exports no memory or if its memory belongs to an owner, such
+// as that of an array from Tensor.numpy(). The requirements are those above; acquires and releases
+// the buffer of `target`.
+[[nodiscard]] std::vector<OwnerReference> memory_references(device::OwnerRegistry& registry,
+                                                            PyObject* target);
+
 }  // namespace cyclewatch::retention

@@ -41,7 +41,11 @@ WhyAlive why_alive(PyObject* box,
     // Slower, so done only if an unknown reference holds the object.
     if (!answer.paths.empty() && answer.paths.front().root.kind == model::RootKind::c_code) {
         registry.refresh();
-        answer = search(box, paths, caller, true, library_references(registry));
+        std::vector<OwnerReference> library = library_references(registry);
+        const std::vector<OwnerReference> memory =
+            memory_references(registry, PyList_GET_ITEM(box, 0));
+        library.insert(library.end(), memory.begin(), memory.end());
+        answer = search(box, paths, caller, true, library);
     }
     return answer;
 }

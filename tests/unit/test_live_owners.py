@@ -144,3 +144,13 @@ def test_base_of_a_view_is_held_by_the_view():
     name = "test_base_of_a_view_is_held_by_the_view()"
     assert str(owner.held_by[0]) == f"{name} local view -> view._base"
     assert view.shape == (3,)
+
+
+def test_memory_of_an_array_is_counted_once():
+    torch = pytest.importorskip("torch")
+    numpy = pytest.importorskip("numpy")
+    array = numpy.ones(1 << 18)
+    tensors = [torch.from_numpy(array), torch.from_numpy(array)]
+    found = [owner for owner in cyclewatch.live_owners(1000) if owner.shape == (1 << 18,)]
+    assert [(owner.count, owner.nbytes) for owner in found] == [(1, 1 << 21)]
+    assert tensors[0].shape == (1 << 18,)

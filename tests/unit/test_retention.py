@@ -392,6 +392,38 @@ def test_tensor_in_an_array():
     assert str(path) == "test_tensor_in_an_array() local array -> array.base"
 
 
+def test_array_whose_memory_a_tensor_uses():
+    torch = pytest.importorskip("torch")
+    numpy = pytest.importorskip("numpy")
+    array = numpy.ones(1000)
+    reference = weakref.ref(array)
+    whole = torch.from_numpy(array)
+    parts = [torch.from_numpy(array[10:])]
+    del array
+    name = "test_array_whose_memory_a_tensor_uses()"
+    assert [str(path) for path in cyclewatch.why_alive(reference)] == [
+        f"{name} local whole -> shared memory",
+        f"{name} local parts -> parts[0] -> shared memory",
+    ]
+    assert whole.data_ptr() + 80 == parts[0].data_ptr()
+    del whole
+    (path,) = cyclewatch.why_alive(reference)
+    assert path.cut.label == "[0]"
+    parts.clear()
+    assert texts(reference) == []
+
+
+def test_array_of_the_memory_of_a_tensor_is_not_held_by_it():
+    torch = pytest.importorskip("torch")
+    tensor = torch.zeros(1000)
+    array = tensor.numpy()
+    reference = weakref.ref(array)
+    holder = torch.from_numpy(array)
+    del array
+    assert [path.root.kind for path in cyclewatch.why_alive(reference)] == ["C code"]
+    assert tensor.data_ptr() == holder.data_ptr()
+
+
 def test_gradient_and_base_of_a_tensor():
     torch = pytest.importorskip("torch")
     model = torch.nn.Linear(2, 2)
