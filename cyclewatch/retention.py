@@ -32,7 +32,9 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
     no other path.
 
     Frees and changes nothing, and runs no code of the program. Takes about as long as
-    ``gc.collect()``, during which no other thread runs.
+    ``gc.collect()``, during which no other thread runs; on a free-threaded build the other threads
+    are stopped. There, modules, classes and functions are immortal once the program has started a
+    thread ("C code" holds them), and gradients and views are not followed.
 
     Args:
         obj_or_weakref: The object, or a :class:`weakref.ref` to it.
@@ -49,7 +51,7 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
     Raises:
         TypeError: The object is a plain value such as an int, or `paths` is not an integer.
         ValueError: `paths` is less than 1 or greater than 100.
-        RuntimeError: The interpreter is a free-threaded build.
+        RuntimeError: On a free-threaded build, other threads created objects in every attempt.
         MemoryError: There is not enough memory for the references between all objects.
 
     Examples:
@@ -83,7 +85,7 @@ def assert_released(obj_or_weakref: object, reason: str | None = None) -> None:
     Raises:
         AssertionError: The object is alive. The text contains the paths.
         TypeError: The object does not support weak references.
-        RuntimeError: The interpreter is a free-threaded build.
+        RuntimeError: On a free-threaded build, other threads created objects in every attempt.
         MemoryError: As in :func:`why_alive`.
 
     Examples:

@@ -210,19 +210,16 @@ py::tuple why_alive(const py::list& box, std::size_t paths, bool ignore_caller) 
     if (box.size() != 1) {
         throw py::value_error("expects a list with one object");
     }
-    base::Result<retention::WhyAlive> answer = watch::Dispatcher::instance().why_alive(
+    retention::WhyAlive answer = watch::Dispatcher::instance().why_alive(
         box.ptr(),
         paths,
         ignore_caller ? retention::CallerVariables::ignore_target
                       : retention::CallerVariables::count);
-    if (!answer.ok()) {
-        throw std::runtime_error(answer.error());
-    }
     py::list list;
-    for (model::RetentionPath& path : answer.value().paths) {
+    for (model::RetentionPath& path : answer.paths) {
         list.append(std::make_shared<model::RetentionPath>(std::move(path)));
     }
-    return py::make_tuple(list, answer.value().in_cycle);
+    return py::make_tuple(list, answer.in_cycle);
 }
 
 }  // namespace

@@ -91,6 +91,17 @@ static inline Py_ssize_t cw_counted_references(PyObject* object) {
 #endif
 }
 
+/* True for a container that the collector no longer tracks because it is immortal. When a program
+ * starts its first thread, 3.13t makes modules, their dicts, functions and classes immortal. */
+static inline int cw_is_untracked_immortal(PyObject* object) {
+#if CYCLEWATCH_HAS_NO_GIL
+    return _Py_IsImmortal(object) && PyObject_IS_GC(object) && !PyObject_GC_IsTracked(object);
+#else
+    (void)object;
+    return 0;
+#endif
+}
+
 /* True if unreachable objects survive (gc.DEBUG_SAVEALL) although the collector clears their weak
  * references: then a dead weak reference does not prove that its object was freed. */
 int cw_keeps_what_it_gave_up(void);

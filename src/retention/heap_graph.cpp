@@ -4,19 +4,20 @@
 #include <algorithm>
 #include <limits>
 #include <new>
+#include <unordered_set>
 #include <utility>
 
 #include "compat/frame_access.h"
+#include "python/type_traversal.h"
 
 namespace cyclewatch::retention {
 
-HeapGraph::HeapGraph(PyObject* target,
+HeapGraph::HeapGraph(collector::TrackedObjects& objects,
+                     PyObject* target,
                      PyObject* ignored,
                      bool untracked,
-                     std::span<const OwnerReference> library) {
-    if (!objects_.fill({.generation = 2, .frozen = true})) {
-        throw std::bad_alloc();
-    }
+                     std::span<const OwnerReference> library)
+    : objects_(objects) {
     const bool is_tracked =
         target == nullptr || (PyObject_IS_GC(target) != 0 && PyObject_GC_IsTracked(target) != 0);
     if (!is_tracked && !objects_.add(target)) {
@@ -53,6 +54,50 @@ const device::LibraryReference* HeapGraph::library_reference(std::uint32_t holde
         }
     }
     return nullptr;
+}
+
+namespace {
+
+// Appends the untracked immortal objects that it visits.
+struct ImmortalObjects {
+    collector::TrackedObjects& objects;
+    std::unordered_set<PyObject*> found{};
+    bool out_of_memory = false;
+
+    void consider(PyObject* object) noexcept {
+        if (object == nullptr || cw_is_untracked_immortal(object) == 0) {
+            return;
+        }
+        try {
+            out_of_memory = out_of_memory || (found.insert(object).second && !objects.add(object));
+        } catch (const std::bad_alloc&) {
+            out_of_memory = true;
+        }
+    }
+    static int visit(PyObject* object, void* context) noexcept {
+        static_cast<ImmortalObjects*>(context)->consider(object);
+        return 0;
+    }
+};
+
+}  // namespace
+
+void add_untracked_immortals(collector::TrackedObjects& objects) {
+    if constexpr (!CYCLEWATCH_HAS_NO_GIL) {
+        return;
+    }
+    ImmortalObjects immortals{objects};
+    python::TypeTraversals traversals;
+    immortals.consider(PyImport_GetModuleDict());
+    // The list grows meanwhile.
+    for (std::size_t i = 0; i < objects.objects().size(); ++i) {
+        PyObject* const object = objects.objects()[i];
+        immortals.consider(reinterpret_cast<PyObject*>(Py_TYPE(object)));
+        traversals.of(Py_TYPE(object)).visit<ImmortalObjects::visit>(object, &immortals);
+    }
+    if (immortals.out_of_memory) {
+        throw std::bad_alloc();
+    }
 }
 
 Py_ssize_t field_with(PyObject* holder, const PyObject* target) noexcept {

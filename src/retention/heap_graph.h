@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // The references between all tracked objects, indexed by their target.
 //
-// REQUIRES (everything here): GIL held, a build with a GIL. RUNS PYTHON: never. Creates no Python
-// objects. Valid as long as no Python code runs.
+// REQUIRES (everything here): GIL held, the other threads stopped. RUNS PYTHON: never. Creates no
+// Python objects. Valid as long as no Python code runs.
 #pragma once
 
 #include <Python.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <unordered_map>
 #include <vector>
 
 #include "collector/tracked_objects.h"
+#include "compat/features.h"
+#include "compat/gc_list.h"
 #include "device/owner_reader.h"
 #include "retention/library_references.h"
 
@@ -26,13 +30,14 @@ class HeapGraph {
   public:
     static constexpr std::uint32_t kAbsent = collector::ReferenceWalk::kAbsent;
 
-    // `target` is included even if the collector does not track it; it may be null. The references
-    // of `ignored` are left out; it may be null. Throws std::bad_alloc if out of memory or if the
-    // objects cannot be listed.
-    // `untracked`: whether to include objects that the collector does not track but that have a
-    // field with `target`, such as a NumPy array with its `base`.
-    // `library`: further references.
-    HeapGraph(PyObject* target,
+    // `objects` must outlive the graph, which may add objects to it: all tracked ones, including
+    // frozen ones. `target` is included even if the collector does not track it; it may be null.
+    // The references of `ignored` are left out; it may be null. Throws std::bad_alloc if out of
+    // memory. `untracked`: whether to include objects that the collector does not track but that
+    // have a field with `target`, such as a NumPy array with its `base`. `library`: further
+    // references.
+    HeapGraph(collector::TrackedObjects& objects,
+              PyObject* target,
               PyObject* ignored,
               bool untracked = false,
               std::span<const OwnerReference> library = {});
@@ -58,7 +63,8 @@ class HeapGraph {
     [[nodiscard]] Py_ssize_t unexplained(std::uint32_t node) const noexcept {
         const auto found = library_counts_.find(node);
         const Py_ssize_t library = found == library_counts_.end() ? 0 : found->second;
-        return Py_REFCNT(object(node)) - static_cast<Py_ssize_t>(holders(node).size()) + library;
+        return cw_counted_references(object(node)) - static_cast<Py_ssize_t>(holders(node).size()) +
+               library;
     }
     // The reference of a library; null if the object has none to the target.
     [[nodiscard]] const device::LibraryReference* library_reference(
@@ -85,14 +91,42 @@ class HeapGraph {
     static int count(PyObject* target, void* context) noexcept;
     static int store(PyObject* target, void* context) noexcept;
 
-    collector::TrackedObjects objects_;
-    // Constructed after objects_ is filled.
+    collector::TrackedObjects& objects_;
+    // Constructed after the last object is added.
     std::optional<collector::ReferenceWalk> walk_;
     std::uint32_t ignored_ = kAbsent;
     std::uint32_t holder_ = 0;          // the object that is traversed
     std::vector<std::uint32_t> first_;  // size() + 1 positions in holders_
     std::vector<std::uint32_t> holders_;
 };
+
+// Appends the immortal objects that the collector does not track and that listed objects lead to;
+// none on builds with a GIL. May throw std::bad_alloc. REQUIRES: the other threads are stopped.
+void add_untracked_immortals(collector::TrackedObjects& objects);
+
+// Calls `work(objects)` with all tracked objects, while no other thread can change them. On
+// free-threaded builds, stops the other threads and calls it again if they created objects
+// meanwhile: the result of the last call counts. Propagates exceptions of `work`. Throws
+// std::bad_alloc if the objects cannot be listed, and std::runtime_error if other threads created
+// objects in every attempt. REQUIRES: GIL held. `work` must not run Python code.
+template <typename Work>
+void with_heap(Work&& work) {
+    constexpr int kAttempts = CYCLEWATCH_HAS_NO_GIL ? 20 : 1;
+    for (int i = 0; i < kAttempts; ++i) {
+        collector::TrackedObjects objects;
+        const auto complete = [&] {
+            add_untracked_immortals(objects);
+            work(objects);
+        };
+        if (objects.fill_and({.generation = 2, .frozen = true}, complete)) {
+            return;
+        }
+    }
+    if (!CYCLEWATCH_HAS_NO_GIL) {
+        throw std::bad_alloc();
+    }
+    throw std::runtime_error("other threads created objects in every attempt to list all objects");
+}
 
 // The offset of a field of `holder` with `target`; 0 if there is none.
 [[nodiscard]] Py_ssize_t field_with(PyObject* holder, const PyObject* target) noexcept;

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "collector/tracked_objects.h"
+#include "compat/features.h"
 #include "python/guards.h"
 #include "python/references.h"
 
@@ -54,8 +55,12 @@ bool belongs_to_owner(device::OwnerRegistry& registry, PyObject* array) {
     return false;
 }
 
+// None on free-threaded builds, where other threads may free them.
 std::vector<PyObject*> tracked_objects() {
     collector::TrackedObjects tracked;
+    if constexpr (CYCLEWATCH_HAS_NO_GIL) {
+        return {};
+    }
     if (!tracked.fill({.generation = 2, .frozen = true})) {
         throw std::bad_alloc();
     }

@@ -17,8 +17,8 @@ struct OwnerReference {
     device::LibraryReference reference;
 };
 
-// The references of all tracked owners. The library may create their targets. May throw
-// std::bad_alloc. REQUIRES: GIL held, a build with a GIL. RUNS PYTHON: no user code.
+// The references of all tracked owners; none on free-threaded builds. The library may create their
+// targets. May throw std::bad_alloc. REQUIRES: GIL held. RUNS PYTHON: no user code.
 [[nodiscard]] std::vector<OwnerReference> library_references(device::OwnerRegistry& registry);
 
 // The references of these owners.

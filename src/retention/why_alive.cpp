@@ -1,21 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "retention/why_alive.h"
 
+#include "compat/features.h"
+#include "compat/gc_list.h"
 #include "python/guards.h"
 
 namespace cyclewatch::retention {
 namespace {
 
-WhyAlive search(PyObject* box,
+// By the running collection. Builds with a GIL do not list such objects.
+bool is_about_to_be_freed(PyObject* object) {
+    if constexpr (CYCLEWATCH_HAS_NO_GIL) {
+        return PyObject_IS_GC(object) != 0 && cw_is_unreachable(object) != 0;
+    }
+    return false;
+}
+
+WhyAlive search(collector::TrackedObjects& objects,
+                PyObject* box,
                 std::size_t paths,
                 CallerVariables caller,
                 bool untracked,
                 std::span<const OwnerReference> library) {
     PyObject* const object = PyList_GET_ITEM(box, 0);
-    const HeapGraph graph(object, box, untracked, library);
+    const HeapGraph graph(objects, object, box, untracked, library);
     const std::uint32_t target = graph.node_of(object);
     WhyAlive answer;
-    if (target == HeapGraph::kAbsent) {
+    if (target == HeapGraph::kAbsent || is_about_to_be_freed(object)) {
         answer.in_cycle = true;
         return answer;
     }
@@ -29,6 +40,18 @@ WhyAlive search(PyObject* box,
     return answer;
 }
 
+WhyAlive search_heap(PyObject* box,
+                     std::size_t paths,
+                     CallerVariables caller,
+                     bool untracked,
+                     std::span<const OwnerReference> library) {
+    WhyAlive answer;
+    with_heap([&](collector::TrackedObjects& objects) {
+        answer = search(objects, box, paths, caller, untracked, library);
+    });
+    return answer;
+}
+
 }  // namespace
 
 WhyAlive why_alive(PyObject* box,
@@ -37,7 +60,7 @@ WhyAlive why_alive(PyObject* box,
                    device::OwnerRegistry& registry) {
     const python::ErrorStash stash;
     const python::YoungCountGuard young_count;
-    WhyAlive answer = search(box, paths, caller, false, {});
+    WhyAlive answer = search_heap(box, paths, caller, false, {});
     // Slower, so done only if an unknown reference holds the object.
     if (!answer.paths.empty() && answer.paths.front().root.kind == model::RootKind::c_code) {
         registry.refresh();
@@ -45,14 +68,15 @@ WhyAlive why_alive(PyObject* box,
         const std::vector<OwnerReference> memory =
             memory_references(registry, PyList_GET_ITEM(box, 0));
         library.insert(library.end(), memory.begin(), memory.end());
-        answer = search(box, paths, caller, true, library);
+        answer = search_heap(box, paths, caller, true, library);
     }
     return answer;
 }
 
-HolderSearch::HolderSearch(std::span<PyObject* const> owned,
+HolderSearch::HolderSearch(collector::TrackedObjects& objects,
+                           std::span<PyObject* const> owned,
                            std::span<const OwnerReference> library)
-    : graph_(nullptr, nullptr, false, library),
+    : graph_(objects, nullptr, nullptr, false, library),
       roots_(graph_, HeapGraph::kAbsent, CallerVariables::count),
       finder_(graph_, roots_) {
     for (PyObject* const object : owned) {

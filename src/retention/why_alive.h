@@ -27,7 +27,7 @@ struct WhyAlive {
 // `box`: a list whose only item is the object; the only reference of the caller besides variables
 // of this package's Python code. About as expensive as gc.collect(), regardless of the number of
 // paths. An object that the running collection is about to free has no paths. Throws
-// std::bad_alloc. REQUIRES: GIL held, a build with a GIL, collector::find_generations(),
+// the exceptions of with_heap(). REQUIRES: GIL held, collector::find_generations(),
 // python::check_layouts(). RUNS PYTHON: no user code; a library may create the objects of gradients
 // and views.
 [[nodiscard]] WhyAlive why_alive(PyObject* box,
@@ -35,12 +35,15 @@ struct WhyAlive {
                                  CallerVariables caller,
                                  device::OwnerRegistry& registry);
 
-// Paths to many objects, from one walk over the heap. Throws std::bad_alloc. The requirements are
-// those of why_alive(); valid as long as no Python code runs.
+// Paths to many objects, from one walk over the heap. Throws std::bad_alloc. REQUIRES: called by
+// the work of with_heap(), and the requirements of why_alive(). Valid as long as no Python code
+// runs.
 class HolderSearch {
   public:
     // `owned`: objects to which the caller owns one reference each.
-    HolderSearch(std::span<PyObject* const> owned, std::span<const OwnerReference> library);
+    HolderSearch(collector::TrackedObjects& objects,
+                 std::span<PyObject* const> owned,
+                 std::span<const OwnerReference> library);
     // Empty if the object is not tracked.
     [[nodiscard]] std::vector<model::RetentionPath> paths(PyObject* object,
                                                           std::size_t count,

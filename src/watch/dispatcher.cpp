@@ -13,7 +13,6 @@
 
 #include "advice/catalog.h"
 #include "collector/gc_hook.h"
-#include "compat/features.h"
 #include "compat/plain_instance.h"
 #include "device/device_memory.h"
 #include "python/guards.h"
@@ -157,14 +156,9 @@ void Dispatcher::prepare_heap_walk() {
     learn_plain_instances();
 }
 
-base::Result<retention::WhyAlive> Dispatcher::why_alive(PyObject* box,
-                                                        std::size_t paths,
-                                                        retention::CallerVariables caller) {
-    if (CYCLEWATCH_HAS_NO_GIL) {
-        return base::Error{
-            "cyclewatch cannot search for what keeps an object alive on a free-threaded build, "
-            "because other threads change the references while it reads them."};
-    }
+retention::WhyAlive Dispatcher::why_alive(PyObject* box,
+                                          std::size_t paths,
+                                          retention::CallerVariables caller) {
     prepare_heap_walk();
     return retention::why_alive(box, paths, caller, registry());
 }

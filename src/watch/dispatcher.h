@@ -57,12 +57,12 @@ class Dispatcher final : public collector::CollectionListener {
                                                     bool with_unexplained);
 
     // The paths of references that keep the item of the list `box` alive (retention/why_alive.h).
-    // The error is a sentence for the user. Throws std::bad_alloc if out of memory.
-    base::Result<retention::WhyAlive> why_alive(PyObject* box,
-                                                std::size_t paths,
-                                                retention::CallerVariables caller);
+    // Throws what retention::why_alive() throws.
+    retention::WhyAlive why_alive(PyObject* box,
+                                  std::size_t paths,
+                                  retention::CallerVariables caller);
 
-    // watch::live_owners(), with its exceptions; also on free-threaded builds, but without paths.
+    // watch::live_owners(), with its exceptions.
     std::vector<model::LiveOwner> live_owners(const CensusSettings& settings);
 
     // Call before reading a watch: handles a fork, restores a removed hook and delivers queued

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <new>
 #include <span>
 #include <string>
@@ -18,11 +19,12 @@
 #include "capture/allocation_site.h"
 #include "capture/labelers/text.h"
 #include "collector/heap_scan.h"
-#include "compat/features.h"
+#include "collector/tracked_objects.h"
 #include "compat/gc_list.h"
 #include "compat/generations.h"
 #include "device/owner_detector.h"
 #include "python/references.h"
+#include "retention/heap_graph.h"
 #include "retention/why_alive.h"
 #include "watch/captured_collection.h"
 
@@ -207,32 +209,39 @@ std::vector<PyObject*> sharing_owners(const CapturedCollection& read,
     return found;
 }
 
-void find_paths(std::vector<LiveStorage>& storages,
-                std::span<PyObject* const> held,
-                std::span<const retention::OwnerReference> library,
-                retention::Keys keys) {
-    if (CYCLEWATCH_HAS_NO_GIL || storages.empty()) {
+void find_paths(LiveStorage& storage, retention::HolderSearch& search, retention::Keys keys) {
+    const PendingOwner* const part = storage.owner->is_part  ? storage.owner
+                                     : storage.has_parameter ? nullptr
+                                                             : storage.gradient;
+    PyObject* const object =
+        part != nullptr && part == storage.gradient ? storage.gradient_of : storage.object;
+    storage.paths = search.paths(object, kShownPaths, keys);
+    // A parameter is an attribute of its module, and an item of a list of the optimizer.
+    std::stable_partition(storage.paths.begin(), storage.paths.end(), &ends_in_attribute);
+    for (model::RetentionPath& path : storage.paths) {
+        if (part != nullptr) {
+            retention::append(path, part->reading.part, part->type);
+        }
+    }
+}
+
+void find_all_paths(std::vector<LiveStorage>& storages,
+                    std::span<PyObject* const> held,
+                    std::span<const retention::OwnerReference> library,
+                    retention::Keys keys) {
+    if (storages.empty()) {
         return;
     }
-    try {
-        retention::HolderSearch search(held, library);
+    const auto search_heap = [&](collector::TrackedObjects& objects) {
+        retention::HolderSearch search(objects, held, library);
         for (std::size_t i = 0; i < std::min(storages.size(), kMaxPaths); ++i) {
-            LiveStorage& storage = storages[i];
-            const PendingOwner* const part = storage.owner->is_part  ? storage.owner
-                                             : storage.has_parameter ? nullptr
-                                                                     : storage.gradient;
-            PyObject* const object =
-                part != nullptr && part == storage.gradient ? storage.gradient_of : storage.object;
-            storage.paths = search.paths(object, kShownPaths, keys);
-            // A parameter is an attribute of its module, and an item of a list of the optimizer.
-            std::stable_partition(storage.paths.begin(), storage.paths.end(), &ends_in_attribute);
-            for (model::RetentionPath& path : storage.paths) {
-                if (part != nullptr) {
-                    retention::append(path, part->reading.part, part->type);
-                }
-            }
+            find_paths(storages[i], search, keys);
         }
-    } catch (const std::bad_alloc&) {
+    };
+    try {
+        retention::with_heap(search_heap);
+    } catch (const std::exception&) {
+        // Out of memory, or other threads create objects all the time.
         for (LiveStorage& storage : storages) {
             storage.paths.clear();
         }
@@ -319,10 +328,11 @@ std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
 
     std::vector<LiveStorage> storages = storages_of(read, readings.objects());
     drop_small(storages, settings);
-    find_paths(storages,
-               live.objects(),
-               retention::library_references(registry, sharing_owners(read, readings.objects())),
-               settings.show_keys ? retention::Keys::shown : retention::Keys::hidden);
+    find_all_paths(
+        storages,
+        live.objects(),
+        retention::library_references(registry, sharing_owners(read, readings.objects())),
+        settings.show_keys ? retention::Keys::shown : retention::Keys::hidden);
     std::vector<model::LiveOwner> groups = group(storages);
     std::erase_if(groups,
                   [&](const model::LiveOwner& each) { return each.bytes < settings.min_bytes; });

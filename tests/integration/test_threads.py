@@ -129,6 +129,52 @@ threading.Thread(target=start_one_at_the_end, daemon=True).start()
 """
 
 
+HOLDERS = """
+import weakref
+
+class Node:
+    pass
+
+def first_call():
+    node = Node()
+    reference = weakref.ref(node)
+    cyclewatch.why_alive(node)
+    del node
+    return reference() is None  # no frame of a caller is left
+
+freed = first_call()
+kept = {"a": [Buffer()]}
+reference = weakref.ref(kept["a"][0])
+stop = threading.Event()
+
+def change(number):
+    own = []
+    turn = 0
+    while not stop.is_set():
+        turn += 1
+        node = Node()
+        node.me, node.items = node, [node, {"key": (node, turn)}]
+        own.append(node)
+        kept[number, turn % 50] = node
+        if len(own) > 200:
+            del own[::2]
+
+threads = [threading.Thread(target=change, args=(number,)) for number in range(8)]
+for thread in threads:
+    thread.start()
+try:
+    # A thread may have the dict on its stack.
+    answers = {str(path)[-8:] for _ in range(20) for path in cyclewatch.why_alive(reference)}
+    owners = cyclewatch.live_owners(min_bytes=0)
+finally:
+    stop.set()
+    for thread in threads:
+        thread.join()
+paths = [str(path)[-8:] for owner in owners for path in owner.held_by]
+print(json.dumps([freed, sorted(answers), sorted({*paths})]))
+"""
+
+
 def answer_of(interpreter, program):
     outcome = interpreter.run(START + program, check=False)
     if outcome.returncode == REFUSED:
@@ -253,3 +299,7 @@ def test_watches_during_finalization(interpreter):
     # A daemon thread may be stopped at any time, so its watch is inactive.
     assert by_thread == [False, 0]
     assert by_exit_handler == [True, 8]
+
+
+def test_holders_are_named_while_eight_threads_change_the_heap(interpreter):
+    assert answer_of(interpreter, HOLDERS) == [True, ["['a'][0]"], ["['a'][0]"]]

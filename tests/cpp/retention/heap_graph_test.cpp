@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "compat/features.h"
 #include "python/references.h"
 #include "support/embedded_python.h"
 
@@ -12,12 +11,7 @@ namespace {
 
 class HeapGraphTest : public ::testing::Test {
   protected:
-    void SetUp() override {
-        if (CYCLEWATCH_HAS_NO_GIL) {
-            GTEST_SKIP() << "the heap cannot be walked without a GIL";
-        }
-        test::start_python();
-    }
+    void SetUp() override { test::start_python(); }
 };
 
 TEST_F(HeapGraphTest, ListsTheHolderOfEachReference) {
@@ -26,14 +20,16 @@ TEST_F(HeapGraphTest, ListsTheHolderOfEachReference) {
     PyList_Append(holder.get(), target.get());
     PyList_Append(holder.get(), target.get());
 
-    const HeapGraph graph(target.get(), nullptr);
-    const std::uint32_t node = graph.node_of(target.get());
-    ASSERT_NE(node, HeapGraph::kAbsent);
-    EXPECT_EQ(graph.object(node), target.get());
-    ASSERT_EQ(graph.holders(node).size(), 2U);
-    EXPECT_EQ(graph.object(graph.holders(node)[0]), holder.get());
-    EXPECT_EQ(graph.object(graph.holders(node)[1]), holder.get());
-    EXPECT_EQ(graph.unexplained(node), 1);  // of `target`
+    with_heap([&](collector::TrackedObjects& objects) {
+        const HeapGraph graph(objects, target.get(), nullptr);
+        const std::uint32_t node = graph.node_of(target.get());
+        ASSERT_NE(node, HeapGraph::kAbsent);
+        EXPECT_EQ(graph.object(node), target.get());
+        ASSERT_EQ(graph.holders(node).size(), 2U);
+        EXPECT_EQ(graph.object(graph.holders(node)[0]), holder.get());
+        EXPECT_EQ(graph.object(graph.holders(node)[1]), holder.get());
+        EXPECT_EQ(graph.unexplained(node), 1);  // of `target`
+    });
 }
 
 TEST_F(HeapGraphTest, LeavesOutTheReferencesOfTheIgnoredObject) {
@@ -41,10 +37,12 @@ TEST_F(HeapGraphTest, LeavesOutTheReferencesOfTheIgnoredObject) {
     const python::OwnedRef box = python::steal(PyList_New(0));
     PyList_Append(box.get(), target.get());
 
-    const HeapGraph graph(target.get(), box.get());
-    const std::uint32_t node = graph.node_of(target.get());
-    EXPECT_TRUE(graph.holders(node).empty());
-    EXPECT_EQ(graph.unexplained(node), 2);
+    with_heap([&](collector::TrackedObjects& objects) {
+        const HeapGraph graph(objects, target.get(), box.get());
+        const std::uint32_t node = graph.node_of(target.get());
+        EXPECT_TRUE(graph.holders(node).empty());
+        EXPECT_EQ(graph.unexplained(node), 2);
+    });
 }
 
 TEST_F(HeapGraphTest, IncludesATargetThatIsNotTracked) {
@@ -52,12 +50,14 @@ TEST_F(HeapGraphTest, IncludesATargetThatIsNotTracked) {
     const python::OwnedRef holder = python::steal(PyList_New(0));
     PyList_Append(holder.get(), target.get());
 
-    const HeapGraph graph(target.get(), nullptr);
-    const std::uint32_t node = graph.node_of(target.get());
-    ASSERT_NE(node, HeapGraph::kAbsent);
-    ASSERT_EQ(graph.holders(node).size(), 1U);
-    EXPECT_EQ(graph.object(graph.holders(node)[0]), holder.get());
-    EXPECT_EQ(graph.node_of(Py_None), HeapGraph::kAbsent);
+    with_heap([&](collector::TrackedObjects& objects) {
+        const HeapGraph graph(objects, target.get(), nullptr);
+        const std::uint32_t node = graph.node_of(target.get());
+        ASSERT_NE(node, HeapGraph::kAbsent);
+        ASSERT_EQ(graph.holders(node).size(), 1U);
+        EXPECT_EQ(graph.object(graph.holders(node)[0]), holder.get());
+        EXPECT_EQ(graph.node_of(Py_None), HeapGraph::kAbsent);
+    });
 }
 
 }  // namespace
