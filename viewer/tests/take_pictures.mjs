@@ -15,6 +15,7 @@ const PICTURES = {
     timeline: ["golden", "#timeline"],
     card: ["golden", "#finding-1"],
     ranks: ["merged", "#ranks"],
+    live: ["live", "#live"],
 };
 const example = process.argv[2];
 if (example !== undefined) {
@@ -28,7 +29,7 @@ if (example !== undefined) {
 for (const colorScheme of ["light", "dark"]) {
     for (const [name, [report, part]] of Object.entries(PICTURES)) {
         const page = await browser.newPage({ viewport: { width: 1280, height: 860 }, colorScheme });
-        await page.goto(`file://${root}.build/viewer/reports/${report}.html`);
+        await page.goto(`file://${root}.build/viewer/reports/${report}.html${part}`);
         await page.locator("html[data-ready]").waitFor({ state: "attached" });
         const path = `${root}docs/images/page-${name}-${colorScheme}.png`;
         if (part === "") {

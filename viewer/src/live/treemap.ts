@@ -20,7 +20,7 @@ const HOLDER = 2;
 const LEAST_WIDTH = 46;
 const LEAST_HEIGHT = 20;
 const LEAST_HEIGHT_OF_TWO_LINES = 40;
-const LEAST_WIDTH_OF_SIZE = 64;
+const LEAST_WIDTH_OF_SIZE = 78;
 const LEAST_WIDTH_OF_NAME_AND_SIZE = 150;
 
 function layOut(owners: readonly LiveOwner[], shown: readonly number[], width: number): Node {
