@@ -7,6 +7,7 @@
 #include "advice/slots.h"
 #include "analysis/evidence_weights.h"
 #include "analysis/names.h"
+#include "base/source_path.h"
 #include "base/text.h"
 
 namespace cyclewatch::analysis {
@@ -42,6 +43,16 @@ std::string percent_of(double share) {
 
 const advice::Words& words_of(const Evidence& evidence) {
     return advice::Catalog::built_in().words(evidence.pattern, evidence.variant);
+}
+
+// True if the code to change is not the user's.
+bool is_in_library(const CollapsedGraph& graph, const Candidate& candidate) {
+    const std::uint32_t edge = candidate.edges.front();
+    const std::string location = location_of(graph, edge, candidate.keeper);
+    const Origin origin = location.empty()
+                              ? origin_of(graph, graph.edges[edge].holder)
+                              : base::origin_of_path(location.substr(0, location.rfind(':')));
+    return origin == Origin::library;
 }
 
 // True if it is not known which end is the parent, and nothing else refers to the target: whether
@@ -119,15 +130,71 @@ bool is_set_of_back_pointers(const Cut& cut) {
            cut.cut.front().evidence->pattern == patterns::kBackPointer.pattern;
 }
 
-// The method of `parent` that could clear all references to it; empty if its class has none.
-std::string clearing_method_of(const CollapsedGraph& graph, std::uint32_t parent) {
-    const model::Node& node = graph.node(parent);
-    if (node.end_method == model::kEmptyString) {
+// The code that replaces a back pointer by a property; empty if it has another form.
+std::string code_of_back_pointer(const CollapsedGraph& graph, std::uint32_t edge) {
+    const model::EdgeKind kind = graph.edges[edge].label.kind;
+    const bool is_slot = kind == model::EdgeKind::slot;
+    if ((!is_slot && kind != model::EdgeKind::attribute) ||
+        !graph.is(graph.edges[edge].holder, model::NodeKind::object) ||
+        is_container(graph, graph.targets[edge])) {
         return "";
     }
-    const std::string place = place_of(graph, node.end_location);
-    return " Or clear all of them in `" + short_name(graph, parent) + "." +
-           std::string(graph.raw->text(node.end_method)) + "()`" +
+    const std::string name(graph.label_name(edge));
+    const std::string plain(plain_name(name));
+    const std::string stored = "_" + plain + "_reference";
+    return "`self." + stored + " = weakref.ref(" + plain + ")`, " +
+           (is_slot ? "`" + stored + "` in `__slots__` instead of `" + name + "`, " : "") +
+           "and a property `" + name + "` that returns `self." + stored + "()`";
+}
+
+// The code that makes the reference weak, as a sentence with a space before it; empty if its form
+// depends on the program.
+std::string code_of(const CollapsedGraph& graph, const Candidate& candidate) {
+    const std::uint32_t edge = candidate.edges.front();
+    const Evidence* const evidence = candidate.evidence;
+    if (!graph.node(graph.targets[edge]).supports_weakref) {
+        return "";
+    }
+    // A bound method may also bind a class or a plain function to an object.
+    const model::Node& holder = graph.node(graph.edges[edge].holder);
+    const bool is_of_class =
+        graph.raw->text(holder.name).find('.', graph.raw->text(holder.module).size() + 1) !=
+        std::string_view::npos;
+    std::string code;
+    if (evidence->pattern == patterns::kBackPointer.pattern) {
+        code = code_of_back_pointer(graph, edge);
+    } else if (graph.is(graph.edges[edge].holder, model::NodeKind::bound_method) &&
+               evidence->pattern == patterns::kBoundMethod.pattern && is_of_class) {
+        const bool by_others = evidence == &patterns::kHook || evidence == &patterns::kHookOnSelf;
+        code = "`method = weakref.WeakMethod(self." +
+               std::string(short_name(graph, graph.edges[edge].holder)) + ")`, " +
+               (by_others ? "and register `lambda *args: (m := method()) and m(*args)`"
+                          : "called by `method()()`");
+    }
+    return code.empty() ? code : " In code: " + code + ".";
+}
+
+// The method of `node` that could clear all references to it; empty if its class has none.
+std::string clearing_method_of(const CollapsedGraph& graph, std::uint32_t node) {
+    const std::string_view name =
+        node == kNone ? std::string_view{} : graph.raw->text(graph.node(node).end_method);
+    return name.empty() ? "" : "`" + short_name(graph, node) + "." + std::string(name) + "()`";
+}
+
+// What to do about back references apart from changing each of them, as sentences with a space
+// before each.
+std::string otherwise(const CollapsedGraph& graph, const Cut& cut) {
+    const std::string method = clearing_method_of(graph, cut.parent);
+    if (is_in_library(graph, cut.cut.front())) {
+        return " If you cannot change the library, call " +
+               (method.empty() ? "" : method + " when done, and ") +
+               "`gc.collect()` when the objects are no longer needed.";
+    }
+    if (method.empty() || cut.references == 1) {
+        return "";
+    }
+    const std::string place = place_of(graph, graph.node(cut.parent).end_location);
+    return " Or clear all of them in " + method +
            (place.empty() ? "" : " (" + file_of(place) + ")") + ", and call it when done.";
 }
 
@@ -194,7 +261,7 @@ std::string reason_of(const CollapsedGraph& graph,
         text += "; everything else is still reachable from " + name_in_text(graph, cut.parent) +
                 " without it";
     } else if (cut.parent != kNone && &candidate == &cut.cut.front()) {
-        text = all_back(graph, cut) + "; " + text;
+        text = all_back(graph, cut) + (is_set_of_back_pointers(cut) ? "" : "; " + text);
     } else if (cut.parent == kNone && candidate.equivalent > 1) {
         text += "; there are " + std::to_string(candidate.equivalent) +
                 " references of this kind, and all of them must be removed";
@@ -226,19 +293,17 @@ std::string advice_of(const CollapsedGraph& graph, const Cut& cut) {
             " `functools.wraps()` also stores the wrapped function in `__wrapped__`: delete "
             "that attribute, too.";
     }
-    if (cut.parent != kNone && cut.references > 1) {
-        if (is_set_of_back_pointers(cut)) {
-            const std::string parent = name_in_text(graph, cut.parent);
-            const bool is_weak = graph.node(cut.parent).supports_weakref;
-            const std::string of_parent = cut.on_every_cycle ? " of " + parent : "";
-            text = is_weak ? "Replace each of these references by a weakref.ref" +
-                                 (cut.on_every_cycle ? " to " + parent : std::string())
-                           : "Set each of these references to None when it is no longer needed";
-            text += ", or store only the values" + of_parent + " that are needed.";
-        }
-        text += clearing_method_of(graph, cut.parent);
+    const std::string code = code_of(graph, first);
+    if (is_set_of_back_pointers(cut)) {
+        const std::string parent = name_in_text(graph, cut.parent);
+        const std::string to_parent = cut.on_every_cycle ? " to " + parent : "";
+        const std::string of_parent = cut.on_every_cycle ? " of " + parent : "";
+        text = graph.node(cut.parent).supports_weakref
+                   ? "Replace each of these references by a weakref.ref" + to_parent
+                   : "Set each of these references to None when it is no longer needed";
+        text += code.empty() ? ", or store only the values" + of_parent + " that are needed." : ".";
     }
-    return text;
+    return text + code + otherwise(graph, cut);
 }
 
 std::string cost_of(const CollapsedGraph& graph, const Cut& cut) {

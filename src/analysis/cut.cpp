@@ -70,9 +70,14 @@ class Search {
                 result.alternatives.push_back(payload);
             }
         }
-        // A module needs its parameters, buffers and submodules.
-        std::erase_if(result.alternatives, [this](const Candidate& candidate) {
-            return graph_.is_child_of_module(candidate.edges.front());
+        // A module needs its parameters, buffers and submodules. An object needs its data, but a
+        // function may capture more than it needs.
+        const bool breaks_cycle = !result.cut.empty() && !result.cut.front().payload;
+        std::erase_if(result.alternatives, [&](const Candidate& candidate) {
+            const std::uint32_t edge = candidate.edges.front();
+            return graph_.is_child_of_module(edge) ||
+                   (breaks_cycle && candidate.payload &&
+                    graph_.edges[edge].label.kind != model::EdgeKind::closure);
         });
         result.alternatives.resize(std::min(result.alternatives.size(), kMostAlternatives));
         result.of_class = payloads.of_class;

@@ -242,6 +242,14 @@ const model::AttributeSite* site_of(const CollapsedGraph& graph, std::uint32_t e
     return nullptr;
 }
 
+std::string_view plain_name(std::string_view name) {
+    const std::size_t start = std::min(name.find_first_not_of('_'), name.size());
+    const std::size_t mangled = name.find("__", start);
+    const bool is_mangled =
+        start == 1 && mangled != std::string_view::npos && mangled + 2 < name.size();
+    return name.substr(is_mangled ? mangled + 2 : start);
+}
+
 std::string location_of(const CollapsedGraph& graph, std::uint32_t edge, std::uint32_t keeper) {
     return place_of(graph, source_of(graph, edge, keeper));
 }

@@ -65,6 +65,10 @@ template <std::size_t size>
 [[nodiscard]] std::string cycle_text(const CollapsedGraph& graph,
                                      std::span<const std::uint32_t> cycle);
 
+// `name` without leading underscores and without the class name of a private attribute: "trainer"
+// for "_trainer" and "_Model__trainer".
+[[nodiscard]] std::string_view plain_name(std::string_view name);
+
 // "path:line" of the code that creates the reference, "" if not known. The first of these that is
 // known: the line that stores the attribute; the function that captures, or is stored as, the
 // attribute; the hook; the frame; the class of the holder; the line that allocated the holder; the

@@ -13,12 +13,7 @@ bool is_anonymous_item(const CollapsedGraph& graph, std::uint32_t edge) {
 }
 
 std::string_view Roles::plain_name(std::uint32_t e) const {
-    const std::string_view name = graph_.label_name(component_.edges[e]);
-    const std::size_t start = std::min(name.find_first_not_of('_'), name.size());
-    const std::size_t mangled = name.find("__", start);
-    const bool is_mangled =
-        start == 1 && mangled != std::string_view::npos && mangled + 2 < name.size();
-    return name.substr(is_mangled ? mangled + 2 : start);
+    return analysis::plain_name(graph_.label_name(component_.edges[e]));
 }
 
 std::string_view Roles::attribute_behind(std::uint32_t e) const {

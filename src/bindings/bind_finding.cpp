@@ -361,17 +361,19 @@ void bind_finding(py::module_& module) {
     bind_variant(module);
 
     using Self = model::Finding;
-    FindingClass added(module,
-                       "Finding",
-                       "A reference cycle that kept device memory alive.\n\n"
-                       "Cycles with the same signature are grouped into one finding. Immutable.\n\n"
-                       "Examples:\n"
-                       "    >>> finding = report.findings[0]\n"
-                       "    >>> finding.title, finding.retained_bytes, finding.pattern\n"
-                       "    ('Trainer.hook -> run.__self__ -> Trainer', 4096, "
-                       "'bound-method-on-self')\n"
-                       "    >>> print(finding.advice)\n"
-                       "    Look the method up on each call, or store a weakref.WeakMethod.");
+    FindingClass added(
+        module,
+        "Finding",
+        "A reference cycle that kept device memory alive.\n\n"
+        "Cycles with the same signature are grouped into one finding. Immutable.\n\n"
+        "Examples:\n"
+        "    >>> finding = report.findings[0]\n"
+        "    >>> finding.title, finding.retained_bytes, finding.pattern\n"
+        "    ('Trainer.hook -> run.__self__ -> Trainer', 4096, "
+        "'bound-method-on-self')\n"
+        "    >>> print(finding.advice)\n"
+        "    Look the method up on each call, or store a weakref.WeakMethod. In code: `method = "
+        "weakref.WeakMethod(self.run)`, called by `method()()`.");
     of_package(added)
         .def_readonly("signature",
                       &Self::signature,

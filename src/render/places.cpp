@@ -17,15 +17,32 @@ std::vector<Place> places_of(const model::Finding& finding) {
                    known.first->label == cut.label && known.first->holder_path == cut.holder_path;
         });
         if (place == places.end()) {
-            places.push_back({&cut, 0, {}});
+            places.push_back({&cut, 0, {}, {}});
             place = places.end() - 1;
         }
         place->references += cut.references;
         if (std::ranges::find(place->holders, cut.holder) == place->holders.end()) {
             place->holders.push_back(cut.holder);
         }
+        if (std::ranges::find(place->targets, cut.target) == place->targets.end()) {
+            place->targets.push_back(cut.target);
+        }
     }
+    const auto first_with_target = [&finding](const Place& place) {
+        return std::ranges::find(finding.cut, place.targets.front(), &model::Reference::target);
+    };
+    std::ranges::stable_sort(places, {}, first_with_target);
     return places;
+}
+
+std::string target_words(const std::vector<Place>& places, const Place& place) {
+    const bool same = std::ranges::all_of(
+        places, [&places](const Place& other) { return other.targets == places.front().targets; });
+    if (same) {
+        return {};
+    }
+    return place.targets.size() == 1 ? base::shown_name(base::last_part(place.targets.front()))
+                                     : base::counted(place.targets.size(), "class", "classes");
 }
 
 std::string classes_words(const Place& place) {

@@ -14,11 +14,16 @@ struct Place {
     const model::Reference* first = nullptr;  // the first of them, in Finding::cut
     std::uint64_t references = 0;
     std::vector<std::string> holders;  // the different ones
+    std::vector<std::string> targets;
 };
 
-// In the order of `finding.cut`, to which the result refers. References without a location are not
-// grouped.
+// In the order of `finding.cut`, to which the result refers, but those with the same first target
+// follow each other. References without a location are not grouped.
 [[nodiscard]] std::vector<Place> places_of(const model::Finding& finding);
+
+// "Trainer" or "2 classes": what the references of the place lead to; "" if all places of the
+// finding lead to the same class.
+[[nodiscard]] std::string target_words(const std::vector<Place>& places, const Place& place);
 
 // "9 classes derived from Base"; "" if there is only one holder.
 [[nodiscard]] std::string classes_words(const Place& place);

@@ -196,7 +196,7 @@ def trials_text(trials):
     verdicts = [trial["verdict"] for trial in trials.values()]
     counts = [
         f"{verdicts.count(one)} {one} ({verdicts.count(one) / len(verdicts):.0%})"
-        for one in sorted(set(verdicts), key=verdicts.count, reverse=True)
+        for one in sorted(set(verdicts), key=lambda one: (-verdicts.count(one), one))
     ]
     rows = [
         f"| `{name}` | {trial['verdict']} | `{trial['answers'][0]}` |"

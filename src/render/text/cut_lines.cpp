@@ -18,10 +18,16 @@ using model::Reference;
 constexpr std::size_t kFewestPlaces = 3;  // if there are several places to change
 constexpr std::size_t kReasonLines = 3;   // one less on a compact card
 
-std::string with_number(const std::string& text, const Place& place) {
-    return place.references == place.holders.size()
-               ? text
-               : text + " (" + base::counted(place.references, "reference") + ")";
+// `text`, the number of references, and what they lead to if other places lead to other classes.
+std::string with_number(const std::string& text,
+                        const std::vector<Place>& places,
+                        const Place& place) {
+    const std::string target = target_words(places, place);
+    return text +
+           (place.references == place.holders.size()
+                ? ""
+                : " (" + base::counted(place.references, "reference") + ")") +
+           (target.empty() ? "" : " -> " + target);
 }
 
 // The folder that contains all places to change, without its last part: other places than the first
@@ -55,12 +61,13 @@ std::string short_holder(const Reference& cut) {
 }
 
 // The first place to change, with its source.
-void add_first_place(Card& card, const Place& place) {
+void add_first_place(Card& card, const std::vector<Place>& places) {
+    const Place& place = places.front();
     const Reference& cut = *place.first;
     const std::string classes = classes_words(place);
     std::string text =
         classes.empty() ? described(cut) : base::shown_name(cut.label) + " of " + classes;
-    text = with_number(text, place);
+    text = with_number(text, places, place);
     std::string location = base::shown_name(cut.location);
     if (!cut.base_class.empty() && !location.empty()) {
         text += ", set in";
@@ -71,7 +78,10 @@ void add_first_place(Card& card, const Place& place) {
 }
 
 // A further place, on one line if possible; without the first `folder` characters of its path.
-void add_place(Card& card, const Place& place, std::size_t folder) {
+void add_place(Card& card,
+               const std::vector<Place>& places,
+               const Place& place,
+               std::size_t folder) {
     const Reference& cut = *place.first;
     const std::string classes = classes_words(place);
     std::string text = base::shown_name(cut.label) + " of " +
@@ -81,7 +91,7 @@ void add_place(Card& card, const Place& place, std::size_t folder) {
     }
     const std::string location = base::shown_name(
         std::string_view(cut.location).substr(std::min(folder, cut.location.size())));
-    card.add_columns("and", with_number(text, place), location);
+    card.add_columns("and", with_number(text, places, place), location);
 }
 
 }  // namespace
@@ -103,10 +113,10 @@ void add_cut(Card& card, const Finding& finding) {
     }
     const std::vector<Place> places = places_of(finding);
     const std::size_t shown = std::min(places.size(), card.layout().places);
-    add_first_place(card, places.front());
+    add_first_place(card, places);
     const std::size_t folder = common_folder(finding);
     for (const Place& place : std::span(places).first(shown).subspan(1)) {
-        add_place(card, place, folder);
+        add_place(card, places, place, folder);
     }
     if (const std::uint64_t more = places.size() - shown + finding.omitted_cuts; more > 0) {
         card.add_wrapped("",
