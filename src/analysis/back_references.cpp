@@ -37,6 +37,7 @@ class Search {
           holders_(graph::listed_by(component.targets, component.size())),
           roles_(graph, component, holders_),
           is_back_(component.targets.size(), 0),
+          has_no_remaining_cycle_(component.size(), 0),
           is_on_cycle_(component.targets.size(), 0) {}
 
     BackReferences run() {
@@ -54,6 +55,9 @@ class Search {
             for (const std::uint32_t root : with_inner ? most_referred_to : roots_) {
                 if (!take_passes(kPassesOfRoot)) {
                     break;
+                }
+                if (with_inner && has_no_remaining_cycle_[root] != 0) {
+                    continue;
                 }
                 BackReferences found = seen_from(root, with_inner);
                 if (!found.kinds.empty() && (best.kinds.empty() || found.score > best.score)) {
@@ -159,7 +163,9 @@ class Search {
     BackReferences seen_from(std::uint32_t root, bool with_inner) {
         std::vector<std::uint32_t> back = ways_back(component_, root);
         mark(back);
-        if (back.empty() || still_holds(component_, is_back_) != with_inner) {
+        const bool remains = !back.empty() && still_holds(component_, is_back_);
+        has_no_remaining_cycle_[root] = remains ? 0 : 1;
+        if (back.empty() || remains != with_inner) {
             return {};
         }
         if (with_inner) {
@@ -414,6 +420,8 @@ class Search {
     graph::Rows<> holders_;  // per node: of the references to it
     Roles roles_;
     std::vector<char> is_back_;  // per reference: seen from the object tried last
+    // Per node: without the back references to it, no cycle remains, or there are none.
+    std::vector<char> has_no_remaining_cycle_;
     std::vector<char> is_on_cycle_;
     std::uint64_t work_left_ = kMostWork;
     std::map<ReferenceKind, Candidate> judged_;

@@ -99,6 +99,32 @@ bool is_on_cycle(const Component& component, std::uint32_t node, std::span<const
     return false;
 }
 
+// Removes the nodes without incoming references one after the other (A. Kahn, "Topological sorting
+// of large networks", 1962). Much faster than finding the strong components.
+bool is_acyclic(const Component& component, std::span<const char> dead) {
+    const auto is_dead = [&](std::uint32_t e) { return !dead.empty() && dead[e] != 0; };
+    std::vector<std::uint32_t> incoming(component.size(), 0);
+    for (std::uint32_t e = 0; e < component.targets.size(); ++e) {
+        incoming[component.targets[e]] += is_dead(e) ? 0U : 1U;
+    }
+    std::vector<std::uint32_t> removed;
+    removed.reserve(component.size());
+    for (std::uint32_t n = 0; n < component.size(); ++n) {
+        if (incoming[n] == 0) {
+            removed.push_back(n);
+        }
+    }
+    for (std::size_t i = 0; i < removed.size(); ++i) {
+        const std::uint32_t n = removed[i];
+        for (std::uint32_t e = component.first[n]; e < component.first[n + 1]; ++e) {
+            if (!is_dead(e) && --incoming[component.targets[e]] == 0) {
+                removed.push_back(component.targets[e]);
+            }
+        }
+    }
+    return removed.size() == component.size();
+}
+
 }  // namespace
 
 bool still_holds(const Component& component, std::span<const char> dead) {
@@ -108,6 +134,9 @@ bool still_holds(const Component& component, std::span<const char> dead) {
         is_on_cycle(
             component, static_cast<std::uint32_t>(holder - component.leads_out.begin()), dead)) {
         return true;
+    }
+    if (is_acyclic(component, dead)) {
+        return false;
     }
     const graph::StrongComponents parts = graph::strong_components(component.view(), dead);
     const std::vector<char> leads = parts_with_owner(component, parts, dead);
