@@ -88,9 +88,9 @@ def measure_shape(owners: str, tied: bool, quick: bool) -> list[Figure]:
         on_disk.append(on["on_disk"])
     what = f"{SHAPES[tied]}, {owners} owners"
     return [
-        Figure(f"{what}: capture and analysis / collection without watch", "ratio", shares, 1.0),
+        Figure(f"{what}: capture and analysis / collection without watch", "ratio", shares, 0.5),
         Figure(f"{what}: added wall time / collection", "ratio", ratios, 1.0),
-        Figure(f"{what}: extra memory per unreachable object", "bytes", memory, 200),
+        Figure(f"{what}: extra memory per unreachable object", "bytes", memory, 32),
         Figure(f"{what}: until the report is on disk", "s", on_disk, 5),
     ]
 

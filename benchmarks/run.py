@@ -18,6 +18,7 @@ import bench_instructions
 import bench_known_findings
 import bench_large_garbage
 import bench_latency
+import bench_pyperformance
 import bench_pytest
 import bench_scan
 import bench_training
@@ -26,6 +27,7 @@ from measure import Figure, table
 QUESTIONS = [
     ("Garbage without tensors", bench_garbage),
     ("Instructions per unreachable object", bench_instructions),
+    ("Programs of pyperformance", bench_pyperformance),
     ("Known findings", bench_known_findings),
     ("Start of a watch, and its first finding", bench_latency),
     ("A small training loop", bench_training),
