@@ -2,7 +2,7 @@
 """Starts a watch, observes a cycle, reads the report and stops the watch, many times.
 
 many_watches.py ROUNDS: prints resource usage after half of the rounds and at the end. Every
-tenth round also writes a report file.
+hundredth round also writes a report file.
 """
 
 import gc
@@ -53,7 +53,7 @@ def one_round_in(folder):
 
 def many_rounds(rounds, folder):
     for number in range(rounds):
-        one_round() if number % 10 else one_round_in(folder)
+        one_round() if number % 100 else one_round_in(folder)
 
 
 # Each instance refers to its type, even if the collector does not track it.
