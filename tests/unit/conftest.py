@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures: registered memory owners, and no automatic collections."""
+"""Fixtures: a frozen heap, registered memory owners, and no automatic collections."""
 
 import gc
 
@@ -7,6 +7,15 @@ import pytest
 from owners import Buffer
 
 import cyclewatch
+
+
+@pytest.fixture(autouse=True, scope="module")
+def frozen_heap():
+    """Freeze the heap, so that collections examine only the objects of the tests."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture
@@ -24,8 +33,10 @@ def no_automatic_collection():
     enabled = gc.isenabled()
     gc.collect()
     gc.disable()
+    frozen = gc.get_freeze_count()
     yield
-    gc.unfreeze()
+    if gc.get_freeze_count() > frozen:
+        gc.unfreeze()
     gc.collect()
     if enabled:
         gc.enable()

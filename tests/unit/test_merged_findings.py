@@ -47,7 +47,7 @@ class Recall(Metric):
 
 def report_of(*makers):
     """Collect the garbage of all `makers` at once, and return the report."""
-    with cyclewatch.watch(devices=("cpu",)) as watch:
+    with cyclewatch.watch(budget=1, devices=("cpu",)) as watch:
         for make in makers:
             make()
         gc.collect()
@@ -68,7 +68,7 @@ def test_one_cut_in_several_classes_is_one_finding():
 
 
 def test_later_collections_are_merged_into_the_finding():
-    with cyclewatch.watch(devices=("cpu",)) as watch:
+    with cyclewatch.watch(budget=1, devices=("cpu",)) as watch:
         signatures = []
         for make in METRICS:
             make()

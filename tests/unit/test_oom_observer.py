@@ -152,7 +152,10 @@ def test_device_that_cannot_be_used_after_fork_is_left_alone(torch, tmp_path):
 
 def test_observer_is_attached_after_a_collection(torch, tmp_path):
     # A program under ``cyclewatch run`` has no steps.
-    with cyclewatch.watch(devices="cpu"), cyclewatch.oom_autopsy(report_dir=tmp_path) as autopsy:
+    with (
+        cyclewatch.watch(budget=1, devices="cpu"),
+        cyclewatch.oom_autopsy(report_dir=tmp_path) as autopsy,
+    ):
         gc.collect()
         assert not torch.observers
         torch.cuda._initialized = True

@@ -23,7 +23,7 @@ class Base:
 def findings_of(*makers):
     """The findings after the garbage of all `makers` is collected at once."""
     gc.collect()
-    with cyclewatch.watch(devices=("cpu",)) as watch:
+    with cyclewatch.watch(budget=1, devices=("cpu",)) as watch:
         for make in makers:
             make()
         gc.collect()

@@ -42,7 +42,7 @@ def block_is_an_owner():
 
 def report_of(*sizes, steps=()):
     """The report of one cycle and one collection per size."""
-    with cyclewatch.watch(devices=("cpu",)) as watch:
+    with cyclewatch.watch(budget=1, devices=("cpu",)) as watch:
         for number, size in enumerate(sizes):
             if steps:
                 watch.step(steps[number])
@@ -127,7 +127,7 @@ def test_endless_device_is_not_a_report():
     ],
 )
 def test_invalid_steps(step, error, message):
-    with cyclewatch.watch(devices=("cpu",)) as watch, pytest.raises(error, match=message):
+    with cyclewatch.watch(budget=1, devices=("cpu",)) as watch, pytest.raises(error, match=message):
         watch.step(step)
 
 
@@ -153,7 +153,7 @@ def test_report_of_another_interpreter_is_read(interpreter, tmp_path):
             def __init__(self):
                 self.me = self
         cyclewatch.register_owner(Block, lambda block: {"device": "cpu", "nbytes": 30})
-        with cyclewatch.watch(devices="cpu") as watch:
+        with cyclewatch.watch(budget=1, devices="cpu") as watch:
             Block()
             gc.collect()
         watch.report().save(sys.argv[1])

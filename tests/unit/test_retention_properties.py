@@ -136,17 +136,15 @@ def check(graph, number, length):
 
 
 @settings(
-    max_examples=60,
+    max_examples=100,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-@given(edges=edges, roots=st.lists(nodes, max_size=3))
-def test_paths_are_real_and_shortest(edges, roots):
+@given(edges=edges, roots=st.lists(nodes, max_size=3), number=nodes)
+def test_paths_are_real_and_shortest(edges, roots, number):
     graph = Graph(edges, roots)
-    lengths = graph.lengths()
-    for number in range(NODES):
-        if graph.references[number]() is not None:
-            check(graph, number, lengths.get(number))
+    if graph.references[number]() is not None:
+        check(graph, number, graph.lengths().get(number))
     del graph
     forget_modules()
     gc.collect()

@@ -95,9 +95,9 @@ def test_reader_may_collect_during_a_scan():
             gc.collect()
         return buffer.facts
 
-    for _ in range(100):
+    for _ in range(10):
         Node(Buffer(5))
-    with cyclewatch.watch(devices="cpu", scan_every=1) as watch:
+    with cyclewatch.watch(budget=1, devices="cpu", scan_every=1) as watch:
         cyclewatch.register_owner(Buffer, reader)
         watch.step(1)
     sizes = {finding.largest_bytes for finding in watch.report().findings}
@@ -114,7 +114,7 @@ def test_last_watch_may_stop_while_a_reader_runs():
 
     Node(Buffer(5))
     cyclewatch.register_owner(Buffer, reader)
-    watch = cyclewatch.watch(devices="cpu")
+    watch = cyclewatch.watch(budget=1, devices="cpu")
     thread = threading.Thread(target=gc.collect)
     thread.start()
     called.wait()

@@ -18,9 +18,9 @@ def our_callbacks():
 
 def test_watches_of_different_devices_share_one_callback():
     with (
-        cyclewatch.watch(devices="cpu") as on_cpu,
-        cyclewatch.watch(devices=("cuda:1",)) as on_second_gpu,
-        cyclewatch.watch(devices="all") as on_all,
+        cyclewatch.watch(budget=1, devices="cpu") as on_cpu,
+        cyclewatch.watch(budget=1, devices=("cuda:1",)) as on_second_gpu,
+        cyclewatch.watch(budget=1, devices="all") as on_all,
     ):
         assert len(our_callbacks()) == 1
         Node(Buffer(10), Buffer(200, "cuda:1"), Buffer(3000, "cuda:0"))
@@ -34,8 +34,8 @@ def test_watches_of_different_devices_share_one_callback():
 
 
 def test_stopped_watch_sees_no_later_collection():
-    with cyclewatch.watch(devices="cpu") as stays:
-        stopped = cyclewatch.watch(devices="cpu")
+    with cyclewatch.watch(budget=1, devices="cpu") as stays:
+        stopped = cyclewatch.watch(budget=1, devices="cpu")
         stopped()
         Node(Buffer(10))
         gc.collect()
@@ -62,7 +62,7 @@ def test_invalid_answer_of_a_reader_is_counted_and_logged_once(caplog, reader, r
         pass
 
     cyclewatch.register_owner(Unreadable, reader)
-    with cyclewatch.watch(devices="cpu") as watch:
+    with cyclewatch.watch(budget=1, devices="cpu") as watch:
         for _ in range(2):
             Node(Unreadable(), Buffer(10))
             gc.collect()
@@ -83,7 +83,7 @@ def test_reader_may_return_none():
         pass
 
     cyclewatch.register_owner(Empty, lambda empty: None)
-    with cyclewatch.watch(devices="cpu") as watch:
+    with cyclewatch.watch(budget=1, devices="cpu") as watch:
         Node(Empty())
         gc.collect()
         assert watch.stats.owners == 0
@@ -101,7 +101,7 @@ def test_reader_of_the_nearest_base_class_is_used():
     cyclewatch.register_owner(
         Large, lambda large: {"device": "cpu", "nbytes": 5000, "data_ptr": id(large)}
     )
-    with cyclewatch.watch(devices="cpu") as watch:
+    with cyclewatch.watch(budget=1, devices="cpu") as watch:
         Node(Larger(1))
         gc.collect()
         assert watch.report().retained_bytes == 5000
@@ -122,7 +122,7 @@ def test_shape_and_dtype_of_the_reader():
             "dtype": "float32",
         },
     )
-    with cyclewatch.watch(devices="cuda") as watch:
+    with cyclewatch.watch(budget=1, devices="cuda") as watch:
         Node(Shaped())
         gc.collect()
         ((owner,),) = [finding.owners for finding in watch.report().findings]
@@ -158,7 +158,7 @@ def test_equal_pointers_on_two_devices_are_two_storages():
     cyclewatch.register_owner(
         Twin, lambda twin: {"device": twin.device, "nbytes": 7, "data_ptr": 0x1000}
     )
-    with cyclewatch.watch(devices="all") as watch:
+    with cyclewatch.watch(budget=1, devices="all") as watch:
         Node(Twin("cuda:0"), Twin("cuda:0"), Twin("cuda:1"))
         gc.collect()
         assert watch.report().retained_bytes == 14
@@ -167,7 +167,7 @@ def test_equal_pointers_on_two_devices_are_two_storages():
 
 
 def test_removed_callback_is_restored_and_noted(caplog):
-    with cyclewatch.watch(devices="cpu") as watch:
+    with cyclewatch.watch(budget=1, devices="cpu") as watch:
         theirs = list(gc.callbacks)
         gc.callbacks.clear()
         Node(Buffer(10))
@@ -199,7 +199,7 @@ def test_suspended_generator_is_reported():
     # The finalizer breaks the cycle before the collector counts objects, so it finds none, except
     # on 3.13.0 and on free-threaded builds.
     counted = gc.collect()
-    with cyclewatch.watch(devices="cpu") as watch:
+    with cyclewatch.watch(budget=1, devices="cpu") as watch:
         suspend()
         assert gc.collect() == counted
         (finding,) = watch.report().findings
@@ -219,7 +219,7 @@ def test_resurrected_owner_is_reported_when_it_is_freed():
         node.self = node
         node.held = Buffer(10)
 
-    with cyclewatch.watch(devices="cpu") as watch:
+    with cyclewatch.watch(budget=1, devices="cpu") as watch:
         make()
         gc.collect()
         assert len(saved) == 1
@@ -231,7 +231,7 @@ def test_resurrected_owner_is_reported_when_it_is_freed():
 
 
 def test_findings_below_min_bytes_are_counted_as_skipped():
-    with cyclewatch.watch(devices="cpu", min_bytes=100) as watch:
+    with cyclewatch.watch(budget=1, devices="cpu", min_bytes=100) as watch:
         Node(Buffer(99))
         gc.collect()
         assert watch.report().findings == []
@@ -242,7 +242,7 @@ def test_findings_below_min_bytes_are_counted_as_skipped():
 
 
 def test_report_is_a_snapshot():
-    with cyclewatch.watch(devices="cpu") as watch:
+    with cyclewatch.watch(budget=1, devices="cpu") as watch:
         Node(Buffer(10))
         gc.collect()
         early = watch.report()

@@ -60,7 +60,7 @@ def test_invalid_arguments(call, error, message):
 
 
 def test_stop_is_idempotent():
-    watch = cyclewatch.watch(devices="cpu")
+    watch = cyclewatch.watch(budget=1, devices="cpu")
     assert watch.active
     watch()
     assert not watch.active
@@ -69,7 +69,7 @@ def test_stop_is_idempotent():
 
 
 def test_with_block_stops_the_watch_and_keeps_its_report():
-    with cyclewatch.watch(devices=("cpu",)) as watch:
+    with cyclewatch.watch(budget=1, devices=("cpu",)) as watch:
         pass
     assert not watch.active
     assert watch.report().findings == []
@@ -77,7 +77,7 @@ def test_with_block_stops_the_watch_and_keeps_its_report():
 
 
 def test_stats_are_attributes_and_a_mapping():
-    with cyclewatch.watch(devices=("cpu",)) as watch:
+    with cyclewatch.watch(budget=1, devices=("cpu",)) as watch:
         stats = watch.stats
     assert stats["collections"] == stats.collections
     assert dict(stats).keys() == set(stats)

@@ -175,7 +175,7 @@ def test_layouts_without_a_storage_cause_no_torch_error(main_interpreter, layout
                 self.tensor = getattr(torch.eye(3), "to_" + sys.argv[1])()
 
         warnings.simplefilter("ignore")
-        with cyclewatch.watch(devices="cpu") as watch:
+        with cyclewatch.watch(budget=1, devices="cpu") as watch:
             Node()
             gc.collect()
             print(watch.stats.unreachable > 0)

@@ -223,7 +223,7 @@ def test_torch_imported_after_the_watch_started(main_interpreter):
     outcome = main_interpreter.run(
         """
         import gc, cyclewatch
-        watch = cyclewatch.watch(devices="cpu")
+        watch = cyclewatch.watch(budget=1, devices="cpu")
         import torch
         cycle = [torch.zeros(8)]
         cycle.append(cycle)
@@ -241,7 +241,7 @@ def test_gradient_is_counted_with_its_parameter():
     module(torch.ones(1, 16)).sum().backward()
     module.itself = module
     tracked = count_tracked_tensors()
-    with cyclewatch.watch(devices=("cpu",)) as watch:
+    with cyclewatch.watch(budget=1, devices=("cpu",)) as watch:
         del module
         gc.collect()
     assert watch.report().retained_bytes == 2 * 16 * 8 * 4
@@ -258,7 +258,7 @@ def test_retained_gradient_is_counted_with_its_activation():
     activation.retain_grad()
     activation.sum().backward()
     activation.itself = activation
-    with cyclewatch.watch(devices=("cpu",)) as watch:
+    with cyclewatch.watch(budget=1, devices=("cpu",)) as watch:
         del activation
         gc.collect()
     assert watch.report().retained_bytes == 2 * 10 * FLOAT
@@ -269,7 +269,7 @@ def test_activation_without_gradient_causes_no_warning():
     activation = torch.ones(10, requires_grad=True) * 2
     activation.sum().backward()
     activation.itself = activation
-    with cyclewatch.watch(devices=("cpu",)) as watch:
+    with cyclewatch.watch(budget=1, devices=("cpu",)) as watch:
         del activation
         gc.collect()
     assert watch.report().retained_bytes == 10 * FLOAT
@@ -280,7 +280,7 @@ def test_surviving_gradient_is_not_counted():
     parameter.grad = torch.ones(10)
     alive = parameter.grad
     parameter.itself = parameter
-    with cyclewatch.watch(devices=("cpu",)) as watch:
+    with cyclewatch.watch(budget=1, devices=("cpu",)) as watch:
         del parameter
         gc.collect()
     assert watch.report().retained_bytes == 10 * 4

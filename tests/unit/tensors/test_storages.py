@@ -115,7 +115,7 @@ def test_tensors_without_a_storage_cause_no_torch_error(main_interpreter, act):
 
         gc.disable()
         warnings.simplefilter("ignore")
-        with cyclewatch.watch(devices="cpu") as watch:
+        with cyclewatch.watch(budget=1, devices="cpu") as watch:
             {act}
             gc.collect()
             print(watch.stats.unreachable > 0)
@@ -137,7 +137,7 @@ def test_storages_are_read_without_storage_address(main_interpreter):
         del torch._C._storage_address
         living = torch.zeros(100)
         gc.disable()
-        with cyclewatch.watch(devices="cpu") as watch:
+        with cyclewatch.watch(budget=1, devices="cpu") as watch:
             Node(living[1:])
             Node(torch.zeros(20)[1:])
             gc.collect()
@@ -153,7 +153,7 @@ def test_no_module_is_imported_in_a_collection(main_interpreter):
 
         before, imported = [], []
         gc.callbacks.append(lambda *_: before.append(set(sys.modules)))
-        with cyclewatch.watch(devices="cpu") as watch:
+        with cyclewatch.watch(budget=1, devices="cpu") as watch:
             gc.callbacks.append(lambda *_: imported.extend(set(sys.modules) - before[-1]))
             import torch
             looked = len(before)
