@@ -84,16 +84,15 @@ def check(interpreter, program, scenario, expected):
     return "".join(without)
 
 
+# Their output lists the methods of dying objects that were called.
+NO_METHODS_CALLED = {"every_special_method", "class_that_is_garbage_itself", "disguise"}
+
+
 @pytest.mark.parametrize("scenario", OBJECTS)
 def test_hostile_objects(interpreter, scenario):
-    check(interpreter, "hostile_objects.py", scenario, OBJECTS[scenario])
-
-
-@pytest.mark.parametrize(
-    "scenario", ["every_special_method", "class_that_is_garbage_itself", "disguise"]
-)
-def test_no_method_of_dying_objects_is_called(interpreter, scenario):
-    assert check(interpreter, "hostile_objects.py", scenario, OBJECTS[scenario]) == "True []\n"
+    output = check(interpreter, "hostile_objects.py", scenario, OBJECTS[scenario])
+    if scenario in NO_METHODS_CALLED:
+        assert output == "True []\n"
 
 
 @pytest.mark.parametrize("scenario", TOOLS)
