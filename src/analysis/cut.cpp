@@ -17,9 +17,7 @@ constexpr std::size_t kMostPlacesPreferred = 5;
 constexpr std::uint64_t kMostWork = 2'000'000;  // nodes and references visited by all checks
 
 bool is_tie(const Candidate& first, const Candidate& second) {
-    return first.payload == second.payload &&
-           (first.score - second.score <= patterns::kTieMargin ||
-            patterns::only_names_tell(*first.evidence, *second.evidence));
+    return first.payload == second.payload && first.score - second.score <= patterns::kTieMargin;
 }
 
 class Search {

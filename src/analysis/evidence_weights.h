@@ -104,11 +104,6 @@ inline constexpr int kIsChildOfModule = -15;  // a module consists of modules
 
 // Two references are equally good if their scores differ by no more than this.
 inline constexpr int kTieMargin = 4;
-// A handle's reference to its creator and the creator's list of handles are also equally good,
-// because callers may need either of them.
-constexpr bool only_names_tell(const Evidence& first, const Evidence& second) {
-    return &first == &kListOfHandles && &second == &kNeededByHandle;
-}
 // A single reference that breaks all cycles is preferred to the back references of one parent, with
 // three exceptions: the reference is probably intended (below kOneOfSeveral) and does not have a
 // higher score; it is unknown which object is the parent (kMutual), and the back references score
