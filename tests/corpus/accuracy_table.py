@@ -41,7 +41,12 @@ Leaks in published versions of libraries (`make real`; `tests/real/README.md` ex
 verdicts). The rules for references that lead back to one parent were derived from these {seen}
 cases: {seen_counts}. Two accepted answers (`pypsa_network`, `openpyxl_workbook`) were
 extended when findings began to list all references that lead back; by the earlier answers these two
-would be *next*.
+would be *next*. Cutting only the references of the earlier answers leaves 353 of 360 data frames
+and blocks of pypsa, and 2 of 3 objects of openpyxl, in cycles; with the extended ones, none. The
+answer for `sentence_transformers_trainer` is not enough either: without the references to the
+trainer, the model is still in a cycle with its card. With the libraries in a folder named
+`site-packages`, so that their code counts as library code, 33 are first: `django_prefetch` is
+wrong.
 
 {seen_table}
 No rule was derived from these {unseen}, and the answers were written down before the first run:
