@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "bindings/bind.h"
 #include "bindings/values.h"
-#include "report/merge_reports.h"
+#include "report/merge.h"
 
 namespace cyclewatch::bindings {
 namespace {

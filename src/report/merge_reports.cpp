@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/merge_reports.h"
+#include "report/merge.h"
 
 #include <algorithm>
 #include <functional>
@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "report/growth_tracker.h"
-#include "report/merge.h"
 #include "report/report_store.h"
 #include "report/timeline.h"
 

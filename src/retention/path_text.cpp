@@ -17,7 +17,6 @@
 #include "compat/getter_fields.h"
 #include "retention/parts.h"
 #include "retention/path_names.h"
-#include "retention/step.h"
 
 namespace cyclewatch::retention {
 namespace {

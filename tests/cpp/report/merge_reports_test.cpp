@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/merge_reports.h"
+#include "report/merge.h"
 #include "report/report_store.h"
 #include "report/source_table.h"
 
