@@ -172,6 +172,17 @@ void bind_growing_owner(py::module_& module) {
                                text_or_none(&Self::held_by),
                                "The path to one of them, as :func:`why_alive` names it; None if it "
                                "is not known.")
+        .def_property_readonly(
+            "census_bytes",
+            [](const Self& self) {
+                py::list bytes;
+                for (const std::uint64_t each : self.census_bytes) {
+                    bytes.append(each);
+                }
+                return bytes;
+            },
+            "Bytes in the last censuses, at most six, oldest first; the last one "
+            "is `nbytes`.")
         .def_readonly("rate", &Self::rate, "Additional bytes per `unit`.")
         .def_property_readonly("unit",
                                word_of(&Self::unit),

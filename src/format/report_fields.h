@@ -163,7 +163,8 @@ CYCLEWATCH_FIELDS(RetentionPath, root, references, cut, cut_frees, text);
 
 CYCLEWATCH_FIELDS(LiveOwner, process, owner, bytes, category, held_by);
 
-CYCLEWATCH_FIELDS(GrowingOwner, process, owner, bytes, held_by, rate, unit, until_full);
+CYCLEWATCH_FIELDS(
+    GrowingOwner, process, owner, bytes, held_by, rate, unit, until_full, census_bytes);
 
 CYCLEWATCH_FIELDS(Report,
                   processes,

@@ -98,6 +98,7 @@ struct GrowingOwner {
     double rate = 0;            // bytes per `unit`
     GrowthUnit unit = GrowthUnit::step;
     double until_full = -1;  // the number of units until the device is full; -1: not known
+    std::vector<std::uint64_t> census_bytes;  // in the last censuses; the last one is `bytes`
 
     friend bool operator==(const GrowingOwner&, const GrowingOwner&) = default;
 };

@@ -106,6 +106,7 @@ void GrowthTracker::update(Group& group, model::GrowthUnit unit, std::uint64_t m
     growing.held_by = group.last.held_by.empty() ? "" : group.last.held_by.front().text;
     growing.rate = static_cast<double>(now - group.bytes.front()) / duration;
     growing.unit = unit;
+    growing.census_bytes.assign(group.bytes.begin(), group.bytes.end());
 }
 
 std::vector<model::GrowingOwner> GrowthTracker::growing() const {

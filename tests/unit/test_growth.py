@@ -60,6 +60,7 @@ def test_tensors_that_grow_are_named_by_their_holder(torch, caplog):
     assert (loss.type, loss.shape, loss.dtype) == ("torch.Tensor", (), "float32")
     assert (loss.rate, loss.unit, loss.count, loss.nbytes) == (4, "step", 9, 36)
     assert loss.until_full > 1e6
+    assert loss.census_bytes == [16, 20, 24, 28, 32, 36]
     (warning,) = caplog.records
     assert warning.levelno == logging.WARNING
     # The fastest growth.

@@ -52,6 +52,24 @@ std::string number_with_bar(std::string_view text, double value, double largest)
            "</svg></td>";
 }
 
+// A bar for the bytes of each census.
+std::string history_chart(const std::vector<std::uint64_t>& census_bytes) {
+    if (census_bytes.empty()) {
+        return {};
+    }
+    const auto largest = static_cast<double>(std::ranges::max(census_bytes));
+    std::string bars;
+    std::string label = "in the last censuses:";
+    for (std::size_t i = 0; i < census_bytes.size(); ++i) {
+        const auto bytes = static_cast<double>(census_bytes[i]);
+        const double height = largest > 0 ? 20 * bytes / largest : 0;
+        bars += svg_rectangle("own", 10 * static_cast<double>(i), 20 - height, 8, height);
+        label += (i == 0 ? " " : ", ") + format_bytes(census_bytes[i]);
+    }
+    return "<svg class=\"history\" viewBox=\"0 0 58 20\" role=\"img\" aria-label=\"" + label +
+           "\">" + bars + "</svg>";
+}
+
 // "cuda:0", or "cuda:0, rank 3" if there are several processes.
 template <typename Owner>
 std::string device_cell(const model::Report& report, const Owner& owner) {
@@ -115,7 +133,8 @@ std::string growing_row(const model::Report& report,
                         double largest) {
     return "<tr>" + number_with_bar(growth_rate(growing), growing.rate, largest) +
            "<th scope=\"row\"><p>" + path_text(growing.held_by) + "</p></th>" +
-           number(format_bytes(growing.bytes)) + number(time_until_full(growing)) +
+           "<td class=\"number\">" + element("span", "", format_bytes(growing.bytes)) +
+           history_chart(growing.census_bytes) + "</td>" + number(time_until_full(growing)) +
            number(base::format_count(growing.owner.count)) + tensor_cell(growing.owner) +
            device_cell(report, growing) + "</tr>\n";
 }
