@@ -21,6 +21,7 @@ from cyclewatch import (
     source_lifetimes,
     source_lines,
     source_syntax,
+    source_temporaries,
 )
 from cyclewatch.source_edit import NoDiff, Source
 from cyclewatch.source_syntax import names_in, short
@@ -177,7 +178,8 @@ def _weak_property(finding: Finding, source: Source) -> str:
         done.add((owner, name))
         _check_replaceable(source, owner, name)
         source_lifetimes.check_values(source, owner, name)
-        source_lifetimes.check_not_temporary(
+        source_temporaries.check_not_registered(source, owner, name)
+        source_temporaries.check_not_temporary(
             source, source.class_named(cut.target), _attributes(finding)
         )
         reference = f"_{name.lstrip('_')}_reference"
@@ -307,6 +309,7 @@ def _check_stored_on_target(finding: Finding, source: Source) -> None:
         raise NoDiff("the references lead to several classes")
     source_hazards.check_any_callable(source)
     source_hazards.check_no_reflection(source, source.class_named(target))
+    source_hazards.check_not_looked_up(source, _attributes(finding))
     _check_weakly_referable(source, target)
     if all(reference.holder != target for reference in finding.cycle):
         raise NoDiff(f"the cycle does not begin at a {short(target)}")
@@ -319,7 +322,9 @@ def _check_stored_on_target(finding: Finding, source: Source) -> None:
                 f"a {reference.holder} calls the function, and may be the only object that keeps "
                 f"the {short(target)} alive until then"
             )
-        if reference.holder == target:
+        if reference.holder != target:
+            source_temporaries.check_not_published(source, reference.holder)
+        else:
             name = _after(reference.label, ".")
             values = source_syntax.stored_values(source, name, _location(reference)[1])
             # model().run() frees the model before the call; a method refers to its own object.
@@ -331,7 +336,7 @@ def _check_stored_on_target(finding: Finding, source: Source) -> None:
                 raise NoDiff(f"the {short(target)} did not create its .{name}")
             if is_function or reference.target in _CONTAINERS:
                 source_lifetimes.check_stays_inside(source, name, is_function)
-    source_lifetimes.check_not_temporary(source, source.class_named(target), _attributes(finding))
+    source_temporaries.check_not_temporary(source, source.class_named(target), _attributes(finding))
 
 
 def _check_weakly_referable(source: Source, target: str) -> None:

@@ -51,6 +51,15 @@ def check_no_reflection(source: Source, owner: ast.ClassDef) -> None:
             raise NoDiff(f"the file uses {word}, which would see the weak reference")
 
 
+def check_not_looked_up(source: Source, names: set[str]) -> None:
+    """Raise NoDiff if getattr() may read one of the attributes `names`."""
+    for call in source.all(ast.Call):
+        if ast.unparse(call.func) == "getattr" and len(call.args) > 1:
+            name = call.args[1]
+            if not isinstance(name, ast.Constant) or name.value in names:
+                raise NoDiff(f"line {call.lineno} may use getattr() to read the stored function")
+
+
 def check_weakly_referable(source: Source, node: ast.ClassDef) -> None:
     """Raise NoDiff if the instances do not support weak references."""
     for each in source.bases_of(node):

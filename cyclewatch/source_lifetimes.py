@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds code that shows that an object cannot be referenced weakly, or may be only temporary.
+"""Finds code that shows that an object cannot be referenced weakly, or is kept for later.
 
 Only simple forms in the same file are found; the comment above a diff names what to check.
 """
@@ -7,16 +7,14 @@ Only simple forms in the same file are found; the comment above a diff names wha
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from cyclewatch.source_edit import FUNCTIONS, NoDiff, Source
 from cyclewatch.source_hazards import check_weakly_referable
-from cyclewatch.source_syntax import names_in, parameters, short
+from cyclewatch.source_syntax import parameters, short
 
 _KEEPS_NOTHING = {"bool", "callable", "enumerate", "len", "reversed"}
 _COPIES = {"list", "sorted", "tuple"}
-_TAKES_ITEM = {"get", "pop", "popleft"}
-_STORES = {"add", "append", "appendleft", "insert", "put", "setdefault"}
 _TYPE_CHECKS = {"isinstance", "issubclass", "super"}
 _TESTS = (ast.Expr, ast.If, ast.While, ast.Assert, ast.Delete, ast.Compare)
 _HANDS_OVER = (ast.Call, ast.keyword, ast.List, ast.Set, ast.Dict, ast.For, ast.comprehension)
@@ -29,7 +27,7 @@ def check_values(source: Source, owner: ast.ClassDef, name: str) -> None:
     These are None, `self`, instances that the file creates, and parameters to which only such
     values are passed in the file.
     """
-    stores = [n for n in source.all(ast.Attribute) if n.attr == name and not _is_read(n)]
+    stores = [n for n in source.all(ast.Attribute) if n.attr == name and not is_read(n)]
     try:
         for node in stores:  # then `other.name` is suitable, too
             for value in _assigned_values(source, node):
@@ -47,7 +45,7 @@ def _is_of_another_class(source: Source, node: ast.Attribute, owner: ast.ClassDe
     around = source.parent(method) if method else None
     if not method or not isinstance(around, ast.ClassDef):
         return False
-    related = [*source.bases_of(owner), *_subclasses(source, owner)]
+    related = [*source.bases_of(owner), *subclasses(source, owner)]
     return [ast.unparse(node.value)] == parameters(method)[:1] and around not in related
 
 
@@ -146,7 +144,7 @@ def _calls_of(source: Source, function: ast.FunctionDef) -> Iterator[tuple[ast.C
     around = source.parent(function)
     names = {function.name}
     if isinstance(around, ast.ClassDef) and function.name == "__init__":
-        names |= {each.name for each in (around, *_subclasses(source, around))} | {"cls"}
+        names |= {each.name for each in (around, *subclasses(source, around))} | {"cls"}
     for node in [*source.all(ast.Name), *source.all(ast.Attribute)]:
         if getattr(node, "id", getattr(node, "attr", "")) not in names:
             continue
@@ -155,11 +153,11 @@ def _calls_of(source: Source, function: ast.FunctionDef) -> Iterator[tuple[ast.C
             through_class = ast.unparse(node).partition(".")[0] in names - {"cls", function.name}
             explicit = through_class and isinstance(node, ast.Attribute)  # Base.__init__(self)
             yield call, isinstance(around, ast.ClassDef) and not explicit
-        elif _is_read(node) and _is_handed_over(source, node):
+        elif is_read(node) and is_handed_over(source, node):
             raise NoDiff(f"line {node.lineno} may call {function.name} with unknown arguments")
 
 
-def _is_handed_over(source: Source, node: ast.AST) -> bool:
+def is_handed_over(source: Source, node: ast.AST) -> bool:
     """Whether other code may call a function or class, as in `map(Child, names)`."""
     user = source.parent(node)
     if isinstance(user, ast.Tuple):
@@ -170,7 +168,8 @@ def _is_handed_over(source: Source, node: ast.AST) -> bool:
     return stored or isinstance(user, (*_HANDS_OVER, *_RETURNS))
 
 
-def _subclasses(source: Source, base: ast.ClassDef) -> list[ast.ClassDef]:
+def subclasses(source: Source, base: ast.ClassDef) -> list[ast.ClassDef]:
+    """The other classes of the file that derive from a class."""
     return [
         node
         for node in source.all(ast.ClassDef)
@@ -178,138 +177,9 @@ def _subclasses(source: Source, base: ast.ClassDef) -> list[ast.ClassDef]:
     ]
 
 
-def check_not_temporary(source: Source, target: ast.ClassDef, names: set[str]) -> None:
-    """Raise NoDiff if the file uses a part of an instance of `target` that may be freed by then.
-
-    `names` are the attributes of the instance through which the cycle goes.
-    """
-    classes = {each.name for each in (target, *_subclasses(source, target))}
-    makers = classes | {
-        function.name
-        for function in source.functions()
-        if classes & names_in(function)
-        and any(isinstance(each, ast.Return) and each.value for each in ast.walk(function))
-    }
-    holders = {node.name for node in source.all(ast.ClassDef)}
-    parts = _Parts(source, makers, names, holders)
-    for node in source.all(ast.Attribute):
-        if not isinstance(node.value, ast.Call):
-            continue
-        called = short(ast.unparse(node.value.func))
-        if node.attr in names or (called in makers and not _is_discarded(source, node)):
-            raise NoDiff(f"line {node.lineno} uses .{node.attr} of a temporary object")
-    for each in source.all(ast.comprehension):
-        items = source.parent(each)
-        if makers & set(map(_called, ast.walk(each.iter))) and names & names_in(items):
-            raise NoDiff(f"line {each.iter.lineno} uses a part of a temporary object")
-    for function in source.functions():
-        created = set(_locals(function, lambda value: _called(value) in makers))
-        if line := parts.leaving(function, created):
-            raise NoDiff(f"line {line} returns a part of an object that is freed then")
-    parts.check_deleted()
-
-
-class _Parts:
-    """Finds parts of objects: their attributes in `names`, and instances created with them."""
-
-    def __init__(
-        self, source: Source, makers: set[str], names: set[str], holders: set[str]
-    ) -> None:
-        self._source = source
-        self._makers = makers
-        self._names = names
-        self._holders = holders
-        methods = [n for n in source.functions() if isinstance(source.parent(n), ast.ClassDef)]
-        self._names = names | {n.name for n in methods if self.leaving(n, set(parameters(n)[:1]))}
-
-    def leaving(self, function: ast.AST, created: set[str]) -> int:
-        """The line where a function returns or stores a part of a created object without it."""
-        parts = set(_locals(function, lambda value: self._is_part(value, created)))
-        for value in _leaving(function, created | parts):
-            items = [value]
-            for each in items:  # also those of tuples, lists, sets and dicts
-                items += [*getattr(each, "elts", []), *getattr(each, "values", [])]
-            returned = {getattr(each, "id", "") for each in items}
-            found = returned & parts or any(self._is_part(each, created) for each in items)
-            if found and not returned & created:
-                return value.lineno
-        return 0
-
-    def check_deleted(self) -> None:
-        """Raise NoDiff if the module uses a part after it deletes or replaces the object."""
-        tree = self._source.tree
-        created = set(_locals(tree, lambda value: _called(value) in self._makers))
-        parts = set(_locals(tree, lambda value: self._is_part(value, created)))
-        ends: dict[str, list[int]] = {}
-        for node in self._source.all(ast.Name):
-            if node.id in created and not _is_read(node):
-                ends.setdefault(node.id, []).append(node.lineno)
-        freed = [line for lines in ends.values() for line in sorted(lines)[1:]]
-        for node in self._source.all(ast.Name):
-            if node.id in parts and _is_read(node) and freed and node.lineno > min(freed):
-                raise NoDiff(f"line {node.lineno} uses a part of an object that may be freed")
-
-    def _is_part(self, value: ast.expr, created: set[str]) -> bool:
-        if isinstance(value, ast.Call) and _called(value) in self._holders:
-            arguments = [*value.args, *(each.value for each in value.keywords)]
-            return bool(created & {getattr(each, "id", "") for each in arguments})
-        if isinstance(value, ast.Call) and _called(value) in _TAKES_ITEM | self._names:
-            value = value.func
-        while isinstance(value, ast.Attribute | ast.Subscript):
-            attribute, value = getattr(value, "attr", ""), value.value
-            if attribute in self._names and getattr(value, "id", "") in created:
-                return True
-        return False
-
-
-def _leaving(function: ast.AST, inside: set[str]) -> Iterator[ast.expr]:
-    """The values that a function returns, or stores in objects other than those in `inside`."""
-    shared = {
-        name
-        for n in ast.walk(function)
-        if isinstance(n, ast.Global | ast.Nonlocal)
-        for name in n.names
-    }
-    for node in ast.walk(function):
-        match node:
-            case ast.Return(value=ast.expr() as value) | ast.Yield(value=ast.expr() as value):
-                yield value
-            case ast.Call(func=ast.Attribute(attr=name) as to, args=values) if name in _STORES:
-                yield from values if _root(to) not in inside else []
-            case ast.Assign(targets=[ast.Attribute() | ast.Subscript() as to], value=value):
-                yield from [value] if _root(to) not in inside else []
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in shared:
-                yield value
-
-
-def _root(node: ast.expr) -> str:
-    """The variable of an expression such as `variable.attribute[0]`."""
-    while isinstance(node, ast.Attribute | ast.Subscript):
-        node = node.value
-    return getattr(node, "id", "")
-
-
-def _locals(function: ast.AST, test: Callable[[ast.expr], bool]) -> Iterator[str]:
-    """The variables to which a suitable value is assigned."""
-    for node in ast.walk(function):
-        if isinstance(node, ast.Assign) and test(node.value):
-            yield from (each.id for each in node.targets if isinstance(each, ast.Name))
-
-
-def _is_read(node: ast.AST) -> bool:
+def is_read(node: ast.AST) -> bool:
+    """Whether an expression is read, not assigned or deleted."""
     return isinstance(getattr(node, "ctx", None), ast.Load)
-
-
-def _called(value: ast.AST) -> str:
-    return short(ast.unparse(value.func)) if isinstance(value, ast.Call) else ""
-
-
-def _is_discarded(source: Source, node: ast.AST) -> bool:
-    """Whether a chain of calls is a statement, so that its object outlives all of them."""
-    user = source.parent(node)
-    while isinstance(user, ast.Call | ast.Attribute):
-        node, user = user, source.parent(user)
-    return isinstance(user, ast.Expr)
 
 
 def check_stays_inside(source: Source, name: str, is_function: bool) -> None:
@@ -318,7 +188,7 @@ def check_stays_inside(source: Source, name: str, is_function: bool) -> None:
     `is_function` is false if the attribute stores a container of functions.
     """
     for node in source.all(ast.Attribute):
-        if node.attr == name and _is_read(node):
+        if node.attr == name and is_read(node):
             _check_use(source, node, name, node, is_function)
 
 
@@ -339,7 +209,7 @@ def _check_use(
         case ast.Attribute() | ast.BoolOp() | ast.UnaryOp():
             pass
         case ast.Subscript(value=value) if value is node:
-            if not _is_read(user):
+            if not is_read(user):
                 return
         case ast.Assign(targets=[ast.Name(id=variable)]) if scope := source.function_of(node):
             _check_variable(source, scope, variable, name, is_function)
@@ -364,7 +234,7 @@ def _check_variable(
     """Follow the reads of a variable that stores the functions of the attribute `name`."""
     function = scope if isinstance(scope, FUNCTIONS) else source.function_of(scope)
     for node in ast.walk(scope):
-        if isinstance(node, ast.Name) and node.id == variable and _is_read(node):
+        if isinstance(node, ast.Name) and node.id == variable and is_read(node):
             if source.function_of(node) is not function:
                 raise NoDiff(f"an inner function uses {variable}")
             _check_use(source, node, name, node, is_function)

@@ -261,7 +261,7 @@ def test_super_counts_as_a_use_of_self(program):
         ),
         (METHOD.replace("= self", "= 0 or self"), bound_method, "does not store the function"),
         (METHOD.replace("def step", "async def step"), bound_method, "step can be suspended"),
-        (METHOD + "    calls.remove(Model().step)", bound_method, "finds the method by compar"),
+        (METHOD + "    calls.remove(model.step)", bound_method, "finds the method by compar"),
         (METHOD.replace("self):", "self, a):\n            self = a", 1), bound_method, "more than"),
         (MODEL + "    Model(3)._scale(2)", lambda_on_self, "uses ._scale of a temporary object"),
         (MODEL + "    weak_self = 1", lambda_on_self, "already uses the name weak_self"),
@@ -509,36 +509,40 @@ NO_WEAK_REFERENCE = "may use an object that does not support weak references"
         (MODEL + module("def f(): import weakref"), lambda_on_self, "name weakref for something"),
         (MODEL + module("import weakref\ndel weakref"), lambda_on_self, "name weakref for"),
         # An object that may be only temporary.
-        (PARENT + module("head = Model().add()"), back_pointer, "uses .add of a temporary object"),
+        (
+            PARENT + module("head = Model().add()"),
+            back_pointer,
+            "may use a part of a temporary object",
+        ),
         (
             PARENT + module("def make(): return Model()\nhead = make().add()"),
             back_pointer,
-            "uses .add of a temporary object",
+            "may use a part of a temporary object",
         ),
         (
             PARENT + module("def build():\n  model = Model()\n  return model.head.pop()"),
             back_pointer,
-            "line 14 returns a part of an object",
+            "line 14 keeps a part of an object",
         ),
         (
             PARENT + module("def build():\n  model = Model()\n  return {'a': [model.head]}"),
             back_pointer,
-            "line 14 returns a part of an object",
+            "line 14 keeps a part of an object",
         ),
         (
             PARENT + module("def build():\n  model = Model()\n  heads.append(model.head)"),
             back_pointer,
-            "line 14 returns a part of an object",
+            "line 14 keeps a part of an object",
         ),
         (
             PARENT + module("def build(x):\n  model = Model()\n  x.head = model.head"),
             back_pointer,
-            "line 14 returns a part of an object",
+            "line 14 keeps a part of an object",
         ),
         (
             PARENT + module("def build():\n  global h\n  model = Model()\n  h = model.head"),
             back_pointer,
-            "line 15 returns a part of an object",
+            "line 15 keeps a part of an object",
         ),
         (
             PARENT.replace(
@@ -546,7 +550,7 @@ NO_WEAK_REFERENCE = "may use an object that does not support weak references"
             )
             + module("def build():\n  model = Model()\n  return model.get()"),
             back_pointer,
-            "line 13 returns a part of an object",
+            "line 13 keeps a part of an object",
         ),
         (
             PARENT + module("model = Model()\nhead = model.head\ndel model\nprint(head.model)"),
@@ -556,18 +560,18 @@ NO_WEAK_REFERENCE = "may use an object that does not support weak references"
         (
             PARENT + module("heads = [x.head for x in [Model(), Model()]]"),
             back_pointer,
-            "line 12 uses a part of a temporary object",
+            "may use a part of a temporary object",
         ),
         (PARENT + module("head = build().head"), back_pointer, "uses .head of a temporary object"),
         (
             PARENT + module("def build():\n  model = Model()\n  return model.head"),
             back_pointer,
-            "line 14 returns a part of an object",
+            "line 14 keeps a part of an object",
         ),
         (
             PARENT + module("def build():\n  x = Model()\n  part = Head(x)\n  return part"),
             back_pointer,
-            "line 15 returns a part of an object",
+            "line 15 keeps a part of an object",
         ),
         (
             MODEL + method("def register(self): calls.append(self._scale)"),
@@ -627,7 +631,9 @@ def test_no_diff_if_the_file_shows_that_the_program_would_break(program, text, m
         (PARENT + module("def make(m, x): return Head(model=m)\nmake(Model(), 1)"), back_pointer),
         (
             PARENT
-            + module("a = Head(Model())\na.model, b = None, 1\nHead(a.model if b else None)"),
+            + module(
+                "m = Model()\na = Head(m)\na.model, b = None, 1\nHead(a.model if b else None)"
+            ),
             back_pointer,
         ),
         (PARENT + module("def f():\n  m = Model()\n  return m.head.count()"), back_pointer),
@@ -651,6 +657,172 @@ def test_no_diff_if_the_file_shows_that_the_program_would_break(program, text, m
 def test_a_diff_if_the_file_does_not_show_that_the_program_would_break(program, text, make):
     path = program(text)
     assert "\n+" in source_diff.propose(make(path))
+
+
+NETWORK = """\
+    import torch
+
+    class Layer:
+        known = []
+        def __init__(self, model):
+            self.model = model
+
+    class Network:
+        def __init__(self, depth):
+            self.layers = [Layer(self) for _ in range(depth)]
+
+        def __iter__(self):
+            return iter(self.layers)
+
+        def __enter__(self):
+            return self.layers[0]
+
+        def first(self):
+            return self.layers[0]
+
+        def forward(self, x):
+            return sum(x for _ in self.layers)
+
+        def add(self):
+            self.layers.append(Layer(self))
+            return self
+
+        def __call__(self, x):
+            return x
+    """
+
+
+def layers(path):
+    location = line_of(path, "self.model = ")
+    return finding(
+        "back-pointer",
+        [reference("program.Layer", ".model", "program.Network", location)],
+        reference("program.Network", ".layers", "list", None),
+        reference("list", "[0]", "program.Layer", None),
+    )
+
+
+TEMPORARY = "may use a part of a temporary object"
+IN_FUNCTION = "def build(n):\n  net = Network(n)\n  "
+KEEPS = "keeps a part of an object that is freed then"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        # The object is not stored.
+        ("layers = list(Network(3))", TEMPORARY),
+        ("first, second = Network(2)", TEMPORARY),
+        ("head, *rest = [*Network(3)]", TEMPORARY),
+        ("best = max(Network(3), key=id)", TEMPORARY),
+        ("print(next(iter(Network(3))).model)", TEMPORARY),
+        ("for layer in Network(3): print(layer.model)", TEMPORARY),
+        ("with Network(3) as layer: pass\nprint(layer.model)", TEMPORARY),
+        ("def f(name): return getattr(Network(3), name)", TEMPORARY),
+        ("pick = lambda net: net.layers[0]\nlayer = pick(Network(3))", TEMPORARY),
+        ("layer = Network(3).first()", TEMPORARY),
+        ("layer = Network(3).add().add().first()", TEMPORARY),
+        ("make = lambda: Network(3)\nlayer = make().layers[0]", "of a temporary object"),
+        ("for layers in map(list, map(Network, (1, 2))): pass", "create a temporary Network"),
+        ("def make():\n  net = Network(3)\n  return net\na, b, c = make()", TEMPORARY),
+        ("layer = next(iter([Network(3)]))", TEMPORARY),
+        # A function keeps a part of it.
+        (IN_FUNCTION + "return sorted(net, key=id)", KEEPS),
+        (IN_FUNCTION + "return dict(zip('abc', net))", KEEPS),
+        (IN_FUNCTION + "return [layer for layer in net]", KEEPS),
+        (IN_FUNCTION + "for layer in net:\n    yield layer", KEEPS),
+        (IN_FUNCTION + "yield from net.layers", KEEPS),
+        (IN_FUNCTION + "first, *rest = net\n  return rest", KEEPS),
+        (IN_FUNCTION + "with net as first:\n    return first", KEEPS),
+        (IN_FUNCTION + "return pick(net)", KEEPS),
+        (IN_FUNCTION + "return net[0]", KEEPS),
+        (IN_FUNCTION + "layer = net.first()\n  return lambda: layer.model", KEEPS),
+        (IN_FUNCTION + "self.a, self.b = net.layers[0], net.layers[1]", KEEPS),
+        (IN_FUNCTION + "kept.extend(net.layers)", KEEPS),
+        # It is replaced while a part is used.
+        (
+            "old = None\nfor n in (1, 2):\n  net = Network(n)\n  print(old)\n  old = net.first()",
+            "line 34 uses a part of an object that may be freed",
+        ),
+        (
+            "def f(old=None):\n  for n in (1, 2):\n    net = Network(n)\n    old = net.first()\n"
+            "  print(old.model)",
+            "line 35 uses a part of an object that may be freed",
+        ),
+        (
+            "kept = []\nfor n in (1, 2):\n  net = Network(n)\n  kept.append(net.first())",
+            "line 34 stores a part of an object that is replaced",
+        ),
+    ],
+)
+def test_no_diff_if_a_part_may_outlive_its_parent(program, text, reason):
+    path = program(NETWORK + module(text))
+    with pytest.raises(source_edit.NoDiff, match=reason):
+        source_diff.propose(layers(path))
+
+
+@pytest.mark.parametrize(
+    "store", ["Layer.known.append(self)", "Layer.last = self", "LAST[0] = self"]
+)
+def test_no_diff_if_the_child_stores_itself_elsewhere(program, store):
+    path = program(NETWORK.replace("self.model = model", f"self.model = model; {store}"))
+    with pytest.raises(source_edit.NoDiff, match="line 6 stores the Layer in another object"):
+        source_diff.propose(layers(path))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "net = Network(3)\nfor layer in net: print(layer.model)",
+        "Network(3).add().first()",
+        "Network(3)",
+        "print(Network(3))",
+        "print(Network(3).forward(1))",
+        "print(Network(3)(1), Network(3).add().add().forward(1))",
+        "nets = [Network(n) for n in (1, 2)]",
+        "self.net = Network(1) if big else Network(2)",
+        "def make(): return Network(3)\nnet = make()\nlayer = net.first()",
+        "def build(n):\n  net = Network(n)\n  return net, net.layers[0]",
+        "def build(n):\n  net = Network(n)\n  return max(len(layer.name) for layer in net)",
+        "for n in (1, 2):\n  net = Network(n)\n  layer = net.first()\n  print(layer.model)",
+        "net = Network(1)\nnet = None",
+    ],
+)
+def test_a_diff_if_the_parent_outlives_its_parts(program, text):
+    path = program(NETWORK + module(text))
+    assert "\n+" in source_diff.propose(layers(path))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def get(model, name): return getattr(model, name)",
+        "def get(model): return getattr(model, '_scale')",
+    ],
+)
+def test_no_diff_if_getattr_may_read_the_function(program, text):
+    path = program(MODEL + module(text))
+    with pytest.raises(source_edit.NoDiff, match=r"line 13 may use getattr\(\) to read"):
+        source_diff.propose(lambda_on_self(path))
+    assert source_diff.propose(lambda_on_self(program(MODEL + "    getattr(os, 'name')")))
+
+
+@pytest.mark.parametrize("store", ["PENDING.append(self.action)", "PENDING[0] = action"])
+def test_no_diff_if_another_class_publishes_the_function(program, store):
+    job = "    class Job:\n        def __init__(self, action):\n            self.action = action\n"
+    text = METHOD.replace("self.step\n", "Job(self.step)\n")
+
+    def stored_in_job(path):
+        found = bound_method(path)
+        function = found.cuts[0].holder
+        stored = reference("program.Model", "._run", "program.Job", found.cuts[0].location)
+        found.cycle = [stored, reference("program.Job", ".action", function, None), *found.cuts]
+        return found
+
+    assert "WeakMethod" in source_diff.propose(stored_in_job(program(job + text)))
+    path = program(job + f"            {store}\n" + text)
+    with pytest.raises(source_edit.NoDiff, match="line 4 of Job stores a function elsewhere"):
+        source_diff.propose(stored_in_job(path))
 
 
 def test_a_late_import_of_weakref_does_not_count(program):
