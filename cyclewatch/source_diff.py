@@ -37,6 +37,7 @@ _UNREGISTERS = ("remove", "discard", "un", "dis", "del", "pop")
 _CALLABLES = ("function ", "bound method ", "functools.")
 _COMMENT = "  # break a reference cycle"
 _MAX_INDENTED = 20  # lines
+_MAX_NAMES = 6
 
 
 def propose(finding: Finding, unchanged_since: float | None = None) -> str:
@@ -60,11 +61,21 @@ def propose(finding: Finding, unchanged_since: float | None = None) -> str:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # compiler warnings
             source = Source(path, text)
-            check = _native.clean_text(change(finding, source))
+            check = _native.clean_text(change(finding, source) + _variants(finding))
             diff = source.diff()
     except RecursionError:
         raise NoDiff(f"{path} is nested too deeply") from None
     return f"{textwrap.fill(check, 98, initial_indent='# ', subsequent_indent='# ')}\n{diff}"
+
+
+def _variants(finding: Finding) -> str:
+    """A sentence that names the cycles that the report merged with the one that is changed."""
+    others = [each.name for each in finding.variants if each.signature != finding.signature]
+    if not others:
+        return ""
+    more = f" and {len(others) - _MAX_NAMES} more" if len(others) > _MAX_NAMES else ""
+    names = f"{', '.join(others[:_MAX_NAMES])}{more}"
+    return f" The finding also has cycles in {names}: check whether they need the same change."
 
 
 def _check_excerpts(finding: Finding, path: str, text: str) -> None:

@@ -52,6 +52,16 @@ def kinds_by_signature(before: cyclewatch.Report, after: cyclewatch.Report) -> d
     return kinds
 
 
+def remaining_variants(before: cyclewatch.Report, after: cyclewatch.Report) -> dict[str, list[str]]:
+    """For each signature that is gone: those that the same finding still has."""
+    remaining: dict[str, list[str]] = {}
+    for old, new in _pairs(before, after):
+        for each in old.signatures if old and new else []:
+            if new and each not in new.signatures:
+                remaining[each] = new.signatures
+    return remaining
+
+
 Pair = tuple["cyclewatch.Finding | None", "cyclewatch.Finding | None"]
 
 

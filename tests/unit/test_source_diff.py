@@ -27,7 +27,13 @@ def reference(holder, label, target, location):
 
 def finding(pattern, cuts, *others):
     return types.SimpleNamespace(
-        pattern=pattern, cuts=cuts, cycle=[*others, *cuts], omitted_cuts=0, tie=False
+        pattern=pattern,
+        cuts=cuts,
+        cycle=[*others, *cuts],
+        omitted_cuts=0,
+        tie=False,
+        signature="cw1-1",
+        variants=[],
     )
 
 
@@ -823,6 +829,18 @@ def test_no_diff_if_another_class_publishes_the_function(program, store):
     path = program(job + f"            {store}\n" + text)
     with pytest.raises(source_edit.NoDiff, match="line 4 of Job stores a function elsewhere"):
         source_diff.propose(stored_in_job(path))
+
+
+def test_the_comment_names_the_other_variants(program):
+    found = lambda_on_self(program(MODEL))
+    names = ["Model", *(f"Part{i}" for i in range(8))]
+    found.variants = [
+        types.SimpleNamespace(signature=f"cw1-{i}", name=name) for i, name in enumerate(names, 1)
+    ]
+    comment = source_diff.propose(found).partition("---")[0].replace("\n# ", " ")
+    assert "also has cycles in Part0, Part1, Part2, Part3, Part4, Part5 and 2 more: ch" in comment
+    found.variants = found.variants[:1]
+    assert "also has" not in source_diff.propose(found)
 
 
 def test_a_late_import_of_weakref_does_not_count(program):

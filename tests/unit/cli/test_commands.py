@@ -214,6 +214,28 @@ def test_verify_requires_the_finding_to_be_gone_and_fewer_bytes(command, report,
     assert json.loads(outcome.out)["signatures"] == {LAMBDA: "gone"}
 
 
+def test_verify_requires_all_variants_of_the_finding_to_be_gone(command, changed):
+    other = "cw1-1111111111111111"
+
+    def two_variants(data):
+        same = {"title": "A -> B", "location": None, "occurrences": 64, "bytes": 1}
+        data["findings"][0]["variants"] = [
+            {"signature": LAMBDA, "name": "fast", **same},
+            {"signature": other, "name": "slow", **same},
+        ]
+
+    def one_left(data):
+        data["findings"][0].update(signature=other, retained_bytes=1, attributed_bytes=1)
+
+    before, after = changed("before.json", two_variants), changed("after.json", one_left)
+    outcome = command("verify", before, after, "-e", LAMBDA)
+    assert f"{LAMBDA}: gone, but other cycles of the finding remain: {other}\n" in outcome.out
+    assert outcome.out.endswith("\nnot verified\n")
+    assert outcome.status == 1
+    outcome = command("verify", before, after, "-e", LAMBDA, "--json")
+    assert json.loads(outcome.out)["remaining_variants"] == {LAMBDA: [other]}
+
+
 def test_merge(command, report, changed):
     def other_rank(data):
         data["processes"][0].update(pid=9, rank=1)
