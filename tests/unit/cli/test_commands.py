@@ -218,7 +218,7 @@ def test_verify_requires_all_variants_of_the_finding_to_be_gone(command, changed
     other = "cw1-1111111111111111"
 
     def two_variants(data):
-        same = {"title": "A -> B", "location": None, "occurrences": 64, "bytes": 1}
+        same = {"title": "A -> B", "location": "", "occurrences": 64, "bytes": 1}
         data["findings"][0]["variants"] = [
             {"signature": LAMBDA, "name": "fast", **same},
             {"signature": other, "name": "slow", **same},
