@@ -15,6 +15,7 @@ import os
 import re
 import shlex
 import sys
+import tokenize
 
 from cyclewatch._native import Finding, Report
 from cyclewatch.cli.options import byte_count, names
@@ -140,13 +141,24 @@ def _execute(shell: Any, cell: str) -> BaseException | None:
     if number is not None:
         shell.compile.cache = lambda code, _=0, raw_code=None: cache(code, number, raw_code)
     shell.showtraceback = shell.showsyntaxerror = lambda *_args, **_kwargs: None
+    silenced = _ends_with_semicolon(shell, cell)
+    shell.displayhook.quiet = lambda: silenced  # IPython looks at the cell with the magic
     try:
         outcome = shell.run_cell(cell, store_history=False)
     finally:
         del shell.showtraceback, shell.showsyntaxerror
         shell.compile.__dict__.pop("cache", None)
+        shell.displayhook.__dict__.pop("quiet", None)
     error: BaseException | None = outcome.error_before_exec or outcome.error_in_exec
     return error
+
+
+def _ends_with_semicolon(shell: Any, cell: str) -> bool:
+    """Whether the last value of a cell is neither displayed nor kept in ``Out``."""
+    try:
+        return bool(shell.displayhook.semicolon_at_end_of_expression(cell))
+    except (SyntaxError, tokenize.TokenError):
+        return False
 
 
 def _number_of_running_cell() -> int | None:

@@ -168,6 +168,23 @@ def test_a_failing_cell_under_the_magic_fails():
     assert notebook.cells[2].outputs == []
 
 
+@pytest.mark.parametrize("end", [";", ";  # not shown", "; # '\n"])
+def test_a_semicolon_under_the_magic_silences_the_last_value(end):
+    leak = LEAK.replace("Model()\ndel Model", f"Model(){end}")
+    _, [displayed], [kept] = run(cells(DEFINITIONS, leak, "print(Out)"))
+    assert "self.me = self" in displayed["data"]["text/plain"]
+    assert kept["text"] == "{}\n"
+
+
+def test_the_last_value_under_the_magic_is_displayed():
+    after = "x = 3;\nx"
+    source = f"%%cyclewatch --devices cpu\n{after}"
+    outputs = run(cells(DEFINITIONS, source, "%%cyclewatch --devices cpu\n!echo 'a b';", after))
+    assert outputs[1][0]["data"]["text/plain"] == "3"
+    assert outputs[2][0]["text"] == "a b\r\n"
+    assert outputs[3][0]["data"]["text/plain"] == "3"
+
+
 @pytest.mark.parametrize(
     ("source", "message"),
     [
