@@ -84,7 +84,7 @@ def _check_excerpts(finding: Finding, path: str, text: str) -> None:
     The watch can begin long after the modules were loaded, so its start time is not enough. The
     report has no lines of a file that had changed since its process began.
     """
-    lines = text.removesuffix("\n").split("\n")
+    lines = text.removeprefix(source_edit.BYTE_ORDER_MARK).removesuffix("\n").split("\n")
     for cut in finding.cuts:
         if cut.source is None:
             raise NoDiff(

@@ -17,6 +17,7 @@ from cyclewatch.source_lines import MOST_LINES
 
 _STANDARD = sys.stdlib_module_names
 _LARGEST = 1 << 20  # bytes of a source file
+BYTE_ORDER_MARK = "\ufeff"  # not part of the first line
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Function: TypeAlias = Definition | ast.Lambda
@@ -76,10 +77,11 @@ class Source:
     def __init__(self, path: str, text: str) -> None:
         """Parse a source file."""
         self.path = path
-        self._text = text
-        self._lines = text.split("\n")
+        self._mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
+        self._text = text.removeprefix(BYTE_ORDER_MARK)
+        self._lines = self._text.split("\n")
         try:
-            self.tree = ast.parse(text)
+            self.tree = ast.parse(self._text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             raise NoDiff(f"{path} does not compile") from None
         self._parents = {
@@ -240,7 +242,8 @@ class Source:
             folder = os.path.dirname(os.path.abspath(self.path))
             raise NoDiff(f"run this in {folder} or a folder above it, so that the diff applies")
         name += "\t" if " " in name else ""  # `patch` ends a name at a space otherwise
-        lines = difflib.unified_diff(_lines(self._text), _lines(text), name, name)
+        before, after = _lines(self._mark + self._text), _lines(self._mark + text)
+        lines = difflib.unified_diff(before, after, name, name)
         return "".join(
             line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
             for line in lines

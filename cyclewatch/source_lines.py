@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import time
 
@@ -95,15 +96,31 @@ def _from_loader(path: str) -> str | None:
         return None
     for module in list(sys.modules.values()):
         spec: Any = getattr(module, "__spec__", None)
-        if spec is not None and spec.origin == path:
+        # The folder of an archive in sys.path may be relative.
+        if spec is not None and spec.origin and os.path.join(_folder, spec.origin) == path:
             text: str | None = spec.loader.get_source(spec.name)
             return None if text is None else text.removesuffix("\n")
     return None
 
 
 def _is_unchanged(path: str) -> bool:
-    # Not the modification time, which tools can change.
-    return os.stat(path).st_ctime < _process_start
+    """Whether the path leads to the same file since this process began, and the file is unchanged.
+
+    Folders and symbolic links on the path may have been replaced by others that are older.
+    """
+    for each in {os.path.abspath(path), os.path.realpath(path)}:
+        while True:
+            status = os.lstat(each)
+            # Not the modification time of a file, which tools can change. The times of a folder
+            # also change if files are added to it; renaming it changes only its ctime.
+            if status.st_ctime >= _process_start and (
+                not stat.S_ISDIR(status.st_mode) or status.st_mtime < _process_start
+            ):
+                return False
+            if os.path.dirname(each) == each:
+                break
+            each = os.path.dirname(each)
+    return True
 
 
 def _time_of_process_start() -> float:

@@ -88,7 +88,7 @@ def applied(diff, path):
     """The namespace of the changed program, changed by `git apply`."""
     subprocess.run(["git", "apply", "-p0"], input=diff, text=True, cwd=path.parent, check=True)
     names = {"__name__": "program"}
-    exec(compile(path.read_text(), str(path), "exec"), names)
+    exec(compile(path.read_bytes(), str(path), "exec"), names)
     return names
 
 
@@ -850,6 +850,23 @@ def test_a_late_import_of_weakref_does_not_count(program):
     assert path.read_text().count("import weakref") == 2
     early = program(MODEL.replace("import os", "import os, weakref"))
     assert "+import" not in source_diff.propose(lambda_on_self(early))
+
+
+def test_a_byte_order_mark_stays_at_the_start_of_the_file(program):
+    path = program(
+        "def make(self):\n    self._scale = lambda: self\n\n\nclass Model: make = make\n"
+    )
+    found = lambda_on_self(path)  # its lines include the first one
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    with pytest.raises(source_edit.NoDiff, match="self may be None"):
+        source_diff.propose(found)
+    path = program("class Model:\n    def __init__(self):\n        self._scale = lambda: self\n")
+    found = lambda_on_self(path)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    names = applied(source_diff.propose(found), path)
+    assert isinstance(names["Model"](), names["Model"])
+    assert path.read_bytes().startswith(b"\xef\xbb\xbfimport weakref\n")
+    assert path.read_bytes().count(b"\xef\xbb\xbf") == 1
 
 
 def test_no_diff_for_an_unsuitable_file(program):

@@ -172,6 +172,38 @@ def test_a_file_written_after_the_process_began_is_left_out(written, monkeypatch
     assert cut_of(imported())[1].source is None
 
 
+def link_to(folder, target):
+    (folder / "next").symlink_to(target)
+    (folder / "next").rename(folder / "current")
+
+
+def rename_folder(folder, target):
+    (folder / "current").unlink()
+    (folder / target).rename(folder / "current")
+
+
+@pytest.mark.parametrize("change", [link_to, rename_folder])
+def test_an_older_file_that_takes_the_place_of_the_loaded_one_is_left_out(
+    tmp_path, monkeypatch, change
+):
+    for name in ("r1", "r2"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "child_of_parent.py").write_text(f"# {name}\n")
+    link_to(tmp_path, "r1")
+    clock = tmp_path / "clock"
+    clock.touch()
+    last = clock.stat().st_ctime_ns
+    while clock.stat().st_ctime_ns == last:
+        clock.touch()
+    monkeypatch.setattr(source_lines, "_process_start", clock.stat().st_ctime)
+    path = str(tmp_path / "current/child_of_parent.py")
+    assert source_lines.read_source(path) == ["# r1"]
+    (tmp_path / "r1" / "output.txt").touch()  # adding a file does not matter
+    assert source_lines.read_source(path) == ["# r1"]
+    change(tmp_path, "r2")
+    assert source_lines.read_source(path) is None
+
+
 def test_process_start_is_in_the_past(tmp_path):
     start = source_lines._time_of_process_start()
     (tmp_path / "new.py").touch()
@@ -266,6 +298,19 @@ def test_zip_files_are_read_by_their_loader(tmp_path, monkeypatch):
         assert cut.source.lines[1] == CUT
         monkeypatch.setattr(source_lines, "_process_start", 0.0)
         assert cut_of(module)[1].source is None
+    finally:
+        del sys.modules["child_of_parent"]
+
+
+def test_zip_files_with_a_relative_path_are_read_by_their_loader(tmp_path, monkeypatch):
+    with zipfile.ZipFile(tmp_path / "library.zip", "w") as file:
+        file.writestr("child_of_parent.py", MODULE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(source_lines, "_folder", str(tmp_path))
+    monkeypatch.syspath_prepend("library.zip")
+    try:
+        _, cut = cut_of(imported())
+        assert cut.source.lines[1] == CUT
     finally:
         del sys.modules["child_of_parent"]
 
