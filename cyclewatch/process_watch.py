@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import stat
 import sys
 
 from cyclewatch import _native, collecting, watches
@@ -16,7 +17,7 @@ from cyclewatch.out_of_memory import oom_autopsy
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any
+    from typing import Any, TextIO
 
     from cyclewatch._native import Finding, GrowingOwner
 
@@ -146,9 +147,23 @@ def _print(text: str) -> None:
     """Print to standard error; errors are ignored."""
     try:
         if sys.stderr is not None:
-            print(text, file=sys.stderr)
+            sys.stderr.flush()
+            print("\n" * _is_within_line(sys.stderr) + text, file=sys.stderr)
     except Exception:
         return
+
+
+def _is_within_line(stream: TextIO) -> bool:
+    """Whether a file ends without a newline; false if the stream is not a regular file."""
+    try:
+        number = stream.fileno()
+        if not stat.S_ISREG(os.fstat(number).st_mode):
+            return False
+        with open(f"/proc/self/fd/{number}", "rb") as file:
+            file.seek(-1, os.SEEK_END)
+            return file.read() != b"\n"
+    except (OSError, ValueError, AttributeError):
+        return False
 
 
 def named_reports(settings: Mapping[str, Any], script: str) -> dict[str, str]:
