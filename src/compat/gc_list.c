@@ -60,19 +60,13 @@ static int is_collecting(const PyGC_Head* head) {
     return (head->_gc_prev & kCollecting) != 0;
 }
 
-/* True if `head` comes after `previous`, and has the collecting flag. A single comparison, because
- * it is made for each unreachable object. */
+/* True if `head` comes after `previous`, and has the collecting flag and possibly others. */
 static int follows_and_is_collecting(const PyGC_Head* head, const PyGC_Head* previous) {
-    const uintptr_t other_flags = kCwLinkFlags & ~kCollecting;
-    return ((head->_gc_prev ^ (uintptr_t)previous) & ~other_flags) == kCollecting;
+    return cw_previous_head(head) == previous && is_collecting(head);
 }
 
-cw_walk_result cw_walk_unreachable(PyObject* canary, cw_object_list* found) {
-    found->count = 0;
-    PyGC_Head* const start = head_of(canary);
-    if (start->_gc_next == 0 || !is_collecting(start)) {
-        return CW_WALK_NOT_LISTED;
-    }
+/* cw_walk_unreachable() from `start`, whose collecting flag is cleared. */
+static cw_walk_result walk_from(PyGC_Head* start, cw_object_list* found) {
     PyObject** next_free = found->objects;
     PyObject** end = found->objects + found->room;
     int list_heads = 0;
@@ -83,15 +77,20 @@ cw_walk_result cw_walk_unreachable(PyObject* canary, cw_object_list* found) {
             return CW_WALK_BROKEN;
         }
         PyGC_Head* const next = (PyGC_Head*)(link & ~(uintptr_t)kCwLinkFlags);
-        if (__builtin_expect(!follows_and_is_collecting(next, node), 0)) {
-            if (cw_previous_head(next) != node || ++list_heads > 1) {
+        /* Almost no object has another flag: this single comparison is made for each of them. */
+        if (__builtin_expect(next->_gc_prev != (uintptr_t)node + kCollecting, 0) &&
+            !follows_and_is_collecting(next, node)) {
+            if (cw_previous_head(next) != node) {
+                return CW_WALK_BROKEN;
+            }
+            if (next == start) {
+                break;
+            }
+            if (++list_heads > 1) {
                 return CW_WALK_BROKEN;
             }
             node = next;
             continue;
-        }
-        if (__builtin_expect(next == start, 0)) {
-            break;
         }
         if (__builtin_expect(next_free == end, 0)) {
             const size_t count = found->room;
@@ -106,6 +105,19 @@ cw_walk_result cw_walk_unreachable(PyObject* canary, cw_object_list* found) {
     }
     found->count = (size_t)(next_free - found->objects);
     return list_heads == 1 ? CW_WALK_COMPLETE : CW_WALK_BROKEN;
+}
+
+cw_walk_result cw_walk_unreachable(PyObject* canary, cw_object_list* found) {
+    found->count = 0;
+    PyGC_Head* const start = head_of(canary);
+    if (start->_gc_next == 0 || !is_collecting(start)) {
+        return CW_WALK_NOT_LISTED;
+    }
+    /* So that the end of the walk needs no comparison for each object. */
+    start->_gc_prev &= ~(uintptr_t)kCollecting;
+    const cw_walk_result result = walk_from(start, found);
+    start->_gc_prev |= kCollecting;
+    return result;
 }
 
 void cw_isolate(PyObject* object) {
