@@ -2,55 +2,78 @@
 #include "device/owner_detector.h"
 
 #include <algorithm>
+#include <limits>
 #include <new>
 #include <utility>
 
 namespace cyclewatch::device {
 
-void OwnerDetector::grow_outside() {
-    std::vector<OutsideEntry> larger(outside_.empty() ? 1024 : outside_.size() * 2);
-    const std::size_t mask = larger.size() - 1;
-    for (const OutsideEntry& entry : outside_) {
-        if (entry.round == round_) {
-            std::size_t slot = hash_pointer(entry.object) & mask;
-            while (larger[slot].round == round_) {
-                slot = (slot + 1) & mask;
-            }
-            larger[slot] = entry;
+OwnerDetector::OutsideEntry& OwnerDetector::find_outside(PyObject* object) noexcept {
+    OutsideEntry* entry = &first_slot(object);
+    while (entry->object != nullptr && entry->object != object) {
+        ++entry;
+        if (entry == outside_.data() + outside_.size()) {
+            entry = outside_.data();
         }
     }
-    outside_ = std::move(larger);
-    outside_mask_ = mask;
+    return *entry;
+}
+
+void OwnerDetector::add_outside(OutsideEntry& unused,
+                                PyObject* object,
+                                std::int32_t unknown) noexcept {
+    unused = OutsideEntry{object, unknown, last_outside_};
+    last_outside_ = static_cast<std::uint32_t>(&unused - outside_.data());
+    ++outside_count_;
+}
+
+// Takes time proportional to the entries, because most collections have few.
+void OwnerDetector::clear_outside() noexcept {
+    for (std::uint32_t slot = last_outside_; slot != kNoEntry;) {
+        slot = std::exchange(outside_[slot], OutsideEntry{}).next;
+    }
+    last_outside_ = kNoEntry;
+    outside_count_ = 0;
+}
+
+void OwnerDetector::grow_outside() {
+    std::vector<OutsideEntry> larger(outside_.empty() ? 1024 : outside_.size() * 2);
+    outside_.swap(larger);
+    outside_mask_ = (outside_.size() - 1) * sizeof(OutsideEntry);
+    last_outside_ = kNoEntry;
+    outside_count_ = 0;
+    for (const OutsideEntry& entry : larger) {
+        if (entry.object != nullptr) {
+            add_outside(find_outside(entry.object), entry.object, entry.unknown);
+        }
+    }
 }
 
 OwnerDetector::OutsideEntry& OwnerDetector::outside_entry(PyObject* object) {
-    if (outside_count_ * 2 >= outside_.size()) {
-        grow_outside();
-    }
-    for (std::size_t slot = hash_pointer(object) & outside_mask_;;
-         slot = (slot + 1) & outside_mask_) {
-        OutsideEntry& entry = outside_[slot];
-        if (entry.round != round_) {
-            entry = OutsideEntry{object, 0, round_};
-            ++outside_count_;
-            return entry;
+    OutsideEntry* entry = &find_outside(object);
+    if (entry->object == nullptr) {
+        if ((outside_count_ + 1) * std::size_t{2} > outside_.size()) {
+            grow_outside();
+            entry = &find_outside(object);
         }
-        if (entry.object == object) {
-            return entry;
-        }
+        // The search does not change reference counts, except that hold() adds a known reference.
+        constexpr Py_ssize_t kMost = std::numeric_limits<std::int32_t>::max();
+        add_outside(*entry, object, static_cast<std::int32_t>(std::min(Py_REFCNT(object), kMost)));
     }
+    return *entry;
 }
 
-void OwnerDetector::hold(OutsideEntry& entry, std::vector<PyObject*>& list) {
-    detection_->held.push_back(python::borrow(entry.object));
-    ++entry.references;
-    list.push_back(entry.object);
+void OwnerDetector::hold(PyObject* object, std::vector<PyObject*>& list) {
+    detection_->held.push_back(python::borrow(object));
+    list.push_back(object);
 }
 
-void OwnerDetector::count_reference(OutsideEntry& entry) {
-    // If all references are known, no live object refers to it.
-    if (static_cast<Py_ssize_t>(++entry.references) == Py_REFCNT(entry.object)) {
-        hold(entry, dying_);
+bool OwnerDetector::add_dying(PyObject* object) noexcept {
+    try {
+        hold(object, dying_);
+        return true;
+    } catch (const std::bad_alloc&) {
+        return false;
     }
 }
 
@@ -67,11 +90,14 @@ void OwnerDetector::visit_target(PyObject* target) {
     if (outlives_set(target)) {
         return;
     }
+    const std::uint32_t count = outside_count_;
     OutsideEntry& entry = outside_entry(target);
-    if (entry.references == 0 && type.role == TypeRole::owner) {
-        hold(entry, outside_owners_);
+    if (outside_count_ != count && type.role == TypeRole::owner) {
+        hold(target, outside_owners_);
     }
-    count_reference(entry);
+    if (--entry.unknown == 0) {
+        hold(target, dying_);
+    }
 }
 
 bool OwnerDetector::visit_any(PyObject* target) noexcept {
@@ -98,14 +124,10 @@ inline bool OwnerDetector::visit(PyObject* target) noexcept {
         if (kHasFlags && cw_is_unreachable(target) != 0) {
             return true;
         }
-        // An object outside the set that was counted before and does not die yet.
-        OutsideEntry& entry = outside_[hash_pointer(target) & outside_mask_];
-        if (entry.object == target && entry.round == round_) {
-            const std::uint32_t references = entry.references + 1;
-            if (static_cast<Py_ssize_t>(references) != Py_REFCNT(target)) {
-                entry.references = references;
-                return true;
-            }
+        // An object outside the set that was counted before.
+        OutsideEntry& entry = first_slot(target);
+        if (entry.object == target) {
+            return --entry.unknown != 0 || add_dying(target);
         }
     }
     return visit_any(target);
@@ -186,7 +208,7 @@ void OwnerDetector::visit_all(std::span<PyObject* const> objects) {
 void OwnerDetector::add_externally_held_owners(Detection& detection) {
     for (PyObject* const object : outside_owners_) {
         OwnerReader* const reader = types_.of(Py_TYPE(object)).reader;
-        const Py_ssize_t unknown = Py_REFCNT(object) - outside_entry(object).references;
+        const Py_ssize_t unknown = find_outside(object).unknown;
         if (unknown > 0 && unknown == reader->hidden_references(object)) {
             detection.owners.push_back({object, reader});
             dying_.push_back(object);
@@ -199,8 +221,7 @@ void OwnerDetector::detect(const collector::UnreachableSet& unreachable,
                            Detection& detection) {
     unreachable_ = &unreachable;
     detection_ = &detection;
-    ++round_;
-    outside_count_ = 0;
+    clear_outside();
     if (outside_.empty()) {
         grow_outside();
     }

@@ -48,18 +48,30 @@ class OwnerDetector {
     [[nodiscard]] std::size_t classified_types() const noexcept { return types_.classified(); }
 
   private:
-    // An object outside the set and the number of known references to it, including our own.
+    // An object outside the set.
     struct OutsideEntry {
-        PyObject* object = nullptr;
-        std::uint32_t references = 0;
-        std::uint32_t round = 0;
+        PyObject* object = nullptr;  // null: unused
+        // References that are not known yet. Negative if a faulty tp_traverse visits one twice.
+        std::int32_t unknown = 0;
+        std::uint32_t next = kNoEntry;  // slot of the entry that was added before
     };
+    static constexpr std::uint32_t kNoEntry = UINT32_MAX;
 
+    // The first slot to search for `object`. Entries have 16 bytes, and objects are as far apart.
+    [[nodiscard]] OutsideEntry& first_slot(PyObject* object) noexcept {
+        const auto address = reinterpret_cast<std::uintptr_t>(object);
+        return *reinterpret_cast<OutsideEntry*>(reinterpret_cast<char*>(outside_.data()) +
+                                                ((address ^ (address >> 9)) & outside_mask_));
+    }
+    // The entry of `object`, or the unused one to store it in.
+    [[nodiscard]] OutsideEntry& find_outside(PyObject* object) noexcept;
+    void add_outside(OutsideEntry& unused, PyObject* object, std::int32_t unknown) noexcept;
+    // Creates the entry if there is none.
     OutsideEntry& outside_entry(PyObject* object);
+    void clear_outside() noexcept;
     void grow_outside();
-    // Creates a strong reference to the entry's object and appends the object to `list`.
-    void hold(OutsideEntry& entry, std::vector<PyObject*>& list);
-    void count_reference(OutsideEntry& entry);
+    // Creates a strong reference to `object` and appends it to `list`.
+    void hold(PyObject* object, std::vector<PyObject*>& list);
 
     // Visits each of `objects`, and then each of dying_.
     template <bool kHasFlags>
@@ -79,6 +91,9 @@ class OwnerDetector {
     bool visit(PyObject* target) noexcept;
     // visit() without its shortcuts.
     bool visit_any(PyObject* target) noexcept;
+    // For an object outside the set, once all references to it are known: no live object refers to
+    // it. Returns false if out of memory.
+    bool add_dying(PyObject* object) noexcept;
     // A visitproc. Sets out_of_memory_.
     template <bool kHasFlags>
     static int visit_from_traverse(PyObject* target, void* self) noexcept;
@@ -87,13 +102,13 @@ class OwnerDetector {
 
     const collector::UnreachableSet* unreachable_ = nullptr;
     Detection* detection_ = nullptr;
-    std::uint32_t round_ = 0;     // number of the collection; older table entries are invalid
     bool out_of_memory_ = false;  // exceptions must not pass through C frames
     TypeVerdicts types_;
     std::array<PyTypeObject*, 256> inert_types_{};  // seen in this collection
     std::vector<OutsideEntry> outside_;             // open addressing
-    std::size_t outside_mask_ = 0;
-    std::size_t outside_count_ = 0;
+    std::uintptr_t outside_mask_ = 0;               // of the offset of an entry, in bytes
+    std::uint32_t outside_count_ = 0;
+    std::uint32_t last_outside_ = kNoEntry;  // slot of the entry that was added last
     std::vector<PyObject*> outside_owners_;
     std::vector<PyObject*> dying_;  // outside objects to which every reference is known
 };

@@ -1,13 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/type_verdicts.h"
 
+#include <array>
+
 #include "compat/object_layout.h"
 
 namespace cyclewatch::device {
+namespace {
+
+constexpr TypeVerdict kNoVerdict{};
+
+// Copying it is faster than filling.
+constexpr auto kNoneRemembered = [] {
+    std::array<const TypeVerdict*, 256> verdicts{};
+    verdicts.fill(&kNoVerdict);
+    return verdicts;
+}();
+
+}  // namespace
 
 void TypeVerdicts::begin(OwnerRegistry& registry) noexcept {
-    static constexpr TypeVerdict kNone{};
-    remembered_.fill(&kNone);
+    remembered_ = kNoneRemembered;
     classified_ = 0;
     ++round_;
     if (registry_ != &registry || registry_version_ != registry.version() || round_ == 0) {
