@@ -523,11 +523,9 @@ static const struct cyclewatch_frame_words kFrameWords = {
               offsetof(PyFrameObject, f_trace),
 #if CYCLEWATCH_FRAME_HAS_EXTRA_LOCALS
               offsetof(PyFrameObject, f_extra_locals),
-              offsetof(PyFrameObject, f_locals_cache)},
-#else
-              CYCLEWATCH_NO_WORD,
-              CYCLEWATCH_NO_WORD},
+              offsetof(PyFrameObject, f_locals_cache),
 #endif
+              CYCLEWATCH_NO_WORD},
     .inner = offsetof(PyFrameObject, f_frame),
     .owner = offsetof(_PyInterpreterFrame, owner),
     .owned = FRAME_OWNED_BY_FRAME_OBJECT,
@@ -538,10 +536,11 @@ static const struct cyclewatch_frame_words kFrameWords = {
                     offsetof(_PyInterpreterFrame, f_funcobj),
 #endif
 #if CYCLEWATCH_HAS_DELEGATION_STATE
-                    offsetof(_PyInterpreterFrame, f_executable)},
+                    offsetof(_PyInterpreterFrame, f_executable),
 #else
-                    offsetof(_PyInterpreterFrame, f_code)},
+                    offsetof(_PyInterpreterFrame, f_code),
 #endif
+                    CYCLEWATCH_NO_WORD},
     .count = offsetof(_PyInterpreterFrame, stacktop),
     .locals = offsetof(_PyInterpreterFrame, localsplus),
 };

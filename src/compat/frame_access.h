@@ -51,12 +51,12 @@ traverseproc cyclewatch_counted_traverse(PyTypeObject* type);
 enum { CYCLEWATCH_NO_WORD = UINT16_MAX };
 
 struct cyclewatch_frame_words {
-    uint16_t words[4];  // of the frame object; CYCLEWATCH_NO_WORD after the last one
+    uint16_t words[5];  // of the frame object; CYCLEWATCH_NO_WORD after the last one
     uint16_t inner;     // of the pointer to the inner frame
     uint16_t owner;     // of the inner frame, as all that follow: a char
     char owned;         // the frame object owns the references of the inner frame if owner is this
-    uint16_t inner_words[3];
-    uint16_t count;  // of an int: the number of words in use from `locals` on
+    uint16_t inner_words[4];  // CYCLEWATCH_NO_WORD after the last one
+    uint16_t count;           // of an int: the number of words in use from `locals` on
     uint16_t locals;
 };
 

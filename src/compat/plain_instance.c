@@ -15,9 +15,43 @@
 #include <stddef.h>
 
 static traverseproc traverse_of_classes = NULL;
+static int dict_entries_work = 0;
+
+#define CW_SAME_OFFSET(mine, field) \
+    (offsetof(cw_dict_keys, mine) == offsetof(struct _dictkeysobject, field))
+_Static_assert(CW_SAME_OFFSET(log2_index_bytes, dk_log2_index_bytes) &&
+                   CW_SAME_OFFSET(kind, dk_kind) && CW_SAME_OFFSET(entry_count, dk_nentries) &&
+                   sizeof(cw_dict_keys) == offsetof(struct _dictkeysobject, dk_indices) &&
+                   DICT_KEYS_UNICODE == 1 && sizeof(PyDictUnicodeEntry) == sizeof(cw_dict_entry),
+               "cw_dict_entries() reads dicts whose keys are strings");
+
+/* True if cw_dict_entries() finds the values that PyDict_Next() finds. */
+static int finds_entries(PyObject* dict) {
+    Py_ssize_t count = 0;
+    const cw_dict_entry* const entries = cw_dict_entries(dict, &count);
+    Py_ssize_t found = 0;
+    PyObject* key;
+    PyObject* value;
+    for (Py_ssize_t position = 0; entries != NULL && PyDict_Next(dict, &position, &key, &value);) {
+        while (found < count && entries[found].value == NULL) {
+            ++found;
+        }
+        if (found == count || entries[found].key != key || entries[found].value != value) {
+            return 0;
+        }
+        ++found;
+    }
+    return found > 0;
+}
 
 void cw_learn_plain_instances(PyTypeObject* sample) {
     traverse_of_classes = sample->tp_traverse;
+    dict_entries_work = sample->tp_dict != NULL && PyDict_CheckExact(sample->tp_dict) &&
+                        finds_entries(sample->tp_dict);
+}
+
+int cw_has_dict_entries(void) {
+    return dict_entries_work;
 }
 
 /* Appends the slots that `type` itself declares, without those of its bases. */
@@ -87,6 +121,10 @@ int cw_fields_of(PyTypeObject* type, cw_fields* fields) {
 }
 
 #else
+
+int cw_has_dict_entries(void) {
+    return 0;
+}
 
 int cw_fields_of(PyTypeObject* type, cw_fields* fields) {
     (void)type;

@@ -23,8 +23,8 @@ typedef struct {
     uint16_t slots[CW_MAX_PLAIN_SLOTS]; /* offsets in bytes */
 } cw_plain_layout;
 
-/* Stores the tp_traverse of `sample`, a Python class, to recognise other Python classes. Until this
- * is called, no class is plain. */
+/* Stores the tp_traverse of `sample`, a Python class, to recognise other Python classes, and checks
+ * the layout of dicts with its namespace. Until this is called, no class is plain. */
 void cw_learn_plain_instances(PyTypeObject* sample);
 
 /* Returns false if the instances of `type` are not plain or their layout is unknown. */
@@ -52,6 +52,37 @@ typedef struct {
 /* Returns false unless `fields` are all references of the instances of `type`: exceptions without a
  * struct of their own, tracebacks, cells and bound methods. */
 int cw_fields_of(PyTypeObject* type, cw_fields* fields);
+
+/* The beginning of PyDictKeysObject, compared with it in plain_instance.c. */
+typedef struct {
+    Py_ssize_t reference_count;
+    uint8_t log2_size;
+    uint8_t log2_index_bytes;
+    uint8_t kind;
+    uint32_t version;
+    Py_ssize_t usable;
+    Py_ssize_t entry_count;
+} cw_dict_keys;
+
+typedef struct {
+    PyObject* key;
+    PyObject* value; /* NULL: unused */
+} cw_dict_entry;
+
+/* Returns false if cw_dict_entries() must not be called. */
+int cw_has_dict_entries(void);
+
+/* Stores the entries of an exact dict whose keys are exact strings; tp_traverse visits only their
+ * values. Returns NULL for other dicts: then call tp_traverse. */
+static inline const cw_dict_entry* cw_dict_entries(PyObject* dict, Py_ssize_t* count) {
+    enum { kStringKeys = 1 };
+    const cw_dict_keys* const keys = (const cw_dict_keys*)((PyDictObject*)dict)->ma_keys;
+    if (keys->kind != kStringKeys) {
+        return NULL;
+    }
+    *count = keys->entry_count;
+    return (const cw_dict_entry*)((const char*)(keys + 1) + ((size_t)1 << keys->log2_index_bytes));
+}
 
 #ifdef __cplusplus
 }

@@ -77,6 +77,8 @@ class TypeTraversal {
                 visit_array(
                     reinterpret_cast<PyTupleObject*>(object)->ob_item, Py_SIZE(object), each);
                 return true;
+            case Shape::dict:
+                return visit_dict(object, each);
             case Shape::fields:
                 visit_array(
                     reinterpret_cast<PyObject**>(object) + fields_.first, fields_.count, each);
@@ -116,6 +118,7 @@ class TypeTraversal {
         slots,   // a plain instance with slots only
         list,
         tuple,
+        dict,    // cw_dict_entries()
         fields,  // cw_fields_of()
         set,     // or frozenset
         frame,
@@ -132,6 +135,9 @@ class TypeTraversal {
         }
         if (type == &PyTuple_Type) {
             return Shape::tuple;
+        }
+        if (type == &PyDict_Type && cw_has_dict_entries() != 0) {
+            return Shape::dict;
         }
         if (type == &PySet_Type || type == &PyFrozenSet_Type) {
             return Shape::set;
@@ -171,9 +177,25 @@ class TypeTraversal {
     }
 
     template <typename Each>
+    static bool visit_dict(PyObject* dict, Each& each) {
+        Py_ssize_t count = 0;
+        const cw_dict_entry* entry = cw_dict_entries(dict, &count);
+        if (entry == nullptr) {
+            return false;
+        }
+        for (const cw_dict_entry* const end = entry + count; entry != end; ++entry) {
+            each(entry->value);
+        }
+        return true;
+    }
+
+    template <typename Each>
     static void visit_set(PySetObject* set, Each& each) {
-        for (const setentry* entry = set->table; entry <= set->table + set->mask; ++entry) {
+        const setentry* const end = set->table + set->mask + 1;
+        Py_ssize_t rest = set->used;
+        for (const setentry* entry = set->table; rest > 0 && entry != end; ++entry) {
             if (entry->key != nullptr && entry->hash != -1) {  // -1: a removed element
+                --rest;
                 each(entry->key);
             }
         }
@@ -197,12 +219,13 @@ class TypeTraversal {
         return *reinterpret_cast<Word*>(static_cast<char*>(base) + offset);
     }
 
-    template <std::size_t kCount, typename Each>
+    // CYCLEWATCH_NO_WORD follows the last one of `offsets`.
+    template <typename Each>
     [[gnu::always_inline]] static void visit_words(void* base,
-                                                   const std::uint16_t (&offsets)[kCount],
+                                                   const std::uint16_t* offsets,
                                                    Each& each) {
-        for (std::size_t i = 0; i < kCount && offsets[i] != CYCLEWATCH_NO_WORD; ++i) {
-            if (PyObject* const target = word_at<PyObject*>(base, offsets[i])) {
+        for (; *offsets != CYCLEWATCH_NO_WORD; ++offsets) {
+            if (PyObject* const target = word_at<PyObject*>(base, *offsets)) {
                 each(target);
             }
         }

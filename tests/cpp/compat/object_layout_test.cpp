@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compat/object_layout.h"
+#include "compat/features.h"
 #include "compat/getter_fields.h"
 #include "compat/layout_switches.h"
 #include "compat/native_members.h"
@@ -235,6 +236,11 @@ class PlainInstance : public ::testing::Test {
               "    numbers = set(range(30))\n"
               "    numbers.difference_update(range(5, 20))\n"
               "    return numbers\n"
+              "def dict_with_holes(keys):\n"
+              "    numbers = {key: [key] for key in keys}\n"
+              "    for key in list(numbers)[::3]: del numbers[key]\n"
+              "    return numbers\n"
+              "class DictOfOwn(dict): pass\n"
               "running = frame_of([])\n"
               "next(running)\n"
               "import sys\n") {
@@ -285,6 +291,15 @@ TEST_F(PlainInstance, VisitsTheSameReferencesAsTraverse) {
                                  "frozenset({'a', made, 3.5})",
                                  "{(i, i) for i in range(20)}",
                                  "with_hole()",
+                                 "{}",
+                                 "{'a': 1, 'b': [2], 'c': made}",
+                                 "{made: 1, ('b',): [2]}",
+                                 "{'a': [1], made: [2]}",
+                                 "dict_with_holes('abcdefg')",
+                                 "dict_with_holes(range(9))",
+                                 "dict_with_holes([str(i) for i in range(300)])",
+                                 "made(Dict, 'x', 'y').__dict__",
+                                 "DictOfOwn(a=[1])",
                                  "running",
                                  "running.gi_frame",
                                  "sys._getframe()",
@@ -294,6 +309,19 @@ TEST_F(PlainInstance, VisitsTheSameReferencesAsTraverse) {
         PyObject* const object = script_.eval(instance);
         EXPECT_EQ(by_traversal(object), by_traverse(object)) << instance;
     }
+}
+
+TEST_F(PlainInstance, ReadsEntriesOfDictsWhoseKeysAreStrings) {
+    if (CYCLEWATCH_LAYOUTS_KNOWN == 0) {
+        GTEST_SKIP() << "the layout of dicts is unknown";
+    }
+    EXPECT_NE(cw_has_dict_entries(), 0);
+    Py_ssize_t count = 0;
+    const cw_dict_entry* const entries = cw_dict_entries(script_.eval("{'a': 1, 'b': []}"), &count);
+    ASSERT_NE(entries, nullptr);
+    EXPECT_EQ(count, 2);
+    EXPECT_EQ(PyList_CheckExact(entries[1].value), 1);
+    EXPECT_EQ(cw_dict_entries(script_.eval("{1: 'a'}"), &count), nullptr);
 }
 
 TEST_F(PlainInstance, ObjectsWithoutGcHeaderAreNotVisited) {
