@@ -473,11 +473,15 @@ import cyclewatch
 class Node:
     pass
 
-cyclewatch.register_owner(Node, lambda node: {"device": "cpu", "nbytes": 500, "data_ptr": id(node)})
-kept = []
+def read(node):
+    if node is kept[0]:
+        kept.append(Node())  # for the next census, also while the program ends
+    return {"device": "cpu", "nbytes": 500, "data_ptr": id(node)}
+
+kept = [Node()]
+cyclewatch.register_owner(Node, read)
 while not glob.glob("grown.json"):
-    if len(kept) < 100_000:
-        kept.append(Node())
+    pass
 print("reported")
 """
 
