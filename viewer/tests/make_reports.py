@@ -261,6 +261,7 @@ def live():
             "rate": rate,
             "unit": "step",
             "until_full": until_full,
+            "census_bytes": [each["bytes"] - rate * steps for steps in range(5, -1, -1)],
         }
         for each, rate, until_full in [
             (owners[8], 4 << 20, 3000.0),

@@ -131,10 +131,13 @@ test("shows both paths, their locations and what grows", async () => {
         expect.stringMatching(/^train\(\) local optimizer -> param_groups/),
     ]);
     await row.getByRole("button", { name: "Copy location examples/train.py:41" }).click();
-    const [fast, slow] = await page.locator("#growing rect.own").evaluateAll((all) =>
+    const [fast, slow] = await page.locator("#growing .bar rect.own").evaluateAll((all) =>
         all.map((bar) => Number(bar.getAttribute("width"))),
     );
     expect([fast, slow]).toEqual([1000, 250]);
+    const history = page.locator("#growing .history").first();
+    expect(await history.locator("rect").count()).toBe(6);
+    expect(await history.getAttribute("aria-label")).toMatch(/^in the last censuses: .+, .+, /);
 });
 
 test("there are no tabs without live tensors or without findings", async () => {
