@@ -10,17 +10,11 @@ from __future__ import annotations
 
 import functools
 import gc
-import json
-import os
 import shutil
 import statistics
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
-from measure import Figure, main
+from measure import Figure, instructions_in_child, main
 from workloads import Block, Instance, garbage_cycle, read_block
 
 import cyclewatch
@@ -111,23 +105,10 @@ def count(
         watched: Whether a watch is active.
         parts: Count only these functions and what they call, as patterns of valgrind.
     """
-    arguments = {"program": program, "iterations": iterations, "watched": watched}
-    with tempfile.TemporaryDirectory() as folder:
-        profile = Path(folder) / "callgrind.out"
-        done = subprocess.run(
-            ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}"]
-            + [f"--toggle-collect={part}" for part in parts]
-            + [sys.executable, __file__, "--child", json.dumps(arguments)],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "PYTHONHASHSEED": "0"},
-        )
-        if done.returncode != 0:
-            raise RuntimeError(f"valgrind failed:\n{done.stderr}")
-        lines = profile.read_text(encoding="utf-8").splitlines()
-    instructions = next(line for line in lines if line.startswith("totals:")).split()[1]
-    return int(instructions), json.loads(done.stdout.splitlines()[-1])["unreachable"]
+    instructions, answer = instructions_in_child(
+        __file__, parts, program=program, iterations=iterations, watched=watched
+    )
+    return instructions, answer["unreachable"]
 
 
 def compare(program: str, small: int, large: int) -> tuple[float, float]:

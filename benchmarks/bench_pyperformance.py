@@ -14,12 +14,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
-import json
 import math
 import os
 import runpy
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -28,7 +26,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from measure import Figure, main
+from measure import Figure, instructions_in_child, main
 from workloads import Block, read_block
 
 # The programs, and how many loops the smaller and the larger run execute.
@@ -101,21 +99,7 @@ def child(program: str, loops: int, watched: bool) -> dict[str, float | list[flo
 
 def count(program: str, loops: int, watched: bool) -> int:
     """Return the instructions of a new process."""
-    arguments = {"program": program, "loops": loops, "watched": watched}
-    with tempfile.TemporaryDirectory() as folder:
-        profile = Path(folder) / "callgrind.out"
-        done = subprocess.run(
-            ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}"]
-            + [sys.executable, __file__, "--child", json.dumps(arguments)],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "PYTHONHASHSEED": "0"},
-        )
-        if done.returncode != 0:
-            raise RuntimeError(f"valgrind failed:\n{done.stderr}")
-        lines = profile.read_text(encoding="utf-8").splitlines()
-    return int(next(line for line in lines if line.startswith("totals:")).split()[1])
+    return instructions_in_child(__file__, program=program, loops=loops, watched=watched)[0]
 
 
 def measure(quick: bool) -> list[Figure]:

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,37 @@ def in_child(script: str, **arguments: object) -> dict[str, float | list[float]]
         raise RuntimeError(f"{Path(script).name} {arguments} failed:\n{done.stderr}")
     answer: dict[str, float | list[float]] = json.loads(done.stdout.splitlines()[-1])
     return answer
+
+
+def instructions_in_child(
+    script: str, parts: Sequence[str] = (), **arguments: object
+) -> tuple[int, dict[str, Any]]:
+    """Run child(**arguments) of `script` in a new process under callgrind.
+
+    Args:
+        script: Path of the benchmark.
+        parts: Count only these functions and what they call, as patterns of valgrind.
+        arguments: Those of child().
+
+    Returns:
+        The number of instructions, and what child() returned.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        profile = Path(folder) / "callgrind.out"
+        done = subprocess.run(
+            ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}"]
+            + [f"--toggle-collect={part}" for part in parts]
+            + [sys.executable, script, "--child", json.dumps(arguments)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONHASHSEED": "0"},
+        )
+        if done.returncode != 0:
+            raise RuntimeError(f"valgrind failed:\n{done.stderr}")
+        lines = profile.read_text(encoding="utf-8").splitlines()
+    instructions = next(line for line in lines if line.startswith("totals:")).split()[1]
+    return int(instructions), json.loads(done.stdout.splitlines()[-1])
 
 
 def table(figures: Iterable[Figure]) -> str:

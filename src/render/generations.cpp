@@ -84,8 +84,8 @@ std::string sampled_sentence(const Totals& sum, std::uint64_t searched, const Fr
         return scope + ".";
     }
     if (sum.freeing == 0) {
-        return scope + (searched == 1 ? ", which" : ", none of which") +
-               (searched == 1 ? " freed no device memory." : " freed device memory.");
+        return scope + (searched == 1 ? ", which freed no device memory."
+                                      : ", none of which freed device memory.");
     }
     return scope + ", which freed at least " + base::format_bytes(sum.freed_bytes) +
            (freed.signatures.empty() ? "." : ": " + listed(freed.signatures) + ".");

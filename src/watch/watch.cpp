@@ -197,29 +197,30 @@ void Watch::scanned(collector::HeapScope scope, Clock::time_point began, const D
         next_frozen_scan_ =
             now + std::chrono::duration_cast<Clock::duration>((now - began) / settings_.budget);
     }
-    const auto since = [&](std::int64_t& scanned_step) {
+    const auto since = [&](std::int64_t scanned_step) {
         const bool is_exact = scanned_step < 0 || scanned_step + 1 >= step_;
-        scanned_step = step_;
         return step_ < 0 ? std::string(". ")
                          : " since step " + std::to_string(step_) +
                                (is_exact ? ". " : " or an earlier one. ");
     };
-    const std::string since_young = since(scanned_step_);
-    const std::string since_frozen = scope.frozen ? since(scanned_frozen_step_) : std::string(". ");
     if (dead.collectable > 0 && cw_collects_automatically() == 0 && !logged_dead_) {
         logged_dead_ = true;
         warn_not_collected(
             "Automatic garbage collection is off, and unreachable tensors have retained " +
-                base::format_bytes(dead.collectable) + since_young +
+                base::format_bytes(dead.collectable) + since(scanned_step_) +
                 "The memory is not freed until the program calls gc.collect().",
             false);
     }
     if (dead.frozen > 0 && !logged_frozen_) {
         logged_frozen_ = true;
         warn_not_collected("Unreachable tensors frozen by gc.freeze() have retained " +
-                               base::format_bytes(dead.frozen) + since_frozen +
+                               base::format_bytes(dead.frozen) + since(scanned_frozen_step_) +
                                "No collection frees them until the program calls gc.unfreeze().",
                            true);
+    }
+    scanned_step_ = step_;
+    if (scope.frozen) {
+        scanned_frozen_step_ = step_;
     }
 }
 
