@@ -26,17 +26,12 @@ namespace {
 class UnreachableSearch {
   public:
     explicit UnreachableSearch(const TrackedObjects& candidates)
-        : objects_(candidates.objects()), walk_(objects_) {
-        states_.reserve(objects_.size());
-    }
+        : objects_(candidates.objects()), walk_(objects_), states_(objects_.size()) {}
 
     void run() {
-        for (PyObject* object : objects_) {
-            states_.push_back(static_cast<std::int32_t>(std::min<Py_ssize_t>(
-                cw_counted_references(object), std::numeric_limits<std::int32_t>::max())));
-        }
         for (std::size_t i = 0; i < objects_.size(); ++i) {
             walk_.prefetch(i);
+            states_[i] += references_of(objects_[i]);
             traverse<subtract>(i);
         }
         for (position_ = 0; position_ < objects_.size(); ++position_) {
@@ -90,6 +85,11 @@ class UnreachableSearch {
     void push(std::uint32_t position) {
         states_[position] = link(top_);
         top_ = position;
+    }
+
+    static std::int32_t references_of(PyObject* object) {
+        return static_cast<std::int32_t>(std::min<Py_ssize_t>(
+            cw_counted_references(object), std::numeric_limits<std::int32_t>::max()));
     }
 
     template <visitproc kVisit>

@@ -12,9 +12,11 @@
 #include <cstdint>
 #include <new>
 #include <span>
+#include <utility>
 
 #include "collector/unreachable_set.h"
 #include "compat/gc_list.h"
+#include "compat/plain_instance.h"
 #include "python/stop_the_world.h"
 #include "python/type_traversal.h"
 
@@ -90,10 +92,12 @@ class ReferenceWalk {
 
     [[nodiscard]] std::span<PyObject* const> objects() const noexcept { return objects_; }
 
-    // Loads the object that a sweep in ascending order reaches soon.
+    // Loads the objects and their references that a sweep in ascending order reaches soon.
     void prefetch(std::size_t position) const noexcept {
-        constexpr std::size_t kAhead = 8;
-        __builtin_prefetch(objects_[std::min(position + kAhead, objects_.size() - 1)]);
+        constexpr std::size_t kAhead = 16;
+        const std::size_t last = objects_.size() - 1;
+        __builtin_prefetch(objects_[std::min(position + kAhead, last)]);
+        cw_prefetch_references(objects_[std::min(position + kAhead / 2, last)]);
     }
 
     // Calls kVisit(target, context) for each reference that the object at `position` owns. The
@@ -104,8 +108,13 @@ class ReferenceWalk {
         next_ = position + 1 < objects_.size() ? objects_[position + 1] : nullptr;
         next_at_ = static_cast<std::uint32_t>(position + 1);
         if (Py_TYPE(object) != type_) {
-            type_ = Py_TYPE(object);
-            type_at_ = index_.find(reinterpret_cast<PyObject*>(type_));
+            // Instances often alternate with their dicts or lists.
+            std::swap(type_, previous_type_);
+            std::swap(type_at_, previous_type_at_);
+            if (Py_TYPE(object) != type_) {
+                type_ = Py_TYPE(object);
+                type_at_ = index_.find(reinterpret_cast<PyObject*>(type_));
+            }
         }
         traversals_.of(type_).visit<kVisit>(object, context);
     }
@@ -145,6 +154,8 @@ class ReferenceWalk {
     std::uint32_t next_at_ = 0;
     PyTypeObject* type_ = nullptr;  // of the object that is traversed
     std::uint32_t type_at_ = kAbsent;
+    PyTypeObject* previous_type_ = nullptr;
+    std::uint32_t previous_type_at_ = kAbsent;
     PyObject* absent_ = nullptr;  // the last target that is not listed
 };
 

@@ -64,15 +64,9 @@ std::uint32_t PointerIndex::count_pages(std::span<PyObject* const> objects) {
 void PointerIndex::build(std::span<PyObject* const> objects) {
     *this = {};
     entries_.assign(count_pages(objects) * kUnits, kAbsent);
-    // Most consecutive objects are in one page.
-    std::uintptr_t latest = 0;
-    std::uint32_t page = kNone;
     for (std::uint32_t position = 0; position < objects.size(); ++position) {
         const auto address = reinterpret_cast<std::uintptr_t>(objects[position]);
-        if (address >> kPageBits != latest) {
-            latest = address >> kPageBits;
-            page = page_of(address);
-        }
+        const std::uint32_t page = cached_page_of(address);
         std::uint32_t* const entry = page == kNone ? nullptr : &entries_[slot_in(page, address)];
         if (entry != nullptr && *entry == kAbsent && is_aligned(address)) {
             *entry = position << 1U | half_of(address);

@@ -32,7 +32,7 @@ class PointerIndex {
     // kAbsent if `object` is not in the list.
     [[nodiscard]] std::uint32_t find(PyObject* object) const noexcept {
         const auto address = reinterpret_cast<std::uintptr_t>(object);
-        const std::uint32_t page = page_of(address);
+        const std::uint32_t page = cached_page_of(address);
         if (page != kNone) {
             const std::uint32_t entry = entries_[slot_in(page, address)];
             if (entry != kAbsent && (entry & 1U) == half_of(address) && is_aligned(address)) {
@@ -83,6 +83,14 @@ class PointerIndex {
             }
         }
     }
+    // Like page_of(). Most consecutive lookups are in one page.
+    [[nodiscard]] std::uint32_t cached_page_of(std::uintptr_t address) const noexcept {
+        if (address >> kPageBits != latest_number_) {
+            latest_number_ = address >> kPageBits;
+            latest_page_ = page_of(address);
+        }
+        return latest_page_;
+    }
     Chunk& add_chunk(std::uintptr_t number);
     void grow_chunks();
     std::uint32_t count_pages(std::span<PyObject* const> objects);
@@ -93,6 +101,8 @@ class PointerIndex {
     std::vector<std::uint32_t> pages_;    // number of each page of the chunks; kNone: no object
     std::vector<std::uint32_t> entries_;  // by page and unit: 2 * position + half; kAbsent: none
     std::unordered_map<PyObject*, std::uint32_t> others_;
+    mutable std::uintptr_t latest_number_ = 0;  // address >> kPageBits of the last lookup
+    mutable std::uint32_t latest_page_ = kNone;
 };
 
 class UnreachableSet {

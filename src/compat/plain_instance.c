@@ -25,6 +25,15 @@ _Static_assert(CW_SAME_OFFSET(log2_index_bytes, dk_log2_index_bytes) &&
                    DICT_KEYS_UNICODE == 1 && sizeof(PyDictUnicodeEntry) == sizeof(cw_dict_entry),
                "cw_dict_entries() reads dicts whose keys are strings");
 
+#if CYCLEWATCH_HAS_INLINE_VALUES
+_Static_assert(offsetof(cw_inline_values, capacity) == offsetof(PyDictValues, capacity) &&
+                   offsetof(cw_inline_values, valid) == offsetof(PyDictValues, valid) &&
+                   offsetof(cw_inline_values, values) == offsetof(PyDictValues, values),
+               "cw_plain_values() reads inline values");
+#else
+_Static_assert(offsetof(PyDictValues, values) == 0, "cw_plain_values() reads an array of values");
+#endif
+
 /* True if cw_dict_entries() finds the values that PyDict_Next() finds. */
 static int finds_entries(PyObject* dict) {
     Py_ssize_t count = 0;
@@ -72,14 +81,17 @@ static int add_slots(PyTypeObject* type, cw_plain_layout* layout) {
 
 /* Pointer to the number of values of an instance with a managed dict, or NULL. */
 static const Py_ssize_t* value_count_of(PyTypeObject* type) {
-#if CYCLEWATCH_HAS_VALUES_AND_DICT_POINTERS
     PyDictKeysObject* const keys = ((PyHeapTypeObject*)type)->ht_cached_keys;
-    if (keys != NULL && (cyclewatch_unreliable_layouts & CYCLEWATCH_LAYOUT_INLINE_VALUES) == 0) {
-        return &keys->dk_nentries;
-    }
+    const int may_have_values =
+#if CYCLEWATCH_HAS_INLINE_VALUES
+        !CYCLEWATCH_HAS_NO_GIL && PyType_HasFeature(type, Py_TPFLAGS_INLINE_VALUES);
+#else
+        1;
 #endif
-    (void)type;
-    return NULL;
+    return keys != NULL && may_have_values &&
+                   (cyclewatch_unreliable_layouts & CYCLEWATCH_LAYOUT_INLINE_VALUES) == 0
+               ? &keys->dk_nentries
+               : NULL;
 }
 
 int cw_plain_layout_of(PyTypeObject* type, cw_plain_layout* layout) {

@@ -10,6 +10,8 @@
 
 #include <stdint.h>
 
+#include "compat/features.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -30,12 +32,52 @@ void cw_learn_plain_instances(PyTypeObject* sample);
 /* Returns false if the instances of `type` are not plain or their layout is unknown. */
 int cw_plain_layout_of(PyTypeObject* type, cw_plain_layout* layout);
 
-/* Returns the values of an instance whose layout has a `value_count`; each may be NULL. Returns
- * NULL if the instance has a dict instead: then call tp_traverse. The references of a plain
- * instance are its values, its slots and its type. */
-static inline PyObject** cw_plain_values(PyObject* object) {
-    enum { kValuesWord = -4 }; /* _PyObject_ValuesPointer() on 3.11, the only such version */
+/* The beginning of PyDictValues since 3.13, compared with it in plain_instance.c. */
+typedef struct {
+    uint8_t capacity;
+    uint8_t size;
+    uint8_t embedded;
+    uint8_t valid;
+    PyObject* values[1];
+} cw_inline_values;
+
+/* Returns the values of an instance whose layout has a `value_count`, and stores their number; each
+ * may be NULL. Returns NULL if the instance has a dict: then call tp_traverse. The references of a
+ * plain instance are its values, its slots and its type. */
+static inline PyObject* const* cw_plain_values(PyObject* object,
+                                               const cw_plain_layout* layout,
+                                               Py_ssize_t* count) {
+    *count = *layout->value_count;
+#if CYCLEWATCH_HAS_VALUES_AND_DICT_POINTERS
+    enum { kValuesWord = -4 }; /* _PyObject_ValuesPointer() */
     return ((PyObject***)object)[kValuesWord];
+#elif CYCLEWATCH_HAS_TAGGED_DICT_OR_VALUES
+    enum { kDictOrValuesWord = -3, kIsValues = 1 }; /* _PyDictOrValues_GetValues() */
+    const uintptr_t word = ((const uintptr_t*)object)[kDictOrValuesWord];
+    return (word & kIsValues) != 0 ? (PyObject* const*)(word + kIsValues) : NULL;
+#else
+    enum { kDictWord = -3 }; /* _PyObject_ManagedDictPointer() */
+    const cw_inline_values* const values =
+        (const cw_inline_values*)((const char*)object + Py_TYPE(object)->tp_basicsize);
+    if (((PyObject**)object)[kDictWord] != NULL || !values->valid) {
+        return NULL;
+    }
+    *count = *count < values->capacity ? *count : values->capacity;
+    return values->values;
+#endif
+}
+
+/* Loads the attribute values of an instance or the items of a list, which are not in the object. */
+static inline void cw_prefetch_references(PyObject* object) {
+    if (Py_IS_TYPE(object, &PyList_Type)) {
+        __builtin_prefetch(((PyListObject*)object)->ob_item);
+    }
+#if CYCLEWATCH_HAS_VALUES_AND_DICT_POINTERS || CYCLEWATCH_HAS_TAGGED_DICT_OR_VALUES
+    else if (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_MANAGED_DICT)) {
+        enum { kWord = CYCLEWATCH_HAS_VALUES_AND_DICT_POINTERS ? -4 : -3 }; /* cw_plain_values() */
+        __builtin_prefetch(((void**)object)[kWord]);
+    }
+#endif
 }
 
 /* Returns the value of slot `slot` of the layout in `object`; may be NULL. */

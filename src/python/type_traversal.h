@@ -164,11 +164,11 @@ class TypeTraversal {
 
     template <typename Each>
     bool visit_values(PyObject* object, Each& each) const {
-        PyObject** const values = cw_plain_values(object);
+        Py_ssize_t count = 0;
+        PyObject* const* const values = cw_plain_values(object, &layout_, &count);
         if (values == nullptr) {
             return false;
         }
-        const Py_ssize_t count = *layout_.value_count;
         if (layout_.slot_count != 0) {
             visit_slots(object, layout_, each);
         }
@@ -249,16 +249,21 @@ class TypeTraversal {
     bool has_gc_header_ = false;
 };
 
-// A cache, because consecutive objects have few types. Valid as long as no type is freed.
+// A cache with two entries per hash, because consecutive objects have few types, two of which may
+// have the same hash. Valid as long as no type is freed.
 class TypeTraversals {
   public:
     const TypeTraversal& of(PyTypeObject* type) noexcept {
         const auto address = reinterpret_cast<std::uintptr_t>(type);
-        TypeTraversal& known = known_[((address * 0x9e3779b97f4a7c15ULL) >> 32) % known_.size()];
-        if (known.type() != type) {
-            known = TypeTraversal(type);
+        const std::size_t first = ((address * 0x9e3779b97f4a7c15ULL) >> 32) % known_.size();
+        if (known_[first].type() == type) {
+            return known_[first];
         }
-        return known;
+        TypeTraversal& second = known_[first ^ 1U];
+        if (second.type() != type) {
+            second = TypeTraversal(type);
+        }
+        return second;
     }
 
   private:
