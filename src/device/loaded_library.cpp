@@ -66,6 +66,11 @@ LoadedLibrary::~LoadedLibrary() {
 LoadedLibrary::LoadedLibrary(LoadedLibrary&& other) noexcept
     : handle_(std::exchange(other.handle_, nullptr)) {}
 
+LoadedLibrary& LoadedLibrary::operator=(LoadedLibrary&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+}
+
 LoadedLibrary LoadedLibrary::find(std::string_view stem) {
     Search search{.stem = stem, .path = {}};
     dl_iterate_phdr(visit, &search);

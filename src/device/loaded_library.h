@@ -16,7 +16,7 @@ class LoadedLibrary {
     LoadedLibrary() noexcept = default;
     ~LoadedLibrary();
     LoadedLibrary(LoadedLibrary&& other) noexcept;
-    LoadedLibrary& operator=(LoadedLibrary&& other) = delete;
+    LoadedLibrary& operator=(LoadedLibrary&& other) noexcept;
     LoadedLibrary(const LoadedLibrary&) = delete;
     LoadedLibrary& operator=(const LoadedLibrary&) = delete;
 

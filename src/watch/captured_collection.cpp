@@ -46,6 +46,8 @@ OwnerReadings::OwnerReadings(CapturedCollection& collection,
     : collection_(collection), watched_(watched), known_(known) {}
 
 void OwnerReadings::read(const std::vector<device::DetectedOwner>& owners) {
+    collection_.owners.reserve(owners.size());
+    storages_.reserve(owners.size());
     for (const device::DetectedOwner& owner : owners) {
         if (owner.reader->runs_user_code()) {
             user_owners_.push_back({python::borrow(owner.object), owner.reader});
@@ -80,52 +82,73 @@ void OwnerReadings::read_with_user_code() {
     std::size_t position = objects_.size() - user_owners_.size();
     collection_.ran_user_code = !user_owners_.empty();
     for (const UserOwner& owner : user_owners_) {
+        named_type_ = nullptr;  // that code may have freed it
         add(owner.object.get(), *owner.reader, position++);
     }
 }
 
 // Returns false if the object does not own watched memory.
 bool OwnerReadings::add(PyObject* object, device::OwnerReader& reader, std::size_t position) {
-    device::OwnerReading reading;
+    const std::size_t parent = collection_.owners.size();
+    PendingOwner& owner = collection_.owners.emplace_back();  // read in place: it is large
+    device::OwnerReading& reading = owner.reading;
     const device::ReadOutcome outcome = reader.read(object, reading);
     collection_.failed_readings += outcome == device::ReadOutcome::failed ? 1 : 0;
     collection_.objects_made += reading.left_objects;
-    if (outcome != device::ReadOutcome::owns || !watched_(reading.device)) {
+    if (outcome != device::ReadOutcome::owns || !is_watched(reading.device) ||
+        (known_ != nullptr && (*known_)(reading))) {
+        collection_.owners.pop_back();
         return false;
     }
     if (known_ != nullptr) {
-        if ((*known_)(reading)) {
-            return false;
-        }
         reader.count_references(object, reading);
     }
-    std::vector<device::OwnerReading> parts = std::move(reading.parts);
-    const std::size_t parent = collection_.owners.size();
-    const std::string type = capture::type_name(Py_TYPE(object));
-    PendingOwner& owner = push(type, std::move(reading), position);
-    if (!owner.reading.goes_with_storage && (known_ == nullptr || !owner.reading.weak_storage)) {
+    if (!reading.goes_with_storage && (known_ == nullptr || !reading.weak_storage)) {
         owner.weakref = weakref_to(object);
     }
-    for (device::OwnerReading& part : parts) {
-        collection_.objects_made += part.left_objects;
-        const std::string part_type = type + " (" + part.part + ")";
-        PendingOwner& pending = push(part_type, std::move(part), position);
-        pending.is_part = true;
-        pending.parent = parent;
+    owner.type = type_name_of(object);
+    complete(owner, position);
+    if (!reading.parts.empty()) {
+        add_parts(parent, position);
     }
     return true;
 }
 
-PendingOwner& OwnerReadings::push(const std::string& type,
-                                  device::OwnerReading reading,
-                                  std::size_t position) {
-    PendingOwner pending;
-    pending.type = type;
-    pending.object = position;
-    pending.storage = storage_index(reading);
-    collection_.objects_left += reading.left_objects;
-    pending.reading = std::move(reading);
-    return collection_.owners.emplace_back(std::move(pending));
+bool OwnerReadings::is_watched(const std::string& device) {
+    if (device != watched_device_) {
+        if (!watched_(device)) {
+            return false;
+        }
+        watched_device_ = device;
+    }
+    return true;
+}
+
+void OwnerReadings::add_parts(std::size_t parent, std::size_t position) {
+    std::vector<device::OwnerReading> parts = std::move(collection_.owners[parent].reading.parts);
+    for (device::OwnerReading& part : parts) {
+        collection_.objects_made += part.left_objects;
+        PendingOwner& pending = collection_.owners.emplace_back();
+        pending.type = collection_.owners[parent].type + " (" + part.part + ")";
+        pending.is_part = true;
+        pending.parent = parent;
+        pending.reading = std::move(part);
+        complete(pending, position);
+    }
+}
+
+void OwnerReadings::complete(PendingOwner& owner, std::size_t position) {
+    owner.object = position;
+    owner.storage = storage_index(owner.reading);
+    collection_.objects_left += owner.reading.left_objects;
+}
+
+const std::string& OwnerReadings::type_name_of(PyObject* owner) {
+    if (Py_TYPE(owner) != named_type_) {
+        type_name_ = capture::type_name(Py_TYPE(owner));
+        named_type_ = Py_TYPE(owner);
+    }
+    return type_name_;
 }
 
 // Views of one block of memory share one storage. An identity is unique only within a device.
@@ -237,9 +260,15 @@ const model::Observation& select_owners(CapturedCollection& collection,
     observation.owners.clear();
     observation.repeats = collection.repeats;
     std::vector<bool> counted(observation.storages.size(), false);
+    const std::string* device = nullptr;  // the last one, because there are few
+    bool is_watched = false;
     for (const PendingOwner& owner : collection.owners) {
         const model::Storage& storage = observation.storages[owner.storage];
-        if (!owner.freed || !watched(storage.device) ||
+        if (device == nullptr || storage.device != *device) {
+            device = &storage.device;
+            is_watched = watched(*device);
+        }
+        if (!owner.freed || !is_watched ||
             (!record.scan && watch.reported().contains(storage.device, owner.reading.storage))) {
             continue;
         }

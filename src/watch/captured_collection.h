@@ -99,7 +99,11 @@ class OwnerReadings {
     };
 
     bool add(PyObject* object, device::OwnerReader& reader, std::size_t position);
-    PendingOwner& push(const std::string& type, device::OwnerReading reading, std::size_t position);
+    bool is_watched(const std::string& device);
+    void add_parts(std::size_t parent, std::size_t position);
+    // Sets what follows from the reading.
+    void complete(PendingOwner& owner, std::size_t position);
+    const std::string& type_name_of(PyObject* owner);
     void count_unshared();
     std::size_t storage_index(const device::OwnerReading& reading);
 
@@ -108,6 +112,9 @@ class OwnerReadings {
     const KnownStorages* known_;
     std::vector<PyObject*> objects_;
     std::vector<UserOwner> user_owners_;
+    std::string watched_device_;          // the last one that watched_ accepted
+    PyTypeObject* named_type_ = nullptr;  // the last one, whose name is type_name_
+    std::string type_name_;
     std::unordered_multimap<std::uint64_t, std::size_t> storages_;  // index by identity
 };
 

@@ -53,12 +53,16 @@ std::size_t word_of_address(const TorchFunctions& torch, PyObject* storage) noex
 
 // The word after the virtual table contains both reference counts and, in recent torch versions, a
 // flag that is set while the StorageImpl has a Python object.
+std::uint64_t* counts_at(std::uint64_t storage) noexcept {
+    return reinterpret_cast<std::uint64_t*>(storage) + 1;
+}
 std::uint64_t counts_of(std::uint64_t storage) noexcept {
-    return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(storage) + 1, __ATOMIC_RELAXED);
+    return __atomic_load_n(counts_at(storage), __ATOMIC_RELAXED);
 }
 constexpr std::uint64_t kHasObject = std::uint64_t{1} << 63U;
+constexpr std::uint64_t kWeakReference = std::uint64_t{1} << 32U;
 // A strong reference, and the weak one that all strong references share.
-constexpr std::uint64_t kOneReference = (std::uint64_t{1} << 32U) | 1U;
+constexpr std::uint64_t kOneReference = kWeakReference | 1U;
 
 }  // namespace
 
@@ -68,6 +72,25 @@ bool StorageAlias::is_marked(std::uint64_t storage) noexcept {
 
 bool StorageAlias::has_object(std::uint64_t storage) const noexcept {
     return has_marker_ && storage != 0 && (counts_of(storage) & kHasObject) != 0;
+}
+
+std::uint32_t StorageAlias::strong_references(std::uint64_t storage) noexcept {
+    return static_cast<std::uint32_t>(counts_of(storage));
+}
+
+void StorageAlias::add_weak_reference(std::uint64_t storage) noexcept {
+    __atomic_fetch_add(counts_at(storage), kWeakReference, __ATOMIC_RELAXED);
+}
+
+bool StorageAlias::counts_weak_references(const TorchFunctions& torch) const noexcept {
+    const std::uint64_t storage = address_of(torch, object_.get());
+    const std::uint64_t before = counts_of(storage);
+    const OwnedRef handle = torch_api::call(torch.storage_weak_ref, object_.get());
+    const bool counted =
+        torch_api::number_of(handle) == storage && counts_of(storage) == before + kWeakReference;
+    const OwnedRef result =
+        handle ? torch_api::call(torch.storage_free_weak_ref, handle.get()) : OwnedRef();
+    return counted && counts_of(storage) == before;
 }
 
 std::uint64_t& StorageAlias::pointer() const noexcept {
@@ -93,7 +116,7 @@ bool StorageAlias::set_up(const TorchFunctions& torch) noexcept {
         proven = word_ != 0 && works_for(torch, second.get()) && works_for(torch, third.get()) &&
                  address_of(torch, object_.get()) == own;
         has_marker_ = proven && is_marked(own) && is_marked(address_of(torch, second.get())) &&
-                      is_marked(address_of(torch, third.get()));
+                      is_marked(address_of(torch, third.get())) && counts_weak_references(torch);
     }
     PyErr_Clear();
     return proven;

@@ -34,6 +34,12 @@ class StorageAlias {
     // one reference to the Python object as long as C++ code refers to the C++ object.
     [[nodiscard]] bool has_marker() const noexcept { return has_marker_; }
 
+    // The number of strong references to the StorageImpl at address `storage`, which may have
+    // expired if there is a weak one. REQUIRES (this and the next function): has_marker().
+    [[nodiscard]] static std::uint32_t strong_references(std::uint64_t storage) noexcept;
+    // As StorageBase._weak_ref() does.
+    static void add_weak_reference(std::uint64_t storage) noexcept;
+
     // For a scope, object() refers to the StorageImpl at address `storage` (as returned by
     // torch._C._storage_address). Does not own a reference to it: the caller keeps it alive.
     // REQUIRES: set_up() returned true; at most one View exists.
@@ -53,6 +59,9 @@ class StorageAlias {
   private:
     [[nodiscard]] std::uint64_t& pointer() const noexcept;
     [[nodiscard]] static bool is_marked(std::uint64_t storage) noexcept;
+    // True if torch counts weak references as add_weak_reference() does.
+    [[nodiscard]] bool counts_weak_references(
+        const torch_api::TorchFunctions& torch) const noexcept;
     // True if a View of the storage of `other` refers to that storage.
     [[nodiscard]] bool works_for(const torch_api::TorchFunctions& torch, PyObject* other) const;
 

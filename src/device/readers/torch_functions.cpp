@@ -102,6 +102,7 @@ constexpr Field kTensorAttributes[] = {
     {&Torch::retains_grad, "retains_grad", kOptional},
     {&Torch::grad, "grad", kOptional},
     {&Torch::use_count, "_use_count", kOptional},
+    {&Torch::tensor_cdata, "_cdata", kOptional},
     {&Torch::shape, "shape"},
     {&Torch::dtype, "dtype"},
 };

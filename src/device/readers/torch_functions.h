@@ -44,6 +44,7 @@ struct TorchFunctions {
     OwnedRef retains_grad;                 // TensorBase.retains_grad (getset); optional
     OwnedRef grad;                         // TensorBase.grad (getset); optional
     OwnedRef use_count;                    // TensorBase._use_count; optional
+    OwnedRef tensor_cdata;                 // TensorBase._cdata (getset); optional
     OwnedRef shape;                        // TensorBase.shape (getset)
     OwnedRef dtype;                        // TensorBase.dtype (getset)
     OwnedRef is_tracing;                   // torch._C._is_tracing; optional

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/readers/plain_tensors.h"
 #include "device/readers/storage_alias.h"
 #include "device/readers/torch_functions.h"
 #include "device/readers/torch_references.h"
@@ -26,8 +27,11 @@ using torch_api::WithoutTorchFunction;
 // A weak reference to a StorageImpl. Does not keep its memory alive.
 class TorchWeakStorage final : public WeakStorage {
   public:
-    TorchWeakStorage(const torch_api::TorchFunctions& torch, OwnedRef handle) noexcept
-        : torch_(torch), handle_(std::move(handle)) {}
+    // `counted`: the address of the StorageImpl if StorageAlias can read its reference counts.
+    TorchWeakStorage(const torch_api::TorchFunctions& torch,
+                     OwnedRef handle,
+                     std::uint64_t counted = 0) noexcept
+        : torch_(torch), handle_(std::move(handle)), counted_(counted) {}
     TorchWeakStorage(const TorchWeakStorage&) = delete;
     TorchWeakStorage& operator=(const TorchWeakStorage&) = delete;
     ~TorchWeakStorage() override {
@@ -35,6 +39,9 @@ class TorchWeakStorage final : public WeakStorage {
         PyErr_Clear();
     }
     [[nodiscard]] bool released() noexcept override {
+        if (counted_ != 0) {
+            return StorageAlias::strong_references(counted_) == 0;
+        }
         const OwnedRef expired = call(torch_.storage_expired, handle_.get());
         PyErr_Clear();
         return expired.get() == Py_True;
@@ -43,6 +50,7 @@ class TorchWeakStorage final : public WeakStorage {
   private:
     const torch_api::TorchFunctions& torch_;  // owned by the reader, which is never destroyed
     OwnedRef handle_;                         // a Python int: the weak StorageImpl pointer
+    std::uint64_t counted_;
 };
 
 std::string text_of(PyObject* text) {
@@ -53,10 +61,13 @@ std::string text_of(PyObject* text) {
 
 class TorchReader final : public OwnerReader {
   public:
-    bool set_up() noexcept {
+    bool set_up() {
         const bool complete = torch_api::fetch(torch_);
         has_alias_ = complete && torch_.storage_address && alias_.set_up(torch_);
         references_.set_up(torch_, has_alias_ ? &alias_ : nullptr);
+        if (has_alias_ && alias_.has_marker()) {
+            plain_tensors_.set_up(torch_);
+        }
         return complete;
     }
 
@@ -67,6 +78,9 @@ class TorchReader final : public OwnerReader {
 
     [[nodiscard]] ReadOutcome read(PyObject* object, OwnerReading& reading) noexcept override {
         try {
+            if (read_plain(object, reading)) {
+                return ReadOutcome::owns;
+            }
             const ReadOutcome outcome = read_guarded(object, reading);
             PyErr_Clear();  // sparse and wrapper tensors raise; their parts are owners instead
             return outcome;
@@ -118,6 +132,22 @@ class TorchReader final : public OwnerReader {
         }
     }
 
+    bool read_plain(PyObject* object, OwnerReading& reading) {
+        if (!alias_.has_marker()) {
+            return false;
+        }
+        const std::uint64_t storage = plain_tensors_.read(object, reading);
+        OwnedRef handle = steal(storage != 0 ? PyLong_FromUnsignedLongLong(storage) : nullptr);
+        if (!handle) {
+            return false;
+        }
+        reading.weak_storage =
+            std::make_unique<TorchWeakStorage>(torch_, std::move(handle), storage);
+        StorageAlias::add_weak_reference(storage);
+        reading.goes_with_storage = StorageAlias::strong_references(storage) == 1;
+        return true;
+    }
+
     ReadOutcome read_guarded(PyObject* object, OwnerReading& reading) {
         if (PyType_IsSubtype(Py_TYPE(object), torch_.storage_base) != 0) {
             return read_storage(object, reading);
@@ -133,6 +163,7 @@ class TorchReader final : public OwnerReader {
         const ReadOutcome outcome = read_own_storage(tensor, reading);
         if (outcome == ReadOutcome::owns) {
             add_gradient(tensor, reading);
+            plain_tensors_.learn(tensor, reading);
         }
         return outcome;
     }
@@ -343,6 +374,7 @@ class TorchReader final : public OwnerReader {
     StorageAlias alias_;
     bool has_alias_ = false;
     TorchReferences references_;
+    PlainTensors plain_tensors_;
     std::unordered_map<PyObject*, std::string> dtypes_;
     std::vector<std::pair<OwnedRef, std::string>> devices_;
 };

@@ -78,6 +78,18 @@ def test_bytes_are_read_without_calling_python(in_cycle, make_tensor, type_name)
     assert called == []
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.bfloat16, torch.bool])
+def test_later_tensors_of_a_kind_are_read_like_the_first(in_cycle, dtype):
+    base = torch.zeros(64, dtype=dtype)
+    for shape in [(4,), (), (2, 3), (1, 2, 3, 4, 5, 6, 7), (5, 0)]:
+        report = report_of(lambda shape=shape: in_cycle(x=torch.zeros(shape, dtype=dtype)) and None)
+        size = torch.Size(shape).numel() * dtype.itemsize
+        read = [(o.shape, o.dtype, o.nbytes) for f in report.findings for o in f.owners]
+        assert read == ([(shape, str(dtype).removeprefix("torch."), size)] if size else [])
+    # The storage of a slice is alive.
+    assert report_of(lambda: in_cycle(x=base[8:16]) and None).retained_bytes == 0
+
+
 def test_shape_and_dtype(in_cycle):
     report = report_of(lambda: in_cycle(tensor=torch.zeros(2, 3, dtype=torch.float64)) and None)
     (owner,) = report.findings[0].owners
