@@ -2,7 +2,6 @@
 #include "analysis/cut.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "analysis/back_references.h"
 #include "analysis/names.h"
@@ -38,11 +37,7 @@ class Search {
         const std::vector<Candidate> enough = find_enough(ranked);
         const Payloads payloads = find_payloads(graph_, component_, cycle_, held_);
         if (use_back_references(result, enough)) {
-            // Items are in a list because the program needs to find them there.
-            std::ranges::copy_if(
-                enough, std::back_inserter(result.alternatives), [](const Candidate& candidate) {
-                    return candidate.evidence != &patterns::kItem;
-                });
+            result.alternatives = enough;
         } else if (!enough.empty()) {
             result.cut = {enough.front()};
             result.alternatives.assign(enough.begin() + 1, enough.end());
@@ -69,13 +64,18 @@ class Search {
             }
         }
         // A module needs its parameters, buffers and submodules. An object needs its data, but a
-        // function may capture more than it needs.
+        // function may capture more than it needs. If the mistake is known, references that are
+        // probably intended are not worth reading.
         const bool breaks_cycle = !result.cut.empty() && !result.cut.front().payload;
+        const bool known =
+            result.parent != kNone ||
+            (breaks_cycle && result.cut.front().evidence->weight >= patterns::kKnownDirection);
         std::erase_if(result.alternatives, [&](const Candidate& candidate) {
             const std::uint32_t edge = candidate.edges.front();
             return graph_.is_child_of_module(edge) ||
-                   (breaks_cycle && candidate.payload &&
-                    graph_.edges[edge].label.kind != model::EdgeKind::closure);
+                   (candidate.payload
+                        ? breaks_cycle && graph_.edges[edge].label.kind != model::EdgeKind::closure
+                        : known && candidate.evidence->weight < patterns::kOneOfSeveral);
         });
         result.alternatives.resize(std::min(result.alternatives.size(), kMostAlternatives));
         result.of_class = payloads.of_class;
