@@ -49,10 +49,10 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Set the plugin up if a test is marked, and add the fixture of --cyclewatch-live."""
     if read_settings(config).live:
+        from cyclewatch.pytest_plugin.live_check import add_fixture
+
         for item in items:
-            names = getattr(item, "fixturenames", None)
-            if names is not None and "tensors_released" not in names:
-                names.insert(0, "tensors_released")
+            add_fixture(item)
     if any(item.get_closest_marker("no_tensor_cycles") for item in items):
         _set_up(config, read_settings(config))
 

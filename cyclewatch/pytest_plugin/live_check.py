@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
 
-import cyclewatch
+from cyclewatch import _native
 from cyclewatch._native import clean_text, format_bytes
 from cyclewatch.collecting import collect
-from cyclewatch.live_census import kind_of
 from cyclewatch.pytest_plugin.hooks import forget_last_exception
 
 if TYPE_CHECKING:
@@ -21,66 +19,72 @@ if TYPE_CHECKING:
     from cyclewatch.pytest_plugin.options import Settings
 
 _MAX_GROUPS = 10  # in a message
-_ALL_GROUPS = 1 << 30
 
-# Type, device, shape, dtype and path of a group.
-Kind = tuple[str, str, object, str | None, str]
+
+def add_fixture(item: pytest.Item) -> None:
+    """Request `tensors_released` for a test, after the fixtures that other tests share."""
+    names = getattr(item, "fixturenames", None)
+    if names is None or "tensors_released" in names:
+        return
+    definitions = item._fixtureinfo.name2fixturedefs
+    scopes = [definitions[name][-1].scope if name in definitions else None for name in names]
+    at = scopes.index("function") if "function" in scopes else len(names)
+    names.insert(at, "tensors_released")
 
 
 def check_live_tensors(request: pytest.FixtureRequest, settings: Settings) -> Iterator[None]:
     """Body of the fixture. Does nothing after a failed test, whose traceback holds its tensors."""
     failed = request.session.testsfailed
     forget_last_exception()
-    before = _bytes_by_kind(settings)
+    collect()
+    known = _native.live_storages()
+    before = _nbytes(known.sizes, settings)
+    shared = {each for each in _definitions(request) if each.scope != "function"}
     yield
     if request.session.testsfailed > failed:
         return
-    # The values of fixtures that are torn down; pytest drops them later.
-    request.node.funcargs.clear()
-    owners = _live(settings)
-    after = sum(owner.nbytes for owner in owners)
-    if after > sum(before.values()) and after - sum(before.values()) >= settings.min_bytes:
-        pytest.fail(_failure_text(before, owners), pytrace=False)
-
-
-def _live(settings: Settings) -> list[LiveOwner]:
     collect()
-    owners = cyclewatch.live_owners(_ALL_GROUPS, min_bytes=0)
-    if {"auto", "all"} & set(settings.devices):
-        return owners
-    return [owner for owner in owners if _is_on(owner.device, settings.devices)]
+    known.forget_freed()
+    # pytest drops the instance of the test and its fixtures later.
+    ignored = [request.node, *(_definitions(request) - shared)]
+    owners = _native.live_owners(known=known, ignored=ignored)
+    owners = [owner for owner in owners if _is_on(owner.device, settings.devices)]
+    grown = sum(owner.nbytes for owner in owners) + _nbytes(known.sizes, settings) - before
+    if grown > 0 and grown >= settings.min_bytes:
+        pytest.fail(_failure_text(before, grown, owners), pytrace=False)
+
+
+def _definitions(request: pytest.FixtureRequest) -> set[pytest.FixtureDef[object]]:
+    """The fixtures that have a value."""
+    every = request.session._fixturemanager._arg2fixturedefs.values()
+    return {each for definitions in every for each in definitions if each.cached_result}
+
+
+def _nbytes(sizes: dict[str, int], settings: Settings) -> int:
+    return sum(size for device, size in sizes.items() if _is_on(device, settings.devices))
 
 
 def _is_on(device: str, names: tuple[str, ...]) -> bool:
-    return any(device == name or device.startswith(f"{name}:") for name in names)
+    return any(
+        name in ("auto", "all") or device == name or device.startswith(f"{name}:") for name in names
+    )
 
 
-def _bytes_by_kind(settings: Settings) -> Counter[Kind]:
-    kinds: Counter[Kind] = Counter()
-    for owner in _live(settings):
-        kinds[kind_of(owner)] += owner.nbytes
-    return kinds
-
-
-def _failure_text(before: Counter[Kind], owners: list[LiveOwner]) -> str:
-    grown = [owner for owner in owners if owner.nbytes > before[kind_of(owner)]]
-    grown.sort(key=lambda owner: owner.nbytes - before[kind_of(owner)], reverse=True)
-    after = sum(owner.nbytes for owner in owners)
-    total = sum(before.values())
+def _failure_text(before: int, grown: int, owners: list[LiveOwner]) -> str:
     lines = [
-        f"the test left {format_bytes(after - total)} of tensors reachable "
-        f"({format_bytes(total)} before, {format_bytes(after)} after it)"
+        f"the test left {format_bytes(grown)} of tensors reachable "
+        f"({format_bytes(before)} before, {format_bytes(before + grown)} after it)"
     ]
-    for owner in grown[:_MAX_GROUPS]:
-        lines += _lines(owner, owner.nbytes - before[kind_of(owner)])
-    if len(grown) > _MAX_GROUPS:
-        lines.append(f"  and {len(grown) - _MAX_GROUPS} more groups")
+    for owner in owners[:_MAX_GROUPS]:
+        lines += _lines(owner)
+    if len(owners) > _MAX_GROUPS:
+        lines.append(f"  and {len(owners) - _MAX_GROUPS} more groups")
     return "\n".join(lines)
 
 
-def _lines(owner: LiveOwner, nbytes: int) -> list[str]:
+def _lines(owner: LiveOwner) -> list[str]:
     shape = "" if owner.shape is None else f" {list(owner.shape)}"
     kind = clean_text(f"{owner.type}{shape} {owner.dtype or ''}".rstrip())
-    lines = [f"  {format_bytes(nbytes):>9}  {kind} on {owner.device}"]
+    lines = [f"  {format_bytes(owner.nbytes):>9}  {kind} on {owner.device}"]
     lines += [f"             held by {path}" for path in owner.held_by]
     return lines

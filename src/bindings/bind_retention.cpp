@@ -204,17 +204,39 @@ void bind_growing_owner(py::module_& module) {
 std::vector<std::shared_ptr<model::LiveOwner>> live_owners(std::string device,
                                                            std::uint64_t min_bytes,
                                                            std::optional<std::size_t> top,
-                                                           bool show_keys) {
+                                                           bool show_keys,
+                                                           watch::ReportedStorages* known,
+                                                           const py::list& ignored) {
     watch::CensusSettings settings;
     settings.device = std::move(device);
     settings.min_bytes = min_bytes;
     settings.top = top.value_or(settings.top);
     settings.show_keys = show_keys;
+    settings.known = known;
+    for (const py::handle each : ignored) {
+        settings.ignored.push_back(each.ptr());
+    }
     std::vector<std::shared_ptr<model::LiveOwner>> owners;
     for (model::LiveOwner& owner : watch::Dispatcher::instance().live_owners(settings)) {
         owners.push_back(std::make_shared<model::LiveOwner>(std::move(owner)));
     }
     return owners;
+}
+
+void bind_storages(py::module_& module) {
+    using Self = watch::ReportedStorages;
+    py::class_<Self>(module, "Storages")
+        .def("forget_freed", &Self::forget_freed, Locked(), "Returns their bytes.")
+        .def_property_readonly(
+            "sizes",
+            [](const Self& self) { return py::dict(py::cast(self.sizes())); },
+            "By device.");
+    module.def(
+        "live_storages",
+        [] { return std::make_unique<Self>(watch::Dispatcher::instance().live_storages()); },
+        Locked(),
+        "The storages of the tracked owners that a collection would not free. Does not keep them "
+        "alive.");
 }
 
 py::tuple why_alive(const py::list& box, std::size_t paths, bool ignore_caller) {
@@ -240,6 +262,7 @@ void bind_retention(py::module_& module) {
     bind_path(module);
     bind_live_owner(module);
     bind_growing_owner(module);
+    bind_storages(module);
     module.def("live_owners",
                &live_owners,
                Locked(),
@@ -247,7 +270,11 @@ void bind_retention(py::module_& module) {
                py::arg("min_bytes") = 0,
                py::arg("top") = py::none(),
                py::arg("show_keys") = true,
-               "The tracked owners that a collection would not free, in groups.");
+               py::arg("known") = py::none(),
+               py::arg("ignored") = py::list(),
+               "The tracked owners that a collection would not free, in groups. `known`: storages "
+               "to leave out. `ignored`: paths through these objects do not count; owners without "
+               "another path are left out.");
     module.def("why_alive",
                &why_alive,
                Locked(),

@@ -375,15 +375,20 @@ void mark_used(const RawPath& path, const Roots& roots, Used& used) {
 
 }  // namespace
 
-PathFinder::PathFinder(const HeapGraph& graph, const Roots& roots)
-    : graph_(graph), roots_(roots), search_(std::make_unique<Search>(graph, roots)) {}
+PathFinder::PathFinder(const HeapGraph& graph,
+                       const Roots& roots,
+                       std::unordered_set<std::uint32_t> ignored)
+    : graph_(graph),
+      roots_(roots),
+      ignored_(std::move(ignored)),
+      search_(std::make_unique<Search>(graph, roots)) {}
 
 PathFinder::~PathFinder() = default;
 
 SearchResult PathFinder::find(std::uint32_t target, std::size_t count) {
     SearchResult result;
-    Used disjoint;
-    Used other_roots;
+    Used disjoint{ignored_, {}, {}};
+    Used other_roots{ignored_, {}, {}};
     while (result.paths.size() < count) {
         std::optional<RawPath> path = search_->find(target, disjoint, Names::named);
         if (!path && result.paths.empty()) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <unordered_set>
 #include <vector>
 
 #include "retention/heap_graph.h"
@@ -31,8 +32,10 @@ struct SearchResult {
 // Reuses its arrays, so that the cost of a search depends only on the objects it visits.
 class PathFinder {
   public:
-    // The arguments must outlive this object.
-    PathFinder(const HeapGraph& graph, const Roots& roots);
+    // The arguments must outlive this object. Paths through the nodes of `ignored` do not count.
+    PathFinder(const HeapGraph& graph,
+               const Roots& roots,
+               std::unordered_set<std::uint32_t> ignored = {});
     PathFinder(const PathFinder&) = delete;
     PathFinder& operator=(const PathFinder&) = delete;
     ~PathFinder();
@@ -46,6 +49,7 @@ class PathFinder {
     class Search;
     const HeapGraph& graph_;
     const Roots& roots_;
+    const std::unordered_set<std::uint32_t> ignored_;
     std::unique_ptr<Search> search_;
 };
 

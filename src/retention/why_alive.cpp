@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "retention/why_alive.h"
 
+#include <cstdint>
+#include <unordered_set>
+
 #include "compat/features.h"
 #include "compat/gc_list.h"
 #include "python/guards.h"
@@ -52,6 +55,15 @@ WhyAlive search_heap(PyObject* box,
     return answer;
 }
 
+std::unordered_set<std::uint32_t> nodes_of(const HeapGraph& graph,
+                                           std::span<PyObject* const> objects) {
+    std::unordered_set<std::uint32_t> nodes;
+    for (PyObject* const object : objects) {
+        nodes.insert(graph.node_of(object));
+    }
+    return nodes;
+}
+
 }  // namespace
 
 WhyAlive why_alive(PyObject* box,
@@ -75,10 +87,11 @@ WhyAlive why_alive(PyObject* box,
 
 HolderSearch::HolderSearch(collector::TrackedObjects& objects,
                            std::span<PyObject* const> owned,
-                           std::span<const OwnerReference> library)
+                           std::span<const OwnerReference> library,
+                           std::span<PyObject* const> ignored)
     : graph_(objects, nullptr, nullptr, false, library),
       roots_(graph_, HeapGraph::kAbsent, CallerVariables::count),
-      finder_(graph_, roots_) {
+      finder_(graph_, roots_, nodes_of(graph_, ignored)) {
     for (PyObject* const object : owned) {
         roots_.ignore(object);
     }

@@ -40,11 +40,13 @@ struct WhyAlive {
 // runs.
 class HolderSearch {
   public:
-    // `owned`: objects to which the caller owns one reference each.
+    // `owned`: objects to which the caller owns one reference each. `ignored`: paths through these
+    // objects do not count.
     HolderSearch(collector::TrackedObjects& objects,
                  std::span<PyObject* const> owned,
-                 std::span<const OwnerReference> library);
-    // Empty if the object is not tracked.
+                 std::span<const OwnerReference> library,
+                 std::span<PyObject* const> ignored);
+    // Empty if the object is not tracked, or if there is no path.
     [[nodiscard]] std::vector<model::RetentionPath> paths(PyObject* object,
                                                           std::size_t count,
                                                           Keys keys);

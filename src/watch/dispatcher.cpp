@@ -168,6 +168,11 @@ std::vector<model::LiveOwner> Dispatcher::live_owners(const CensusSettings& sett
     return watch::live_owners(registry(), settings);
 }
 
+ReportedStorages Dispatcher::live_storages() {
+    prepare_heap_walk();
+    return watch::live_storages(registry());
+}
+
 std::shared_ptr<Watch> Dispatcher::prepare_scan(Settings settings) {
     prepare_heap_walk();
     (void)advice::Catalog::built_in();

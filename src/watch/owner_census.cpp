@@ -61,11 +61,12 @@ class LiveOwners {
         cw_free_objects(&frozen);
     }
     [[nodiscard]] const std::vector<device::DetectedOwner>& owners() const { return owners_; }
-    // Borrowed; each is held once.
+    // Borrowed, once for each reference: OwnerReadings has a second one to those that user code
+    // reads.
     [[nodiscard]] std::vector<PyObject*> objects() const {
         std::vector<PyObject*> objects;
         for (const device::DetectedOwner& owner : owners_) {
-            objects.push_back(owner.object);
+            objects.insert(objects.end(), owner.reader->runs_user_code() ? 2 : 1, owner.object);
         }
         return objects;
     }
@@ -228,18 +229,23 @@ void find_paths(LiveStorage& storage, retention::HolderSearch& search, retention
 void find_all_paths(std::vector<LiveStorage>& storages,
                     std::span<PyObject* const> held,
                     std::span<const retention::OwnerReference> library,
-                    retention::Keys keys) {
+                    const CensusSettings& settings) {
     if (storages.empty()) {
         return;
     }
+    const retention::Keys keys =
+        settings.show_keys ? retention::Keys::shown : retention::Keys::hidden;
     const auto search_heap = [&](collector::TrackedObjects& objects) {
-        retention::HolderSearch search(objects, held, library);
+        retention::HolderSearch search(objects, held, library, settings.ignored);
         for (std::size_t i = 0; i < std::min(storages.size(), kMaxPaths); ++i) {
             find_paths(storages[i], search, keys);
         }
     };
     try {
         retention::with_heap(search_heap);
+        if (!settings.ignored.empty()) {
+            std::erase_if(storages, [](const LiveStorage& each) { return each.paths.empty(); });
+        }
     } catch (const std::exception&) {
         // Out of memory, or other threads create objects all the time.
         for (LiveStorage& storage : storages) {
@@ -311,28 +317,54 @@ std::vector<model::LiveOwner> group(std::vector<LiveStorage>& storages) {
     return groups;
 }
 
+// All live owners and their readings.
+struct Census {
+    LiveOwners live;
+    CapturedCollection read;
+    DeviceFilter watched;
+    OwnerReadings readings{read, watched, nullptr};
+
+    Census(device::OwnerRegistry& registry, const std::string& device)
+        : live(registry),
+          watched([device](std::string_view each) { return device.empty() || each == device; }) {
+        registry.refresh();
+        live.find();
+        readings.read(live.owners());
+        readings.read_with_user_code();
+    }
+};
+
+void drop_known(std::vector<LiveStorage>& storages, ReportedStorages& known) {
+    known.forget_freed();
+    std::erase_if(storages, [&](const LiveStorage& each) {
+        return known.contains(each.owner->reading.device, each.owner->reading.storage);
+    });
+}
+
 }  // namespace
+
+ReportedStorages live_storages(device::OwnerRegistry& registry) {
+    Census census(registry, "");
+    ReportedStorages storages;
+    for (PendingOwner& owner : census.read.owners) {
+        storages.add(owner.reading, std::move(owner.weakref), model::Collected{}, {});
+    }
+    return storages;
+}
 
 std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
                                           const CensusSettings& settings) {
-    registry.refresh();
-    LiveOwners live(registry);
-    live.find();
-    CapturedCollection read;
-    const DeviceFilter watched = [&](std::string_view device) {
-        return settings.device.empty() || device == settings.device;
-    };
-    OwnerReadings readings(read, watched, nullptr);
-    readings.read(live.owners());
-    readings.read_with_user_code();
-
-    std::vector<LiveStorage> storages = storages_of(read, readings.objects());
+    const Census census(registry, settings.device);
+    const std::span<PyObject* const> objects = census.readings.objects();
+    std::vector<LiveStorage> storages = storages_of(census.read, objects);
+    if (settings.known != nullptr) {
+        drop_known(storages, *settings.known);
+    }
     drop_small(storages, settings);
-    find_all_paths(
-        storages,
-        live.objects(),
-        retention::library_references(registry, sharing_owners(read, readings.objects())),
-        settings.show_keys ? retention::Keys::shown : retention::Keys::hidden);
+    find_all_paths(storages,
+                   census.live.objects(),
+                   retention::library_references(registry, sharing_owners(census.read, objects)),
+                   settings);
     std::vector<model::LiveOwner> groups = group(storages);
     std::erase_if(groups,
                   [&](const model::LiveOwner& each) { return each.bytes < settings.min_bytes; });

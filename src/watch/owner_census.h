@@ -2,6 +2,8 @@
 // Lists the owners that a collection would not free, and what holds them.
 #pragma once
 
+#include <Python.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -9,6 +11,7 @@
 
 #include "device/owner_registry.h"
 #include "model/retention.h"
+#include "watch/reported_storages.h"
 
 namespace cyclewatch::watch {
 
@@ -17,6 +20,11 @@ struct CensusSettings {
     std::uint64_t min_bytes = 0;  // of a group
     std::size_t top = SIZE_MAX;   // number of groups
     bool show_keys = true;        // of dicts, even if they do not occur in the source code
+    // Not null: leaves out these storages. Forgets those that were freed.
+    ReportedStorages* known = nullptr;
+    // Paths through these objects do not count (borrowed). If there are any, owners without another
+    // path are left out.
+    std::vector<PyObject*> ignored;
 };
 
 // The owners that the collector tracks, except unreachable ones, in groups; the largest first. A
@@ -27,5 +35,8 @@ struct CensusSettings {
 // outside of a collection. RUNS PYTHON: user code, in the readers of registered types only.
 [[nodiscard]] std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
                                                         const CensusSettings& settings);
+
+// The storages of all these owners. The requirements of live_owners().
+[[nodiscard]] ReportedStorages live_storages(device::OwnerRegistry& registry);
 
 }  // namespace cyclewatch::watch

@@ -39,6 +39,14 @@ std::uint64_t ReportedStorages::forget_freed() noexcept {
     return bytes;
 }
 
+std::map<std::string, std::uint64_t> ReportedStorages::sizes() const {
+    std::map<std::string, std::uint64_t> sizes;
+    for (const auto& [identity, entry] : known_) {
+        sizes[identity.first] += entry.bytes;
+    }
+    return sizes;
+}
+
 std::map<std::string, model::Collected> ReportedStorages::remaining() const {
     std::map<std::string, model::Collected> states;
     for (const auto& [identity, entry] : known_) {

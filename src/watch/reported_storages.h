@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The storages that scans have reported and that still exist, so that a later scan or the
-// collection that frees them does not count them again. Holds weak references only.
+// collection that frees them does not count them again; or those that existed before a test. Holds
+// weak references only.
 //
 // REQUIRES (everything here): GIL held. RUNS PYTHON: never.
 #pragma once
@@ -34,6 +35,8 @@ class ReportedStorages {
     // Forgets the storages that were freed and returns their size. Call it before each scan and
     // each collection, because the address of a freed storage may be used again.
     std::uint64_t forget_freed() noexcept;
+    // The bytes of the storages on each device.
+    [[nodiscard]] std::map<std::string, std::uint64_t> sizes() const;
     // True if forget_freed() has forgotten a storage since the last call.
     [[nodiscard]] bool take_changed() noexcept { return std::exchange(changed_, false); }
     // By signature: the worst state in which a storage that still exists was reported.

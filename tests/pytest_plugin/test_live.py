@@ -56,6 +56,75 @@ def test_replaces(shared, tensors_released, mine):
     run(test_it=source).assert_outcomes(passed=1)
 
 
+# One test with a fixture of each kind, whose memory pytest drops later than the check.
+FRAMEWORK = """
+@pytest.fixture(scope="module")
+def model():
+    model = leaky.Buffer(5000)
+    yield model
+
+@pytest.fixture(scope="session")
+def late():
+    return leaky.Buffer(6000)
+
+@pytest.fixture
+def batch():
+    yield []
+
+def test_first(model, batch):
+    batch.append(leaky.Buffer(7000))
+
+def test_second(model, request):
+    request.getfixturevalue("late")
+
+class TestClass:
+    def test_method(self, model):
+        self.model = leaky.Buffer(8000)
+
+class TestCase(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.shared = leaky.Buffer(9000)
+
+    def setUp(self):
+        self.mine = leaky.Buffer(10000)
+
+    def test_method(self):
+        self.other = leaky.Buffer(11000)
+"""
+
+
+def test_memory_that_pytest_drops_later_is_ignored(run):
+    run("--cyclewatch-live", test_it=FRAMEWORK).assert_outcomes(passed=4)
+
+
+LEAKS = """
+kept = []
+
+@pytest.fixture(scope="module")
+def cache():
+    return []
+
+def test_cache(cache, tensors_released):
+    cache.append(leaky.Buffer(5000))
+
+class TestCase(unittest.TestCase):
+    def test_method(self):
+        self.buffer = leaky.Buffer(6000)
+        kept.append(self)
+        kept.append(self.buffer)
+"""
+
+
+def test_memory_that_a_shared_fixture_keeps_is_named(run):
+    result = run("--cyclewatch-live", test_it=LEAKS)
+    result.assert_outcomes(passed=2, errors=2)
+    result.stdout.fnmatch_lines(["*4.9 KiB  leaky.Buffer on cpu"])
+    result.stdout.fnmatch_lines(
+        ["*5.9 KiB  leaky.Buffer on cpu", "*held by module global test_it.kept -> kept[[]1]"]
+    )
+
+
 @pytest.mark.parametrize(
     ("option", "errors"),
     [
