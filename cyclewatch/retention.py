@@ -126,12 +126,13 @@ def live_owners(
     """Return the largest reachable tensors, and what holds them.
 
     Tensors of equal type, device, shape and dtype are one group if their paths are equal except for
-    indexes. Tensors that a collection would free are left out; :func:`scan` finds those::
+    indexes, or for the keys of a dict with more than 64. Tensors that a collection would free are
+    left out; :func:`scan` finds those::
 
         for owner in cyclewatch.live_owners():
             print(owner.nbytes, owner.count, owner.type, owner.category, owner.held_by[0])
 
-    Takes about as long as two collections, and as :func:`why_alive` for each tensor.
+    Takes about as long as two collections, and about 10 microseconds for each tensor.
 
     Args:
         top: Number of groups.

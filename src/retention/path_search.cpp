@@ -55,21 +55,22 @@ bool is_held_by_c_code(const HeapGraph& graph,
            !(roots.may_have_arguments() && is_argument(graph.object(node), graph.object(target)));
 }
 
-// True if `holder` is a dict that refers to `target` as a key only.
-bool is_key(PyObject* holder, PyObject* target) {
-    if (!PyDict_Check(holder)) {
-        return false;
-    }
-    Py_ssize_t position = 0;
-    PyObject* key = nullptr;
-    PyObject* value = nullptr;
-    while (PyDict_Next(holder, &position, &key, &value) != 0) {
-        if (value == target) {
-            return false;
+// The values of dicts, each dict read once.
+class DictValues {
+  public:
+    [[nodiscard]] bool contains(PyObject* dict, PyObject* target) {
+        auto [known, is_new] = values_.try_emplace(dict);
+        Py_ssize_t position = 0;
+        PyObject* value = nullptr;
+        while (is_new && PyDict_Next(dict, &position, nullptr, &value) != 0) {
+            known->second.insert(value);
         }
+        return known->second.contains(target);
     }
-    return true;
-}
+
+  private:
+    std::unordered_map<PyObject*, std::unordered_set<PyObject*>> values_;
+};
 
 }  // namespace
 
@@ -177,10 +178,13 @@ class PathFinder::Search {
 
     // True if `holder` refers to the target as a key. The keys of a function's cache
     // (functools.lru_cache) are its arguments, so they are not keys here.
-    [[nodiscard]] bool is_key_of(std::uint32_t holder) const {
+    [[nodiscard]] bool is_key_of(std::uint32_t holder) {
+        if (!PyDict_Check(graph_.object(holder))) {
+            return false;
+        }
         const std::span<const std::uint32_t> owners = graph_.holders(holder);
         const bool is_cache = owners.size() == 1 && is_lru_cache(graph_.object(owners.front()));
-        return !is_cache && is_key(graph_.object(holder), graph_.object(target_));
+        return !is_cache && !values_.contains(graph_.object(holder), graph_.object(target_));
     }
 
     // A key is rarely what a reader looks for, so it counts only if there are no other paths.
@@ -256,6 +260,7 @@ class PathFinder::Search {
     std::vector<std::uint32_t> seen_;
     std::vector<std::uint32_t> lengths_;
     std::vector<std::uint32_t> key_holders_;  // dicts with the target as a key
+    DictValues values_;
     std::vector<std::uint32_t> next_;  // the object that `node` refers to, on the way to the target
 };
 
@@ -267,7 +272,7 @@ namespace {
 class SharedReferences {
   public:
     SharedReferences(const HeapGraph& graph, const Roots& roots, RawPath& path)
-        : graph_(graph), roots_(roots), path_(path), inside_(graph.size()) {
+        : graph_(graph), roots_(roots), path_(path) {
         for (std::uint32_t at = 0; at < path.nodes.size(); ++at) {
             positions_.emplace(path.nodes[at], at);
         }
@@ -302,8 +307,7 @@ class SharedReferences {
     }
 
     void enter(std::uint32_t node) {
-        if (!inside_[node]) {
-            inside_[node] = true;
+        if (inside_.insert(node).second) {
             pending_.push_back(node);
         }
     }
@@ -353,7 +357,7 @@ class SharedReferences {
     const HeapGraph& graph_;
     const Roots& roots_;
     RawPath& path_;
-    std::vector<bool> inside_;
+    std::unordered_set<std::uint32_t> inside_;
     std::unordered_map<std::uint32_t, std::uint32_t> positions_;  // on the path
     std::uint32_t first_ = 0;  // the first node of the path that is inside
     std::vector<std::uint32_t> pending_;

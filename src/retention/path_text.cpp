@@ -27,39 +27,41 @@ using model::NodeKind;
 using model::PartRole;
 using model::RootKind;
 
-// Receives the label of one reference.
+// Receives the label of one reference, or of all.
 class LabelOf final : public capture::ReferenceSink {
   public:
-    LabelOf(PyObject* target, Keys keys) : target_(target), keys_(keys) {}
+    using All = std::unordered_map<PyObject*, Label>;
+    LabelOf(PyObject* target, Keys keys, All* all = nullptr)
+        : target_(target), keys_(keys), all_(all) {}
 
     [[nodiscard]] bool wants_values() const noexcept override { return keys_ == Keys::shown; }
     void add(PyObject* target, EdgeKind kind, std::string_view name, std::uint32_t index) override {
-        if (target == target_ && !found_) {
+        ++count_;
+        if (all_ != nullptr) {
+            all_->try_emplace(target, Label{kind, std::string(name), index});
+        } else if (target == target_ && !found_) {
             found_ = true;
             label_ = {kind, std::string(name), index};
         }
     }
     [[nodiscard]] Label take() { return std::move(label_); }
+    [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
   private:
     PyObject* target_;
     Keys keys_;
+    All* all_;
     bool found_ = false;
+    std::size_t count_ = 0;
     Label label_;
 };
 
-Label label_of(PyObject* holder, PartRole role, PyObject* parent, PyObject* target, Keys keys) {
-    LabelOf sink(target, keys);
-    capture::label_references(holder, role, parent, sink);
-    Label label = sink.take();
-    if (label.kind == EdgeKind::unknown && PyObject_IS_GC(holder) == 0) {
-        const Py_ssize_t offset = field_with(holder, target);
-        const char* const name = cyclewatch_name_of_field(Py_TYPE(holder), offset);
-        label.kind = name != nullptr ? EdgeKind::attribute : EdgeKind::field;
-        label.name = name != nullptr ? name : "";
-        label.index = static_cast<std::uint32_t>(offset);
-    }
-    return label;
+Label label_of_field(PyObject* holder, PyObject* target) {
+    const Py_ssize_t offset = field_with(holder, target);
+    const char* const name = cyclewatch_name_of_field(Py_TYPE(holder), offset);
+    return {name != nullptr ? EdgeKind::attribute : EdgeKind::field,
+            name != nullptr ? name : "",
+            static_cast<std::uint32_t>(offset)};
 }
 
 // Replaces `name` by a name of `value` that does not start with an underscore, if there is one.
@@ -93,8 +95,8 @@ Label context_variable(PyObject* node, PyObject* value) {
 // Reduces a path of objects to the references that a programmer would write.
 class Folding {
   public:
-    Folding(const HeapGraph& graph, const Root* root, const RawPath& path, Keys keys)
-        : graph_(graph), root_(root), path_(path), keys_(keys) {}
+    Folding(const HeapGraph& graph, const Root* root, const RawPath& path, Labels& labels)
+        : graph_(graph), root_(root), path_(path), labels_(labels) {}
 
     [[nodiscard]] std::vector<Step> steps() {
         begin();
@@ -103,7 +105,7 @@ class Folding {
             PyObject* const holder = object(at_);
             PyObject* const target = object(at_ + 1);
             Label label = is_hamt_node(holder) ? context_variable(holder, target)
-                                               : label_of(holder, role_, parent_, target, keys_);
+                                               : labels_.find(holder, role_, parent_, target);
             const auto* const known =
                 label.kind == EdgeKind::unknown
                     ? graph_.library_reference(path_.nodes[at_], path_.nodes[at_ + 1])
@@ -190,7 +192,7 @@ class Folding {
     const HeapGraph& graph_;
     const Root* root_;
     const RawPath& path_;
-    const Keys keys_;
+    Labels& labels_;
     std::size_t at_ = 0;
     PyObject* holder_ = nullptr;  // the object that the next reference belongs to
     PyObject* parent_ = nullptr;
@@ -272,12 +274,31 @@ CutChoice choose_cut(const std::vector<Step>& steps,
 
 }  // namespace
 
+Label Labels::find(PyObject* holder, PartRole role, PyObject* parent, PyObject* target) {
+    constexpr std::size_t kLarge = 32;
+    if (PyObject_IS_GC(holder) == 0) {
+        return label_of_field(holder, target);
+    }
+    const auto known = known_.find({holder, role});
+    if (known != known_.end()) {
+        const auto label = known->second.find(target);
+        return label == known->second.end() ? Label{} : label->second;
+    }
+    LabelOf sink(target, keys_);
+    capture::label_references(holder, role, parent, sink);
+    if (sink.count() > kLarge) {
+        LabelOf all(nullptr, keys_, &known_[{holder, role}]);
+        capture::label_references(holder, role, parent, all);
+    }
+    return sink.take();
+}
+
 model::RetentionPath describe(const HeapGraph& graph,
                               const Roots& roots,
                               const RawPath& path,
-                              Keys keys) {
+                              Labels& labels) {
     const Root* const root = path.root == kAnonymous ? nullptr : &roots.all()[path.root];
-    const std::vector<Step> steps = Folding(graph, root, path, keys).steps();
+    const std::vector<Step> steps = Folding(graph, root, path, labels).steps();
     PathText text(graph, root, path, steps);
     model::RetentionPath result;
     result.root = text.root();

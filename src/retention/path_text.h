@@ -4,10 +4,15 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 
+#include "model/reference_graph.h"
 #include "model/retention.h"
 #include "retention/heap_graph.h"
+#include "retention/path_names.h"
 #include "retention/path_search.h"
 #include "retention/roots.h"
 
@@ -16,12 +21,27 @@ namespace cyclewatch::retention {
 // Whether to show dict keys that do not occur in the source code. They may be user data.
 enum class Keys : std::uint8_t { shown, hidden };
 
+// Labels references. The references of a large container are read once.
+class Labels {
+  public:
+    explicit Labels(Keys keys) : keys_(keys) {}
+    // `role` and `parent`: see capture::label_references().
+    [[nodiscard]] Label find(PyObject* holder,
+                             model::PartRole role,
+                             PyObject* parent,
+                             PyObject* target);
+
+  private:
+    Keys keys_;
+    std::map<std::pair<PyObject*, model::PartRole>, std::unordered_map<PyObject*, Label>> known_;
+};
+
 // Dicts of attributes, closure tuples, cells and the dicts of an nn.Module are not objects of the
 // path: their references are those of the object that they are part of.
 [[nodiscard]] model::RetentionPath describe(const HeapGraph& graph,
                                             const Roots& roots,
                                             const RawPath& path,
-                                            Keys keys);
+                                            Labels& labels);
 
 // Continues a path with an attribute of the object that only its library can read, such as ".grad".
 // It is unknown whether the cut frees the value.

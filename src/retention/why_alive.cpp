@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "retention/why_alive.h"
 
+#include <algorithm>
 #include <cstdint>
-#include <unordered_set>
 
+#include "capture/labelers/text.h"
+#include "capture/labelers/visit.h"
 #include "compat/features.h"
 #include "compat/gc_list.h"
 #include "python/guards.h"
+#include "retention/parts.h"
 
 namespace cyclewatch::retention {
 namespace {
@@ -36,8 +39,9 @@ WhyAlive search(collector::TrackedObjects& objects,
     Roots roots(graph, target, caller);
     roots.ignore(object);  // the reference of the box
     const SearchResult found = PathFinder(graph, roots).find(target, paths);
+    Labels labels(Keys::shown);
     for (const RawPath& path : found.paths) {
-        answer.paths.push_back(describe(graph, roots, path, Keys::shown));
+        answer.paths.push_back(describe(graph, roots, path, labels));
     }
     answer.in_cycle = found.in_cycle;
     return answer;
@@ -88,26 +92,80 @@ WhyAlive why_alive(PyObject* box,
 HolderSearch::HolderSearch(collector::TrackedObjects& objects,
                            std::span<PyObject* const> owned,
                            std::span<const OwnerReference> library,
-                           std::span<PyObject* const> ignored)
+                           std::span<PyObject* const> ignored,
+                           Keys keys)
     : graph_(objects, nullptr, nullptr, false, library),
       roots_(graph_, HeapGraph::kAbsent, CallerVariables::count),
-      finder_(graph_, roots_, nodes_of(graph_, ignored)) {
+      finder_(graph_, roots_, nodes_of(graph_, ignored)),
+      labels_(keys) {
     for (PyObject* const object : owned) {
         roots_.ignore(object);
     }
 }
 
-std::vector<model::RetentionPath> HolderSearch::paths(PyObject* object,
-                                                      std::size_t count,
-                                                      Keys keys) {
+std::vector<model::RetentionPath> HolderSearch::paths(PyObject* object, std::size_t count) {
     std::vector<model::RetentionPath> paths;
     const std::uint32_t target = graph_.node_of(object);
     if (target != HeapGraph::kAbsent) {
         for (const RawPath& path : finder_.find(target, count).paths) {
-            paths.push_back(describe(graph_, roots_, path, keys));
+            paths.push_back(describe(graph_, roots_, path, labels_));
         }
     }
     return paths;
+}
+
+bool HolderSearch::is_collection(std::uint32_t node) const {
+    constexpr Py_ssize_t kManyKeys = 64;
+    PyObject* const object = graph_.object(node);
+    if (PyList_CheckExact(object) || PyAnySet_CheckExact(object) ||
+        capture::has_tp_name(Py_TYPE(object), "collections.deque")) {
+        return true;
+    }
+    if (!PyDict_Check(object) || PyDict_GET_SIZE(object) <= kManyKeys || !roots_.of(node).empty()) {
+        return false;
+    }
+    const std::span<const std::uint32_t> owners = graph_.holders(node);
+    return std::ranges::none_of(
+        owners, [&](std::uint32_t owner) { return is_folded(graph_.object(owner), object); });
+}
+
+std::vector<std::uint32_t> HolderSearch::collections(PyObject* object) {
+    const std::uint32_t node = graph_.node_of(object);
+    if (node == HeapGraph::kAbsent || !roots_.of(node).empty() || roots_.anonymous(node) > 0) {
+        return {};
+    }
+    const std::span<const std::uint32_t> holders = graph_.holders(node);
+    std::vector<std::uint32_t> collections(holders.begin(), holders.end());
+    std::ranges::sort(collections);
+    for (const std::uint32_t holder : collections) {
+        const auto [known, is_new] = collections_.try_emplace(holder);
+        if (is_new) {
+            known->second = is_collection(holder);
+        }
+        if (!known->second) {
+            return {};
+        }
+    }
+    return collections;
+}
+
+PyObject* HolderSearch::first_in(std::uint32_t collection,
+                                 const std::unordered_set<PyObject*>& objects) const {
+    PyObject* first = nullptr;
+    const auto visit = [&](PyObject* each) {
+        if (first == nullptr && objects.contains(each)) {
+            first = each;
+        }
+    };
+    PyObject* const list = graph_.object(collection);
+    if (PyList_CheckExact(list)) {
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+            visit(PyList_GET_ITEM(list, i));
+        }
+    } else {
+        capture::traverse_as(Py_TYPE(list), list, visit);
+    }
+    return first;
 }
 
 }  // namespace cyclewatch::retention

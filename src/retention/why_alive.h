@@ -5,7 +5,10 @@
 #include <Python.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "device/owner_registry.h"
@@ -45,16 +48,26 @@ class HolderSearch {
     HolderSearch(collector::TrackedObjects& objects,
                  std::span<PyObject* const> owned,
                  std::span<const OwnerReference> library,
-                 std::span<PyObject* const> ignored);
+                 std::span<PyObject* const> ignored,
+                 Keys keys);
     // Empty if the object is not tracked, or if there is no path.
-    [[nodiscard]] std::vector<model::RetentionPath> paths(PyObject* object,
-                                                          std::size_t count,
-                                                          Keys keys);
+    [[nodiscard]] std::vector<model::RetentionPath> paths(PyObject* object, std::size_t count);
+
+    // The lists, sets and large dicts that refer to the object, sorted; empty if anything else
+    // does. Objects in the same collections are held in the same way.
+    [[nodiscard]] std::vector<std::uint32_t> collections(PyObject* object);
+    // The first of `objects` in a collection; null if there is none.
+    [[nodiscard]] PyObject* first_in(std::uint32_t collection,
+                                     const std::unordered_set<PyObject*>& objects) const;
 
   private:
+    [[nodiscard]] bool is_collection(std::uint32_t node) const;
+
     HeapGraph graph_;
     Roots roots_;
     PathFinder finder_;
+    Labels labels_;
+    std::unordered_map<std::uint32_t, bool> collections_;  // the results of is_collection()
 };
 
 }  // namespace cyclewatch::retention

@@ -7,12 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <map>
 #include <new>
 #include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -86,8 +88,6 @@ class LiveOwners {
     std::vector<device::DetectedOwner> owners_;
 };
 
-// Longer lists of owners are grouped without their paths.
-constexpr std::size_t kMaxPaths = 20'000;
 constexpr std::size_t kShownPaths = 2;
 constexpr std::string_view kGradient = ".grad";
 
@@ -98,6 +98,7 @@ struct LiveStorage {
     bool has_parameter = false;
     const PendingOwner* gradient = nullptr;  // the owner, if it is a gradient
     PyObject* gradient_of = nullptr;
+    std::size_t count = 1;  // of storages that are equal except for their address
     std::vector<model::RetentionPath> paths;
 };
 
@@ -210,18 +211,73 @@ std::vector<PyObject*> sharing_owners(const CapturedCollection& read,
     return found;
 }
 
-void find_paths(LiveStorage& storage, retention::HolderSearch& search, retention::Keys keys) {
-    const PendingOwner* const part = storage.owner->is_part  ? storage.owner
-                                     : storage.has_parameter ? nullptr
-                                                             : storage.gradient;
-    PyObject* const object =
-        part != nullptr && part == storage.gradient ? storage.gradient_of : storage.object;
-    storage.paths = search.paths(object, kShownPaths, keys);
+// The reading to append to the path, if the storage is a part of its owner.
+const PendingOwner* part_of(const LiveStorage& storage) {
+    return storage.owner->is_part  ? storage.owner
+           : storage.has_parameter ? nullptr
+                                   : storage.gradient;
+}
+
+// The object whose holders to find.
+PyObject* held_object(const LiveStorage& storage) {
+    const PendingOwner* const part = part_of(storage);
+    return part != nullptr && part == storage.gradient ? storage.gradient_of : storage.object;
+}
+
+void find_paths(LiveStorage& storage, PyObject* object, retention::HolderSearch& search) {
+    const PendingOwner* const part = part_of(storage);
+    storage.paths = search.paths(object, kShownPaths);
     // A parameter is an attribute of its module, and an item of a list of the optimizer.
     std::stable_partition(storage.paths.begin(), storage.paths.end(), &ends_in_attribute);
     for (model::RetentionPath& path : storage.paths) {
         if (part != nullptr) {
             retention::append(path, part->reading.part, part->type);
+        }
+    }
+}
+
+// Adds storages of equal kind in the same collections to the first of them.
+struct CollectedStorages {
+    LiveStorage* first;
+    std::uint32_t collection;
+    std::unordered_set<PyObject*> objects;
+};
+
+std::vector<CollectedStorages> merge_collected(std::vector<LiveStorage>& storages,
+                                               retention::HolderSearch& search) {
+    std::map<std::pair<std::string, std::vector<std::uint32_t>>, std::size_t> known;
+    std::vector<CollectedStorages> merged;
+    for (LiveStorage& storage : storages) {
+        PyObject* const object = held_object(storage);
+        std::vector<std::uint32_t> collections = search.collections(object);
+        if (collections.empty()) {
+            continue;
+        }
+        const std::uint32_t collection = collections.front();
+        const auto [at, is_new] =
+            known.try_emplace({kind_of(*storage.owner), std::move(collections)}, merged.size());
+        if (is_new) {
+            merged.push_back({&storage, collection, {object}});
+        } else {
+            merged[at->second].objects.insert(object);
+            merged[at->second].first->count += std::exchange(storage.count, 0);
+        }
+    }
+    return merged;
+}
+
+void search_paths(std::vector<LiveStorage>& storages, retention::HolderSearch& search) {
+    for (LiveStorage& storage : storages) {
+        storage.count = 1;
+        storage.paths.clear();  // of an earlier attempt
+    }
+    for (const CollectedStorages& each : merge_collected(storages, search)) {
+        PyObject* const object = search.first_in(each.collection, each.objects);
+        find_paths(*each.first, object, search);
+    }
+    for (LiveStorage& storage : storages) {
+        if (storage.count == 1 && storage.paths.empty()) {
+            find_paths(storage, held_object(storage), search);
         }
     }
 }
@@ -236,19 +292,18 @@ void find_all_paths(std::vector<LiveStorage>& storages,
     const retention::Keys keys =
         settings.show_keys ? retention::Keys::shown : retention::Keys::hidden;
     const auto search_heap = [&](collector::TrackedObjects& objects) {
-        retention::HolderSearch search(objects, held, library, settings.ignored);
-        for (std::size_t i = 0; i < std::min(storages.size(), kMaxPaths); ++i) {
-            find_paths(storages[i], search, keys);
-        }
+        retention::HolderSearch search(objects, held, library, settings.ignored, keys);
+        search_paths(storages, search);
     };
     try {
         retention::with_heap(search_heap);
-        if (!settings.ignored.empty()) {
-            std::erase_if(storages, [](const LiveStorage& each) { return each.paths.empty(); });
-        }
+        std::erase_if(storages, [&](const LiveStorage& each) {
+            return each.count == 0 || (!settings.ignored.empty() && each.paths.empty());
+        });
     } catch (const std::exception&) {
         // Out of memory, or other threads create objects all the time.
         for (LiveStorage& storage : storages) {
+            storage.count = 1;
             storage.paths.clear();
         }
     }
@@ -294,8 +349,8 @@ std::vector<model::LiveOwner> group(std::vector<LiveStorage>& storages) {
             indexes.emplace(kind_of(*storage.owner) + '\0' + path, groups.size());
         if (!is_new) {
             model::LiveOwner& group = groups[known->second];
-            ++group.owner.count;
-            group.bytes += reading.bytes;
+            group.owner.count += storage.count;
+            group.bytes += reading.bytes * storage.count;
             if (is_shorter(storage.paths, group.held_by)) {
                 group.held_by = std::move(storage.paths);
             }
@@ -304,7 +359,9 @@ std::vector<model::LiveOwner> group(std::vector<LiveStorage>& storages) {
         model::LiveOwner& group = groups.emplace_back();
         group.owner.type = storage.owner->type;
         group.owner.device = reading.device;
-        group.owner.bytes = group.bytes = reading.bytes;
+        group.owner.bytes = reading.bytes;
+        group.owner.count = storage.count;
+        group.bytes = reading.bytes * storage.count;
         group.owner.shape = reading.shape;
         group.owner.dtype = reading.dtype;
         group.owner.path = path;

@@ -83,6 +83,22 @@ def test_keys_are_hidden_in_reports():
     assert hidden == [f"module global {__name__}.layers -> layers[0][<str>][<int>].weight"]
 
 
+@pytest.mark.parametrize(
+    ("keys", "first"), [(range(30_000), "[0]"), ([f"key {i}" for i in range(30_000)], "['key 0']")]
+)
+def test_many_tensors_in_one_dict_are_one_group(keys, first):
+    layers.append({key: Buffer(100) for key in keys})
+    (owner,) = owners(min_bytes=1 << 20)
+    assert (owner.count, owner.nbytes) == (30_000, 3_000_000)
+    assert str(owner.held_by[0]) == f"module global {__name__}.layers -> layers[0]{first}"
+
+
+def test_many_tensors_of_objects_in_one_list_have_paths():
+    layers.extend(Layer(100) for _ in range(25_000))
+    (owner,) = owners(min_bytes=0)
+    assert (owner.count, len(owner.held_by)) == (25_000, 1)
+
+
 def test_top():
     layers.extend([Layer(1 << 20), Layer(2 << 20)])
     (owner,) = cyclewatch.live_owners(1)
