@@ -31,7 +31,9 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
     References that no Python object explains have the root "C code"; it is only named if there is
     no other path.
 
-    Frees and changes nothing, and runs no code of the program. Takes about as long as
+    Frees and changes nothing, and runs no code of the program. If only C code seems to hold the
+    object, torch creates the Python objects of gradients, of bases of views and of the nodes of
+    autograd graphs. Takes about as long as
     ``gc.collect()``, during which no other thread runs; on a free-threaded build the other threads
     are stopped. There, modules, classes and functions are immortal once the program has started a
     thread ("C code" holds them), and gradients and views are not followed.

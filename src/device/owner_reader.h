@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,14 @@ struct LibraryReference {
     const char* attribute = "";  // the attribute that returns the target
     bool removable = false;      // by assigning None to the attribute
     PyObject* target = nullptr;  // borrowed; alive as long as the holder
+    // One of a target for which all references of the library are known: the reference to
+    // its Python object is theirs.
+    bool completes = false;
+};
+
+struct OwnerReference {
+    PyObject* holder = nullptr;  // borrowed, as the target
+    LibraryReference reference;
 };
 
 class OwnerReader {
@@ -78,6 +87,14 @@ class OwnerReader {
     // Appends the references of `object` that are attributes. The library may create the targets.
     virtual void add_references(PyObject* /*object*/,
                                 std::vector<LibraryReference>& /*references*/) {}
+    // Appends the objects that the computation graphs of `owners` keep alive, as references of the
+    // owners. The library may create objects for the nodes of the graph, which live as long as
+    // they.
+    virtual void add_graph_references(std::span<PyObject* const> /*owners*/,
+                                      std::vector<OwnerReference>& /*references*/) {}
+    // The number of references to `object` that add_references() finds if its holders are complete;
+    // negative if it is not known.
+    [[nodiscard]] virtual Py_ssize_t library_holders(PyObject* /*object*/) noexcept { return -1; }
     // For a scan, after read(): counts the references to the memory, which the collector does not
     // see. RUNS PYTHON: no user code.
     virtual void count_references(PyObject* /*object*/, OwnerReading& /*reading*/) noexcept {}

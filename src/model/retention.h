@@ -61,7 +61,7 @@ enum class OwnerCategory : std::uint8_t {
     parameter,
     gradient,
     optimizer_state,
-    saved_for_backward,  // only C++ code holds it, such as the autograd graph
+    saved_for_backward,  // only the autograd graph or other C++ code holds it
     activation,          // computed from a tensor that requires a gradient
     other,
 };

@@ -39,7 +39,7 @@ void HeapGraph::add_library(std::span<const OwnerReference> references) {
         const std::uint32_t target = node_of(each.reference.target);
         if (holder != kAbsent && target != kAbsent) {
             library_.push_back({holder, target, each.reference});
-            ++library_counts_[target];
+            library_counts_[target] += each.reference.completes ? 0 : 1;
         }
     }
     std::ranges::sort(library_, {}, &LibraryEdge::holder);

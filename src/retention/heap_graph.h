@@ -59,7 +59,7 @@ class HeapGraph {
     }
     // The number of references that no object of the graph explains; zero or negative if there are
     // none. A library may own its target without a reference to the Python object, so its reference
-    // explains none.
+    // explains none, except one if all are known.
     [[nodiscard]] Py_ssize_t unexplained(std::uint32_t node) const noexcept {
         const auto found = library_counts_.find(node);
         const Py_ssize_t library = found == library_counts_.end() ? 0 : found->second;

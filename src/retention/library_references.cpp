@@ -2,7 +2,9 @@
 #include "retention/library_references.h"
 
 #include <cstdint>
+#include <map>
 #include <new>
+#include <unordered_map>
 
 #include "collector/tracked_objects.h"
 #include "compat/features.h"
@@ -68,6 +70,22 @@ std::vector<PyObject*> tracked_objects() {
     return {objects.begin(), objects.end()};
 }
 
+void mark_complete(device::OwnerRegistry& registry, std::vector<OwnerReference>& references) {
+    std::unordered_map<PyObject*, Py_ssize_t> counts;
+    for (const OwnerReference& each : references) {
+        ++counts[each.reference.target];
+    }
+    for (OwnerReference& each : references) {
+        const auto count = counts.find(each.reference.target);
+        device::OwnerReader* const reader = registry.reader_for(Py_TYPE(each.reference.target));
+        if (count != counts.end() && reader != nullptr) {
+            each.reference.completes =
+                reader->library_holders(each.reference.target) == count->second;
+            counts.erase(count);
+        }
+    }
+}
+
 }  // namespace
 
 std::vector<OwnerReference> library_references(device::OwnerRegistry& registry,
@@ -86,11 +104,25 @@ std::vector<OwnerReference> library_references(device::OwnerRegistry& registry,
             found.push_back({owner, reference});
         }
     }
+    mark_complete(registry, found);
     return found;
 }
 
 std::vector<OwnerReference> library_references(device::OwnerRegistry& registry) {
-    return library_references(registry, tracked_objects());
+    const std::vector<PyObject*> tracked = tracked_objects();
+    std::vector<OwnerReference> found = library_references(registry, tracked);
+    const python::GcPause pause;
+    std::map<device::OwnerReader*, std::vector<PyObject*>> owners;
+    for (PyObject* const object : tracked) {
+        device::OwnerReader* const reader = registry.reader_for(Py_TYPE(object));
+        if (reader != nullptr && !reader->runs_user_code()) {
+            owners[reader].push_back(object);
+        }
+    }
+    for (const auto& [reader, objects] : owners) {
+        reader->add_graph_references(objects, found);
+    }
+    return found;
 }
 
 std::vector<OwnerReference> memory_references(device::OwnerRegistry& registry, PyObject* target) {

@@ -12,16 +12,14 @@
 
 namespace cyclewatch::retention {
 
-struct OwnerReference {
-    PyObject* holder = nullptr;  // borrowed, as the target
-    device::LibraryReference reference;
-};
+using device::OwnerReference;
 
-// The references of all tracked owners; none on free-threaded builds. The library may create their
-// targets. May throw std::bad_alloc. REQUIRES: GIL held. RUNS PYTHON: no user code.
+// The references of all tracked owners, including those of their computation graphs; none on
+// free-threaded builds. The library may create their targets. May throw std::bad_alloc. REQUIRES:
+// GIL held. RUNS PYTHON: no user code.
 [[nodiscard]] std::vector<OwnerReference> library_references(device::OwnerRegistry& registry);
 
-// The references of these owners.
+// The references of these owners, without those of their graphs.
 [[nodiscard]] std::vector<OwnerReference> library_references(device::OwnerRegistry& registry,
                                                              std::span<PyObject* const> owners);
 

@@ -272,6 +272,15 @@ CutChoice choose_cut(const std::vector<Step>& steps,
     return best;
 }
 
+bool uses_library(const HeapGraph& graph, const RawPath& path) {
+    for (std::size_t i = 1; i < path.nodes.size(); ++i) {
+        if (graph.library_reference(path.nodes[i - 1], path.nodes[i]) != nullptr) {
+            return true;
+        }
+    }
+    return false;
+}
+
 }  // namespace
 
 Label Labels::find(PyObject* holder, PartRole role, PyObject* parent, PyObject* target) {
@@ -310,7 +319,8 @@ model::RetentionPath describe(const HeapGraph& graph,
         result.cut = result.references[cut.step];
         result.cut_frees = cut.frees;
         result.cut->reason = cut.frees ? "every path to the object contains this reference"
-                                       : "the object also has other holders";
+                             : uses_library(graph, path) ? "C++ code may also refer to the object"
+                                                         : "the object also has other holders";
     }
     return result;
 }

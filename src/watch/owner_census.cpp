@@ -160,6 +160,19 @@ bool is_optimizer_state(const model::RetentionPath& path) {
     });
 }
 
+// True if the path continues through the autograd graph of a tensor.
+bool is_in_graph(const model::RetentionPath& path) {
+    return std::ranges::any_of(path.references, [](const model::Reference& reference) {
+        return reference.label == "grad_fn";
+    });
+}
+
+// True if only C code is known to hold a tensor.
+bool is_held_by_torch(const LiveStorage& storage) {
+    return storage.owner->type.starts_with("torch.") && !storage.paths.empty() &&
+           storage.paths.front().root.kind == model::RootKind::c_code;
+}
+
 // False if it is not known. REQUIRES: not inside a collection.
 bool is_computed(PyObject* tensor) {
     // The getter of a subclass may run user code.
@@ -183,9 +196,8 @@ model::OwnerCategory category_of(const LiveStorage& storage) {
     if (!storage.paths.empty() && is_optimizer_state(storage.paths.front())) {
         return OwnerCategory::optimizer_state;
     }
-    const bool is_tensor = storage.owner->type.starts_with("torch.");
-    if (is_tensor && !storage.paths.empty() &&
-        storage.paths.front().root.kind == model::RootKind::c_code) {
+    if (is_held_by_torch(storage) ||
+        (!storage.paths.empty() && is_in_graph(storage.paths.front()))) {
         return OwnerCategory::saved_for_backward;
     }
     return is_computed(storage.object) ? OwnerCategory::activation : OwnerCategory::other;
@@ -297,9 +309,6 @@ void find_all_paths(std::vector<LiveStorage>& storages,
     };
     try {
         retention::with_heap(search_heap);
-        std::erase_if(storages, [&](const LiveStorage& each) {
-            return each.count == 0 || (!settings.ignored.empty() && each.paths.empty());
-        });
     } catch (const std::exception&) {
         // Out of memory, or other threads create objects all the time.
         for (LiveStorage& storage : storages) {
@@ -422,6 +431,13 @@ std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
                    census.live.objects(),
                    retention::library_references(registry, sharing_owners(census.read, objects)),
                    settings);
+    if (std::ranges::any_of(storages, &is_held_by_torch)) {
+        find_all_paths(
+            storages, census.live.objects(), retention::library_references(registry), settings);
+    }
+    std::erase_if(storages, [&](const LiveStorage& each) {
+        return each.count == 0 || (!settings.ignored.empty() && each.paths.empty());
+    });
     std::vector<model::LiveOwner> groups = group(storages);
     std::erase_if(groups,
                   [&](const model::LiveOwner& each) { return each.bytes < settings.min_bytes; });

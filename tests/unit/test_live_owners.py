@@ -162,6 +162,28 @@ def test_base_of_a_view_is_held_by_the_view():
     assert view.shape == (3,)
 
 
+def test_tensors_of_a_kept_loss_are_held_by_its_list():
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Tanh(), torch.nn.Linear(64, 64))
+    losses = [model(torch.ones(32, 64)).sum() for _ in range(2)]
+    del model
+    found = {
+        (owner.shape, owner.category): (
+            owner.count,
+            str(owner.held_by[0]).replace("[1]", "[0]"),
+        )
+        for owner in cyclewatch.live_owners(1000, min_bytes=0)
+        if owner.shape in {(64, 64), (32, 64), ()}
+    }
+    path = "test_tensors_of_a_kept_loss_are_held_by_its_list() local losses -> losses[0].grad_fn"
+    assert found == {
+        ((64, 64), "parameter"): (2, path),
+        ((32, 64), "saved for backward"): (4, path),
+        ((), "activation"): (2, path.removesuffix(".grad_fn")),
+    }
+    del losses
+
+
 def test_memory_of_an_array_is_counted_once():
     torch = pytest.importorskip("torch")
     numpy = pytest.importorskip("numpy")

@@ -435,13 +435,50 @@ def test_gradient_and_base_of_a_tensor():
     (path,) = cyclewatch.why_alive(gradient)
     name = "test_gradient_and_base_of_a_tensor()"
     assert str(path) == f"{name} local model -> model.weight.grad"
-    assert (path.references[-1].label, path.cut_frees) == (".grad", False)
+    assert (path.references[-1].label, path.cut_frees) == (".grad", True)
     base = torch.zeros(10)
     reference = weakref.ref(base)
     view = base[2:]
     del base
-    assert texts(reference) == [f"{name} local view -> view._base"]
-    assert view is not None
+    (path,) = cyclewatch.why_alive(reference)
+    assert (str(path), path.cut_frees) == (f"{name} local view -> view._base", True)
+    other = view[1:]
+    assert not any(path.cut_frees for path in cyclewatch.why_alive(reference))
+    shared.append(torch.nn.ParameterList([torch.nn.Parameter(other)]))  # without a base
+    del other, view, path
+    assert reference() is None
+
+
+def test_autograd_graph_of_a_loss():
+    torch = pytest.importorskip("torch")
+
+    class Scale(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, values):
+            ctx.save_for_backward(values)
+            ctx.note = Thing()
+            shared.append(weakref.ref(ctx.note))
+            return values * 2
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient
+
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
+    inputs = torch.zeros(5, 2)
+    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: [tensor], lambda packed: 1 / 0):
+        loss = Scale.apply(model(inputs * 2).sum())
+    references = [weakref.ref(each) for each in (model[0].weight, model[2].bias)] + shared
+    shared.clear()
+    del model
+    gc.collect()
+    name = "test_autograd_graph_of_a_loss()"
+    expected = [f"{name} local loss -> loss.grad_fn"] * 2 + [
+        f"{name} local loss -> ScaleBackward.note"
+    ]
+    assert [str(cyclewatch.why_alive(each)[0]) for each in references] == expected
+    del loss
+    assert references[2]() is None
 
 
 def test_path_continues_after_a_gradient():

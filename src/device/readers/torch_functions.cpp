@@ -101,6 +101,7 @@ constexpr Field kTensorAttributes[] = {
     {&Torch::is_leaf, "is_leaf", kOptional},
     {&Torch::retains_grad, "retains_grad", kOptional},
     {&Torch::grad, "grad", kOptional},
+    {&Torch::grad_fn, "grad_fn", kOptional},
     {&Torch::use_count, "_use_count", kOptional},
     {&Torch::tensor_cdata, "_cdata", kOptional},
     {&Torch::shape, "shape"},

@@ -43,6 +43,7 @@ struct TorchFunctions {
     OwnedRef is_leaf;                      // TensorBase.is_leaf (getset); optional
     OwnedRef retains_grad;                 // TensorBase.retains_grad (getset); optional
     OwnedRef grad;                         // TensorBase.grad (getset); optional
+    OwnedRef grad_fn;                      // TensorBase.grad_fn (getset); optional
     OwnedRef use_count;                    // TensorBase._use_count; optional
     OwnedRef tensor_cdata;                 // TensorBase._cdata (getset); optional
     OwnedRef shape;                        // TensorBase.shape (getset)

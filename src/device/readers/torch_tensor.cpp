@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/readers/torch_tensor.h"
 
+#include <ranges>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "device/readers/plain_tensors.h"
 #include "device/readers/storage_alias.h"
 #include "device/readers/torch_functions.h"
+#include "device/readers/torch_graph.h"
 #include "device/readers/torch_references.h"
 #include "python/references.h"
 
@@ -108,6 +110,31 @@ class TorchReader final : public OwnerReader {
             }
         }
         PyErr_Clear();
+    }
+
+    void add_graph_references(std::span<PyObject* const> owners,
+                              std::vector<OwnerReference>& references) override {
+        const WithoutTorchFunction guard(torch_);
+        TorchGraph graph;
+        for (PyObject* const owner : std::views::reverse(owners)) {  // the newest first
+            if (guard.entered() && PyType_IsSubtype(Py_TYPE(owner), torch_.tensor_base) != 0 &&
+                may_read_graph(owner)) {
+                OwnedRef grad_fn = get(torch_.grad_fn, owner);
+                PyErr_Clear();
+                if (grad_fn && grad_fn.get() != Py_None) {
+                    graph.add(owner, std::move(grad_fn), references);
+                }
+            }
+        }
+        PyErr_Clear();
+    }
+
+    // Besides its Python object, the bases, gradients and graphs that refer to a tensor share it.
+    [[nodiscard]] Py_ssize_t library_holders(PyObject* object) noexcept override {
+        const WithoutTorchFunction guard(torch_);
+        const std::uint64_t count = guard.entered() ? number_of(call(torch_.use_count, object)) : 0;
+        PyErr_Clear();
+        return static_cast<Py_ssize_t>(count) - 1;
     }
 
     void count_references(PyObject* object, OwnerReading& reading) noexcept override {
@@ -219,13 +246,17 @@ class TorchReader final : public OwnerReader {
         return outcome;
     }
 
-    // True if reading `grad` has no side effect. For a view whose base was modified, autograd
-    // regenerates its graph node by calling operators, which dispatch modes and profilers see. The
-    // version shows whether there were any modifications.
+    // True if reading `grad` or `grad_fn` has no side effect. For a view whose base was modified,
+    // autograd regenerates its graph node by calling operators, which dispatch modes and profilers
+    // see. The version shows whether there were any modifications.
+    [[nodiscard]] bool may_read_graph(PyObject* tensor) const noexcept {
+        return call(torch_.is_view, tensor).get() != Py_True ||
+               (call(torch_.is_inference, tensor).get() == Py_False &&
+                number_of(get(torch_.version, tensor)) == 0);
+    }
+
     [[nodiscard]] bool may_read_gradient(PyObject* tensor) const noexcept {
-        if (call(torch_.is_view, tensor).get() == Py_True &&
-            (call(torch_.is_inference, tensor).get() != Py_False ||
-             number_of(get(torch_.version, tensor)) != 0)) {
+        if (!may_read_graph(tensor)) {
             return false;
         }
         // For other tensors, torch issues a Python warning.

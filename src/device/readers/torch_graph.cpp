@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/readers/torch_graph.h"
+
+#include <utility>
+
+namespace cyclewatch::device {
+
+using python::OwnedRef;
+using python::steal;
+
+namespace {
+
+OwnedRef read(PyObject* getter, PyObject* object) {
+    const descrgetfunc get = getter == nullptr ? nullptr : Py_TYPE(getter)->tp_descr_get;
+    OwnedRef value =
+        steal(get == nullptr ? nullptr
+                             : get(getter, object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
+    PyErr_Clear();  // a node without this value, or one whose values were freed
+    return value;
+}
+
+bool is_defined_in_python(PyTypeObject* type) {
+    return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
+}
+
+std::string_view text_of(PyObject* name) {
+    return PyUnicode_CheckExact(name) && PyUnicode_IS_COMPACT_ASCII(name)
+               ? std::string_view(reinterpret_cast<const char*>(PyUnicode_1BYTE_DATA(name)),
+                                  static_cast<std::size_t>(PyUnicode_GET_LENGTH(name)))
+               : std::string_view();
+}
+
+}  // namespace
+
+// Only those of C types, which run no user code.
+const TorchGraph::Getters& TorchGraph::getters(PyTypeObject* type) {
+    const auto [known, is_new] = getters_.try_emplace(type);
+    Getters& getters = known->second;
+    for (PyTypeObject* base = is_new ? type : nullptr; base != nullptr; base = base->tp_base) {
+        PyObject* const dict = is_defined_in_python(base) ? nullptr : base->tp_dict;
+        Py_ssize_t position = 0;
+        PyObject* name = nullptr;
+        PyObject* getter = nullptr;
+        while (dict != nullptr && PyDict_Next(dict, &position, &name, &getter) != 0) {
+            const std::string_view text = text_of(name);
+            if (Py_TYPE(getter) != &PyGetSetDescr_Type) {
+                continue;
+            }
+            if (text == "next_functions") {
+                getters.next = getter;
+            } else if (text == "variable") {
+                getters.variable = getter;
+            } else if (text.starts_with("_raw_saved_")) {
+                getters.saved.push_back(getter);
+            }
+        }
+    }
+    return getters;
+}
+
+// Adds the tensor of a torch._C._autograd.SavedTensor, or the object that a hook packed it into.
+void TorchGraph::add_saved(PyObject* saved, Node& node) {
+    const OwnedRef value = steal(PyObject_GetAttrString(saved, "data"));
+    PyErr_Clear();
+    if (value && value.get() != Py_None && PyObject_IS_GC(value.get()) != 0) {
+        node.targets.push_back(value.get());
+    }
+}
+
+const TorchGraph::Node& TorchGraph::node(PyObject* object) {
+    const auto [known, is_new] = nodes_.try_emplace(object);
+    Node& node = known->second;
+    if (!is_new) {
+        return node;
+    }
+    const Getters& getters = this->getters(Py_TYPE(object));
+    const OwnedRef next = read(getters.next, object);
+    for (Py_ssize_t i = 0; next && PyTuple_Check(next.get()) && i < PyTuple_GET_SIZE(next.get());
+         ++i) {
+        PyObject* const pair = PyTuple_GET_ITEM(next.get(), i);
+        if (PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2 &&
+            PyTuple_GET_ITEM(pair, 0) != Py_None) {
+            node.next.push_back(PyTuple_GET_ITEM(pair, 0));
+            held_.push_back(python::borrow(node.next.back()));
+        }
+    }
+    if (is_defined_in_python(Py_TYPE(object))) {
+        node.targets.push_back(object);
+    }
+    if (const OwnedRef variable = read(getters.variable, object)) {
+        node.targets.push_back(variable.get());
+    }
+    for (PyObject* const getter : getters.saved) {
+        const OwnedRef saved = read(getter, object);
+        if (!saved) {
+            continue;
+        }
+        if (!PyTuple_Check(saved.get())) {
+            add_saved(saved.get(), node);
+            continue;
+        }
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(saved.get()); ++i) {
+            add_saved(PyTuple_GET_ITEM(saved.get(), i), node);
+        }
+    }
+    return node;
+}
+
+void TorchGraph::add(PyObject* holder, OwnedRef grad_fn, std::vector<OwnerReference>& references) {
+    if (kept_.contains(holder) && nodes_.contains(grad_fn.get())) {
+        return;
+    }
+    std::vector<PyObject*> pending{grad_fn.get()};
+    std::unordered_set<PyObject*> seen{grad_fn.get()};
+    std::unordered_set<PyObject*> found{holder};
+    held_.push_back(std::move(grad_fn));
+    while (!pending.empty() && steps_ < kMaxSteps) {
+        ++steps_;
+        const Node& each = node(pending.back());
+        pending.pop_back();
+        for (PyObject* const target : each.targets) {
+            if (found.insert(target).second) {
+                kept_.insert(target);
+                references.push_back({holder, {"grad_fn", false, target}});
+            }
+        }
+        for (PyObject* const next : each.next) {
+            if (seen.insert(next).second) {
+                pending.push_back(next);
+            }
+        }
+    }
+}
+
+}  // namespace cyclewatch::device

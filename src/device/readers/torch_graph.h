@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The objects that the autograd graph of a tensor keeps alive: parameters, saved tensors, and the
+// contexts of functions that are written in Python. The graph consists of C++ nodes, which refer to
+// each other invisibly to the collector.
+#pragma once
+
+#include <Python.h>
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "device/owner_reader.h"
+#include "python/references.h"
+
+namespace cyclewatch::device {
+
+// Reads each node once. REQUIRES (everything here): GIL held, torch functions disabled. RUNS
+// PYTHON: no user code; hooks for saved tensors are not called. torch creates the Python objects of
+// the nodes and keeps them as long as the nodes. May leave a Python error set. May throw
+// std::bad_alloc.
+class TorchGraph {
+  public:
+    // Appends the objects that the graph of `grad_fn` keeps alive, for the tensor `holder`. Without
+    // effect for a tensor that the graph of an earlier one keeps alive and includes, and once
+    // kMaxSteps nodes were visited. So pass results before the tensors that they depend on.
+    void add(PyObject* holder, python::OwnedRef grad_fn, std::vector<OwnerReference>& references);
+
+  private:
+    static constexpr std::size_t kMaxSteps = 1'000'000;
+
+    struct Node {
+        std::vector<PyObject*> next;
+        std::vector<PyObject*> targets;
+    };
+    struct Getters {
+        PyObject* next = nullptr;      // next_functions
+        PyObject* variable = nullptr;  // of AccumulateGrad
+        std::vector<PyObject*> saved;  // _raw_saved_*
+    };
+    const Node& node(PyObject* object);
+    const Getters& getters(PyTypeObject* type);
+    void add_saved(PyObject* saved, Node& node);
+
+    std::unordered_map<PyObject*, Node> nodes_;
+    std::unordered_map<PyTypeObject*, Getters> getters_;
+    std::vector<python::OwnedRef> held_;  // the nodes
+    std::unordered_set<PyObject*> kept_;  // the targets of all graphs
+    std::size_t steps_ = 0;
+};
+
+}  // namespace cyclewatch::device
