@@ -23,10 +23,10 @@ _MAX_GROUPS = 10  # in a message
 
 def add_fixture(item: pytest.Item) -> None:
     """Request `tensors_released` for a test, after the fixtures that other tests share."""
-    names = getattr(item, "fixturenames", None)
-    if names is None or "tensors_released" in names:
+    fixtures = getattr(item, "_fixtureinfo", None)  # of functions and doctests
+    if fixtures is None or "tensors_released" in fixtures.names_closure:
         return
-    definitions = item._fixtureinfo.name2fixturedefs
+    names, definitions = fixtures.names_closure, fixtures.name2fixturedefs
     scopes = [definitions[name][-1].scope if name in definitions else None for name in names]
     at = scopes.index("function") if "function" in scopes else len(names)
     names.insert(at, "tensors_released")

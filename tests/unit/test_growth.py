@@ -55,8 +55,10 @@ def test_tensors_that_grow_are_named_by_their_holder(torch, caplog):
     watch = run(train, steps=9)
     report = watch.report()
 
-    (loss,) = growing_in(report, ".losses")
+    loss, saved = sorted(growing_in(report, ".losses"), key=lambda each: each.nbytes)
     assert loss.held_by == f"module global {__name__}.losses -> losses[0]"
+    assert saved.held_by.startswith(f"{loss.held_by}.grad_fn")
+    assert (saved.shape, saved.count) == ((2, 4), 9)
     assert (loss.type, loss.shape, loss.dtype) == ("torch.Tensor", (), "float32")
     assert (loss.rate, loss.unit, loss.count, loss.nbytes) == (4, "step", 9, 36)
     assert loss.until_full > 1e6

@@ -82,12 +82,6 @@ def test_the_cut_has_its_line_with_one_line_around_it(written):
     assert repr(cut.source) == "<SourceExcerpt of line 5>"
     assert "  > 5 | self.parent = parent  # é\n" in report.to_text()
     assert "<u>self.parent</u> = parent  # é</mark>" in report.to_html()
-    others = {
-        other.location: other.source.lines[1]
-        for other in report.findings[0].alternatives
-        if other.location
-    }
-    assert others[f"{path}:10"] == "        self.child = Child(self)"
     assert all(step.source is None for step in report.findings[0].cycle)
 
 
