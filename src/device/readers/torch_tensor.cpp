@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/readers/torch_tensor.h"
 
-#include <ranges>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -116,7 +115,8 @@ class TorchReader final : public OwnerReader {
                               std::vector<OwnerReference>& references) override {
         const WithoutTorchFunction guard(torch_);
         TorchGraph graph;
-        for (PyObject* const owner : std::views::reverse(owners)) {  // the newest first
+        for (std::size_t i = owners.size(); i > 0; --i) {  // the newest first
+            PyObject* const owner = owners[i - 1];
             if (guard.entered() && PyType_IsSubtype(Py_TYPE(owner), torch_.tensor_base) != 0 &&
                 may_read_graph(owner)) {
                 OwnedRef grad_fn = get(torch_.grad_fn, owner);
