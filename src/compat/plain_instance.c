@@ -12,6 +12,7 @@
 #if CYCLEWATCH_LAYOUTS_KNOWN
 
 #include <internal/pycore_dict.h>
+#include <internal/pycore_object.h>
 #include <stddef.h>
 
 static traverseproc traverse_of_classes = NULL;
@@ -28,7 +29,9 @@ _Static_assert(CW_SAME_OFFSET(log2_index_bytes, dk_log2_index_bytes) &&
 #if CYCLEWATCH_HAS_INLINE_VALUES
 _Static_assert(offsetof(cw_inline_values, capacity) == offsetof(PyDictValues, capacity) &&
                    offsetof(cw_inline_values, valid) == offsetof(PyDictValues, valid) &&
-                   offsetof(cw_inline_values, values) == offsetof(PyDictValues, values),
+                   offsetof(cw_inline_values, values) == offsetof(PyDictValues, values) &&
+                   (CYCLEWATCH_HAS_NO_GIL ||
+                    MANAGED_DICT_OFFSET == -3 * (Py_ssize_t)sizeof(PyObject*)),
                "cw_plain_values() reads inline values");
 #else
 _Static_assert(offsetof(PyDictValues, values) == 0, "cw_plain_values() reads an array of values");
