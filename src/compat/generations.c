@@ -106,7 +106,7 @@ static const PyGC_Head* list_of(int generation) {
     return &((const struct gc_generation*)(generations + offset))->head;
 }
 
-/* Objects of one size are often allocated one after another. */
+/* Bytes to load ahead: objects of one size are often allocated one after another. */
 enum { kAhead = 512 };
 
 cw_walk_result cw_list_generation(int generation, cw_object_list* found) {

@@ -31,7 +31,7 @@ _Static_assert(offsetof(cw_inline_values, capacity) == offsetof(PyDictValues, ca
                    offsetof(cw_inline_values, valid) == offsetof(PyDictValues, valid) &&
                    offsetof(cw_inline_values, values) == offsetof(PyDictValues, values) &&
                    (CYCLEWATCH_HAS_NO_GIL ||
-                    MANAGED_DICT_OFFSET == -3 * (Py_ssize_t)sizeof(PyObject*)),
+                    MANAGED_DICT_OFFSET == kCwValuesWord * (Py_ssize_t)sizeof(PyObject*)),
                "cw_plain_values() reads inline values");
 #else
 _Static_assert(offsetof(PyDictValues, values) == 0, "cw_plain_values() reads an array of values");

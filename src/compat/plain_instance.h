@@ -41,6 +41,10 @@ typedef struct {
     PyObject* values[1];
 } cw_inline_values;
 
+/* The word before an instance that points to its values: _PyObject_ValuesPointer(), or
+ * _PyObject_DictOrValuesPointer(). Since 3.13, _PyObject_ManagedDictPointer(). */
+enum { kCwValuesWord = CYCLEWATCH_HAS_VALUES_AND_DICT_POINTERS ? -4 : -3 };
+
 /* Returns the values of an instance whose layout has a `value_count`, and stores their number; each
  * may be NULL. Returns NULL if the instance has a dict: then call tp_traverse. The references of a
  * plain instance are its values, its slots and its type. */
@@ -49,17 +53,15 @@ static inline PyObject* const* cw_plain_values(PyObject* object,
                                                Py_ssize_t* count) {
     *count = *layout->value_count;
 #if CYCLEWATCH_HAS_VALUES_AND_DICT_POINTERS
-    enum { kValuesWord = -4 }; /* _PyObject_ValuesPointer() */
-    return ((PyObject***)object)[kValuesWord];
+    return ((PyObject***)object)[kCwValuesWord];
 #elif CYCLEWATCH_HAS_TAGGED_DICT_OR_VALUES
-    enum { kDictOrValuesWord = -3, kIsValues = 1 }; /* _PyDictOrValues_GetValues() */
-    const uintptr_t word = ((const uintptr_t*)object)[kDictOrValuesWord];
+    enum { kIsValues = 1 }; /* _PyDictOrValues_GetValues() */
+    const uintptr_t word = ((const uintptr_t*)object)[kCwValuesWord];
     return (word & kIsValues) != 0 ? (PyObject* const*)(word + kIsValues) : NULL;
 #else
-    enum { kDictWord = -3 }; /* _PyObject_ManagedDictPointer() */
     const cw_inline_values* const values =
         (const cw_inline_values*)((const char*)object + Py_TYPE(object)->tp_basicsize);
-    if (((PyObject**)object)[kDictWord] != NULL || !values->valid) {
+    if (((PyObject**)object)[kCwValuesWord] != NULL || !values->valid) {
         return NULL;
     }
     *count = *count < values->capacity ? *count : values->capacity;
@@ -74,8 +76,7 @@ static inline void cw_prefetch_references(PyObject* object) {
     }
 #if CYCLEWATCH_HAS_VALUES_AND_DICT_POINTERS || CYCLEWATCH_HAS_TAGGED_DICT_OR_VALUES
     else if (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_MANAGED_DICT)) {
-        enum { kWord = CYCLEWATCH_HAS_VALUES_AND_DICT_POINTERS ? -4 : -3 }; /* cw_plain_values() */
-        __builtin_prefetch(((void**)object)[kWord]);
+        __builtin_prefetch(((void**)object)[kCwValuesWord]);
     }
 #endif
 }

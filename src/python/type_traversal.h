@@ -249,19 +249,22 @@ class TypeTraversal {
     bool has_gc_header_ = false;
 };
 
-// A cache with two entries per hash, because consecutive objects have few types, two of which may
-// have the same hash. Valid as long as no type is freed.
+// A cache, because consecutive objects have few types. Two types may have the same hash, so a new
+// one moves the one in its entry to the neighbouring entry. Valid as long as no type is freed.
 class TypeTraversals {
   public:
     const TypeTraversal& of(PyTypeObject* type) noexcept {
         const auto address = reinterpret_cast<std::uintptr_t>(type);
-        const std::size_t first = ((address * 0x9e3779b97f4a7c15ULL) >> 32) % known_.size();
-        if (known_[first].type() == type) {
-            return known_[first];
+        const std::size_t at = ((address * 0x9e3779b97f4a7c15ULL) >> 32) % known_.size();
+        TypeTraversal& first = known_[at];
+        TypeTraversal& second = known_[at ^ 1U];
+        if (first.type() == type) {
+            return first;
         }
-        TypeTraversal& second = known_[first ^ 1U];
         if (second.type() != type) {
-            second = TypeTraversal(type);
+            second = first;
+            first = TypeTraversal(type);
+            return first;
         }
         return second;
     }

@@ -160,9 +160,6 @@ class TorchReader final : public OwnerReader {
     }
 
     bool read_plain(PyObject* object, OwnerReading& reading) {
-        if (!alias_.has_marker()) {
-            return false;
-        }
         const std::uint64_t storage = plain_tensors_.read(object, reading);
         OwnedRef handle = steal(storage != 0 ? PyLong_FromUnsignedLongLong(storage) : nullptr);
         if (!handle) {
