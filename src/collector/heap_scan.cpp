@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
-#include <new>
+#include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "compat/generations.h"
@@ -25,10 +26,11 @@ namespace {
 // object below it.
 class UnreachableSearch {
   public:
-    explicit UnreachableSearch(const TrackedObjects& candidates)
-        : objects_(candidates.objects()), walk_(objects_), states_(objects_.size()) {}
-
-    void run() {
+    // May throw std::bad_alloc. The objects must stay valid until divide() returns.
+    void run(std::span<PyObject* const> objects) {
+        objects_ = objects;
+        walk_.start(objects);
+        states_.assign(objects.size(), 0);
         for (std::size_t i = 0; i < objects_.size(); ++i) {
             walk_.prefetch(i);
             states_[i] += references_of(objects_[i]);
@@ -119,7 +121,7 @@ class UnreachableSearch {
         return 0;
     }
 
-    const std::span<PyObject* const> objects_;
+    std::span<PyObject* const> objects_;
     ReferenceWalk walk_;
     std::vector<std::int32_t> states_;
     std::size_t position_ = 0;  // of the sweep
@@ -149,11 +151,40 @@ void find_generations() noexcept {
 
 namespace {
 
+// The memory of a scan: about 24 bytes per object.
+struct ScanMemory {
+    TrackedObjects candidates;
+    UnreachableSearch search;
+};
+
+// The memory of the previous scan. Obtaining it from the kernel again takes a sixth of the time of
+// a scan, so it is kept, except that of unusually many objects and that of free-threaded builds,
+// where two threads may scan at the same time.
+std::unique_ptr<ScanMemory>& kept_memory() {
+    static std::unique_ptr<ScanMemory> kept;
+    return kept;
+}
+
+std::unique_ptr<ScanMemory> take_memory() {
+    if constexpr (!CYCLEWATCH_HAS_NO_GIL) {
+        if (kept_memory() != nullptr) {
+            return std::move(kept_memory());
+        }
+    }
+    return std::make_unique<ScanMemory>();
+}
+
+void keep_memory(std::unique_ptr<ScanMemory> memory) {
+    constexpr std::size_t kMostObjects = 1'000'000;
+    if (!CYCLEWATCH_HAS_NO_GIL && memory->candidates.objects().size() <= kMostObjects) {
+        kept_memory() = std::move(memory);
+    }
+}
+
 // REQUIRES: the other threads are stopped.
-void search(const TrackedObjects& candidates, HeapScan& scan) {
-    UnreachableSearch search(candidates);
-    search.run();
-    search.divide(candidates.first_frozen(), scan);
+void search(ScanMemory& memory, HeapScan& scan) {
+    memory.search.run(memory.candidates.objects());
+    memory.search.divide(memory.candidates.first_frozen(), scan);
     if constexpr (CYCLEWATCH_HAS_NO_GIL) {
         scan.held.reserve(scan.collectable.objects().size());
         for (PyObject* object : scan.collectable.objects()) {
@@ -167,14 +198,15 @@ void search(const TrackedObjects& candidates, HeapScan& scan) {
 bool scan_heap(HeapScope scope, HeapScan& scan) noexcept {
     const python::ErrorStash stash;
     try {
+        std::unique_ptr<ScanMemory> memory = take_memory();
         // On free-threaded builds, other threads may create objects in each attempt.
         constexpr int kAttempts = CYCLEWATCH_HAS_NO_GIL ? 20 : 1;
         for (int i = 0; i < kAttempts; ++i) {
             // Not while the other threads are stopped, because it may free objects; before the
             // search, which would count these references.
             scan.held.clear();
-            TrackedObjects candidates;
-            if (candidates.fill_and(scope, [&] { search(candidates, scan); })) {
+            if (memory->candidates.fill_and(scope, [&] { search(*memory, scan); })) {
+                keep_memory(std::move(memory));
                 return true;
             }
         }

@@ -8,6 +8,7 @@
 namespace cyclewatch::collector {
 
 bool TrackedObjects::fill(HeapScope scope) noexcept {
+    list_.count = 0;
     const cw_walk_result result = collector_is_known() ? walk(scope) : CW_WALK_BROKEN;
     return result == CW_WALK_COMPLETE || (result != CW_WALK_NO_MEMORY && ask(scope.generation));
 }

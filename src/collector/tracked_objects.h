@@ -82,11 +82,20 @@ class ReferenceWalk {
   public:
     static constexpr std::uint32_t kAbsent = PointerIndex::kAbsent;
 
-    // The span must outlive the walk and have no duplicates. May throw std::bad_alloc.
-    explicit ReferenceWalk(std::span<PyObject* const> objects) : objects_(objects) {
-        if (objects_.size() >= kMaxObjects) {
+    ReferenceWalk() = default;
+    explicit ReferenceWalk(std::span<PyObject* const> objects) { start(objects); }
+
+    // Reuses the memory of the previous walk. The span must outlive the walk and have no
+    // duplicates. May throw std::bad_alloc.
+    void start(std::span<PyObject* const> objects) {
+        if (objects.size() >= kMaxObjects) {
             throw std::bad_alloc();
         }
+        objects_ = objects;
+        traversals_ = {};
+        type_ = nullptr;
+        previous_type_ = nullptr;
+        absent_ = nullptr;
         index_.build(objects_);
     }
 
@@ -147,7 +156,7 @@ class ReferenceWalk {
     static constexpr std::size_t kMaxObjects = (1U << 30) - 1;
 
   private:
-    const std::span<PyObject* const> objects_;
+    std::span<PyObject* const> objects_;
     PointerIndex index_;
     python::TypeTraversals traversals_;
     PyObject* next_ = nullptr;  // the object after the one that is traversed

@@ -62,7 +62,12 @@ std::uint32_t PointerIndex::count_pages(std::span<PyObject* const> objects) {
 }
 
 void PointerIndex::build(std::span<PyObject* const> objects) {
-    *this = {};
+    std::ranges::fill(chunks_, Chunk{});
+    used_chunks_ = 0;
+    pages_.clear();
+    others_.clear();
+    latest_number_ = 0;
+    latest_page_ = kNone;
     entries_.assign(count_pages(objects) * kUnits, kAbsent);
     for (std::uint32_t position = 0; position < objects.size(); ++position) {
         const auto address = reinterpret_cast<std::uintptr_t>(objects[position]);

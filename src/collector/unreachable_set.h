@@ -26,7 +26,7 @@ class PointerIndex {
   public:
     static constexpr std::uint32_t kAbsent = UINT32_MAX;
 
-    // May throw std::bad_alloc.
+    // Reuses the memory of the previous list. May throw std::bad_alloc.
     void build(std::span<PyObject* const> objects);
 
     // kAbsent if `object` is not in the list.

@@ -33,17 +33,9 @@ void cw_free_objects(cw_object_list* list) {
     *list = (cw_object_list){NULL, 0, 0};
 }
 
-static int make_room(cw_object_list* list) {
+int cw_grow_objects(cw_object_list* list) {
     enum { kFirstRoom = 1024 };
     return cw_reserve_objects(list, list->room * 2 + kFirstRoom);
-}
-
-int cw_add_object(cw_object_list* list, PyObject* object) {
-    if (list->count == list->room && !make_room(list)) {
-        return 0;
-    }
-    list->objects[list->count++] = object;
-    return 1;
 }
 
 #if !CYCLEWATCH_HAS_NO_GIL
@@ -94,7 +86,7 @@ static cw_walk_result walk_from(PyGC_Head* start, cw_object_list* found) {
         }
         if (__builtin_expect(next_free == end, 0)) {
             const size_t count = found->room;
-            if (!make_room(found)) {
+            if (!cw_grow_objects(found)) {
                 return CW_WALK_NO_MEMORY;
             }
             next_free = found->objects + count;

@@ -33,8 +33,16 @@ typedef struct {
 /* Makes room for `room` objects in total; never shrinks. Returns false if out of memory. */
 int cw_reserve_objects(cw_object_list* list, size_t room);
 void cw_free_objects(cw_object_list* list);
+/* Makes room for at least one more object. Returns false if out of memory. */
+int cw_grow_objects(cw_object_list* list);
 /* Returns false if out of memory. */
-int cw_add_object(cw_object_list* list, PyObject* object);
+static inline int cw_add_object(cw_object_list* list, PyObject* object) {
+    if (list->count == list->room && !cw_grow_objects(list)) {
+        return 0;
+    }
+    list->objects[list->count++] = object;
+    return 1;
+}
 
 /* Sets `found` to the objects that are unreachable together with `canary`, excluding `canary`.
  * Valid only inside a weakref callback of `canary` that the collector calls, while every
