@@ -50,9 +50,10 @@ def extra_bytes(function: Callable[[], object]) -> int:
 def child(rounds: int) -> dict[str, float | list[float]]:
     gc.disable()
     cyclewatch.register_owner(Buffer, lambda _: None)
-    nodes = heap_of(OBJECTS)
     cyclewatch.dead_bytes(generation=0)  # the first scan prepares the extension
-    extra = extra_bytes(cyclewatch.dead_bytes) / (2 * len(nodes))
+    nodes = heap_of(OBJECTS)
+    added = extra_bytes(cyclewatch.dead_bytes)
+    extra = added / len(gc.get_objects())
 
     ratios = paired_ratios(
         lambda: seconds_of(cyclewatch.dead_bytes), lambda: seconds_of(gc.collect), rounds
