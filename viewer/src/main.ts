@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adds the interactive parts of the page: filters, charts, zoom, copy buttons, verdicts. The page is
 // readable without this script.
-import "./style/page.css";
+import "./style/theme.css";
+import "./style/overview.css";
+import "./style/cards.css";
+import "./style/panels.css";
 import { PageCopy } from "./report/save";
 import { readReport } from "./report/read";
 import { enhanceCards, unfoldCards } from "./findings/cards";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hides and reorders the cards and bars according to the current selection.
-import { arrange } from "../page/arrange";
-import { all, byId, make } from "../page/dom";
+import { all, arrange, byId, make } from "../page/dom";
 import { isNarrowed } from "./choice";
 import type { State } from "./state";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selects, sorts and nests the groups of live tensors. Pure functions.
 import { matches } from "../findings/choice";
-import { processName } from "../page/names";
+import { processName } from "../page/format";
 import type { LiveOwner, Report } from "../report/schema";
 
 export const LIVE_SORTS = {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tab "Live": adds the treemap, search and filters to the tables of live memory.
-import { arrange } from "../page/arrange";
-import { all, announce, button, field, make, select } from "../page/dom";
+import { all, announce, arrange, button, field, make, select } from "../page/dom";
 import { counted, formatBytes } from "../page/format";
 import { addTabs } from "../page/tabs";
 import { addLocationButtons } from "../findings/places";

@@ -3,8 +3,7 @@
 // to its row of the table, which has the same data.
 import { hierarchy, treemap, type HierarchyRectangularNode } from "d3-hierarchy";
 import { make } from "../page/dom";
-import { counted, formatBytes } from "../page/format";
-import { processName } from "../page/names";
+import { counted, formatBytes, processName } from "../page/format";
 import type { LiveOwner, Report } from "../report/schema";
 import { holderOf, nest, pathInHolder, type Branch } from "./groups";
 

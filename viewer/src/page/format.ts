@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Formats numbers like src/base/text.cpp.
+import type { Process } from "../report/schema";
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"] as const;
 
@@ -42,4 +43,11 @@ export function formatCount(count: number): string {
 
 export function counted(count: number, singular: string, plural = `${singular}s`): string {
     return `${formatCount(count)} ${count === 1 ? singular : plural}`;
+}
+
+export function processName(process: Process | undefined): string {
+    if (process === undefined) {
+        return "unknown process";
+    }
+    return process.rank >= 0 ? `rank ${process.rank}` : `process ${process.pid}`;
 }

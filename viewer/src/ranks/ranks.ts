@@ -2,8 +2,7 @@
 // Adds a heat map to the table of findings by process: a strip for each finding, with a column for
 // each process.
 import { all, make } from "../page/dom";
-import { counted, formatBytes, formatDuration } from "../page/format";
-import { processName } from "../page/names";
+import { counted, formatBytes, formatDuration, processName } from "../page/format";
 import type { State } from "../findings/state";
 import { rankName } from "../findings/choice";
 import type { Report, OccurrencesByProcess } from "../report/schema";

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The timeline: memory in use over the run, and the memory that each collection freed.
 import { announce, byId, field, make } from "../page/dom";
-import { counted, formatBytes, formatCount, formatDuration } from "../page/format";
-import { processName } from "../page/names";
+import { counted, formatBytes, formatCount, formatDuration, processName } from "../page/format";
 import type { State } from "../findings/state";
 import { Chart } from "./chart";
 import { allSeries, findingsOf, type Series, type Tooth } from "./series";
