@@ -59,14 +59,6 @@ TEST(Golden, Html) {
     testing::expect_golden("report.html", page_without_shell(testing::make_sample_report()));
 }
 
-TEST(Golden, HtmlOfAMergedReport) {
-    testing::expect_golden("merged.html", page_without_shell(testing::make_merged_report()));
-}
-
-TEST(Golden, HtmlOfAQuietReport) {
-    testing::expect_golden("quiet.html", page_without_shell(testing::make_quiet_report()));
-}
-
 TEST(Dot, IsParsedByGraphvizForAnyName) {
     for (const std::string& name : testing::hostile_names()) {
         const model::Report report = testing::make_hostile_report(name);
