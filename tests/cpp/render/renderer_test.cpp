@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/renderer.h"
-#include "render/html/html_renderer.h"
 #include "render/picture_text.h"
 #include "support/golden.h"
 #include "support/hostile_names.h"
@@ -34,29 +33,12 @@ TEST(Formats, AreRecognisedBySuffix) {
     EXPECT_FALSE(format_from_path("").has_value());
 }
 
-TEST(Golden, Text) {
-    testing::expect_golden("report.txt", render(testing::make_sample_report(), Format::text));
-}
-
 TEST(Golden, Json) {
     testing::expect_golden("report.json", render(testing::make_sample_report(), Format::json));
 }
 
 TEST(Golden, Dot) {
     testing::expect_golden("report.dot", render(testing::make_sample_report(), Format::dot));
-}
-
-// Without the style and script of the shell.
-std::string page_without_shell(const model::Report& report) {
-    return fill_shell(
-        "<title><!--fill:title--></title>\n<!--fill:opening--><!--fill:bars--><!--fill:ranks-->"
-        "<!--fill:findings--><!--fill:live-->"
-        "<!--fill:closing--><!--fill:report-->",
-        page_parts(report));
-}
-
-TEST(Golden, Html) {
-    testing::expect_golden("report.html", page_without_shell(testing::make_sample_report()));
 }
 
 TEST(Dot, IsParsedByGraphvizForAnyName) {
