@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "advice/catalog.h"
 #include "advice/reader.h"
 #include "advice/rules.h"
+#include "advice/shape.h"
 #include "advice/slots.h"
+#include "advice/version_range.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,30 +14,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-TEST(Catalog, IsValid) {
-    EXPECT_THAT(read(kBuiltInJson, nullptr).problems, IsEmpty());
-    EXPECT_GT(Catalog::built_in().patterns().size(), 25U);
-}
-
-TEST(Catalog, HasTextsForEveryPatternAndVariant) {
-    for (const Pattern& pattern : Catalog::built_in().patterns()) {
-        EXPECT_NE(pattern.words.explanation, "") << pattern.id;
-        EXPECT_NE(pattern.words.advice, "") << pattern.id;
-        EXPECT_EQ(Catalog::built_in().find(pattern.id), &pattern);
-    }
-    const Catalog& catalog = Catalog::built_in();
-    EXPECT_NE(catalog.words("back-pointer", "by-type").explanation,
-              catalog.words("back-pointer", "").explanation);
-    EXPECT_EQ(catalog.words("back-pointer", "to-creator").advice,
-              catalog.words("back-pointer", "").advice);
-}
-
-TEST(Catalog, FallsBackToTheUnknownPattern) {
-    EXPECT_EQ(Catalog::built_in().find("no-such-pattern"), nullptr);
-    EXPECT_THAT(Catalog::built_in().words("no-such-pattern", "odd").advice,
-                HasSubstr("No known pattern"));
-}
 
 const std::vector<std::string> kKnown{"back-pointer", "unknown"};
 
@@ -175,54 +152,12 @@ model::Finding judged(const Rules& rules, const VersionOf& version_of) {
     return finding;
 }
 
-TEST(Rules, RecogniseKnownLeaksInAffectedVersions) {
-    const model::Finding finding = judged(Rules(), version("2.13.0+cpu"));
-    EXPECT_EQ(finding.status, model::Status::library);
-    EXPECT_EQ(finding.pattern, "torch-fx-wrap-frame");
-    EXPECT_THAT(finding.status_reason,
-                HasSubstr("torch >=2.1 (installed: 2.13.0+cpu); see https://"));
-    EXPECT_THAT(finding.advice, HasSubstr("torch._dynamo"));
-    EXPECT_THAT(finding.cut[0].reason, HasSubstr("`currentframe`"));
-}
-
-TEST(Rules, DoNotChangeFindingsInOtherVersions) {
-    for (const char* other : {"2.0.1", "1.9", "", "unknown"}) {
-        EXPECT_EQ(judged(Rules(), version(other)), wrap_frame()) << other;
-    }
-}
-
 TEST(Rules, AreIdempotent) {
     const Rules rules;
     model::Finding finding = judged(rules, version("2.13.0"));
     const model::Finding once = finding;
     rules.judge(finding, version("2.13.0"));
     EXPECT_EQ(finding, once);
-}
-
-TEST(Rules, PreferTheUsersPatterns) {
-    Rules rules;
-    EXPECT_THAT(rules.configure(R"({"pattern": [{"id": "mine", "title": "T",
-        "explanation": "{holder} again", "advice": "Ask Ann about {variable}.",
-        "steps": [{"holder": "frame of torch.*"}]}]})"),
-                IsEmpty());
-    const model::Finding finding = judged(rules, version("2.13.0"));
-    EXPECT_EQ(finding.pattern, "mine");
-    EXPECT_EQ(finding.status, model::Status::fresh) << "a pattern does not change the status";
-    EXPECT_EQ(finding.advice, "Ask Ann about currentframe.");
-    EXPECT_EQ(finding.cut[0].reason, "`wrap` again");
-    EXPECT_EQ(rules.patterns().front().id, "mine");
-    EXPECT_EQ(rules.patterns().size(), Catalog::built_in().patterns().size() + 1);
-}
-
-TEST(Rules, RecogniseBenignCycles) {
-    Rules rules;
-    EXPECT_THAT(rules.configure(R"({"pattern": [{"id": "mine", "title": "T", "explanation": "E",
-        "tags": ["benign"], "links": ["https://example.org/1"], "steps": [{}]}]})"),
-                IsEmpty());
-    const model::Finding finding = judged(rules, version(""));
-    EXPECT_EQ(finding.status, model::Status::benign);
-    EXPECT_EQ(finding.status_reason, "intentional cycle; see https://example.org/1");
-    EXPECT_EQ(finding.advice, "original advice") << "the pattern has no advice";
 }
 
 TEST(Rules, IgnoreBySignatureAndByPattern) {
@@ -247,26 +182,6 @@ TEST(Rules, IgnoreBySignatureAndByPattern) {
     }
 }
 
-TEST(Rules, RejectInvalidSuppressions) {
-    Rules rules;
-    EXPECT_THAT(rules.ignore({kSignature, "", " "}), HasSubstr("a reason is required"));
-    EXPECT_THAT(rules.ignore({"", "back-pionter", "r"}),
-                HasSubstr("the patterns are frame-in-own-local, "));
-    EXPECT_EQ(judged(rules, version("")).status, model::Status::fresh);
-}
-
-TEST(Rules, ReplaceThePreviousConfiguration) {
-    Rules rules;
-    EXPECT_EQ(rules.ignore({"", "back-pointer", "asked"}), "");
-    EXPECT_THAT(
-        rules.configure(R"({"ignore": [{"pattern": "frame-in-own-local", "reason": "r"}]})"),
-        IsEmpty());
-    EXPECT_EQ(judged(rules, version("")).status, model::Status::ignored);
-    EXPECT_THAT(rules.configure("{}"), IsEmpty());
-    EXPECT_EQ(judged(rules, version("")).status, model::Status::fresh);
-    EXPECT_THAT(rules.configure(R"({"ignore": [{}]})"), ElementsAre(HasSubstr("ignore[0]: ")));
-}
-
 TEST(Rules, IgnoreAFindingByTheSignatureOfAVariant) {
     Rules rules;
     EXPECT_EQ(rules.ignore({"cw1-00000000000000aa", "", "known"}), "");
@@ -277,6 +192,146 @@ TEST(Rules, IgnoreAFindingByTheSignatureOfAVariant) {
     finding.variants[0].signature = "cw1-00000000000000aa";
     rules.judge(finding, version(""));
     EXPECT_EQ(finding.status, model::Status::ignored);
+}
+
+model::Reference reference(const char* holder, const char* label, const char* target) {
+    model::Reference made;
+    made.holder = holder;
+    made.label = label;
+    made.target = target;
+    return made;
+}
+
+// Engine.hooks -> [0] -> <lambda>.closure:self -> Engine
+model::Finding engine() {
+    model::Finding finding;
+    finding.cycle = {
+        reference("app.Engine", ".hooks", "list"),
+        reference("list", "[0]", "function app.Engine.<lambda>"),
+        reference("function app.Engine.<lambda>", "closure:self", "app.Engine"),
+    };
+    finding.cut = {finding.cycle[2]};
+    finding.alternatives = {reference("app.Engine", ".weights", "torch.Tensor")};
+    return finding;
+}
+
+TEST(Glob, MatchesTheWholeText) {
+    const struct {
+        const char* glob;
+        std::string text;
+        bool matches;
+    } cases[] = {
+        {"*", "", true},
+        {"function *.<lambda>", "function app.Engine.<lambda>", true},
+        {"*a*b*", "xxaxxbxx", true},
+        {"[?]", "[3]", true},
+        {"", "a", false},
+        {"app", "app.Engine", false},
+        {"*ab", "aab ", false},
+        {"[?]", "[34]", false},
+        {"a?", "a", false},
+        {"*a*a*a*a*a*a*a*a*b", std::string(5000, 'a'), false},  // not in exponential time
+    };
+    for (const auto& one : cases) {
+        EXPECT_EQ(glob_matches(one.glob, one.text), one.matches) << one.glob;
+    }
+}
+
+TEST(Shape, MatchesConsecutiveReferences) {
+    const struct {
+        std::vector<Step> steps;
+        std::optional<Step> suggests;
+        bool matches;
+    } cases[] = {
+        {{{"app.Engine", ".hooks", "list"}}, {}, true},
+        {{{"*", "closure:*", "app.Engine"}, {"app.*", ".hooks", "*"}}, {}, true},  // wraps around
+        {{{"app.Engine", ".hooks", "*"}, {"*", "closure:self", "*"}}, {}, false},  // not adjacent
+        {{{"app.Engine", ".weights", "*"}}, {}, false},  // not on the cycle
+        {{{}, {}, {}, {}}, {}, false},                   // longer than the cycle
+        {{{"app.Engine", ".hooks", "*"}}, Step{"*", ".weights", "torch.*"}, true},
+        {{{"app.Engine", ".hooks", "*"}}, Step{"*", "closure:self", "*"}, true},
+        {{{"app.Engine", ".hooks", "*"}}, Step{"*", ".hooks", "*"}, false},  // not suggested
+        {{}, {}, false},
+    };
+    for (std::size_t i = 0; i < std::size(cases); ++i) {
+        Pattern pattern;
+        pattern.steps = cases[i].steps;
+        pattern.suggests = cases[i].suggests;
+        EXPECT_EQ(shape_matches(pattern, engine()), cases[i].matches) << i;
+        EXPECT_FALSE(shape_matches(pattern, model::Finding{})) << i;
+    }
+}
+
+Slots slots(const char* label) {
+    model::Reference reference;
+    reference.holder = "function app.Engine.__init__.<locals>.<lambda>";
+    reference.label = label;
+    reference.target = "app.Engine";
+    return slots_of(reference);
+}
+
+TEST(Slots, AreReplacedByTheNamesOfTheReference) {
+    EXPECT_EQ(fill("{holder} {target} {label} {variable}.", slots("closure:self")),
+              "`<lambda>` Engine closure:self self.");
+}
+
+TEST(Slots, VariableIsTheNameInTheLabel) {
+    EXPECT_EQ(slots(".callback").variable, "callback");
+    EXPECT_EQ(slots("slot:parent").variable, "parent");
+    EXPECT_EQ(slots("['root']").variable, "root");
+    EXPECT_EQ(slots("[3]").variable, "[3]");
+    EXPECT_EQ(slots("__self__").variable, "__self__");
+}
+
+TEST(Slots, OtherBracesAreUnchanged) {
+    EXPECT_EQ(fill("x = {} or {1: 2} or {'a'}", slots(".a")), "x = {} or {1: 2} or {'a'}");
+    Slots odd = slots(".a");
+    odd.variable = "{holder}";
+    EXPECT_EQ(fill("{variable}", odd), "{holder}") << "not replaced twice";
+    EXPECT_EQ(fill("{", odd), "{");
+}
+
+TEST(Slots, UnknownOnesAreReported) {
+    EXPECT_EQ(unknown_slot("{holder} of {owner}"), "owner");
+    EXPECT_EQ(unknown_slot("{} {1: 2} {target}"), "");
+}
+
+bool contains(const char* range, const char* version) {
+    return VersionRange::parse(range).value().contains(parse_version(version).value());
+}
+
+TEST(VersionRange, ContainsAVersion) {
+    const struct {
+        const char* range;
+        const char* version;
+        bool contained;
+    } cases[] = {
+        {">=0.8.0,<0.8.2", "0.8.0", true},
+        {">=0.8.0,<0.8.2", "0.8.1.post1", true},
+        {">=0.8.0,<0.8.2", "0.8.2", false},
+        {">=0.8.0,<0.8.2", "0.7.2", false},
+        {">=2.9", "2.13.0+cpu", true},  // compares numbers
+        {"<2.9", "2.13.0+cpu", false},
+        {"==2.0", "2.0.0+cu121", true},
+        {"!=2.0", "2", false},
+        {"<=1.4", "1.4", true},
+        {"> 1.4", "1.4.0", false},
+        {"> 1.4", "1.4.1", true},
+        {"<2.0", "2.0.0rc1", true},  // pre-releases precede the release
+        {"<2.0", "2.0.dev20250101+cu128", true},
+        {"<2.0", "2.0a3", true},
+        {"<2.0", "2.0+beta.build", false},
+    };
+    for (const auto& one : cases) {
+        EXPECT_EQ(contains(one.range, one.version), one.contained) << one.range << one.version;
+    }
+}
+
+TEST(VersionRange, RejectsMalformedText) {
+    for (const char* text : {"", "2.0", ">=", ">=1.0,", "~=1.4", ">=x"}) {
+        EXPECT_FALSE(VersionRange::parse(text).has_value()) << text;
+    }
+    EXPECT_FALSE(parse_version("unknown").has_value());
 }
 
 }  // namespace
