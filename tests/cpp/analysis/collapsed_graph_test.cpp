@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "analysis/canonical_order.h"
 #include "analysis/names.h"
@@ -116,6 +119,52 @@ TEST(CanonicalOrder, SortsReferencesByLabelAndTarget) {
         }
         EXPECT_THAT(labels, ElementsAre(".b", ".z", "[1]"));
     }
+}
+
+class NamesTest : public ::testing::Test {
+  protected:
+    void read(std::string_view text) {
+        observation_ = test_support::observe(text);
+        graph_ =
+            collapse(observation_.graph, std::vector<char>(observation_.graph.nodes.size(), 0));
+    }
+    // The reference with that label.
+    std::uint32_t edge(std::string_view label) const {
+        for (std::uint32_t e = 0; e < graph_.edges.size(); ++e) {
+            if (label_of(graph_, e) == label) {
+                return e;
+            }
+        }
+        ADD_FAILURE() << "no reference " << label;
+        return kNone;
+    }
+    std::uint32_t holder(std::string_view label) const { return graph_.edges[edge(label)].holder; }
+
+    model::Observation observation_;
+    CollapsedGraph graph_;
+};
+
+TEST_F(NamesTest, LocatesAStoredCallableAtItsDefinition) {
+    read(
+        "A@class.py:1 A.step->f f:function@helper.py:9 f/closure:model->A A.part->B B@part.py:3 "
+        "B.whole->A A.later->p p:partial@helper.py:12 p/args[0]->A");
+    EXPECT_EQ(location_of(graph_, edge(".step")), "helper.py:9");
+    EXPECT_EQ(location_of(graph_, edge(".later")), "helper.py:12");
+    EXPECT_EQ(location_of(graph_, edge("args[0]")), "helper.py:12");
+    EXPECT_EQ(location_of(graph_, edge(".part")), "class.py:1") << "not the class of the target";
+}
+
+TEST_F(NamesTest, LocatesAnAttributeOfAFunctionAtTheFunction) {
+    read("f:function@wrapper.py:4 f.__wrapped__->m m:method@class.py:9 m/__self__->A A.f->f");
+    EXPECT_EQ(location_of(graph_, edge(".__wrapped__")), "wrapper.py:4");
+}
+
+TEST_F(NamesTest, LocatesAnItemAtTheReferenceToItsContainer) {
+    read("A=torch.A@/x/site-packages/torch/a.py:5 A.parts->l l:list l[0]->A");
+    EXPECT_EQ(location_of(graph_, edge("[0]")), "");
+    EXPECT_EQ(location_of(graph_, edge("[0]"), edge(".parts")), "/x/site-packages/torch/a.py:5");
+    read("A=logging.Logger.A@/usr/lib/python3.11/logging/__init__.py:5 A.parts->l l:list l[0]->A");
+    EXPECT_EQ(location_of(graph_, edge("[0]"), edge(".parts")), "") << "no code to change";
 }
 
 }  // namespace

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/summary.h"
+#include "render/generations.h"
 
 #include <gtest/gtest.h>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace cyclewatch::render {
 namespace {
@@ -46,24 +51,6 @@ TEST(Headline, NamesTheDeviceOnlyIfThereIsOne) {
               "inner is part of a reference cycle that keeps 4.0 MiB of device memory alive.");
 }
 
-TEST(Headline, ReportsSharedMemory) {
-    model::Finding finding = finding_of(2, 2);
-    finding.remedy.clear();
-    finding.retained_bytes = 0;
-    finding.shared_bytes = kMiB;
-    EXPECT_EQ(headline(finding),
-              "2 reference cycles through inner keep 1.0 MiB of cuda:0 memory alive, shared with "
-              "objects outside any cycle.");
-    finding.shared_with = 1;
-    EXPECT_EQ(headline(finding),
-              "2 reference cycles through inner keep 1.0 MiB of cuda:0 memory alive, shared with "
-              "1 other finding.");
-    finding.shared_bytes = 0;
-    EXPECT_EQ(headline(finding),
-              "2 reference cycles through inner lead to device memory that other objects also "
-              "refer to.");
-}
-
 TEST(Headline, HasOneLineWithoutControlCharacters) {
     model::Finding finding = finding_of(0, 1);
     finding.remedy = "cut \x1b[31mred\nline";
@@ -88,6 +75,113 @@ TEST(Summary, StatesThatTheTotalsAreLowerBounds) {
     EXPECT_EQ(summary_sentence(report),
               "No reference cycle that kept cuda memory alive was found in the 6 of 10 collections "
               "that the budget allowed to search.");
+}
+
+constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
+
+model::Report make_report(std::vector<model::GenerationTotals> generations) {
+    model::Report report;
+    report.stats.elapsed = 100;
+    report.stats.generations = std::move(generations);
+    model::update_shares(report.stats);
+    return report;
+}
+
+void add_finding(model::Report& report,
+                 const std::string& signature,
+                 model::Status status = model::Status::fresh,
+                 model::Collected collected = model::Collected::yes) {
+    model::Finding finding;
+    finding.signature = signature;
+    finding.status = status;
+    finding.collected = collected;
+    report.findings.push_back(finding);
+}
+
+model::Report one_of_42() {
+    return make_report({{.generation = 0, .collections = 40, .seconds = 1.2},
+                        {.generation = 2,
+                         .collections = 2,
+                         .seconds = 1.0,
+                         .reclaimed = 12'345,
+                         .freeing = 1,
+                         .freeing_seconds = 0.3,
+                         .freed_bytes = 3 * kGiB}});
+}
+
+TEST(Generations, LimitsTheNumberOfSignatures) {
+    model::Report report = one_of_42();
+    report.stats.generations[1].freeing = 2;
+    for (const char* signature : {"cw1-a", "cw1-b", "cw1-c", "cw1-d", "cw1-e"}) {
+        add_finding(report, signature);
+    }
+    EXPECT_EQ(collections_sentence(report),
+              "40 of 42 collections freed no device memory and took 1.9 % of the run; the other "
+              "2 freed 3.0 GiB: cw1-a, cw1-b, cw1-c and 2 more. Cut them, and automatic collection "
+              "can be off.");
+}
+
+TEST(Generations, GivesNoAdviceForTheCyclesOfALibrary) {
+    model::Report report = one_of_42();
+    add_finding(report, "cw1-a", model::Status::library);
+    EXPECT_TRUE(collections_sentence(report).ends_with("so collections are needed."))
+        << collections_sentence(report);
+    EXPECT_EQ(collections_sentence(report).find("can be off"), std::string::npos);
+}
+
+TEST(Generations, GivesNoAdviceWithoutAFinding) {
+    EXPECT_EQ(collections_sentence(one_of_42()),
+              "41 of 42 collections freed no device memory and took 1.9 % of the run; the other "
+              "one freed 3.0 GiB.");
+}
+
+TEST(Generations, DescribesCollectionsThatFreedNoDeviceMemory) {
+    EXPECT_EQ(collections_sentence(make_report({{.collections = 42, .seconds = 1.9}})),
+              "None of the 42 collections freed device memory; they took 1.9 % of the run. As far "
+              "as device memory is concerned, automatic collection can be off.");
+    EXPECT_EQ(collections_sentence(make_report({{.collections = 1, .seconds = 1.9}})),
+              "The only collection freed no device memory and took 1.9 % of the run. As far as "
+              "device memory is concerned, automatic collection can be off.");
+}
+
+TEST(Generations, DescribesCollectionsThatAllFreedDeviceMemory) {
+    model::Report report =
+        make_report({{.collections = 2, .seconds = 1.9, .freeing = 2, .freed_bytes = 3 * kGiB}});
+    add_finding(report, "cw1-a");
+    EXPECT_EQ(collections_sentence(report),
+              "All 2 collections freed device memory, in total 3.0 GiB: cw1-a. Cut it, and "
+              "automatic collection can be off.");
+}
+
+TEST(Generations, ClaimsNothingAboutCollectionsThatWereNotSearched) {
+    model::Report report = make_report({{.collections = 42, .seconds = 1.9}});
+    report.stats.skipped[model::kNotSearched] = 2;
+    EXPECT_EQ(collections_sentence(report),
+              "The budget allowed to search 40 of 42 collections, none of which freed device "
+              "memory.");
+    report.stats.skipped[model::kNotSearched] = 42;
+    EXPECT_EQ(collections_sentence(report), "The budget allowed to search 0 of 42 collections.");
+    report = one_of_42();
+    add_finding(report, "cw1-a");
+    report.stats.skipped[model::kNotSearched] = 1;
+    EXPECT_EQ(collections_sentence(report),
+              "The budget allowed to search 41 of 42 collections, which freed at least 3.0 GiB: "
+              "cw1-a.");
+}
+
+TEST(Generations, SaysNothingWithoutCollections) {
+    EXPECT_EQ(collections_sentence(make_report({})), "");
+    EXPECT_EQ(generation_lines(make_report({})), std::vector<std::string>());
+}
+
+TEST(Generations, ListsEachGeneration) {
+    model::Report report = one_of_42();
+    report.stats.generations[1].examined = 400'000;
+    EXPECT_EQ(generation_lines(report),
+              (std::vector<std::string>{
+                  "generation 0: 40 collections in 1.2 s (1.2 % of the run), 0 objects reclaimed",
+                  "generation 2: 2 collections in 1.0 s (1.0 % of the run), 12,345 objects "
+                  "reclaimed of 400,000 examined, 3.0 GiB of device memory freed"}));
 }
 
 }  // namespace
