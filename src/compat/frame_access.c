@@ -7,7 +7,7 @@
 
 #include "compat/code_names.h"
 #include "compat/features.h"
-#include "compat/layout_switches.h"
+#include "compat/object_layout.h"
 
 #if CYCLEWATCH_LAYOUTS_KNOWN
 #include <internal/pycore_frame.h>

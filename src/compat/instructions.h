@@ -21,7 +21,7 @@ struct cyclewatch_instruction {
 
 // Advances to the next instruction. Returns false at the end, at an unreadable instruction (the JIT
 // or sys.monitoring replaced it), and always if the layout of instructions is unreliable
-// (layout_switches.h). An instrumented instruction is converted back only if it jumps, returns or
+// (object_layout.h). An instrumented instruction is converted back only if it jumps, returns or
 // has inline caches; attribute stores are never instrumented.
 int cyclewatch_next_instruction(PyCodeObject* code, struct cyclewatch_instruction* instruction);
 

@@ -4,7 +4,6 @@
 #include "compat/object_layout.h"
 
 #include "compat/features.h"
-#include "compat/layout_switches.h"
 
 #include <stddef.h>
 #include <structmember.h>

@@ -13,7 +13,6 @@
 #include "compat/code_names.h"
 #include "compat/features.h"
 #include "compat/frame_access.h"
-#include "compat/layout_switches.h"
 #include "compat/object_layout.h"
 #include "python/forced_unwind.h"
 #include "python/guards.h"

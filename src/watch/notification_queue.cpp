@@ -8,18 +8,48 @@
 #include <cstddef>
 #include <list>
 #include <new>
+#include <string_view>
 #include <utility>
 
 #include "collector/gc_hook.h"
-#include "device/torch_compiler.h"
+#include "device/readers/torch_functions.h"
 #include "python/guards.h"
-#include "python/logging_frames.h"
+#include "python/references.h"
 #include "python/state_lock.h"
 
 namespace cyclewatch::watch {
 namespace {
 
 constexpr std::size_t kMaxQueued = 1000;
+constexpr int kMaxFrames = 100;  // handlers rarely have deeper call stacks
+
+bool belongs_to_logging(PyCodeObject* code) noexcept {
+    Py_ssize_t size = 0;
+    const char* const path = PyUnicode_AsUTF8AndSize(code->co_filename, &size);
+    if (path == nullptr) {
+        PyErr_Clear();  // not valid UTF-8, or out of memory
+        return false;
+    }
+    return std::string_view(path, static_cast<std::size_t>(size)).ends_with("/logging/__init__.py");
+}
+
+// True if one of the innermost frames of the calling thread belongs to logging/__init__.py, which
+// calls every handler. If a handler holds a non-reentrant lock (its own, or that of
+// logging.handlers.QueueHandler's queue), logging a report would call it again and deadlock.
+bool is_in_logging() noexcept {
+    const python::ErrorStash stash;
+    python::OwnedRef frame = python::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
+    for (int depth = 0; frame && depth < kMaxFrames; ++depth) {
+        auto* const running = reinterpret_cast<PyFrameObject*>(frame.get());
+        const python::OwnedRef code =
+            python::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(running)));
+        if (belongs_to_logging(reinterpret_cast<PyCodeObject*>(code.get()))) {
+            return true;
+        }
+        frame = python::steal(reinterpret_cast<PyObject*>(PyFrame_GetBack(running)));
+    }
+    return false;
+}
 
 struct Queue {
     std::list<std::function<void()>> notifications;
@@ -44,7 +74,7 @@ int on_pending_call(void* /*unused*/) {
         drop_notifications();  // of the parent, which delivers them itself
         return 0;
     }
-    if (collector::is_under_way_here() || python::is_in_logging()) {
+    if (collector::is_under_way_here() || is_in_logging()) {
         return 0;  // reschedule_delivery() schedules it again
     }
     return deliver_notifications() ? 0 : -1;
@@ -90,7 +120,7 @@ bool deliver_notifications() noexcept {
         return true;
     }
     q.delivering = true;
-    const device::CompilerPause pause;
+    const device::torch_api::CompilerPause pause;
     python::ErrorStash stash;
     bool interrupted = false;
     for (std::size_t left = q.notifications.size();

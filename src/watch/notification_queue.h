@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Defers notifications until Python code may run: on the main thread (Py_AddPendingCall), outside
-// collections, and not while that thread is logging (python/logging_frames.h).
+// collections, and not while that thread is logging.
 //
 // REQUIRES (everything here): GIL held.
 #pragma once

@@ -3,6 +3,8 @@
 
 #include <span>
 
+#include "python/guards.h"
+
 namespace cyclewatch::device::torch_api {
 
 using python::steal;
@@ -176,6 +178,26 @@ bool fetch(TorchFunctions& torch) noexcept {
     torch.storage_expired = steal(PyObject_GetAttrString(storage_type, "_expired"));
     torch.storage_free_weak_ref = steal(PyObject_GetAttrString(storage_type, "_free_weak_ref"));
     return complete && torch.storage_expired && torch.storage_free_weak_ref;
+}
+
+CompilerPause::CompilerPause() noexcept {
+    const python::ErrorStash stash;
+    PyObject* const module = imported("torch._C._dynamo.eval_frame");
+    if (module == nullptr) {
+        return;
+    }
+    set_callback_ =
+        python::borrow(PyDict_GetItemString(PyModule_GetDict(module), "set_eval_frame"));
+    if (set_callback_) {
+        callback_ = steal(PyObject_CallOneArg(set_callback_.get(), Py_None));
+    }
+}
+
+CompilerPause::~CompilerPause() {
+    if (callback_) {
+        const python::ErrorStash stash;
+        const OwnedRef none = steal(PyObject_CallOneArg(set_callback_.get(), callback_.get()));
+    }
 }
 
 }  // namespace cyclewatch::device::torch_api

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "compat/layout_switches.h"
+#include "compat/object_layout.h"
 #include "support/embedded_python.h"
 
 namespace cyclewatch::test {

@@ -2,7 +2,6 @@
 #include "compat/object_layout.h"
 #include "compat/features.h"
 #include "compat/getter_fields.h"
-#include "compat/layout_switches.h"
 #include "compat/native_members.h"
 #include "compat/plain_instance.h"
 #include "python/guards.h"
