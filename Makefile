@@ -11,7 +11,8 @@ help: ## List targets
 demo: ## Run two leaking programs; print the cards and the paths of the reports
 	@scripts/bootstrap
 	@scripts/build dev _native
-	@scripts/demo
+	@set -e; for example in simple awaitable; do \
+		printf '\n== examples/%s.py\n' $$example; .venv/bin/python examples/$$example.py; done
 
 test: ## Run all tests, on every supported interpreter found and in a browser
 	@scripts/bootstrap test
