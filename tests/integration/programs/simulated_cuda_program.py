@@ -5,14 +5,62 @@ At exit, after the watch has finished, prints the state of the simulated CUDA as
 """
 
 import atexit
+import ctypes
 import gc
 import json
 import os
 import sys
-
-import simulated_cuda
+from ctypes import Structure, c_bool, c_int
 
 import cyclewatch
+
+
+class Faults(Structure):
+    _fields_ = [
+        ("devices", c_int),
+        ("device_lost", c_bool),
+        ("sticky_error", c_int),
+        ("out_of_memory", c_bool),
+        ("capture_mode", c_int),
+    ]
+
+
+class Counters(Structure):
+    _fields_ = [("queries", c_int), ("captures_broken", c_int)]
+
+
+class State(Structure):
+    _fields_ = [("faults", Faults), ("counters", Counters), ("initialized", c_bool)]
+
+
+class ThreadState(Structure):
+    _fields_ = [("context", c_int), ("capture_mode", c_int), ("last_error", c_int)]
+
+
+class Library:
+    """A simulated library (tests/simulated_runtime), loaded as programs load the real one.
+
+    `thread` is the state of the calling thread.
+    """
+
+    def __init__(self, path):
+        self.calls = ctypes.CDLL(path)
+        self.state = self._at("cyclewatch_simulated_state", State)
+
+    @property
+    def thread(self):
+        return self._at("cyclewatch_simulated_thread", ThreadState)
+
+    def _at(self, name, kind):
+        function = getattr(self.calls, name)
+        function.restype = ctypes.POINTER(kind)
+        return function().contents
+
+    def counted(self):
+        """The non-zero counters by name."""
+        counters = self.state.counters
+        pairs = ((name, getattr(counters, name)) for name, _ in Counters._fields_)
+        return {name: count for name, count in pairs if count}
 
 
 class Owner:
@@ -48,8 +96,8 @@ def stage(fault, driver, runtime):
 
 
 def main(driver_path, runtime_path, folder, fault):
-    driver = simulated_cuda.Library(driver_path)
-    runtime = simulated_cuda.Library(runtime_path)
+    driver = Library(driver_path)
+    runtime = Library(runtime_path)
     stage(fault, driver, runtime)
     # Registered before the watch starts, so that it runs after the watch's own exit handlers.
     atexit.register(print_state, driver, runtime)
