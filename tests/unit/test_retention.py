@@ -2,7 +2,6 @@
 """why_alive() and assert_released(): the references that lead to an object."""
 
 import atexit
-import contextvars
 import functools
 import gc
 import sys
@@ -20,13 +19,9 @@ class Thing:
 
 
 class Registry:
-    """Has a class attribute and a cached method."""
+    """Has a class attribute."""
 
     entries = {}
-
-    @functools.cache  # noqa: B019 - the subject of the test
-    def cached(self, number):
-        return number
 
 
 shared = []
@@ -37,7 +32,6 @@ def nothing_shared():
     yield
     shared.clear()
     Registry.entries.clear()
-    Registry.cached.cache_clear()
 
 
 def texts(target, paths=1):
@@ -149,66 +143,6 @@ def test_two_paths_share_no_object():
     assert held
 
 
-def test_cached_call():
-    registry = Registry()
-    registry.cached(1)
-    reference = weakref.ref(registry)
-    del registry
-    (path,) = cyclewatch.why_alive(reference)
-    assert str(path) == f"class attribute {__name__}.Registry.cached -> cached call[0]"
-    assert (path.cut.holder, path.cut.label) == ("functools._lru_cache_wrapper", "key")
-
-
-def test_closure_default_and_partial():
-    def closure(thing):
-        shared.append(lambda: thing)
-        return weakref.ref(thing)
-
-    reference = closure(Thing())
-    assert texts(reference) == [
-        f"module global {__name__}.shared -> shared[0] -> <lambda> closure thing"
-    ]
-
-    def function(value=reference()):
-        return value
-
-    shared[0] = function
-    del function
-    assert texts(reference) == [
-        f"module global {__name__}.shared -> shared[0] -> function() default value"
-    ]
-    shared[0] = functools.partial(print, reference())
-    assert texts(reference) == [f"module global {__name__}.shared -> shared[0].args[0]"]
-
-
-def test_bound_method_and_slot():
-    class Slotted:
-        __slots__ = ("__weakref__", "part")
-
-        def method(self):
-            pass
-
-    slotted = Slotted()
-    slotted.part = Thing()
-    shared.append(slotted.method)
-    reference = weakref.ref(slotted.part)
-    del slotted
-    assert texts(reference) == [f"module global {__name__}.shared -> shared[0].__self__.part"]
-
-
-def test_suspended_generator():
-    def generate(value):
-        yield value
-
-    generator = generate(Thing())
-    shared.append(generator)
-    reference = weakref.ref(next(generator))
-    del generator
-    assert texts(reference) == [
-        f"module global {__name__}.shared -> shared[0] -> generate() local value"
-    ]
-
-
 def test_dict_keys_are_shown_as_they_are():
     for key, text in [("0.weight", "['0.weight']"), (3, "[3]"), ("name", "['name']")]:
         shared[:] = [{key: Thing()}]
@@ -242,26 +176,6 @@ def test_handled_exception():
     assert reference() is None
 
 
-def test_context_variable_and_thread_local():
-    variable = contextvars.ContextVar("variable")
-    thing = Thing()
-    reference = weakref.ref(thing)
-    token = variable.set(thing)
-    del thing
-    path = cyclewatch.why_alive(reference)[0]
-    assert (str(path), path.root.kind) == ("context variable variable", "context variable")
-    variable.reset(token)
-    del token
-    assert reference() is None
-
-    local = threading.local()
-    shared.append(local)
-    local.thing = Thing()
-    reference = weakref.ref(local.thing)
-    del local
-    assert texts(reference) == [f"module global {__name__}.shared -> shared[0].thing"]
-
-
 def test_variable_of_another_thread():
     started, ends = threading.Event(), threading.Event()
     references = []
@@ -280,21 +194,6 @@ def test_variable_of_another_thread():
     finally:
         ends.set()
         thread.join()
-
-
-def test_last_traceback(monkeypatch):
-    def fail(value):
-        raise ValueError
-
-    thing = Thing()
-    reference = weakref.ref(thing)
-    try:
-        fail(thing)
-    except ValueError as error:
-        monkeypatch.setattr(sys, "last_traceback", error.__traceback__, raising=False)
-    del thing
-    assert texts(reference)[0].startswith("module global sys.last_traceback -> ")
-    assert texts(reference)[0].endswith(" -> fail() local value")
 
 
 def test_iterator_on_the_stack_of_a_function():
