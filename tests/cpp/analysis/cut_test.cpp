@@ -54,28 +54,6 @@ TEST(Cut, ListsAllFunctionsThatShareAVariable) {
     EXPECT_NE(finding.cut[0].reason.find("share this one variable"), std::string::npos);
 }
 
-TEST(Cut, SuggestsASetIfEachReferenceClosesAnotherCycle) {
-    const model::Finding finding = only(
-        "E.a->f:function E.b->g:function f/closure:self->E g/closure:self->E "
-        "E.w->t:owner(8)");
-    ASSERT_EQ(finding.cut.size(), 2U);
-    EXPECT_NE(finding.cut[0].holder, finding.cut[1].holder);
-    EXPECT_FALSE(finding.tie);
-}
-
-TEST(Cut, PrefersTwoBackReferencesOfAChildToTheForwardReference) {
-    const model::Finding finding =
-        only("E.cbs->l:list l[0]->c=m.Saver c.parent->E c.owner->E E.w->t:owner(8)");
-    ASSERT_EQ(finding.cut.size(), 2U);
-    EXPECT_EQ(finding.cut[0].holder, "m.Saver");
-    EXPECT_EQ(finding.cut[1].holder, "m.Saver");
-    EXPECT_TRUE(finding.alternatives.empty());  // the parent needs its list
-    // But not two captures of one function: its attribute is a single place.
-    const model::Finding method =
-        only("E.cbs->l:list l[0]->f:function f/closure:self->E f/closure:owner->E E.w->t:owner(8)");
-    EXPECT_EQ(method.cut.size(), 1U);
-}
-
 TEST(Cut, SaysThatAllEquivalentReferencesMustBeCut) {
     const model::Finding finding = only(
         "E.cbs->l:list l[0]->c=m.Saver c.parent->E c.owner->E l[1]->d=m.Saver d.parent->E "
@@ -91,25 +69,7 @@ TEST(Cut, ShowsASelfReferenceOnlyIfThereIsNoOtherCycle) {
     EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{".me", ".first"}));
 }
 
-TEST(Cut, CountsReferencesThatOneLineCreates) {
-    const model::Finding finding = only(
-        "P=m.Tree a=m.Leaf b=m.Leaf P.kids->l:list l[0]->a l[1]->b a.parent->P b.parent->P "
-        "a.w->t:owner(8) b.w->u:owner(8)");
-    ASSERT_EQ(finding.cut.size(), 1U);
-    EXPECT_EQ(finding.cut[0].label, ".parent");
-    EXPECT_NE(finding.cut[0].reason.find("2 references"), std::string::npos);
-}
-
 constexpr std::string_view kTrainer = "T=m.Trainer T.w->t:owner(8) T.callbacks->l:list ";
-
-TEST(Cut, PrefersAFewBackReferencesToTheListOfChildren) {
-    const model::Finding finding = only(
-        std::string(kTrainer) + "a=m.Saver b=m.Early l[0]->a l[1]->b a.trainer->T b.trainer->T");
-    ASSERT_EQ(finding.cut.size(), 2U);
-    EXPECT_EQ(finding.cut[0].label, ".trainer");
-    EXPECT_EQ(finding.cut[1].label, ".trainer");
-    EXPECT_TRUE(finding.alternatives.empty());  // the parent needs its list
-}
 
 TEST(Cut, SuggestsTheBackReferencesToOneParentInAllClasses) {
     const model::Finding finding = only(std::string(kTrainer) +
@@ -198,48 +158,6 @@ TEST(Cut, SaysWhatToDoIfTheLibraryCannotBeChanged) {
     EXPECT_EQ(only(own).advice.find("library"), std::string::npos);
 }
 
-TEST(Cut, FollowsANameToTheRootOfATree) {
-    const model::Finding finding = only(
-        "S=m.Scene G=m.Group H=m.Group M=m.Mesh N=m.Mesh S.kids->l:list l[0]->G G.kids->k:list "
-        "k[0]->H k[1]->M H.kids->j:list j[0]->N G.parent->S H.parent->G M.parent->G N.parent->H "
-        "N.w->t:owner(8)");
-    EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{".parent"}));
-    EXPECT_EQ(finding.pattern, "back-pointer");
-}
-
-// Both operations share x, so neither dominates it. The sets of all tensors are one mistake.
-TEST(Cut, CutsAllReferencesWithOneNameIfChildrenAreShared) {
-    const model::Finding finding = only(
-        "x=m.Tensor y=m.Tensor M=m.Mul A=m.Add A.variables->a:tuple a[0]->y a[1]->x "
-        "M.variables->b:tuple b[0]->x y.creator->M x._ops->s:set s/element->M s/element->A "
-        "y._ops->r:set r/element->A x.data->t:owner(8)");
-    EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{"._ops"}));
-}
-
-// One bound method would be enough, but the manager stores itself in each plugin.
-TEST(Cut, PrefersTheBackPointersOfAllChildrenToOneMethod) {
-    const model::Finding finding = only(
-        "M=m.Manager A=m.First B=m.Second M.hooks->d:dict d['a']->h=m.Caller d['b']->k=m.Caller "
-        "h.calls->l:list l[0]->f:method f/__self__->A k.calls->c:list c[0]->g:method "
-        "g/__self__->B A.parent->M B.parent->M A.data->t:owner(8)");
-    EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{".parent"}));
-    EXPECT_EQ(finding.cut.size(), 2U);
-}
-
-// The graph contains the nodes, which form cycles among themselves.
-TEST(Cut, FindsTheParentsInsideAParent) {
-    const model::Finding finding = only(
-        "G=m.Graph x=m.Node y=m.Node z=m.Node G.nodes->n:list n[0]->x n[1]->y n[2]->z "
-        "x.graph->G y.graph->G z.graph->G y.parent->x z.parent->x z.parent->y x.users->a:list "
-        "a[0]->y a[1]->z y.users->b:list b[0]->z x.meta->t:owner(8)");
-    EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{".graph", ".parent"}));
-    // Without the list, a node is only reachable through its users.
-    const model::Finding chain = only(
-        "G=m.Graph x=m.Node y=m.Node G.last->y y.graph->G x.graph->G y.args->a:tuple a[0]->x "
-        "x.users->u:list u[0]->y x.meta->t:owner(8)");
-    EXPECT_EQ(labels_of(chain.cut).count(".args"), 0U);
-}
-
 // The two neighbours of an object do not show which end of the list is the first.
 TEST(Cut, FindsTheStartOfALinkedListOfChildren) {
     std::string text = "R=m.Root R.kids->l:list";
@@ -252,16 +170,6 @@ TEST(Cut, FindsTheStartOfALinkedListOfChildren) {
         text += i < 2999 ? " " + kid + ".next->" + next + " " + next + ".prev->" + kid : "";
     }
     EXPECT_EQ(labels_of(only(text).cut), (std::set<std::string>{".root", ".prev"}));
-}
-
-TEST(Cut, KeepsAListApartFromAnAttributeWithTheSameName) {
-    const model::Finding finding = only(
-        "F=m.Figure C=m.Canvas X=m.Axes L=m.Line F.canvas->C C.figure->F F.axes->a:list a[0]->X "
-        "X.figure->F X.lines->l:list l[0]->L L.axes->X L.data->t:owner(8)");
-    EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{".figure", ".axes"}));
-    for (const model::Reference& reference : finding.cut) {
-        EXPECT_NE(reference.holder, "m.Figure");
-    }
 }
 
 TEST(Cut, NeverCutsBothEndsOfAPair) {
@@ -291,15 +199,6 @@ TEST(Cut, PrefersASingleReferenceIfASetIsNotClearer) {
         "a.x->T b.y->T");
     ASSERT_EQ(finding.cut.size(), 1U);
     EXPECT_EQ(finding.cut[0].label, ".core");
-}
-
-TEST(Cut, SuggestsNoSetIfASingleReferenceIsEnough) {
-    const model::Finding finding = only(
-        "J=m.Job J.w->t:owner(8) J.last->e:exception=ValueError e/__traceback__->b:traceback "
-        "b/tb_frame->f:frame=m.outer f/local:e->e f/local:self->J b/tb_next->c:traceback "
-        "c/tb_frame->g:frame=m.inner g/local:e->e g/local:self->J");
-    ASSERT_EQ(finding.cut.size(), 1U);
-    EXPECT_EQ(finding.cut[0].label, "__traceback__");
 }
 
 TEST(Cut, NeverCutsTheTupleOfAnExceptionGroup) {
@@ -376,13 +275,6 @@ TEST(Cut, LocatesAPartialAtTheAttributeThatKeepsIt) {
     EXPECT_EQ(finding.remedy, "cut Feeder.collate.args[0] (a.py:3)");
 }
 
-TEST(Cut, ClassifiesACoroutine) {
-    const model::Finding finding =
-        only("L=m.Loader L.w->t:owner(8) L.pending->c:coroutine=m.fetch c/local:owner->L");
-    EXPECT_EQ(finding.pattern, "generator-on-owner");
-    EXPECT_EQ(finding.cut.at(0).label, ".pending");
-}
-
 TEST(Cut, NamesTheListOfAnItem) {
     const model::Finding finding = only(
         "f:frame=m.compare@/app/a.py:7 f/local:errors->l:list l[0]->e:exception=ValueError "
@@ -391,29 +283,6 @@ TEST(Cut, NamesTheListOfAnItem) {
     EXPECT_EQ(finding.cut[0].holder, "list");
     EXPECT_EQ(finding.cut[0].location, "/app/a.py:7");
     EXPECT_EQ(finding.remedy, "cut compare.local:errors[0] (a.py:7)");
-}
-
-TEST(Cut, PrefersTheCaptureToTheAttribute) {
-    const model::Finding finding =
-        only("M.forward->f:function=m.patched f/closure:model->M M.w->t:owner(8)");
-    EXPECT_EQ(finding.cut[0].label, "closure:model");
-}
-
-TEST(Cut, PrefersUserCodeToALibrary) {
-    const std::string library = "@/x/site-packages/lib/a.py:1";
-    const model::Finding finding =
-        only("A=lib.A" + library + " B=app.B@b.py:2 A.x->B B.y->A A.w->t:owner(8) B.w->u:owner(8)");
-    EXPECT_EQ(finding.cut[0].holder, "app.B");
-    EXPECT_EQ(finding.cut[0].location, "b.py:2");
-}
-
-TEST(Cut, OffersThePayloadAsAnAlternative) {
-    const model::Finding finding =
-        only("f:function f/closure:f->f f/closure:state->d:dict d['w']->t:owner(8)");
-    EXPECT_FALSE(finding.cut[0].payload);
-    ASSERT_EQ(finding.alternatives.size(), 1U);
-    EXPECT_TRUE(finding.alternatives[0].payload);
-    EXPECT_EQ(finding.alternatives[0].label, "closure:state");
 }
 
 TEST(Cut, DoesNotOfferAPayloadThatIsReachedTwice) {
@@ -454,14 +323,6 @@ TEST(Cut, ReportsTheShareOfAPayload) {
     EXPECT_NE(finding.alternatives[0].reason.find("keeps the cycle"), std::string::npos);
     EXPECT_NE(finding.alternatives[0].reason.find("90 %"), std::string::npos);
     EXPECT_DOUBLE_EQ(finding.freed_share, 1);
-}
-
-TEST(Cut, DoesNotCallAHelperARecursiveFunction) {
-    const model::Finding finding = only(
-        "M.step->s:function=app.step s/closure:helper->h:function=app.helper h/closure:m->M "
-        "M.w->t:owner(8)");
-    EXPECT_EQ(finding.cut.at(0).label, "closure:m");
-    EXPECT_NE(finding.pattern, "recursive-closure");
 }
 
 TEST(Cut, ReportsIfNoSmallSetIsEnough) {

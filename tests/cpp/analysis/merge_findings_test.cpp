@@ -35,27 +35,6 @@ std::vector<std::string> names_of(const model::Finding& finding) {
     return names;
 }
 
-TEST(MergeFindings, MergesCyclesOfSeveralClassesCreatedByOneLine) {
-    const std::string text = wrapped("Accuracy", "t:owner(16)") + wrapped("F1", "u:owner(64)") +
-                             wrapped("Recall", "v:owner(8)");
-    const auto findings = analyze(observe(text));
-    ASSERT_EQ(findings.size(), 1U);
-    const model::Finding& finding = findings[0];
-    EXPECT_EQ(finding.title.substr(0, 3), "F1.");
-    EXPECT_EQ(finding.occurrences, 3U);
-    EXPECT_EQ(finding.retained_bytes, 88U);
-    EXPECT_EQ(finding.largest_bytes, 64U);
-    EXPECT_EQ(finding.attributed_bytes, 88U);
-    EXPECT_EQ(finding.owners.size(), 3U);
-    ASSERT_EQ(finding.variants.size(), 3U);
-    EXPECT_EQ(finding.variants[0].title, finding.title);
-    EXPECT_EQ(finding.variants[1].name, "Accuracy");
-    EXPECT_EQ(finding.variants[1].bytes, 16U);
-    EXPECT_EQ(finding.variants[2].name, "Recall");
-    const auto least = std::ranges::min(finding.variants, {}, &model::Variant::signature);
-    EXPECT_EQ(finding.signature, least.signature);
-}
-
 TEST(MergeFindings, DoesNotDependOnTheOrderOfObjects) {
     const std::string text = wrapped("Accuracy", "t:owner(16)") + wrapped("F1", "u:owner(16)") +
                              wrapped("Recall", "v:owner(16)");

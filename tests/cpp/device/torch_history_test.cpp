@@ -76,27 +76,6 @@ class TorchHistoryTest : public ::testing::Test {
     CollectedStorage storage;
 };
 
-TEST_F(TorchHistoryTest, FindsTheUsersCall) {
-    const HistoryReading reading = read(
-        "traces(call('/c10/cuda/x.cpp', 1), call('', 0), "
-        "call('/v/site-packages/torch/nn/init.py', 2), call('/home/me/train.py', 3), "
-        "call('/home/me/main.py', 4))");
-    EXPECT_EQ(reading.failure, "");
-    EXPECT_EQ(reading.sites[0], (base::CallSite{"/home/me/train.py", 3}));
-}
-
-TEST_F(TorchHistoryTest, FallsBackToTheInnermostCall) {
-    const HistoryReading reading = read(
-        "traces(call('x.cpp', 1), call('/site-packages/a.py', 2), "
-        "call('/site-packages/b.py', 3))");
-    EXPECT_EQ(reading.sites[0], (base::CallSite{"/site-packages/a.py", 2}));
-}
-
-TEST_F(TorchHistoryTest, IgnoresCppCalls) {
-    EXPECT_EQ(read("traces(call('x.cpp', 1), call('', 0))").sites[0], base::CallSite{});
-    EXPECT_EQ(read("traces()").sites[0], base::CallSite{});
-}
-
 TEST_F(TorchHistoryTest, ReadsOnlyTheDeviceOfTheStorage) {
     storage.device = 1;
     EXPECT_EQ(read("traces(call('/a.py', 1))").sites[0], base::CallSite{});
@@ -118,17 +97,6 @@ TEST_F(TorchHistoryTest, IgnoresInvalidEntries) {
         EXPECT_EQ(reading.sites[0], base::CallSite{}) << odd;
         EXPECT_EQ(test::take_python_error(), "") << odd;
     }
-}
-
-TEST_F(TorchHistoryTest, ReportsFailures) {
-    for (const char* answer : {"'None'", "'[]'", "'{}'", "\"{'device_traces': 7}\""}) {
-        let("answer", answer);
-        const HistoryReading reading = read_torch_history({&storage, 1});
-        EXPECT_EQ(reading.failure, "unknown snapshot format") << answer;
-        EXPECT_EQ(reading.sites.size(), 1U);
-    }
-    let("answer", "'1 / 0'");
-    EXPECT_EQ(read_torch_history({&storage, 1}).failure, "ZeroDivisionError");
 }
 
 TEST_F(TorchHistoryTest, LeavesAnInterruptPending) {

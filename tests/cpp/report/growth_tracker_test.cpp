@@ -58,16 +58,6 @@ TEST(GrowthTracker, FillingAndEmptyingIsNotGrowth) {
     EXPECT_EQ(growing_after({3, 4, 5, 6, 7, 8, 1}), "");
 }
 
-TEST(GrowthTracker, ReportsAGroupOnce) {
-    GrowthTracker tracker;
-    std::size_t reported = 0;
-    for (std::uint64_t i = 1; i < 30; ++i) {
-        const std::vector<model::LiveOwner> census{group("a", i % 15 + 1)};
-        reported += tracker.add(static_cast<double>(i), census, model::GrowthUnit::step, 0).size();
-    }
-    EXPECT_EQ(reported, 1U);
-}
-
 TEST(GrowthTracker, AddsUpGroupsThatDifferOnlyInSize) {
     GrowthTracker tracker;
     for (std::uint64_t i = 1; i < 7; ++i) {
@@ -79,18 +69,6 @@ TEST(GrowthTracker, AddsUpGroupsThatDifferOnlyInSize) {
     EXPECT_EQ(growing.front().bytes, 16U);
     EXPECT_EQ(growing.front().owner.count, 16U);
     EXPECT_EQ(growing.front().unit, model::GrowthUnit::second);
-}
-
-TEST(GrowthTracker, SortsByRateAndIgnoresSmallGroups) {
-    GrowthTracker tracker;
-    for (std::uint64_t i = 1; i < 7; ++i) {
-        const std::vector<model::LiveOwner> census{
-            group("slow", 100 * i), group("fast", 200 * i), group("small", i)};
-        tracker.add(static_cast<double>(i), census, model::GrowthUnit::step, 50);
-    }
-    const auto growing = tracker.growing();
-    ASSERT_EQ(growing.size(), 2U);
-    EXPECT_EQ(growing.front().held_by, "fast");
 }
 
 TEST(GrowthTracker, IsBounded) {
