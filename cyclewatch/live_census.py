@@ -25,10 +25,11 @@ def census(*, device: str | None = None) -> Census:
         print(*cyclewatch.census().diff(before), sep="\\n")
 
     Args:
-        device: Only tensors on this device, such as "cuda:0".
+        device: Only tensors on this device ("cuda:0"), or on devices of this kind ("cuda").
 
     Raises:
         TypeError: `device` has the wrong type.
+        ValueError: `device` is unknown.
         MemoryError: There is not enough memory for the list of tensors.
 
     Examples:

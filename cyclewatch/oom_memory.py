@@ -43,7 +43,7 @@ class Memory:
         """Examine `device`. Does not collect garbage, call a device or initialize one."""
         self.device = device
         self.requested = requested
-        self.owners = _native.live_owners(device, show_keys=False)
+        self.owners = _native.live_owners([device], show_keys=False)
         self.reachable = sum(each.nbytes for each in self.owners)
         report = scan(devices=device)
         self.findings = report.findings if report.retained_bytes else []

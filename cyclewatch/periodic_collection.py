@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import gc
-import operator
 import os
 import sys
 import time
 
+from cyclewatch.arguments import integer_in
 from cyclewatch.scanning import has_dead_tensors
 from cyclewatch.watches import log
 
@@ -70,12 +70,8 @@ class collect_at:  # noqa: N801 - used like a function
         group: Any = None,
     ) -> None:
         """Disable automatic collection and collect once."""
-        self._every = _integer(every, "every")
-        self._generation = _integer(generation, "generation")
-        if self._every < 1:
-            raise ValueError(f"every must be at least 1, not {every}")
-        if not 0 <= self._generation <= 2:
-            raise ValueError(f"generation must be 0, 1 or 2, not {generation}")
+        self._every = integer_in("every", every, 1)
+        self._generation = integer_in("generation", generation, 0, 2)
         if group is not None and not _supports_cpu(group):
             raise ValueError(
                 "group must support CPU tensors; use torch.distributed.new_group(backend='gloo')"
@@ -158,13 +154,6 @@ class collect_at:  # noqa: N801 - used like a function
             return has_dead_tensors(self._generation)
         except (MemoryError, RuntimeError):
             return True  # unknown: collect
-
-
-def _integer(value: Any, name: str) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be an integer, not {value!r}") from None
 
 
 def _supports_cpu(group: Any) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from _weakref import CallableProxyType, ProxyType, ReferenceType
 
 from cyclewatch import _native
+from cyclewatch.arguments import integer_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,10 +62,7 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
         >>> print(cyclewatch.why_alive(cache["last"][0])[0])
         module global __main__.cache -> cache['last'][0]
     """
-    if isinstance(paths, bool) or not isinstance(paths, int):
-        raise TypeError(f"paths must be an integer, not {type(paths).__name__}")
-    if not 1 <= paths <= _MAX_PATHS:
-        raise ValueError(f"paths must be between 1 and {_MAX_PATHS}, not {paths}")
+    paths = integer_in("paths", paths, 1, _MAX_PATHS)
     return _search("why_alive()", obj_or_weakref, paths)[0]
 
 
@@ -86,7 +84,7 @@ def assert_released(obj_or_weakref: object, reason: str | None = None) -> None:
 
     Raises:
         AssertionError: The object is alive. The text contains the paths.
-        TypeError: The object does not support weak references.
+        TypeError: The object does not support weak references, or `reason` is not a string.
         RuntimeError: On a free-threaded build, other threads created objects in every attempt.
         MemoryError: As in :func:`why_alive`.
 
@@ -100,6 +98,8 @@ def assert_released(obj_or_weakref: object, reason: str | None = None) -> None:
         Traceback (most recent call last):
         AssertionError: __main__.Trainer is alive: module global __main__.trainer
     """
+    if reason is not None and not isinstance(reason, str):
+        raise TypeError(f"reason must be a str or None, not {reason!r}")
     if not isinstance(obj_or_weakref, ReferenceType):
         _check("assert_released()", obj_or_weakref)
         if not type(obj_or_weakref).__weakrefoffset__:
@@ -138,7 +138,7 @@ def live_owners(
 
     Args:
         top: Number of groups.
-        device: Only tensors on this device, such as "cuda:0".
+        device: Only tensors on this device ("cuda:0"), or on devices of this kind ("cuda").
         min_bytes: Leave out smaller groups.
 
     Returns:
@@ -146,7 +146,7 @@ def live_owners(
 
     Raises:
         TypeError: An argument has the wrong type.
-        ValueError: `top` is less than 1, or `min_bytes` is negative.
+        ValueError: `top` is less than 1, `min_bytes` is negative, or `device` is unknown.
         MemoryError: There is not enough memory for the list of tensors.
 
     Examples:
@@ -155,14 +155,11 @@ def live_owners(
         >>> owner.nbytes, str(owner.held_by[0])
         (8192, 'module global __main__.trainers -> trainers[0].batch')
     """
-    for name, value, least in (("top", top, 1), ("min_bytes", min_bytes, 0)):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"{name} must be an integer, not {type(value).__name__}")
-        if not least <= value < 1 << 63:
-            raise ValueError(f"{name} must be at least {least} and less than 2**63, not {value}")
+    top = integer_in("top", top, 1)
+    min_bytes = integer_in("min_bytes", min_bytes, 0)
     if device is not None and not isinstance(device, str):
-        raise TypeError(f"device must be a str or None, not {type(device).__name__}")
-    return _native.live_owners(device or "", min_bytes, top)
+        raise TypeError(f'device must be a name such as "cuda:0", or None, not {device!r}')
+    return _native.live_owners([device if device is not None else "all"], min_bytes, top)
 
 
 def _search(caller: str, obj_or_weakref: object, paths: int) -> tuple[list[Path], bool]:

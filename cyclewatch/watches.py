@@ -9,6 +9,7 @@ import sys
 from _operator import index  # `operator` itself takes a millisecond to import
 
 from cyclewatch import _native
+from cyclewatch.arguments import integer_in, names_in
 from cyclewatch.configuration import read_configuration
 from cyclewatch.errors import TensorCycleWarning
 from cyclewatch.source_lines import excerpts
@@ -206,7 +207,7 @@ def warn_tensor_cycles(
 
     Raises:
         ValueError: An invalid argument; for a device or format, the message lists the valid ones.
-        TypeError: `devices`, `formats` or `report_dir` has the wrong type.
+        TypeError: `devices`, `formats`, `report_dir` or an integer has the wrong type.
         RuntimeError: The watch cannot observe this interpreter's garbage collector.
 
     Examples:
@@ -416,18 +417,16 @@ def start(
     autopsy: oom_autopsy | None = None,
 ) -> Watch:
     """Validate the arguments, read the configuration and start a watch."""
-    if not isinstance(min_bytes, int) or not 0 <= min_bytes < 1 << 64:
-        raise ValueError(f"min_bytes must be an integer from 0 to 2**64 - 1, not {min_bytes!r}")
+    min_bytes = integer_in("min_bytes", min_bytes, 0, (1 << 64) - 1)
     if not isinstance(budget, (int, float)) or not 0 < budget <= 1:
         raise ValueError(f"budget must be a number above 0 and at most 1, not {budget!r}")
     if not isinstance(capture_values, bool):
         raise ValueError(f"capture_values must be True or False, not {capture_values!r}")
     if not isinstance(source_lines, bool):
         raise ValueError(f"source_lines must be True or False, not {source_lines!r}")
-    if scan_every is not None and not (isinstance(scan_every, int) and 0 <= scan_every < 1 << 31):
-        raise ValueError(f"scan_every must be None or an integer from 0, not {scan_every!r}")
-    if not isinstance(census_every, int) or not 0 <= census_every < 1 << 31:
-        raise ValueError(f"census_every must be an integer from 0, not {census_every!r}")
+    if scan_every is not None:
+        scan_every = integer_in("scan_every", scan_every, 0, (1 << 31) - 1)
+    census_every = integer_in("census_every", census_every, 0, (1 << 31) - 1)
     read_configuration()
     watch = Watch(
         _native.start_watch(
@@ -453,18 +452,6 @@ def start(
     if autopsy is not None:
         autopsy.__enter__()
     return watch
-
-
-def names_in(value: str | Iterable[str], argument: str) -> list[str]:
-    """Validate a name or an iterable of names."""
-    names = [value] if isinstance(value, str) else value
-    if isinstance(names, (bytes, bytearray)) or not hasattr(names, "__iter__"):
-        raise TypeError(f"{argument} expects a name or a list of names, not {value!r}")
-    names = list(names)
-    for name in names:
-        if not isinstance(name, str):
-            raise TypeError(f"{argument} expects names, not {name!r}")
-    return names
 
 
 def absolute_folder(report_dir: str | os.PathLike[str] | None) -> str:

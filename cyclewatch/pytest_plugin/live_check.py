@@ -37,8 +37,9 @@ def check_live_tensors(request: pytest.FixtureRequest, settings: Settings) -> It
     failed = request.session.testsfailed
     forget_last_exception()
     collect()
-    known = _native.live_storages()
-    before = _nbytes(known.sizes, settings)
+    devices = list(settings.devices)
+    known = _native.live_storages(devices)
+    before = sum(known.sizes.values())
     shared = {each for each in _definitions(request) if each.scope != "function"}
     yield
     if request.session.testsfailed > failed:
@@ -47,9 +48,8 @@ def check_live_tensors(request: pytest.FixtureRequest, settings: Settings) -> It
     known.forget_freed()
     # pytest drops the instance of the test and its fixtures later.
     ignored = [request.node, *(_definitions(request) - shared)]
-    owners = _native.live_owners(known=known, ignored=ignored)
-    owners = [owner for owner in owners if _is_on(owner.device, settings.devices)]
-    grown = sum(owner.nbytes for owner in owners) + _nbytes(known.sizes, settings) - before
+    owners = _native.live_owners(devices, known=known, ignored=ignored)
+    grown = sum(owner.nbytes for owner in owners) + sum(known.sizes.values()) - before
     if grown > 0 and grown >= settings.min_bytes:
         pytest.fail(_failure_text(before, grown, owners), pytrace=False)
 
@@ -58,16 +58,6 @@ def _definitions(request: pytest.FixtureRequest) -> set[pytest.FixtureDef[object
     """The fixtures that have a value."""
     every = request.session._fixturemanager._arg2fixturedefs.values()
     return {each for definitions in every for each in definitions if each.cached_result}
-
-
-def _nbytes(sizes: dict[str, int], settings: Settings) -> int:
-    return sum(size for device, size in sizes.items() if _is_on(device, settings.devices))
-
-
-def _is_on(device: str, names: tuple[str, ...]) -> bool:
-    return any(
-        name in ("auto", "all") or device == name or device.startswith(f"{name}:") for name in names
-    )
 
 
 def _failure_text(before: int, grown: int, owners: list[LiveOwner]) -> str:

@@ -201,14 +201,14 @@ void bind_growing_owner(py::module_& module) {
         });
 }
 
-std::vector<std::shared_ptr<model::LiveOwner>> live_owners(std::string device,
+std::vector<std::shared_ptr<model::LiveOwner>> live_owners(const std::vector<std::string>& devices,
                                                            std::uint64_t min_bytes,
                                                            std::optional<std::size_t> top,
                                                            bool show_keys,
                                                            watch::ReportedStorages* known,
                                                            const py::list& ignored) {
     watch::CensusSettings settings;
-    settings.device = std::move(device);
+    settings.devices = selected(devices);
     settings.min_bytes = min_bytes;
     settings.top = top.value_or(settings.top);
     settings.show_keys = show_keys;
@@ -233,10 +233,13 @@ void bind_storages(py::module_& module) {
             "By device.");
     module.def(
         "live_storages",
-        [] { return std::make_unique<Self>(watch::Dispatcher::instance().live_storages()); },
+        [](const std::vector<std::string>& devices) {
+            return std::make_unique<Self>(
+                watch::Dispatcher::instance().live_storages(selected(devices)));
+        },
         Locked(),
-        "The storages of the tracked owners that a collection would not free. Does not keep them "
-        "alive.");
+        "The storages of the tracked owners on these devices that a collection would not free. "
+        "Does not keep them alive.");
 }
 
 py::tuple why_alive(const py::list& box, std::size_t paths, bool ignore_caller) {
@@ -266,7 +269,7 @@ void bind_retention(py::module_& module) {
     module.def("live_owners",
                &live_owners,
                Locked(),
-               py::arg("device") = "",
+               py::arg("devices"),
                py::arg("min_bytes") = 0,
                py::arg("top") = py::none(),
                py::arg("show_keys") = true,

@@ -17,7 +17,6 @@
 #include "base/text.h"
 #include "bindings/bind.h"
 #include "bindings/values.h"
-#include "device/device_selection.h"
 #include "python/forced_unwind.h"
 #include "python/layout_check.h"
 #include "python/state_lock.h"
@@ -180,12 +179,8 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
                         const py::object& read_source,
                         const py::object& on_log,
                         const py::object& find_switch) {
-    base::Result<device::DeviceSelection> selection = device::DeviceSelection::parse(devices);
-    if (!selection.ok()) {
-        throw py::value_error(selection.error());
-    }
     watch::Settings settings;
-    settings.devices = std::move(selection).value();
+    settings.devices = selected(devices);
     settings.formats = formats_from(formats);
     settings.report_dir = report_dir.value_or("");
     settings.report_name = std::move(report_name);
@@ -208,16 +203,6 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
     }
 }
 
-watch::Settings scan_settings(const std::vector<std::string>& devices) {
-    base::Result<device::DeviceSelection> selection = device::DeviceSelection::parse(devices);
-    if (!selection.ok()) {
-        throw py::value_error(selection.error());
-    }
-    watch::Settings settings;
-    settings.devices = std::move(selection).value();
-    return settings;
-}
-
 template <typename T>
 T value_or_raise(base::Result<T> result) {
     if (!result.ok()) {
@@ -234,7 +219,8 @@ void bind_scan(py::module_& module) {
            const std::vector<std::string>& devices,
            const py::object& read_source,
            std::size_t live_owners) {
-            watch::Settings settings = scan_settings(devices);
+            watch::Settings settings;
+            settings.devices = selected(devices);
             settings.listeners =
                 listeners(py::none(), py::none(), read_source, py::none(), py::none());
             auto report = std::make_shared<model::Report>(
@@ -258,7 +244,7 @@ void bind_scan(py::module_& module) {
         "dead_bytes",
         [](int generation, bool frozen, bool with_unexplained) {
             return Dispatcher::instance().dead_bytes(
-                scan_settings({"all"}), {generation, frozen}, with_unexplained);
+                watch::Settings{}, {generation, frozen}, with_unexplained);
         },
         Locked());
 }
@@ -377,6 +363,14 @@ void bind_process_watch(py::module_& module) {
 }
 
 }  // namespace
+
+device::DeviceSelection selected(const std::vector<std::string>& devices) {
+    base::Result<device::DeviceSelection> selection = device::DeviceSelection::parse(devices);
+    if (!selection.ok()) {
+        throw py::value_error(selection.error());
+    }
+    return std::move(selection).value();
+}
 
 void bind_watch(py::module_& module) {
     bind_native_watch(module);

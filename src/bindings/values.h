@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "device/device_selection.h"
 #include "model/enum_words.h"
 
 namespace cyclewatch::bindings {
@@ -51,6 +52,9 @@ auto int_or_none(Integer Class::*member) {
         return value == kUnknown ? py::object(py::none()) : py::object(py::int_(value));
     };
 }
+
+// Throws ValueError if a name is invalid.
+device::DeviceSelection selected(const std::vector<std::string>& devices);
 
 // "[2, 3]" -> (2, 3). Symbolic dimensions and other text remain strings. None for "".
 py::object shape_or_none(const std::string& text);

@@ -14,6 +14,7 @@ namespace cyclewatch::device {
 // The index in "cuda:<index>"; nullopt for any other text.
 [[nodiscard]] std::optional<int> cuda_number(std::string_view device) noexcept;
 
+// All devices unless created by parse().
 class DeviceSelection {
   public:
     // Each word is "auto", "all", a known device kind, or a kind with an index ("cuda:1").
@@ -28,7 +29,7 @@ class DeviceSelection {
     [[nodiscard]] const std::vector<std::string>& words() const noexcept { return words_; }
 
   private:
-    std::vector<std::string> words_;
+    std::vector<std::string> words_{"all"};
 };
 
 }  // namespace cyclewatch::device

@@ -136,12 +136,8 @@ void Dispatcher::take_census(const std::shared_ptr<Watch>& watch) {
         const python::GcPause pause;
         CensusSettings settings;
         settings.show_keys = watch->settings().capture_values;
-        std::vector<model::LiveOwner> owners = live_owners(settings);
-        const bool usable = device::accelerator_usable();
-        std::erase_if(owners, [&](const model::LiveOwner& each) {
-            return !watch->wants(each.owner.device, usable);
-        });
-        watch->add_census(owners, began);
+        settings.devices = watch->settings().devices;
+        watch->add_census(live_owners(settings), began);
     } catch (const std::bad_alloc&) {
         watch->skip("a census was due, out of memory");
     }
@@ -168,9 +164,9 @@ std::vector<model::LiveOwner> Dispatcher::live_owners(const CensusSettings& sett
     return watch::live_owners(registry(), settings);
 }
 
-ReportedStorages Dispatcher::live_storages() {
+ReportedStorages Dispatcher::live_storages(const device::DeviceSelection& devices) {
     prepare_heap_walk();
-    return watch::live_storages(registry());
+    return watch::live_storages(registry(), devices);
 }
 
 std::shared_ptr<Watch> Dispatcher::prepare_scan(Settings settings) {

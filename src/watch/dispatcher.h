@@ -64,7 +64,7 @@ class Dispatcher final : public collector::CollectionListener {
 
     // watch::live_owners(), with its exceptions.
     std::vector<model::LiveOwner> live_owners(const CensusSettings& settings);
-    ReportedStorages live_storages();
+    ReportedStorages live_storages(const device::DeviceSelection& devices);
 
     // Call before reading a watch: handles a fork, restores a removed hook and delivers queued
     // notifications. May leave a Python exception pending.

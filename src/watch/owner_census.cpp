@@ -24,6 +24,7 @@
 #include "collector/tracked_objects.h"
 #include "compat/gc_list.h"
 #include "compat/generations.h"
+#include "device/device_memory.h"
 #include "device/owner_detector.h"
 #include "python/references.h"
 #include "retention/heap_graph.h"
@@ -390,9 +391,11 @@ struct Census {
     DeviceFilter watched;
     OwnerReadings readings{read, watched, nullptr};
 
-    Census(device::OwnerRegistry& registry, const std::string& device)
+    Census(device::OwnerRegistry& registry, const device::DeviceSelection& devices)
         : live(registry),
-          watched([device](std::string_view each) { return device.empty() || each == device; }) {
+          watched([&devices, usable = device::accelerator_usable()](std::string_view each) {
+              return devices.matches(each, usable);
+          }) {
         registry.refresh();
         live.find();
         readings.read(live.owners());
@@ -409,8 +412,9 @@ void drop_known(std::vector<LiveStorage>& storages, ReportedStorages& known) {
 
 }  // namespace
 
-ReportedStorages live_storages(device::OwnerRegistry& registry) {
-    Census census(registry, "");
+ReportedStorages live_storages(device::OwnerRegistry& registry,
+                               const device::DeviceSelection& devices) {
+    Census census(registry, devices);
     ReportedStorages storages;
     for (PendingOwner& owner : census.read.owners) {
         storages.add(owner.reading, std::move(owner.weakref), model::Collected{}, {});
@@ -420,7 +424,7 @@ ReportedStorages live_storages(device::OwnerRegistry& registry) {
 
 std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
                                           const CensusSettings& settings) {
-    const Census census(registry, settings.device);
+    const Census census(registry, settings.devices);
     const std::span<PyObject* const> objects = census.readings.objects();
     std::vector<LiveStorage> storages = storages_of(census.read, objects);
     if (settings.known != nullptr) {

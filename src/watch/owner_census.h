@@ -6,9 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
+#include "device/device_selection.h"
 #include "device/owner_registry.h"
 #include "model/retention.h"
 #include "watch/reported_storages.h"
@@ -16,7 +16,7 @@
 namespace cyclewatch::watch {
 
 struct CensusSettings {
-    std::string device;           // "" for all
+    device::DeviceSelection devices;
     std::uint64_t min_bytes = 0;  // of a group
     std::size_t top = SIZE_MAX;   // number of groups
     bool show_keys = true;        // of dicts, even if they do not occur in the source code
@@ -36,7 +36,8 @@ struct CensusSettings {
 [[nodiscard]] std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
                                                         const CensusSettings& settings);
 
-// The storages of all these owners. The requirements of live_owners().
-[[nodiscard]] ReportedStorages live_storages(device::OwnerRegistry& registry);
+// The storages of all these owners on `devices`. The requirements of live_owners().
+[[nodiscard]] ReportedStorages live_storages(device::OwnerRegistry& registry,
+                                             const device::DeviceSelection& devices);
 
 }  // namespace cyclewatch::watch

@@ -57,6 +57,7 @@ def test_small_groups_and_other_devices_are_left_out():
     assert owners() == []
     assert len(owners(min_bytes=0)) == 1
     assert len(owners(min_bytes=0, device="cpu")) == 1
+    assert len(owners(min_bytes=0, device="cpu:0")) == 0
     assert owners(min_bytes=0, device="cuda:0") == []
 
 
@@ -77,7 +78,7 @@ def test_keys_are_hidden_in_reports():
     assert str(shown.held_by[0]).endswith(".layers -> layers[0]['user 1'][17].weight")
     hidden = [
         str(owner.held_by[0])
-        for owner in _native.live_owners(show_keys=False)
+        for owner in _native.live_owners(["all"], show_keys=False)
         if owner.type == shown.type
     ]
     assert hidden == [f"module global {__name__}.layers -> layers[0][<str>][<int>].weight"]
@@ -106,14 +107,17 @@ def test_top():
 
 
 def test_wrong_arguments():
-    with pytest.raises(ValueError, match="top must be at least 1"):
+    with pytest.raises(ValueError, match="top must be an integer from 1, not 0"):
         cyclewatch.live_owners(0)
-    with pytest.raises(ValueError, match="min_bytes must be at least 0"):
+    with pytest.raises(ValueError, match="min_bytes must be an integer from 0, not -1"):
         cyclewatch.live_owners(min_bytes=-1)
-    with pytest.raises(TypeError, match="top must be an integer, not str"):
+    with pytest.raises(TypeError, match="top must be an integer from 1, not '10'"):
         cyclewatch.live_owners("10")
-    with pytest.raises(TypeError, match="device must be a str or None, not int"):
+    with pytest.raises(TypeError, match='device must be a name such as "cuda:0", or None, not 0'):
         cyclewatch.live_owners(device=0)
+    for find in (cyclewatch.live_owners, cyclewatch.census):
+        with pytest.raises(ValueError, match="unknown device 'bogus'; expected one of .*cuda"):
+            find(device="bogus")
 
 
 def test_categories_of_a_training_state():

@@ -478,15 +478,18 @@ def test_plain_values_are_rejected(value):
 
 def test_wrong_arguments():
     thing = Thing()
-    with pytest.raises(ValueError, match="paths must be between 1 and 100, not 0"):
+    with pytest.raises(ValueError, match="paths must be an integer from 1 to 100, not 0"):
         cyclewatch.why_alive(thing, 0)
     with pytest.raises(ValueError, match="not 1000000"):
         cyclewatch.why_alive(thing, 1_000_000)
-    with pytest.raises(TypeError, match="paths must be an integer, not str"):
+    with pytest.raises(TypeError, match="paths must be an integer from 1 to 100, not '"):
         cyclewatch.why_alive(thing, "2")
-    with pytest.raises(TypeError, match="paths must be an integer, not bool"):
+    with pytest.raises(TypeError, match="paths must be an integer from 1 to 100, not True"):
         cyclewatch.why_alive(thing, True)
     with pytest.raises(TypeError, match="not a weak proxy"):
         cyclewatch.why_alive(weakref.proxy(thing))
     with pytest.raises(TypeError, match="supports weak references, not list"):
         cyclewatch.assert_released([])
+    dead = weakref.ref(Thing())
+    with pytest.raises(TypeError, match="reason must be a str or None, not 3"):
+        cyclewatch.assert_released(dead, 3)
