@@ -12,19 +12,23 @@ std::string key_of(const model::OwnerSummary& owner) {
            owner.path;
 }
 
-// How often the size exceeded all earlier ones.
+// How often the size rose above all earlier ones, of which `peak` is the largest, to stay there.
 struct Rises {
     std::size_t count = 0;
     bool is_last = false;  // the last size is one of them
 };
 
-Rises rises_of(const std::deque<std::uint64_t>& bytes) {
+Rises rises_of(const std::deque<std::uint64_t>& bytes, std::uint64_t peak) {
+    std::vector<std::uint64_t> lowest(bytes.begin(), bytes.end());  // from this census on
+    for (std::size_t i = lowest.size() - 1; i > 0; --i) {
+        lowest[i - 1] = std::min(lowest[i - 1], lowest[i]);
+    }
     Rises rises;
-    std::uint64_t highest = bytes.front();
-    for (const std::uint64_t each : bytes) {
-        rises.is_last = each > highest;
+    peak = std::max(peak, bytes.front());
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        rises.is_last = lowest[i] > peak;
         rises.count += rises.is_last ? 1 : 0;
-        highest = std::max(highest, each);
+        peak = std::max(peak, bytes[i]);
     }
     return rises;
 }
@@ -78,8 +82,10 @@ void GrowthTracker::store(std::span<const model::LiveOwner> owners) {
         group.last.owner.count += others;
     }
     for (auto& entry : groups_) {
-        if (entry.second.bytes.size() > times_.size()) {
-            entry.second.bytes.pop_front();
+        Group& group = entry.second;
+        if (group.bytes.size() > times_.size()) {
+            group.peak = std::max(group.peak, group.bytes.front());
+            group.bytes.pop_front();
         }
     }
     std::erase_if(groups_, [](const auto& entry) {
@@ -91,11 +97,10 @@ void GrowthTracker::store(std::span<const model::LiveOwner> owners) {
 void GrowthTracker::update(Group& group, model::GrowthUnit unit, std::uint64_t min_bytes) const {
     const std::uint64_t now = group.bytes.back();
     const double duration = times_.back() - times_.front();
-    const Rises rises = rises_of(group.bytes);
+    const Rises rises = rises_of(group.bytes, group.peak);
     // A cache that is full now has risen before.
     const bool grows = rises.count >= kRises && (rises.is_last || group.growing) &&
-                       times_.size() > kComparisons && duration > 0 && now > group.bytes.front() &&
-                       now >= min_bytes;
+                       times_.size() > kComparisons && duration > 0 && now >= min_bytes;
     if (!grows) {
         group.growing.reset();
         return;

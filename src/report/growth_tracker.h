@@ -21,8 +21,9 @@ void sort_growing(std::vector<model::GrowingOwner>& growing);
 class GrowthTracker {
   public:
     // A group grows if kRises of the last kComparisons censuses, the last one included, found more
-    // memory than all of those before. A cache that is filled and emptied does not grow. The group
-    // is listed until there are fewer rises.
+    // memory than any before, and none since found less than that: memory that rises and falls does
+    // not grow, whenever it is sampled, except for its first rise. The group is listed until there
+    // are fewer rises.
     static constexpr std::size_t kComparisons = 5;
     static constexpr std::size_t kRises = 3;
     static constexpr std::size_t kMaxGroups = 10'000;  // others are ignored
@@ -41,6 +42,7 @@ class GrowthTracker {
   private:
     struct Group {
         std::deque<std::uint64_t> bytes;  // at each of times_
+        std::uint64_t peak = 0;           // of earlier censuses
         model::LiveOwner last;            // in the last census that found the group
         std::optional<model::GrowingOwner> growing;
         bool reported = false;

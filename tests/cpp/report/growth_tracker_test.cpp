@@ -48,7 +48,17 @@ TEST(GrowthTracker, NeedsThreeRises) {
 TEST(GrowthTracker, ComparesOnlyTheLastCensuses) {
     EXPECT_EQ(growing_after({1, 2, 3, 4, 5, 6, 6, 6}), "a 6 0.600000");
     EXPECT_EQ(growing_after({1, 2, 3, 4, 5, 6, 6, 6, 6}), "");
-    EXPECT_EQ(growing_after({9, 1, 1, 1, 2, 3, 4}), "a 4 0.600000");
+    EXPECT_EQ(growing_after({9, 9, 9, 9, 9, 9, 10, 11, 12}), "a 12 0.600000");
+}
+
+TEST(GrowthTracker, OscillationSampledOutOfPhaseIsNotGrowth) {
+    EXPECT_EQ(growing_after({1, 2, 1, 3, 1, 4}), "");
+    EXPECT_EQ(growing_after({3, 5, 4, 7, 2, 8}), "");
+    // No higher than before.
+    EXPECT_EQ(growing_after({9, 1, 2, 3, 4, 5, 6}), "");
+    EXPECT_EQ(growing_after({7, 9, 1, 3, 5, 7, 9, 1, 3, 5, 7, 8, 9}), "");
+    // Higher than before each time, even at its lowest.
+    EXPECT_EQ(growing_after({0, 6, 4, 10, 8, 14, 12, 18}), "a 18 2.800000");
 }
 
 TEST(GrowthTracker, FillingAndEmptyingIsNotGrowth) {
