@@ -125,7 +125,9 @@ void ReportWriter::changed(bool soon) noexcept {
     dirty_ = true;
     soon_ = soon_ || soon;
     if (running_) {
-        wake_.notify_all();
+        if (soon) {  // otherwise waking the thread would only preempt this one
+            wake_.notify_all();
+        }
         return;
     }
     try {
