@@ -61,7 +61,7 @@ class Census:
 
     @property
     def nbytes(self) -> int:
-        """Size of all storages in bytes, each once."""
+        """Size of all storages in bytes, counting each once."""
         return sum(owner.nbytes for owner in self.owners)
 
     def diff(self, before: Census) -> list[Growth]:

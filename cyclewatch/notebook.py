@@ -142,7 +142,7 @@ def _execute(shell: Any, cell: str) -> BaseException | None:
         shell.compile.cache = lambda code, _=0, raw_code=None: cache(code, number, raw_code)
     shell.showtraceback = shell.showsyntaxerror = lambda *_args, **_kwargs: None
     silenced = _ends_with_semicolon(shell, cell)
-    shell.displayhook.quiet = lambda: silenced  # IPython looks at the cell with the magic
+    shell.displayhook.quiet = lambda: silenced  # IPython checks the outer cell
     try:
         outcome = shell.run_cell(cell, store_history=False)
     finally:

@@ -118,7 +118,7 @@ def _process_memory() -> tuple[int, int | None, str]:
     page = resource.getpagesize()
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit != resource.RLIM_INFINITY:
-        # As when the allocation failed: with the reserve, and without our own allocations.
+        # Usage when the allocation failed: includes the reserve, but not our own allocations.
         used = int(pages[0]) * page + (_RESERVE if _reserve is None else 0)
         return min(used, limit), limit, "address space"
     return int(pages[1]) * page, None, "resident memory"

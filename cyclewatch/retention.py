@@ -28,7 +28,7 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
         module global train.losses -> losses[0]
         train() local best -> best.loss
 
-    The caller's variable that is passed is ignored. Pass a weak reference to include it.
+    The variable that the caller passes is ignored. Pass a weak reference to include it.
     References that no Python object explains have the root "C code"; it is only named if there is
     no other path.
 

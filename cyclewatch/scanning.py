@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cyclewatch._native import Report
 
 
-# A scan refers to what it found while readers run, so that another one would find that alive.
+# While readers run, a scan refers to the objects it found; another scan would find them alive.
 _lock = _thread.RLock()
 
 
@@ -97,7 +97,7 @@ def dead_bytes(*, generation: int = 2, frozen: bool = True) -> dict[str, int]:
         frozen: As in :func:`scan`.
 
     Returns:
-        Bytes by device, each storage once. Devices without such tensors are left out.
+        Bytes by device, counting each storage once. Devices without such tensors are left out.
 
     Raises:
         As in :func:`scan`.

@@ -317,7 +317,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _bound(node: ast.AST, reads: bool) -> list[str]:
-    """The names that a node binds; those that it reads, too, if `reads`."""
+    """The names that a node binds and, if `reads` is true, those that it reads."""
     match node:
         case ast.Import(names=names) | ast.ImportFrom(names=names):
             return [alias.asname or alias.name for alias in names]

@@ -140,7 +140,7 @@ def _arguments(source: Source, function: ast.AST, name: str) -> Iterator[ast.exp
 
 
 def _calls_of(source: Source, function: ast.FunctionDef) -> Iterator[tuple[ast.Call, int]]:
-    """The calls of a function, and whether its first parameter is not among the arguments."""
+    """The calls of a function, and whether the first argument is implicit, as for a method."""
     around = source.parent(function)
     names = {function.name}
     if isinstance(around, ast.ClassDef) and function.name == "__init__":

@@ -104,7 +104,7 @@ def _from_loader(path: str) -> str | None:
 
 
 def _is_unchanged(path: str) -> bool:
-    """Whether the path leads to the same file since this process began, and the file is unchanged.
+    """Whether the path has led to the same, unchanged file since this process began.
 
     Folders and symbolic links on the path may have been replaced by others that are older.
     """

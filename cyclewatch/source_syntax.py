@@ -166,7 +166,7 @@ def check_object(source: Source, name: str, user: ast.AST) -> None:
 def check_stored_in(source: Source, statement: ast.stmt, variable: str) -> None:
     """Raise NoDiff unless the statement stores its value in the object of `variable`.
 
-    If it defines a function, the statements that use the function must do so.
+    If it defines a function, the statements that use the function must store it there.
     """
     if isinstance(statement, ast.FunctionDef):
         function = source.function_of(statement)

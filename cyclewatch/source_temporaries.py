@@ -72,7 +72,7 @@ def check_not_registered(source: Source, owner: ast.ClassDef, name: str) -> None
 
 
 def check_not_published(source: Source, name: str) -> None:
-    """Raise NoDiff if a method of the class stores `self`, a part or an argument elsewhere."""
+    """Raise NoDiff if a method of the class stores a parameter, or a part of one, elsewhere."""
     owners = [each for each in source.all(ast.ClassDef) if each.name == short(name)]
     for owner, method in [(each, method) for each in owners for method in _methods(each)]:
         for value in _stored(method, set(parameters(method)[:1])):
@@ -194,7 +194,7 @@ class _Parts:
         parts = self._found(function, created)
         for value in [*_returned(function), *_stored(function, created | parts)]:
             if self._leaves(value, created, parts):
-                raise NoDiff(f"line {value.lineno} keeps a part of an object that is freed then")
+                raise NoDiff(f"line {value.lineno} keeps a part of an object, but not the object")
 
     def check_replaced(self, scope: ast.AST) -> None:
         """Raise NoDiff if a part is used after its object is deleted or replaced."""

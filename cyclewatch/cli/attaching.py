@@ -16,7 +16,7 @@ from cyclewatch.cli.failures import Failure
 
 _OLDEST = (3, 14)
 _MAX_LIVE_OWNERS = 100  # groups in the report
-_PAUSE = 0.02  # seconds between two looks at the folder
+_PAUSE = 0.02  # seconds between checks of the folder
 _STARTED, _REPORT, _ERROR = "started", "report", "error"
 
 # Runs on the main thread of the process, in a namespace that is dropped afterwards. Loads the
@@ -34,7 +34,7 @@ try:
     try:
         # Loading the extension into a free-threaded or debug build could crash it.
         if _imp.extension_suffixes()[0] != suffix:
-            raise RuntimeError(f"it is another build of CPython ({_imp.extension_suffixes()[0]})")
+            raise RuntimeError(f"it runs another build of CPython ({_imp.extension_suffixes()[0]})")
         native = sys.modules.get("cyclewatch._native")
         if native is None:
             loader = ExtensionFileLoader("cyclewatch._native", library)

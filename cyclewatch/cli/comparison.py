@@ -94,5 +94,5 @@ def _change(old: cyclewatch.Finding | None, new: cyclewatch.Finding | None) -> C
 
 
 def retained_by_cycles(report: cyclewatch.Report) -> int:
-    """Bytes of all findings, each storage once."""
+    """Bytes of all findings, counting each storage once."""
     return sum(finding.attributed_bytes for finding in report.findings)

@@ -242,9 +242,9 @@ def _add_attach(command: Callable[..., _Parser]) -> None:
         "attach",
         "examine a running process",
         "Scan the heap of a Python process that does not use cyclewatch, list its reachable "
-        "tensors, and write a report. Needs CPython 3.14 or later, the same version in both "
-        "processes, and the same user. The main thread of the process stops meanwhile, about as "
-        "long as for three collections.",
+        "tensors, and write a report. Both processes must run the same version of CPython, 3.14 or "
+        "later, as the same user. The main thread of the process pauses meanwhile, for about as "
+        "long as three collections take.",
     )
     attach.option(
         "--devices",

@@ -28,8 +28,8 @@ struct Owned {
 };
 
 // Builds one dominator tree over components, their members, shared variables and storages. A
-// component with a cycle is a node with references to all its members, and the references among the
-// members are omitted. The tree therefore provides the retained sizes of both the component and
+// component with a cycle is one node that refers to all its members; references among the members
+// are omitted. The tree therefore provides the retained sizes of both the component and
 // each member. A shared variable is a node, so that it also has a retained size.
 class RetainedSize {
   public:

@@ -111,7 +111,7 @@ Class& add_owner_properties(Class& added) {
             "The data type, such as 'float32'; None if the owner has none.")
         .def_property_readonly(
             "count", [](const Self& self) { return self.owner.count; }, "Number of storages.")
-        .def_readonly("nbytes", &Self::bytes, "Size of all storages in bytes, each once.");
+        .def_readonly("nbytes", &Self::bytes, "Size of all storages in bytes, counting each once.");
 }
 
 void bind_live_owner(py::module_& module) {

@@ -23,8 +23,8 @@ using model::ValueOrigin;
 
 constexpr std::size_t kMaxCached = 4'000;
 
-// Of generated code in `base`: a base class is the class that declares the attribute. The location
-// of the holder's class is known anyway.
+// The site of a store in generated code of `base`. A base class is the class that declares the
+// attribute; the holder's own class needs no site, because its location is known.
 StoreSite site_of_generated(PyTypeObject* base,
                             ValueOrigin value,
                             const std::string& name_of_base) {

@@ -58,8 +58,8 @@ bool add_keys(WideHash& hash, PyObject* dict) {
 
 }  // namespace
 
-// The description of `object` depends on its type only, unless `differs_per_object`. Null if the
-// type may be modified without a trace.
+// The description of `object` depends on its type only, unless `differs_per_object`. Null if a
+// modification of the type cannot be detected.
 const ClusterIdentifier::Type* ClusterIdentifier::type_of(PyObject* object) {
     PyTypeObject* const type = Py_TYPE(object);
     // A static type is not modified.
@@ -189,7 +189,7 @@ class ClusterIdentifier::Pass {
         }
     }
 
-    // Returns false if the object is not known to be described by what was added.
+    // Returns false if the hash may not cover everything about the object.
     bool add_object(std::uint32_t node, WideHash& hash) {
         PyObject* const object = bare_.objects[node];
         const Type* const type = identifier_.type_of(object);
@@ -231,7 +231,8 @@ class ClusterIdentifier::Pass {
         if (target == collector::PointerIndex::kAbsent) {
             return;
         }
-        // Objects that do not reach an owner are not in the graph, but hint at who created them.
+        // Objects that do not reach an owner are not in the graph, but GraphBuilder searches the
+        // modules of functions among them.
         const bool inside = bare_.clusters.of[target] != kNoCluster;
         hash.add(position << 33 | (inside ? std::uint64_t{1} << 32 | result_.number[target]
                                           : kind_of(bare_.objects[target])));

@@ -34,13 +34,13 @@ struct BareGraph {
 
 struct ClusterIdentities {
     // Per cluster; zero if it is unknown whether two such clusters are equal: an object's type was
-    // modified just now, tracemalloc is tracing, or the cluster is large.
+    // recently modified, tracemalloc is tracing, or the cluster is large.
     std::vector<base::WideHash> of_cluster;
     std::vector<std::uint32_t> number;  // per object: its position in its cluster; empty if all
                                         // clusters are unknown
 };
 
-// Keeps what it knows about types between collections.
+// Caches information about types from one collection to the next.
 class ClusterIdentifier {
   public:
     static constexpr std::uint64_t kMaxObjects = 5'000;  // in one cluster

@@ -178,8 +178,8 @@ GraphCapture::Selection GraphCapture::select(const std::vector<ClusterChoice>& c
     return selection;
 }
 
-// Selects a part of the first cluster. Frees what is not needed for it, because this is the peak of
-// memory. All other clusters are repeated or omitted, as it exceeds the limit for all.
+// Selects a part of the first cluster, which alone exceeds the limit, so all other clusters are
+// repeated or omitted. Frees what is no longer needed, because memory use peaks here.
 GraphCapture::Selection GraphCapture::select_part(const std::vector<ClusterChoice>& choices,
                                                   std::uint64_t limit) {
     if (reverse_.nodes() != graph_.nodes()) {

@@ -75,15 +75,16 @@ class GraphCapture {
     GraphCapture(const GraphCapture&) = delete;
     GraphCapture& operator=(const GraphCapture&) = delete;
 
-    // What identifies the graph that capture() would return. `values`: as in CaptureLimits.
+    // Returns the identity of the graph that capture() would return. `values`: as in CaptureLimits.
     // Call it before capture().
     [[nodiscard]] GraphIdentity identify(ClusterIdentifier& identifier, bool values);
 
-    // Call it once. Frees what only the selection of the objects needs.
+    // Call it once. Frees data that is only needed to select the objects.
     [[nodiscard]] CapturedGraph capture(const CaptureLimits& limits);
 
   private:
-    // If there are more, what the next step does not need is freed, and possibly made again later.
+    // If there are more objects, each step frees what the next one does not need, even if it must
+    // be built again later.
     static constexpr std::size_t kManyObjects = 100'000;
 
     struct Selection {

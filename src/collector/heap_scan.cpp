@@ -157,9 +157,9 @@ struct ScanMemory {
     UnreachableSearch search;
 };
 
-// The memory of the previous scan. Obtaining it from the kernel again takes a sixth of the time of
-// a scan, so it is kept, except that of unusually many objects and that of free-threaded builds,
-// where two threads may scan at the same time.
+// The memory of the previous scan. It is kept because obtaining it from the kernel again takes a
+// sixth of the time of a scan. It is freed if there were unusually many objects, and on
+// free-threaded builds, where two threads may scan at the same time.
 std::unique_ptr<ScanMemory>& kept_memory() {
     static std::unique_ptr<ScanMemory> kept;
     return kept;
@@ -202,8 +202,8 @@ bool scan_heap(HeapScope scope, HeapScan& scan) noexcept {
         // On free-threaded builds, other threads may create objects in each attempt.
         constexpr int kAttempts = CYCLEWATCH_HAS_NO_GIL ? 20 : 1;
         for (int i = 0; i < kAttempts; ++i) {
-            // Not while the other threads are stopped, because it may free objects; before the
-            // search, which would count these references.
+            // Clear before the search, which would count these references, and before the other
+            // threads are stopped, because clearing may free objects.
             scan.held.clear();
             if (memory->candidates.fill_and(scope, [&] { search(*memory, scan); })) {
                 keep_memory(std::move(memory));

@@ -101,7 +101,7 @@ class ReferenceWalk {
 
     [[nodiscard]] std::span<PyObject* const> objects() const noexcept { return objects_; }
 
-    // Loads the objects and their references that a sweep in ascending order reaches soon.
+    // Prefetches the objects that an ascending sweep reaches soon, and their references.
     void prefetch(std::size_t position) const noexcept {
         constexpr std::size_t kAhead = 16;
         const std::size_t last = objects_.size() - 1;

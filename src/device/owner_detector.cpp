@@ -27,7 +27,7 @@ void OwnerDetector::add_outside(OutsideEntry& unused,
     ++outside_count_;
 }
 
-// Takes time proportional to the entries, because most collections have few.
+// Takes time proportional to the number of entries, not of slots. Most collections have few.
 void OwnerDetector::clear_outside() noexcept {
     for (std::uint32_t slot = last_outside_; slot != kNoEntry;) {
         slot = std::exchange(outside_[slot], OutsideEntry{}).next;

@@ -57,7 +57,8 @@ class OwnerDetector {
     };
     static constexpr std::uint32_t kNoEntry = UINT32_MAX;
 
-    // The first slot to search for `object`. Entries have 16 bytes, and objects are as far apart.
+    // The first slot to search for `object`. An entry has 16 bytes, and so has the smallest
+    // distance between two objects.
     [[nodiscard]] OutsideEntry& first_slot(PyObject* object) noexcept {
         const auto address = reinterpret_cast<std::uintptr_t>(object);
         return *reinterpret_cast<OutsideEntry*>(reinterpret_cast<char*>(outside_.data()) +

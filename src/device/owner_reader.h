@@ -64,8 +64,8 @@ struct LibraryReference {
     const char* attribute = "";  // the attribute that returns the target
     bool removable = false;      // by assigning None to the attribute
     PyObject* target = nullptr;  // borrowed; alive as long as the holder
-    // One of a target for which all references of the library are known: the reference to
-    // its Python object is theirs.
+    // True for one reference to each target for which all references of the library are known:
+    // together they own one reference to its Python object.
     bool completes = false;
 };
 
@@ -89,7 +89,7 @@ class OwnerReader {
                                 std::vector<LibraryReference>& /*references*/) {}
     // Appends the objects that the computation graphs of `owners` keep alive, as references of the
     // owners. The library may create objects for the nodes of the graph, which live as long as
-    // they.
+    // the nodes.
     virtual void add_graph_references(std::span<PyObject* const> /*owners*/,
                                       std::vector<OwnerReference>& /*references*/) {}
     // The number of references to `object` that add_references() finds if its holders are complete;

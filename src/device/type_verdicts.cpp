@@ -10,7 +10,7 @@ namespace {
 
 constexpr TypeVerdict kNoVerdict{};
 
-// Copying it is faster than filling.
+// Copying this array is faster than filling one.
 constexpr auto kNoneRemembered = [] {
     std::array<const TypeVerdict*, 256> verdicts{};
     verdicts.fill(&kNoVerdict);

@@ -78,7 +78,7 @@ std::string advice_for(const Freed& freed) {
 
 // If some collections were not searched, it is unknown whether they freed device memory.
 std::string sampled_sentence(const Totals& sum, std::uint64_t searched, const Freed& freed) {
-    const std::string scope = "The budget allowed to search " + base::format_count(searched) +
+    const std::string scope = "The budget was enough to search " + base::format_count(searched) +
                               " of " + base::counted(sum.collections, "collection");
     if (searched == 0) {
         return scope + ".";

@@ -11,7 +11,7 @@ std::vector<Place> places_of(const model::Finding& finding) {
     std::vector<Place> places;
     for (const model::Reference& cut : finding.cut) {
         auto place = std::ranges::find_if(places, [&cut](const Place& known) {
-            // Without a location, only references of one class are known to be one place.
+            // Without a location, references of different classes may need different changes.
             const bool same_code = !cut.location.empty() || known.first->holder == cut.holder;
             return same_code && known.first->location == cut.location &&
                    known.first->label == cut.label && known.first->holder_path == cut.holder_path;

@@ -64,8 +64,7 @@ std::string quiet_sentence(const model::Report& report) {
         const std::uint64_t searched = stats.collections - stats.skipped.at(model::kNotSearched);
         return "No reference cycle that kept " + watched + " alive was found in the " +
                base::format_count(searched) + " of " +
-               base::counted(stats.collections, "collection") +
-               " that the budget allowed to search.";
+               base::counted(stats.collections, "collection") + " searched within the budget.";
     }
     const std::string scope = base::counted(stats.collections, "collection") + " in " +
                               base::format_duration(stats.elapsed) + " freed " +

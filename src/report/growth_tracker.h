@@ -21,7 +21,7 @@ void sort_growing(std::vector<model::GrowingOwner>& growing);
 class GrowthTracker {
   public:
     // A group grows if kRises of the last kComparisons censuses, the last one included, found more
-    // memory than any before, and none since found less than that: memory that rises and falls does
+    // memory than every earlier one, and none since found less than that: memory that rises and falls does
     // not grow, whenever it is sampled, except for its first rise. The group is listed until there
     // are fewer rises.
     static constexpr std::size_t kComparisons = 5;

@@ -58,8 +58,8 @@ class HeapGraph {
         return std::span(holders_).subspan(first_[node], first_[node + 1] - first_[node]);
     }
     // The number of references that no object of the graph explains; zero or negative if there are
-    // none. A library may own its target without a reference to the Python object, so its reference
-    // explains none, except one if all are known.
+    // none. A library reference owns the C++ object, not the Python object, so it explains none. If
+    // all library references to an object are known, together they explain one.
     [[nodiscard]] Py_ssize_t unexplained(std::uint32_t node) const noexcept {
         const auto found = library_counts_.find(node);
         const Py_ssize_t library = found == library_counts_.end() ? 0 : found->second;

@@ -14,9 +14,9 @@ enum class Depth : std::uint8_t {
     none,         // over budget: owners are not searched for
 };
 
-// Over budget, collections are sampled: one is searched when the share of the time since the last
-// searched one pays for what the search is likely to take. Therefore a single long analysis is not
-// followed by a long time without any.
+// Over budget, collections are sampled: one is searched once the budget for the time since the last
+// searched one covers the expected cost of the search. Earlier overspending does not count, so a
+// single long analysis does not prevent searches for a long time.
 class Budget {
   public:
     // Seconds that are always allowed.
@@ -59,8 +59,8 @@ class Budget {
   private:
     static constexpr std::uint64_t kManyObjects = 1'000;
 
-    // True if the budget will not be exceeded, as far as is known: nothing is known at first, and
-    // analyzing a small collection for the first time may take any time.
+    // True if the search is not expected to exceed the budget. The first searches, and those of
+    // small collections, have no estimate: the time of a first analysis cannot be predicted.
     [[nodiscard]] bool fits(double spent, double elapsed, std::uint64_t objects) const noexcept {
         const bool is_known = spent > kGraceSeconds / 2 && objects >= kManyObjects;
         return allows(spent + (is_known ? seconds_for(objects) : 0), elapsed);

@@ -101,7 +101,7 @@ class OwnerReadings {
     bool add(PyObject* object, device::OwnerReader& reader, std::size_t position);
     bool is_watched(const std::string& device);
     void add_parts(std::size_t parent, std::size_t position);
-    // Sets what follows from the reading.
+    // Sets the fields that depend on the reading.
     void complete(PendingOwner& owner, std::size_t position);
     const std::string& type_name_of(PyObject* owner);
     void count_unshared();

@@ -25,8 +25,8 @@ namespace cyclewatch::watch {
 [[nodiscard]] GarbageShape shape_of(const capture::GraphIdentity& identity,
                                     const CapturedCollection& collection);
 
-// The number of copies of the shape of which all owners and storages were freed, and of those of
-// which only some were. Call after check_freed().
+// `whole`: the number of copies of the shape whose owners and storages were all freed. `in_part`:
+// of those that were freed only in part. Call after check_freed().
 struct FreedCopies {
     std::uint64_t whole = 0;
     std::uint64_t in_part = 0;

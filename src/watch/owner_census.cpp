@@ -335,8 +335,7 @@ void drop_small(std::vector<LiveStorage>& storages, const CensusSettings& settin
         });
 }
 
-// Whether the first of `paths` is read sooner than the first of `known`: `kept[0]` before
-// `kept[9]`.
+// Whether the first of `paths` sorts before the first of `known`: `kept[0]` before `kept[9]`.
 bool is_shorter(std::span<const model::RetentionPath> paths,
                 std::span<const model::RetentionPath> known) {
     if (paths.empty() || known.empty()) {

@@ -20,7 +20,7 @@ struct CensusSettings {
     std::uint64_t min_bytes = 0;  // of a group
     std::size_t top = SIZE_MAX;   // number of groups
     bool show_keys = true;        // of dicts, even if they do not occur in the source code
-    // Not null: leaves out these storages. Forgets those that were freed.
+    // If not null, omits these storages, after removing those that were freed.
     ReportedStorages* known = nullptr;
     // Paths through these objects do not count (borrowed). If there are any, owners without another
     // path are left out.

@@ -45,7 +45,7 @@ class Pipeline {
 
     // At gc "start".
     void begin(int generation);
-    // In CollectionListener::wants_unreachable(): whether a budget allows to search the collection.
+    // In CollectionListener::wants_unreachable(): whether a budget allows a search.
     [[nodiscard]] bool wants_unreachable(const Watches& watches) noexcept;
     // In CollectionListener::on_unreachable(): all stages up to the graph. May throw
     // std::bad_alloc; then call drop_capture().
@@ -108,7 +108,7 @@ class Pipeline {
                        const Watches& watches,
                        const Current& current,
                        CapturedCollection& captured);
-    // True if the shape of the garbage tells all watches what they will find.
+    // True if every watch knows the findings of garbage of this shape.
     [[nodiscard]] bool recognize(capture::GraphCapture& graph,
                                  const Watches& watches,
                                  bool values,

@@ -133,9 +133,9 @@ class Watch : public std::enable_shared_from_this<Watch> {
     [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
     [[nodiscard]] bool wants(std::string_view device, bool accelerator_usable) const;
     [[nodiscard]] double seconds_since_start(Clock::time_point now) const;
-    // How much of a collection with `unreachable` objects the budget allows to search.
+    // How much of a collection with `unreachable` objects may be searched within the budget.
     [[nodiscard]] Depth depth(Clock::time_point now, std::uint64_t unreachable);
-    // False if it does not allow to search a collection like the last one.
+    // False if searching a collection like the last one would exceed the budget.
     [[nodiscard]] bool may_search(Clock::time_point now) const;
 
     void count(const CollectionCost& cost);

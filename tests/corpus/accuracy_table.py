@@ -79,12 +79,12 @@ DIFFS = """\
 `cyclewatch explain --diff` can propose a change to the source for {patterns} patterns. Each diff
 was applied to a copy of its program, and the program ran again. *Removed* means that the program
 ended as before, with the same output, and left no tensor to the collector. Half of the trial
-programs, drawn by a checksum of their names, were not looked at while the changes were written.
+programs, drawn by a checksum of their names, were not inspected while the changes were written.
 In the first run on that half, 18 of 18 diffs removed the finding. Rules that refuse a diff were
 added after it: for a published library, a function in a public attribute; for other programs that
 a diff broke, code that compares or inspects the function, stores values that do not support weak
-references in the attribute, or uses a part of an object that is freed by then. The unseen half
-was looked at for the last of these rules, so its present figures are no longer blind.
+references in the attribute, or uses a part of an object after the object is freed. The unseen
+half was inspected for the last of these rules, so its current figures are no longer blind.
 
 | Programs with such a pattern | Number | Diff proposed | Removed | No diff |
 |---|---|---|---|---|

@@ -3,7 +3,7 @@
 
 For each interpreter, for the free-threaded one, and for Debian's packages of later versions, it
 creates a virtual environment whose .pth file starts a watch in each process. It runs the modules of
-modules.txt without and with the watch, and some of them also with a collection at nearly every
+modules.txt with and without the watch, and some of them also with a collection at nearly every
 allocation.
 
 A test whose outcome differs is run again several times, alone. A difference is ignored if the

@@ -21,7 +21,7 @@ class Base:
 
 
 def findings_of(*makers):
-    """The findings after the garbage of all `makers` is collected at once."""
+    """Call all `makers`, collect the garbage at once, and return the findings."""
     gc.collect()
     with cyclewatch.watch(budget=1, devices=("cpu",)) as watch:
         for make in makers:

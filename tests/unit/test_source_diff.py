@@ -710,7 +710,7 @@ def layers(path):
 
 TEMPORARY = "may use a part of a temporary object"
 IN_FUNCTION = "def build(n):\n  net = Network(n)\n  "
-KEEPS = "keeps a part of an object that is freed then"
+KEEPS = "keeps a part of an object, but not the object"
 
 
 @pytest.mark.parametrize(

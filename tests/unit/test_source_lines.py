@@ -139,7 +139,7 @@ def test_observers_and_warnings_receive_the_source(written, tmp_path, caplog):
 
 
 def rewrite(path):
-    """Change a file until the clock of the file system has advanced; restore its own time."""
+    """Rewrite a file until its ctime has advanced, then restore its modification time."""
     before = path.stat()
     while path.stat().st_ctime_ns == before.st_ctime_ns:
         path.write_text(f"# changed\n{MODULE}")

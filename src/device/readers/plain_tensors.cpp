@@ -98,7 +98,7 @@ void PlainTensors::learn(PyObject* tensor, const OwnerReading& reading) {
     }
 }
 
-// True unless the C interface returns something else than the Python functions. Adds the kind.
+// Returns false if the C interface and the Python functions disagree. Adds the kind.
 bool PlainTensors::agrees(PyObject* tensor, const Layout& layout, const OwnerReading& reading) {
     const Handle handle = words_of(tensor) + layout.tensor;
     Kind kind;

@@ -20,13 +20,13 @@ namespace cyclewatch::device {
 
 // Reads each node once. REQUIRES (everything here): GIL held, torch functions disabled. RUNS
 // PYTHON: no user code; hooks for saved tensors are not called. torch creates the Python objects of
-// the nodes and keeps them as long as the nodes. May leave a Python error set. May throw
+// the nodes, which live as long as the nodes. May leave a Python error set. May throw
 // std::bad_alloc.
 class TorchGraph {
   public:
-    // Appends the objects that the graph of `grad_fn` keeps alive, for the tensor `holder`. Without
-    // effect for a tensor that the graph of an earlier one keeps alive and includes, and once
-    // kMaxSteps nodes were visited. So pass results before the tensors that they depend on.
+    // Appends the objects that the graph of `grad_fn` keeps alive, for the tensor `holder`. Has no
+    // effect if the graph of an earlier tensor includes `grad_fn` and keeps `holder` alive, so pass
+    // results before the tensors that they depend on. Visits at most kMaxSteps nodes in total.
     void add(PyObject* holder, python::OwnedRef grad_fn, std::vector<OwnerReference>& references);
 
   private:

@@ -74,7 +74,7 @@ TEST(Summary, StatesThatTheTotalsAreLowerBounds) {
     report.devices = {"cuda"};
     EXPECT_EQ(summary_sentence(report),
               "No reference cycle that kept cuda memory alive was found in the 6 of 10 collections "
-              "that the budget allowed to search.");
+              "searched within the budget.");
 }
 
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
@@ -157,15 +157,15 @@ TEST(Generations, ClaimsNothingAboutCollectionsThatWereNotSearched) {
     model::Report report = make_report({{.collections = 42, .seconds = 1.9}});
     report.stats.skipped[model::kNotSearched] = 2;
     EXPECT_EQ(collections_sentence(report),
-              "The budget allowed to search 40 of 42 collections, none of which freed device "
+              "The budget was enough to search 40 of 42 collections, none of which freed device "
               "memory.");
     report.stats.skipped[model::kNotSearched] = 42;
-    EXPECT_EQ(collections_sentence(report), "The budget allowed to search 0 of 42 collections.");
+    EXPECT_EQ(collections_sentence(report), "The budget was enough to search 0 of 42 collections.");
     report = one_of_42();
     add_finding(report, "cw1-a");
     report.stats.skipped[model::kNotSearched] = 1;
     EXPECT_EQ(collections_sentence(report),
-              "The budget allowed to search 41 of 42 collections, which freed at least 3.0 GiB: "
+              "The budget was enough to search 41 of 42 collections, which freed at least 3.0 GiB: "
               "cw1-a.");
 }
 

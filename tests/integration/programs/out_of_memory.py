@@ -27,7 +27,7 @@ class Engine:
 
 
 class History(torch.Tensor):
-    """A tensor type of the program, which is kept alive in a list."""
+    """A tensor type defined by the program; its instances are kept alive in a list."""
 
 
 def limit_address_space(room):

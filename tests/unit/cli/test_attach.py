@@ -121,7 +121,9 @@ def test_another_build_of_the_interpreter(command, remote_exec, child, monkeypat
     suffix = attaching.EXTENSION_SUFFIXES[0]
     monkeypatch.setattr(attaching, "EXTENSION_SUFFIXES", [".cpython-314t-x86_64-linux-gnu.so"])
     outcome = command("attach", str(child.pid), "-o", tmp_path / "x.json")
-    expected = f"process {child.pid} cannot be examined: it is another build of CPython ({suffix})"
+    expected = (
+        f"process {child.pid} cannot be examined: it runs another build of CPython ({suffix})"
+    )
     assert (outcome.status, outcome.err) == (3, f"cyclewatch: {expected}\n")
 
 
