@@ -120,7 +120,7 @@ def _weak_capture(finding: Finding, source: Source) -> str:
 
 
 def _weak_method(finding: Finding, source: Source) -> str:
-    """Replace a bound method by a lambda that looks it up through a weak reference."""
+    """Replace a bound method with a lambda that looks it up through a weak reference."""
     _check_stored_on_target(finding, source)
     for cut in finding.cuts:
         name = short(cut.holder)
@@ -151,7 +151,7 @@ def _weak_method(finding: Finding, source: Source) -> str:
 
 
 def _weak_argument(finding: Finding, source: Source) -> str:
-    """Replace a partial by a lambda that passes the object through a weak reference."""
+    """Replace a partial with a lambda that passes the object through a weak reference."""
     _check_stored_on_target(finding, source)
     cut = _only_cut(finding)
     line = _location(cut)[1]

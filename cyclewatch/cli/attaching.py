@@ -209,7 +209,7 @@ def _contents(folder: str, name: str) -> bytes:
 
 
 def _withdraw(pid: int) -> None:
-    """Replace the script by an empty one: the process would report a missing file."""
+    """Replace the script with an empty one: the process would report a missing file."""
     try:
         sys.remote_exec(pid, os.devnull)  # type: ignore[attr-defined,unused-ignore]
     except (OSError, RuntimeError):

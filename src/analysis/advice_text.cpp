@@ -130,7 +130,7 @@ bool is_set_of_back_pointers(const Cut& cut) {
            cut.cut.front().evidence->pattern == patterns::kBackPointer.pattern;
 }
 
-// The code that replaces a back pointer by a property; empty if it has another form.
+// The code that replaces a back pointer with a property; empty if it has another form.
 std::string code_of_back_pointer(const CollapsedGraph& graph, std::uint32_t edge) {
     const model::EdgeKind kind = graph.edges[edge].label.kind;
     const bool is_slot = kind == model::EdgeKind::slot;
@@ -299,7 +299,7 @@ std::string advice_of(const CollapsedGraph& graph, const Cut& cut) {
         const std::string to_parent = cut.on_every_cycle ? " to " + parent : "";
         const std::string of_parent = cut.on_every_cycle ? " of " + parent : "";
         text = graph.node(cut.parent).supports_weakref
-                   ? "Replace each of these references by a weakref.ref" + to_parent
+                   ? "Replace each of these references with a weakref.ref" + to_parent
                    : "Set each of these references to None when it is no longer needed";
         text += code.empty() ? ", or store only the values" + of_parent + " that are needed." : ".";
     }

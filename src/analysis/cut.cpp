@@ -223,7 +223,7 @@ class Search {
         return graph_.edges[component_.edges[e]];
     }
 
-    // Replaces positions in the component by collapsed references.
+    // Replaces positions in the component with collapsed references.
     [[nodiscard]] Candidate finish(Candidate candidate) const {
         for (std::uint32_t& e : candidate.edges) {
             e = component_.edges[e];

@@ -98,7 +98,7 @@ void bind_reference(py::module_& module) {
                                "unknown.")
         .def_readonly("references",
                       &Self::references,
-                      "Of a cut: the number of such references that the code at `location` stores "
+                      "For a cut: the number of such references that the code at `location` stores "
                       "in instances of `holder`. All of them must be cut.")
         .def_property_readonly(
             "reason",

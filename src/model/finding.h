@@ -43,7 +43,7 @@ struct Reference {
     std::string holder_path{};
     // The base class of the holder in whose method `location` is; "" if it is the holder's class.
     std::string base_class{};
-    // Of a cut: the number of such references that the code at `location` stores in instances of
+    // For a cut: the number of such references that the code at `location` stores in instances of
     // `holder`; all of them must be cut.
     std::uint64_t references = 1;
     std::optional<SourceExcerpt> source{};  // of a cut or an alternative, if it could be read

@@ -29,8 +29,8 @@ class Budget {
     [[nodiscard]] bool allows(double spent, double elapsed) const noexcept {
         return share_ >= 1 || spent <= kGraceSeconds + share_ * elapsed;
     }
-    // False if a collection like the last one cannot be searched. Its objects need not be listed
-    // then, which would take time, too.
+    // False if a collection like the last one cannot be searched. Then its objects need not be
+    // listed, which also takes time.
     [[nodiscard]] bool may_search(double spent, double elapsed) const noexcept {
         return fits(spent, elapsed, last_objects_) ||
                saved(spent, elapsed) >= seconds_for(last_objects_);

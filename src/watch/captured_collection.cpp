@@ -82,7 +82,7 @@ void OwnerReadings::read_with_user_code() {
     std::size_t position = objects_.size() - user_owners_.size();
     collection_.ran_user_code = !user_owners_.empty();
     for (const UserOwner& owner : user_owners_) {
-        named_type_ = nullptr;  // that code may have freed it
+        named_type_ = nullptr;  // user code may have freed it
         add(owner.object.get(), *owner.reader, position++);
     }
 }
@@ -260,7 +260,7 @@ const model::Observation& select_owners(CapturedCollection& collection,
     observation.owners.clear();
     observation.repeats = collection.repeats;
     std::vector<bool> counted(observation.storages.size(), false);
-    const std::string* device = nullptr;  // the last one, because there are few
+    const std::string* device = nullptr;  // of the previous owner: there are few devices
     bool is_watched = false;
     for (const PendingOwner& owner : collection.owners) {
         const model::Storage& storage = observation.storages[owner.storage];

@@ -65,7 +65,7 @@ struct CapturedCollection {
     // The graph, storages and omissions are common to all watches; select_owners() sets the rest.
     model::Observation observation;
 
-    // Of a scan: for each storage, the findings that report it.
+    // For a scan: the findings that report each storage.
     std::vector<std::vector<std::string>> signatures;
 
     void take(capture::CapturedGraph captured);

@@ -58,7 +58,7 @@ def automatic_collection_is_off():
 
 
 class Buffer:
-    """An object of the failed call."""
+    """An object that the failed call creates."""
 
 
 def accelerator_error(code):

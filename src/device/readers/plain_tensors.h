@@ -2,9 +2,10 @@
 // Reads tensors without autograd state through torch's stable C interface, which takes a tenth of
 // the time of its Python functions.
 //
-// The interface lacks the address of the storage, which is read from the C++ objects. The offsets
-// are not assumed: learn() finds them with the values that torch's Python functions returned, and
-// verifies every value for each C++ class, device and data type before read() is used for it.
+// The interface does not provide the address of the storage, which is read from the C++ objects.
+// The offsets are not assumed: learn() finds them with the values that torch's Python functions
+// returned, and verifies every value for each C++ class, device and data type before read() is used
+// for them.
 #pragma once
 
 #include <Python.h>

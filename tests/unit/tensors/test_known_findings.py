@@ -16,11 +16,11 @@ class First:
     """An object of a cycle."""
 
     def refer(self):
-        """A bound method of it may be part of the cycle."""
+        """A bound method of this object may be part of the cycle."""
 
 
 class Second(First):
-    """Another one, with the same attributes."""
+    """Another class with the same attributes."""
 
 
 class Slotted:
@@ -29,7 +29,7 @@ class Slotted:
     __slots__ = ("held", "other", "tensor")
 
     def refer(self):
-        """A bound method of it may be part of the cycle."""
+        """A bound method of this object may be part of the cycle."""
 
 
 CLASSES = (First, Second, Slotted)
