@@ -2,9 +2,9 @@
 """Compares the instructions of a watch with stored counts, and fails if one rises by more than 3 %.
 
 Counts the instructions in the watch during collections, per unreachable object, for the programs of
-bench_instructions.py, with callgrind and the development build. The counts hardly depend on the
-machine, but on the interpreter and the compiler: there is one file for each kind of them, which
-``--update`` writes.
+bench_instructions.py, with callgrind and the development build. The counts depend
+on the interpreter and the compiler, but hardly on the machine. There is one baseline file for each
+combination, which ``--update`` writes.
 """
 
 from __future__ import annotations

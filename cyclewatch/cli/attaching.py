@@ -135,7 +135,7 @@ def _state(pid: int) -> str:
 
 
 def _version(pid: int) -> str | None:
-    """The version of Python, from the names of mapped files; "" if there is none, None: unknown."""
+    """The version of Python, from names of mapped files; "" if there is none, None if unknown."""
     try:
         with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as file:
             found = re.search(r"/(?:lib)?python(3\.\d+)[^/\s]*$", file.read(), re.MULTILINE)

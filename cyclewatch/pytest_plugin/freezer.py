@@ -24,7 +24,7 @@ class _Canary:
 class Freezer:
     """Freezes from the first :meth:`begin` to :meth:`close`.
 
-    Does not freeze or unfreeze anything if the program has frozen objects before. Never enables or
+    Does not freeze or unfreeze anything if the program already froze objects. Never enables or
     disables automatic collection.
     """
 

@@ -42,7 +42,7 @@ void find_generations() noexcept;
 // gc.get_objects() fails; leaves no Python error. About as expensive as gc.collect(generation).
 // The result is valid as long as no Python code runs. On free-threaded builds, stops the other
 // threads, ignores the generation and frozen objects, takes about three times as long, and also
-// returns false if other threads create objects all the time. REQUIRES: GIL held.
+// returns false if other threads keep creating objects. REQUIRES: GIL held.
 // RUNS PYTHON: never.
 [[nodiscard]] bool scan_heap(HeapScope scope, HeapScan& scan) noexcept;
 

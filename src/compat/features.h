@@ -125,7 +125,7 @@
 // https://github.com/python/cpython/issues/113884
 #define CYCLEWATCH_SIMPLE_QUEUE_IS_RING (PY_VERSION_HEX >= 0x030D0000)
 
-// threading.local has one word less before its arguments.
+// threading.local has one word fewer before its arguments.
 #define CYCLEWATCH_THREAD_LOCAL_IS_SHORT (PY_VERSION_HEX >= 0x030D0000)
 
 // Integers store their digit count in a tagged field instead of ob_size.

@@ -311,7 +311,7 @@ void find_all_paths(std::vector<LiveStorage>& storages,
     try {
         retention::with_heap(search_heap);
     } catch (const std::exception&) {
-        // Out of memory, or other threads create objects all the time.
+        // Out of memory, or other threads keep creating objects.
         for (LiveStorage& storage : storages) {
             storage.count = 1;
             storage.paths.clear();

@@ -30,7 +30,7 @@ struct CensusSettings {
 // The owners that the collector tracks, except unreachable ones, in groups; the largest first. A
 // storage is counted once: for a parameter, if one uses it, otherwise for the first owner found.
 // Frozen objects are included if the collector's lists can be read. Without enough memory for the
-// paths, or if other threads of a free-threaded build create objects all the time, groups have
+// paths, or if other threads of a free-threaded build keep creating objects, groups have
 // none. About as expensive as two scans of the heap. May throw std::bad_alloc. REQUIRES: GIL held,
 // outside of a collection. RUNS PYTHON: user code, in the readers of registered types only.
 [[nodiscard]] std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
