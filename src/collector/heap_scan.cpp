@@ -70,7 +70,7 @@ class UnreachableSearch {
             }
         }
         for (std::size_t i = 0; i < first_frozen; ++i) {
-            if (states_[i] == 0) {
+            if (states_[i] == 0 && !will_be_untracked(i)) {
                 collectable.push_back(objects_[i]);
             }
         }
@@ -119,6 +119,38 @@ class UnreachableSearch {
             search.push(at);
         }
         return 0;
+    }
+
+    // On free-threaded builds, whether the next collection untracks this object and then ignores
+    // it, as it does with a tuple or dict of numbers and strings. It knows this of a tuple inside
+    // only if it examined that one before.
+    [[nodiscard]] bool will_be_untracked(std::size_t position) const {
+        PyObject* const object = objects_[position];
+        if (!CYCLEWATCH_HAS_NO_GIL || (!PyTuple_CheckExact(object) && !PyDict_CheckExact(object))) {
+            return false;
+        }
+        Examined examined{*this, position};
+        return Py_TYPE(object)->tp_traverse(object, stop_if_tracked, &examined) == 0;
+    }
+
+    struct Examined {
+        const UnreachableSearch& search;
+        std::size_t position;
+    };
+
+    static int stop_if_tracked(PyObject* target, void* context) noexcept {
+        const auto& [search, position] = *static_cast<Examined*>(context);
+        if (!PyObject_IS_GC(target)) {
+            return 0;
+        }
+        if (!PyTuple_CheckExact(target)) {
+            return 1;
+        }
+        const std::uint32_t at = search.walk_.position_of(target);
+        const bool was_untracked = at == ReferenceWalk::kAbsent
+                                       ? !PyObject_GC_IsTracked(target)
+                                       : at < position && search.will_be_untracked(at);
+        return was_untracked ? 0 : 1;
     }
 
     std::span<PyObject* const> objects_;

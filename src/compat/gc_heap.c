@@ -45,30 +45,6 @@ cw_walk_result cw_walk_unreachable(PyObject* canary, cw_object_list* found) {
     return w.canary_found ? CW_WALK_COMPLETE : CW_WALK_NOT_LISTED;
 }
 
-static int will_be_untracked(PyObject* object, int depth);
-
-static int may_be_tracked(PyObject* object, int depth) {
-    return PyObject_IS_GC(object) &&
-           (!PyTuple_CheckExact(object) ||
-            (PyObject_GC_IsTracked(object) && !will_be_untracked(object, depth - 1)));
-}
-
-static int visit_trackable(PyObject* object, void* depth) {
-    return may_be_tracked(object, *(const int*)depth);
-}
-
-/* Whether the next collection untracks this object and then ignores it, as it does with a tuple or
- * dict of numbers and strings. It knows this of a tuple inside if it visited that one first, which
- * is usual because that one is older. `depth` bounds the recursion. */
-static int will_be_untracked(PyObject* object, int depth) {
-    if (depth < 0 || (!PyTuple_CheckExact(object) && !PyDict_CheckExact(object))) {
-        return 0;
-    }
-    return Py_TYPE(object)->tp_traverse(object, visit_trackable, &depth) == 0;
-}
-
-enum { kMaxNestedTuples = 8 };
-
 typedef struct {
     cw_object_list* found;
     PyObject* last; /* the last object of the previous visit */
@@ -89,7 +65,7 @@ static int take_until_last(PyObject* object, void* context) {
         l->complete = 0; /* there are objects after `last` */
         return 0;
     }
-    if (!will_be_untracked(object, kMaxNestedTuples) && !cw_add_object(l->found, object)) {
+    if (!cw_add_object(l->found, object)) {
         l->out_of_memory = 1;
         return 0;
     }
