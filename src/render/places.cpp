@@ -28,10 +28,6 @@ std::vector<Place> places_of(const model::Finding& finding) {
             place->targets.push_back(cut.target);
         }
     }
-    const auto first_with_target = [&finding](const Place& place) {
-        return std::ranges::find(finding.cut, place.targets.front(), &model::Reference::target);
-    };
-    std::ranges::stable_sort(places, {}, first_with_target);
     return places;
 }
 

@@ -17,8 +17,8 @@ struct Place {
     std::vector<std::string> targets;
 };
 
-// In the order of `finding.cut`, to which the result refers, but those with the same first target
-// follow each other. References without a location are not grouped.
+// In the order of `finding.cut`, to which the result refers. References without a location are not
+// grouped.
 [[nodiscard]] std::vector<Place> places_of(const model::Finding& finding);
 
 // "Trainer" or "2 classes": what the references of the place lead to; "" if all places of the
