@@ -64,20 +64,10 @@ model::SourceLocation source_of(const CollapsedGraph& graph, std::uint32_t edge)
         is_known(source_of_node(graph, graph.targets[edge]))) {
         return source_of_node(graph, graph.targets[edge]);
     }
-    model::SourceLocation location = source_of_node(graph, holder);
-    // Code outside the library stored the attribute: the class of the holder is not that code.
-    if (is_attribute(graph, edge) && graph.is(holder, NodeKind::object) &&
-        graph.is(graph.targets[edge], NodeKind::object) &&
-        origin_of(graph, holder) != Origin::user &&
-        origin_of(graph, graph.targets[edge]) == Origin::user) {
-        return {};
-    }
-    // The function of the bound method is alive and therefore not in the graph, so use the class of
-    // the instance.
-    if (!is_known(location) && graph.is(holder, NodeKind::bound_method)) {
-        location = source_of_node(graph, graph.targets[edge]);
-    }
-    return is_known(location) ? location : graph.node(holder).allocated;
+    // Any code may store an attribute, so its class is not that code.
+    const bool in_class = !is_attribute(graph, edge) || !graph.is(holder, NodeKind::object);
+    const model::SourceLocation& location = source_of_node(graph, holder);
+    return in_class && is_known(location) ? location : graph.node(holder).allocated;
 }
 
 model::SourceLocation source_of(const CollapsedGraph& graph,

@@ -23,14 +23,15 @@ using model::ValueOrigin;
 
 constexpr std::size_t kMaxCached = 4'000;
 
-// The site of a store in generated code of `base`. A base class is the class that declares the
-// attribute; the holder's own class needs no site, because its location is known.
+// The site of a store in generated code of `base`, the class that declares the attribute.
+// `name_of_base`: "" for the holder's class.
 StoreSite site_of_generated(PyTypeObject* base,
                             ValueOrigin value,
                             const std::string& name_of_base) {
     StoreSite site;
     site.value = value;
-    if (!name_of_base.empty() && value != ValueOrigin::unknown) {
+    site.by_holder = true;
+    if (value != ValueOrigin::unknown) {
         const ObjectSummary summary = summarize(reinterpret_cast<PyObject*>(base));
         site.path = summary.path;
         site.line = summary.line;

@@ -43,7 +43,11 @@ struct StoreSearch::Visit {
     // Cannot throw: no site has a path yet.
     static int call(const cyclewatch_store* store, void* arg) noexcept {
         auto& visit = *static_cast<Visit*>(arg);
-        if (store->kind == visit.search.kind_ && store->value.constant == nullptr) {
+        // A name that is computed may be any name, so the value must be able to be the target.
+        const bool is_other = store->kind == CYCLEWATCH_STORE_COMPUTED &&
+                              store->value.is_call != 0 &&
+                              !is_name_of(store->value.name, visit.search.target_);
+        if (store->kind == visit.search.kind_ && store->value.constant == nullptr && !is_other) {
             visit.search.add(visit.code, visit.depth, *store);
         }
         return 0;

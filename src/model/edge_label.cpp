@@ -101,7 +101,7 @@ std::string with_position(EdgeKind kind, std::string_view name, std::string_view
         case EdgeKind::dict_key:
             return "key";
         case EdgeKind::index:
-            return join("[", position, "]");
+            return name.empty() ? join("[", position, "]") : join(".", name);
         case EdgeKind::element:
             return "element";
         case EdgeKind::partial_argument:

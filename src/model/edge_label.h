@@ -21,7 +21,7 @@ enum class EdgeKind : std::uint8_t {
     captured_key_value,  // ['a b'] [17]     like opaque_key_value, with capture_values: name is the
                          //                 repr of the key; index is 0 for str, 1 for int
     dict_key,            // key              a dict's reference to one of its keys
-    index,               // [3]              item of a sequence
+    index,               // [3] .name        item of a sequence; name is that of a NamedTuple's field
     element,             // element          member of a set
     partial_argument,    // args[0]          functools.partial
     partial_keyword,     // keywords['k']    functools.partial

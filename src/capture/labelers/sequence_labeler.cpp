@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "capture/class_code.h"
 #include "capture/labelers/labelers.h"
 #include "capture/labelers/text.h"
 #include "capture/labelers/visit.h"
@@ -11,9 +12,13 @@ namespace {
 using model::EdgeKind;
 using model::PartRole;
 
-void add_item(ReferenceSink& sink, PyObject* item, EdgeKind kind, Py_ssize_t index) {
+void add_item(ReferenceSink& sink,
+              PyObject* item,
+              EdgeKind kind,
+              Py_ssize_t index,
+              std::string_view name = {}) {
     if (item != nullptr) {
-        sink.add(item, kind, {}, static_cast<std::uint32_t>(index));
+        sink.add(item, kind, name, static_cast<std::uint32_t>(index));
     }
 }
 
@@ -22,6 +27,18 @@ PyObject* part_item_name(PartRole role, PyObject* function, Py_ssize_t index, Py
     auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
     return role == PartRole::closure ? cyclewatch_free_variable_name(code, index)
                                      : cyclewatch_default_name(code, index, count);
+}
+
+// The names of the items of a NamedTuple, borrowed; null if `object` is another tuple.
+PyObject* fields_of_named_tuple(PyObject* object) {
+    PyObject* fields = nullptr;
+    visit_bases(Py_TYPE(object), [&](PyTypeObject* base) {
+        fields = find_in_dict(base->tp_dict, "_fields");
+        return fields != nullptr;
+    });
+    const bool fits = fields != nullptr && PyTuple_CheckExact(fields) &&
+                      PyTuple_GET_SIZE(fields) >= PyTuple_GET_SIZE(object);
+    return fits ? fields : nullptr;
 }
 
 void label_function_tuple(PyObject* object,
@@ -50,8 +67,10 @@ void label_list(PyObject* object, ReferenceSink& sink) {
 }
 
 void label_tuple(PyObject* object, ReferenceSink& sink) {
+    PyObject* const fields = fields_of_named_tuple(object);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {
-        add_item(sink, PyTuple_GET_ITEM(object, i), EdgeKind::index, i);
+        const Utf8Text field(fields == nullptr ? nullptr : PyTuple_GET_ITEM(fields, i));
+        add_item(sink, PyTuple_GET_ITEM(object, i), EdgeKind::index, i, field.view());
     }
 }
 

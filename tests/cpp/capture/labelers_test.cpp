@@ -144,7 +144,7 @@ names = ordered.__dict__
     EXPECT_EQ(labels_in_part(script["ordered"], PartRole::instance_dict, script["mark"]), ".mark");
 }
 
-TEST(Sequence, ItemsByIndex) {
+TEST(Sequence, ItemsByIndexOrFieldName) {
     PythonScript script(R"(
 import collections, time
 first, second = [], {}
@@ -157,7 +157,7 @@ own_type = Own
 )");
     EXPECT_EQ(labels_between(script["row"], script["second"]), "[1]");
     EXPECT_EQ(labels_between(script["pair"], script["second"]), "[1]");
-    EXPECT_EQ(labels_between(script["point"], script["second"]), "[1]");
+    EXPECT_EQ(labels_between(script["point"], script["second"]), ".y");
     EXPECT_EQ(labels_between(script["queue"], script["second"]), "[2]");
     EXPECT_EQ(labels_between(script["own"], script["second"]), "[0]");
     EXPECT_EQ(labels_between(script["own"], script["first"]), "[2]");

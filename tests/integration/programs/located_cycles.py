@@ -3,7 +3,7 @@
 
 The expected line ends with a comment that has an arrow (`<-`) and the attributes, or NAME/LABEL if
 several programs have the same label. A double arrow (`<=`) marks the line of a class, which is
-reported if no store is found and classes have line numbers (3.13 and later). Usage:
+reported for a generated store if classes have line numbers (3.13 and later). Usage:
 located_cycles.py [trace], to run under a trace function, as debuggers and coverage tools do.
 """
 
@@ -119,8 +119,8 @@ def by_stranger(thing):
     thing.by_dict = thing.record = thing
 
 
-class Nothing:  # <= by_computed_name twice
-    def method(self):  # <- by_computed_name twice
+class Nothing:
+    def method(self):
         pass
 
 
