@@ -74,7 +74,6 @@ const std::string& text_for(const CollapsedGraph& graph,
     const Evidence* const evidence = candidate.evidence;
     const std::string& usual = words_of(*evidence).*text;
     const bool is_of_items = evidence == &patterns::kBackToParentInList ||
-                             evidence == &patterns::kBackPointerInContainer ||
                              evidence == &patterns::kListOfHandles;
     const bool is_impossible = usual.find("weak") != std::string::npos && !is_of_items &&
                                !graph.node(graph.targets[candidate.edges.front()]).supports_weakref;

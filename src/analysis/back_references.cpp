@@ -173,14 +173,12 @@ class Search {
             mark(back);
         }
         BackReferences found{.parent = node_of(root), .kinds = kinds_of(back)};
-        const std::map<std::string, int> roles = roles_of(found.kinds);
         std::ranges::stable_sort(found.kinds, std::greater{}, [&](const Candidate& kind) {
             const std::uint32_t e = kind.edges.front();
             const bool on_cycle = std::ranges::any_of(
                 kind.edges, [this](std::uint32_t edge) { return is_on_cycle_[edge] != 0; });
             return std::tuple(on_cycle,
                               component_.targets[e] == root,
-                              roles.at(roles_.role(e)),
                               kind.score,
                               kind.equivalent);
         });

@@ -107,10 +107,6 @@ bool is_parent_name(std::string_view name) {
 
 }  // namespace
 
-bool ConstructionHints::have_one_type(std::size_t i) const {
-    return full_name(graph_, cycle_.holder(i)) == full_name(graph_, cycle_.target(i));
-}
-
 // The target leads back only through an object that it was passed: it does not contain the holder.
 bool ConstructionHints::was_passed_the_way(std::size_t i) const {
     const std::size_t next = cycle_.next(i);
@@ -119,21 +115,7 @@ bool ConstructionHints::was_passed_the_way(std::size_t i) const {
 }
 
 bool ConstructionHints::is_named_as_parent(std::size_t i) const {
-    const std::string_view name = graph_.label_name(cycle_.edges[i]);
-    if (have_one_type(i)) {
-        // Objects of one type may form a doubly linked list, but a scope needs its enclosing scope
-        // for lookups.
-        return bare(name) != "outer" && !was_passed_the_way(i) &&
-               (is_parent_name(name) || bare(name) == "before" || bare(name) == "above");
-    }
-    return is_parent_name(name) && !was_passed_the_way(i);
-}
-
-bool ConstructionHints::is_named_as_helper(std::size_t i) const {
-    static constexpr std::array<std::string_view, 3> kLastWords{"accessor", "indexer", "locator"};
-    const std::vector<std::string> words = words_of(short_name(graph_, cycle_.target(i)));
-    return (!words.empty() && contains(kLastWords, words.back())) ||
-           graph_.label_name(cycle_.edges[i]).starts_with("_cached");
+    return is_parent_name(graph_.label_name(cycle_.edges[i])) && !was_passed_the_way(i);
 }
 
 ValueOrigin ConstructionHints::origin_of_value(std::size_t i) const {
@@ -141,12 +123,9 @@ ValueOrigin ConstructionHints::origin_of_value(std::size_t i) const {
     return found == nullptr ? ValueOrigin::unknown : found->value;
 }
 
-// The code shows which class creates which, so it does not distinguish two objects of the same
-// class. An object that stores itself in the target is not a child that the target stores.
 bool ConstructionHints::is_created_by_target(std::size_t i) const {
     const model::AttributeSite* const found = site_of(graph_, cycle_.edges[i]);
-    return found != nullptr && found->holder_made_by_target && !have_one_type(i) &&
-           !stores_itself(way_into(i));
+    return found != nullptr && found->holder_made_by_target;
 }
 
 bool ConstructionHints::leads_back_to_creator(std::size_t i) const {
@@ -164,13 +143,6 @@ bool ConstructionHints::leads_back_to_creator(std::size_t i) const {
 
 bool ConstructionHints::stores_itself(std::size_t i) const {
     return origin_of_value(i) == ValueOrigin::gives_itself;
-}
-
-bool ConstructionHints::is_in_own_container(std::size_t i) const {
-    return cycle_.all_others(i, [this](std::size_t k) {
-        return is_container(graph_, cycle_.target(k)) ||
-               (cycle_.is_object(cycle_.holder(k)) && origin_of_value(k) == ValueOrigin::made);
-    });
 }
 
 bool ConstructionHints::is_clearly_forward(std::size_t i) const {

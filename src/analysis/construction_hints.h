@@ -17,9 +17,6 @@ class ConstructionHints {
     // The attribute has the name of a parent or a predecessor: "parent", "_owner", "prev_stage".
     [[nodiscard]] bool is_named_as_parent(std::size_t i) const;
 
-    // The target has a name typical of a cached helper of the holder: "Indexer", "_cached_view".
-    [[nodiscard]] bool is_named_as_helper(std::size_t i) const;
-
     // The target creates the holder, or every other reference of the cycle leads from an object to
     // one that it creates.
     [[nodiscard]] bool leads_back_to_creator(std::size_t i) const;
@@ -32,9 +29,6 @@ class ConstructionHints {
     // A method of the target's class stores `self` here: `child.parent = self`.
     [[nodiscard]] bool stores_itself(std::size_t i) const;
 
-    // Item `i` is in a container of the target, or of an object that the target creates.
-    [[nodiscard]] bool is_in_own_container(std::size_t i) const;
-
     // According to the code, another reference of the cycle is the back reference.
     [[nodiscard]] bool is_clearly_forward(std::size_t i) const;
 
@@ -46,7 +40,6 @@ class ConstructionHints {
   private:
     [[nodiscard]] model::ValueOrigin origin_of_value(std::size_t i) const;
     [[nodiscard]] bool was_passed_the_way(std::size_t i) const;
-    [[nodiscard]] bool have_one_type(std::size_t i) const;
     [[nodiscard]] bool is_created_by_target(std::size_t i) const;
     [[nodiscard]] std::size_t way_into(std::size_t i) const;
 

@@ -11,8 +11,6 @@ namespace cyclewatch::analysis {
 namespace {
 
 constexpr std::size_t kMostAlternatives = 3;
-// A single reference is easier to change than back references at more places than this.
-constexpr std::size_t kMostPlacesPreferred = 5;
 constexpr std::uint64_t kMostWork = 2'000'000;  // nodes and references visited by all checks
 
 bool is_tie(const Candidate& first, const Candidate& second) {
@@ -64,8 +62,8 @@ class Search {
             }
         }
         // A module needs its parameters, buffers and submodules. An object needs its data, but a
-        // function may capture more than it needs. If the mistake is known, references that are
-        // probably intended are not worth reading.
+        // function may capture more than it needs. If the mistake is known, a reference that is no
+        // known mistake itself is probably intended.
         const bool breaks_cycle = !result.cut.empty() && !result.cut.front().payload;
         const bool known =
             result.parent != kNone ||
@@ -75,7 +73,7 @@ class Search {
             return graph_.is_child_of_module(edge) ||
                    (candidate.payload
                         ? breaks_cycle && graph_.edges[edge].label.kind != model::EdgeKind::closure
-                        : known && candidate.evidence->weight < patterns::kOneOfSeveral);
+                        : known && candidate.evidence->weight <= patterns::kMutual.weight);
         });
         result.alternatives.resize(std::min(result.alternatives.size(), kMostAlternatives));
         result.of_class = payloads.of_class;
@@ -157,11 +155,8 @@ class Search {
         int to_beat = patterns::kWorthCutting;
         bool clear = false;
         if (!enough.empty()) {
-            const bool mutual = enough.front().evidence == &patterns::kMutual;
-            clear = !mutual && enough.front().score >= patterns::kOneOfSeveral;
-            to_beat = enough.front().score + (mutual  ? patterns::kClearer
-                                              : clear ? patterns::kClearerPointers
-                                                      : 0);
+            clear = enough.front().score >= patterns::kOneOfSeveral;
+            to_beat = enough.front().score + (clear ? patterns::kClearerPointers : 0);
         }
         if (clear && enough.front().score >= patterns::kKnownDirection) {
             return false;
@@ -170,8 +165,7 @@ class Search {
         if (back.kinds.empty() || (!enough.empty() && back.score < to_beat)) {
             return false;
         }
-        if (clear && (back.kinds.size() > kMostPlacesPreferred ||
-                      back.kinds.front().evidence->pattern != patterns::kBackPointer.pattern)) {
+        if (clear && back.kinds.front().evidence->pattern != patterns::kBackPointer.pattern) {
             return false;
         }
         for (Candidate& kind : back.kinds) {

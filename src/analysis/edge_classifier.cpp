@@ -83,7 +83,7 @@ class EdgeClassifier {
             case EdgeKind::default_value:
                 return cycle_.is_object(target_) ? kDefaultHoldsOwner : kDefault;
             case EdgeKind::stack:
-                return kFrameLocal;
+                return kMember;
             default:
                 break;
         }
@@ -91,16 +91,11 @@ class EdgeClassifier {
     }
 
     int adjustment() const {
-        int sum = graph_.is_child_of_module(edge_) ? kIsChildOfModule : 0;
         const NodeKind kind = graph_.node(author_of_holder()).kind;
-        if (kind == NodeKind::object || kind == NodeKind::function || kind == NodeKind::frame ||
-            model::is_suspended(kind) || kind == NodeKind::type) {
-            const Origin origin = origin_of_code();
-            sum += origin == Origin::library            ? kInLibrary
-                   : origin == Origin::standard_library ? kInStandardLibrary
-                                                        : 0;
-        }
-        return sum;
+        const bool has_origin = kind == NodeKind::object || kind == NodeKind::function ||
+                                kind == NodeKind::frame || model::is_suspended(kind) ||
+                                kind == NodeKind::type;
+        return has_origin && origin_of_code() == Origin::standard_library ? kInStandardLibrary : 0;
     }
 
   private:
@@ -126,7 +121,7 @@ class EdgeClassifier {
         if (cycle_.is_object(target_)) {
             return is_stored_on_target() ? kClosureCapturesOwner : kClosureCapturesObject;
         }
-        return is_container(graph_, target_) ? kClosureCapturesContainer : kClosure;
+        return kClosure;
     }
 
     const Evidence& local() const {
@@ -142,7 +137,7 @@ class EdgeClassifier {
             case NodeKind::traceback:
                 return kTracebackInFrame;
             case NodeKind::frame:
-                return kOtherFrameInLocal;
+                return kFrameInOwnContainer;
             default:
                 break;
         }
@@ -150,14 +145,14 @@ class EdgeClassifier {
             const bool by_items = cycle_.all_others(i_, [this](std::size_t k) {
                 return is_item(graph_.edges[cycle_.edges[k]].label.kind);
             });
-            return by_items ? kFrameInOwnContainer : kFrameLocal;
+            return by_items ? kFrameInOwnContainer : kMember;
         }
         if (is_container(graph_, target_)) {
             return kExceptionListInFrame;
         }
         const NodeKind stored = graph_.node(cycle_.target(cycle_.next(i_))).kind;
         const bool stores = stored == NodeKind::exception || stored == NodeKind::traceback;
-        return stores ? kExceptionHolderInFrame : kFrameLocal;
+        return stores ? kExceptionHolderInFrame : kMember;
     }
 
     const Evidence& attribute() const {
@@ -173,9 +168,6 @@ class EdgeClassifier {
         switch (kind_on_cycle(i_)) {
             case NodeKind::exception:
                 return kExceptionStored;
-            case NodeKind::frame:
-            case NodeKind::traceback:
-                return kFrameStored;
             case NodeKind::generator:
             case NodeKind::coroutine:
             case NodeKind::async_generator:
@@ -200,13 +192,8 @@ class EdgeClassifier {
             case NodeKind::exception:
             case NodeKind::traceback:
                 return kExceptionStored;
-            case NodeKind::frame:
-                return kFrameStored;
             default:
                 break;
-        }
-        if (hints_.is_named_as_parent(i_)) {
-            return kBackPointerInContainer;
         }
         if (hints_.stores_itself(i_)) {
             return kEntersItself;
@@ -215,9 +202,6 @@ class EdgeClassifier {
     }
 
     const Evidence& object_attribute() const {
-        if (hints_.is_named_as_helper(i_)) {
-            return kCachedAccessor;
-        }
         if (hints_.is_named_as_parent(i_)) {
             return kBackPointer;
         }
@@ -236,7 +220,7 @@ class EdgeClassifier {
             return in_collection ? kAdopted : kPutsItself;
         }
         if (hints_.is_handle(i_)) {
-            return kNeededByHandle;
+            return kMutual;
         }
         if (hints_.keeps_handle(i_)) {
             return kListOfHandles;
@@ -267,19 +251,16 @@ class EdgeClassifier {
             }
             return is_stored_on_target() ? kBoundMethodOnSelf : kBoundMethod;
         }
-        if (name_ == "__traceback__") {
-            return kTraceback;
-        }
         if (name_ == "__dict__" && target_ == holder_) {
             return kDictOfItself;
-        }
-        if (name_ == "__context__" || name_ == "__cause__") {
-            return kExceptionChain;
         }
         if (is_group(i_)) {
             return kMachinery;
         }
-        static constexpr std::array<std::string_view, 11> kLinks{"tb_frame",
+        static constexpr std::array<std::string_view, 14> kLinks{"tb_frame",
+                                                                 "__traceback__",
+                                                                 "__context__",
+                                                                 "__cause__",
                                                                  "fget",
                                                                  "fset",
                                                                  "fdel",
@@ -299,14 +280,11 @@ class EdgeClassifier {
             graph_.label_name(after) == "__globals__") {
             return kExecNamespace;
         }
-        if (graph_.edges[edge_].label.kind == EdgeKind::hook) {
-            return kRegisteredHook;
+        if (graph_.edges[edge_].label.kind == EdgeKind::hook || graph_.node(holder_).locals_snapshot) {
+            return kItem;
         }
         if (graph_.node(target_).locals_snapshot) {
-            return kLocalsInContainer;
-        }
-        if (graph_.node(holder_).locals_snapshot) {
-            return kItem;
+            return kLocalsKept;
         }
         if (target_ == holder_) {
             return kContainerInItself;
@@ -314,25 +292,15 @@ class EdgeClassifier {
         switch (kind_on_cycle(i_)) {
             case NodeKind::exception:
                 return is_group(cycle_.previous(i_)) ? kMachinery : kExceptionInContainer;
-            case NodeKind::frame:
-            case NodeKind::traceback:
-                return kFrameStored;
             case NodeKind::function:
             case NodeKind::bound_method:
             case NodeKind::partial:
-                return kRegisteredCallable;
+                return kItem;
             default:
                 break;
         }
         // An object that stores only `list.append` does not own the list.
-        const bool is_own = hints_.is_in_own_container(i_) ||
-                            (is_stored_on_target() && !passes(NodeKind::builtin_function));
-        // A named entry is used like an attribute.
-        if (graph_.edges[edge_].label.kind == EdgeKind::key_value &&
-            hints_.is_named_as_parent(i_) &&
-            (cycle_.is_object(target_) || graph_.is(target_, NodeKind::dict))) {
-            return kBackPointer;
-        }
+        const bool is_own = is_stored_on_target() && !passes(NodeKind::builtin_function);
         if (!cycle_.is_object(target_) || !is_own) {
             return kItem;
         }

@@ -17,16 +17,12 @@ inline constexpr Evidence kTracebackInFrame{"exception-in-frame", "traceback", 1
 inline constexpr Evidence kClosureCapturesSelf{"closure-captures-self", "", 100};
 inline constexpr Evidence kRecursiveClosure{"recursive-closure", "", 100};
 inline constexpr Evidence kRecursivePair{"recursive-closure", "pair", 100};
-inline constexpr Evidence kOtherFrameInLocal{"frame-in-own-local", "another-frame", 100};
 inline constexpr Evidence kLocalsKept{"locals-kept", "", 95};
-inline constexpr Evidence kLocalsInContainer{"locals-kept", "item", 95};
-inline constexpr Evidence kCachedAccessor{"cached-accessor", "", 95};
 inline constexpr Evidence kClosureCapturesOwner{"closure-captures-owner", "", 92};
 inline constexpr Evidence kBoundMethodOnSelf{"bound-method-on-self", "", 90};
 inline constexpr Evidence kHookOnSelf{"bound-method-on-self", "called-by-others", 90};
 inline constexpr Evidence kPartialOfSelf{"partial-of-self", "", 90};
 inline constexpr Evidence kBackPointer{"back-pointer", "", 90};
-inline constexpr Evidence kBackPointerInContainer{"back-pointer", "in-container", 90};
 inline constexpr Evidence kBackToParent{"back-pointer", "to-parent", 50};  // as one of several
 inline constexpr Evidence kBackToParentInList{"back-pointer", "to-parent-in-list", 50};
 inline constexpr Evidence kExceptionHolderInFrame{"exception-in-frame", "holder", 90};
@@ -42,19 +38,16 @@ inline constexpr Evidence kContainerInItself{"container-in-itself", "", 85};
 inline constexpr Evidence kAdopted{"mutual-references", "puts-itself", 81};
 inline constexpr Evidence kClosureCapturesObject{"closure-captures-owner", "leads-back", 80};
 inline constexpr Evidence kExceptionInContainer{"exception-stored", "container", 80};
-inline constexpr Evidence kFrameStored{"frame-stored", "", 80};
 inline constexpr Evidence kBoundMethod{"bound-method-on-self", "leads-back", 75};
 inline constexpr Evidence kHook{"bound-method-on-self", "called-by-others", 82};
 inline constexpr Evidence kDefaultHoldsOwner{"default-argument", "", 75};
 inline constexpr Evidence kExceptionStored{"exception-stored", "", 72};
 inline constexpr Evidence kExceptionListInFrame{"exception-in-frame", "container", 70};
-inline constexpr Evidence kClosureCapturesContainer{"closure-captures-container", "", 70};
 inline constexpr Evidence kGeneratorStored{"generator-on-owner", "", 70};
 inline constexpr Evidence kPutsItself{"mutual-references", "puts-itself", 66};
 inline constexpr Evidence kPartial{"partial-of-self", "leads-back", 65};
 inline constexpr Evidence kClassKeepsInstance{"class-in-function", "instance", 65};
 inline constexpr Evidence kGeneratorLocal{"generator-on-owner", "local", 60};
-inline constexpr Evidence kFrameLocal{"frame-local", "", 60};
 inline constexpr Evidence kBuiltinMethod{"bound-method-on-self", "builtin", 60};
 inline constexpr Evidence kRingToCollection{"mutual-references", "ring", 56};
 inline constexpr Evidence kClosure{"closure", "", 55};
@@ -63,11 +56,6 @@ inline constexpr Evidence kStoredMethod{"bound-method-on-self", "attribute", 52}
 inline constexpr Evidence kMutual{"mutual-references", "", 50};
 inline constexpr Evidence kRing{"mutual-references", "ring", 50};
 inline constexpr Evidence kStoredCallable{"callback-stored", "", 45};
-inline constexpr Evidence kExceptionChain{"exception-stored", "chain", 45};
-inline constexpr Evidence kRegisteredCallable{"callback-list", "", 42};
-inline constexpr Evidence kRegisteredHook{"callback-list", "hook", 42};
-inline constexpr Evidence kTraceback{"exception-stored", "traceback", 40};
-inline constexpr Evidence kNeededByHandle{"list-of-handles", "handle", 39};
 inline constexpr Evidence kEntersItself{"mutual-references", "enters-itself", 39};
 inline constexpr Evidence kItem{"unknown", "item", 38};
 inline constexpr Evidence kCreated{"mutual-references", "created", 37};
@@ -98,20 +86,16 @@ inline constexpr Evidence kClassOnEachCall{"class-in-function", "no-reference", 
 inline constexpr Evidence kNoReference{"unknown", "no-reference", 0};
 
 // Added to the weight of the pattern.
-inline constexpr int kInLibrary = -20;
 inline constexpr int kInStandardLibrary = -30;
-inline constexpr int kIsChildOfModule = -15;  // a module consists of modules
 
 // Two references are equally good if their scores differ by no more than this.
 inline constexpr int kTieMargin = 4;
 // A single reference that breaks all cycles is preferred to the back references of one parent, with
-// three exceptions: the reference is probably intended (below kOneOfSeveral) and does not have a
-// higher score; it is unknown which object is the parent (kMutual), and the back references score
-// at least kClearer more; or its direction is not known (below kKnownDirection), the best of the
-// back references is a back pointer, and they score at least kClearerPointers more.
+// two exceptions: the reference is probably intended (below kOneOfSeveral) and does not have a
+// higher score; or its direction is not known (below kKnownDirection), the best of the back
+// references is a back pointer, and they score at least kClearerPointers more.
 inline constexpr int kOneOfSeveral = 40;
 inline constexpr int kKnownDirection = 80;
-inline constexpr int kClearer = 15;
 inline constexpr int kClearerPointers = 10;
 // For back references: each name after the first requires another change. An object with twice as
 // many references to it is more likely to be the parent.

@@ -35,17 +35,6 @@ bool leads_to_code(const CollapsedGraph& graph, std::uint32_t edge) {
         case model::NodeKind::function:
         case model::NodeKind::traceback:
             return true;
-        case model::NodeKind::object:
-            // cached_property, lru_cache() and functions marked by functools.wraps().
-            if (graph.raw->text(graph.node(target).name).starts_with("functools.")) {
-                return true;
-            }
-            for (std::uint32_t e = graph.first[target]; e < graph.first[target + 1]; ++e) {
-                if (graph.edges[e].is_wrapped || graph.label_name(e) == "__wrapped__") {
-                    return true;
-                }
-            }
-            return false;
         default:
             return false;
     }
@@ -276,9 +265,7 @@ Payloads find_payloads(const CollapsedGraph& graph,
     }
     const std::uint64_t total = held.held_with(of_cycle);
     std::erase_if(largest, [total](const Payload& p) { return p.bytes < total - total / 2; });
-    std::ranges::stable_sort(largest, {}, [&](const Payload& p) {
-        return std::pair(~p.bytes, leads_to_code(graph, p.edges.front()));
-    });
+    std::ranges::stable_sort(largest, std::greater{}, &Payload::bytes);
     largest.resize(std::min(largest.size(), kMostPayloads));
     for (Payload& payload : largest) {
         const double share = static_cast<double>(payload.bytes) / static_cast<double>(total);

@@ -338,8 +338,7 @@ TEST(Analyze, CollapsesTheTracebackChainOfAnException) {
     EXPECT_EQ(here.signature, below.signature);
     EXPECT_EQ(below.cycle.size(), 2U);
     EXPECT_EQ(below.cut.at(0).label, "local:last");
-    EXPECT_EQ(below.alternatives.at(0).label, "__traceback__");
-    EXPECT_THAT(below.alternatives.at(0).reason, Not(HasSubstr("of this kind")));
+    EXPECT_TRUE(below.alternatives.empty()) << "the caller needs the traceback";
     // Most memory is behind the innermost frame, which refers to the cycle through f_back only.
     const model::Finding innermost = only(handler +
                                           "a/tb_next->b:traceback b/tb_frame->g:frame=app.read "

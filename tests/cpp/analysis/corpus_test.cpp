@@ -71,12 +71,6 @@ const Shape kShapes[] = {
      "app.Leaf",
      ".parent",
      "back-pointer"},
-    {"CachedAccessor",
-     "F=pd.Frame F/__dict__->d:instance_dict d.iloc->I=pd._ILocIndexer I.obj->F F._data->l:list "
-     "l[0]->t",
-     "pd.Frame",
-     ".iloc",
-     "cached-accessor"},
     {"ExceptionInOwnFrame",
      "e:exception=KeyError e/__traceback__->tb:traceback tb/tb_frame->h:frame=m.helper "
      "h/f_back->f:frame=m.append f/local:py_error->e f/f_back->c:frame=m.caller c/local:x->t",
