@@ -13,6 +13,7 @@
 
 #include "capture/labelers/text.h"
 #include "model/edge_label.h"
+#include "model/reference_graph.h"
 #include "model/retention.h"
 #include "retention/heap_graph.h"
 #include "retention/path_search.h"
@@ -30,8 +31,9 @@ struct Step {
     PyObject* from = nullptr;  // null: a thread's state. The module or class of a namespace
     PyObject* to = nullptr;
     Label label;
-    std::size_t target_at = 0;  // position of `to` in the raw path
-    bool in_tuple = false;      // the last raw holder is a tuple
+    model::PartRole role = model::PartRole::none;  // of the raw holder
+    std::size_t target_at = 0;                     // position of `to` in the raw path
+    bool in_tuple = false;                         // the last raw holder is a tuple
 };
 
 // True for the arguments of a call in functools.lru_cache, which cache_clear() removes.

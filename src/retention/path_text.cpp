@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -183,7 +184,7 @@ class Folding {
         }
         PyObject* const from = holder_;
         const bool in_tuple = target > 0 && PyTuple_Check(object(target - 1)) != 0;
-        steps_.push_back({from, object(target), std::move(label), target, in_tuple});
+        steps_.push_back({from, object(target), std::move(label), role_, target, in_tuple});
         at_ = target;
         holder_ = parent_ = object(target);
         role_ = PartRole::none;
@@ -200,37 +201,31 @@ class Folding {
     std::vector<Step> steps_;
 };
 
-bool is_container(PyObject* object) {
-    switch (capture::summarize(object).kind) {
-        case NodeKind::dict:
-        case NodeKind::list:
-        case NodeKind::set:
-            return true;
-        default:
-            return capture::has_tp_name(Py_TYPE(object), "collections.deque") ||
-                   is_lru_cache(object);
-    }
-}
+// How likely it is that the program forgot to remove the reference; 0 if it cannot.
+enum class CutRank : std::uint8_t { never, part, attribute, variable, named_entry, entry };
 
-// False for references that a program cannot remove, such as the items of a tuple.
-bool can_remove(const Step& step) {
+CutRank rank_of(const Step& step, bool is_first) {
     switch (step.label.kind) {
         case EdgeKind::attribute:
         case EdgeKind::slot:
+            return step.role == PartRole::nn_children ? CutRank::part : CutRank::attribute;
+        case EdgeKind::local:  // only a function that runs can remove it
+            return is_first ? CutRank::variable : CutRank::part;
+        case EdgeKind::closure:
+            return CutRank::part;
         case EdgeKind::key_value:
+            return CutRank::named_entry;
         case EdgeKind::opaque_key_value:
         case EdgeKind::captured_key_value:
         case EdgeKind::element:
-        case EdgeKind::closure:
-        case EdgeKind::local:
         case EdgeKind::hook:
-            return true;
+            return CutRank::entry;
         case EdgeKind::dict_key:
-            return is_cached_call(step);
+            return is_cached_call(step) ? CutRank::entry : CutRank::never;
         case EdgeKind::index:
-            return !step.in_tuple;
+            return step.in_tuple ? CutRank::never : CutRank::entry;
         default:
-            return false;
+            return CutRank::never;
     }
 }
 
@@ -242,12 +237,12 @@ bool is_user_code(const model::Reference& reference, bool is_user_root) {
     return base::origin_of_path(text.substr(0, text.rfind(':'))) == base::Origin::user;
 }
 
-// The step to cut: one that frees the object, if there is one, otherwise one near the root. If a
-// variable refers to a container, its entry is cut, because the container may have others.
+// The step to cut: one that frees the object, if there is one; of those, the last entry of a
+// collection, because the program fills collections and keeps its variables.
 struct CutChoice {
     std::size_t step = 0;
-    bool found = false;
     bool frees = false;
+    CutRank rank = CutRank::never;
 };
 
 CutChoice choose_cut(const std::vector<Step>& steps,
@@ -255,18 +250,15 @@ CutChoice choose_cut(const std::vector<Step>& steps,
                      const std::vector<model::Reference>& references,
                      bool is_user_root) {
     CutChoice best;
-    int best_score = 0;
+    bool is_best_user = false;
     for (std::size_t i = 0; i < steps.size(); ++i) {
-        if (!can_remove(steps[i])) {
-            continue;
-        }
+        const CutRank rank = rank_of(steps[i], i == 0);
         const bool frees = path.frees[steps[i].target_at];
-        const bool to_container = i + 1 < steps.size() && is_container(steps[i].to);
-        const int score = (frees ? 8 : 0) + (is_user_code(references[i], is_user_root) ? 4 : 0) +
-                          (to_container ? 0 : 2) + 1;
-        if (score > best_score) {
-            best = {i, true, frees};
-            best_score = score;
+        const bool is_user = is_user_code(references[i], is_user_root);
+        if (rank != CutRank::never &&
+            std::tuple(frees, rank, is_user) >= std::tuple(best.frees, best.rank, is_best_user)) {
+            best = {i, frees, rank};
+            is_best_user = is_user;
         }
     }
     return best;
@@ -279,6 +271,14 @@ bool uses_library(const HeapGraph& graph, const RawPath& path) {
         }
     }
     return false;
+}
+
+void set_cut(model::RetentionPath& path, std::size_t at, bool frees, bool uses_library) {
+    path.cut = path.references[at];
+    path.cut_frees = frees;
+    path.cut->reason = frees          ? "every path to the object contains this reference"
+                       : uses_library ? "C++ code may also refer to the object"
+                                      : "the object also has other holders";
 }
 
 }  // namespace
@@ -315,17 +315,16 @@ model::RetentionPath describe(const HeapGraph& graph,
     result.text = text.folded();
     const CutChoice cut =
         choose_cut(steps, path, result.references, root != nullptr && root->is_user_code);
-    if (cut.found) {
-        result.cut = result.references[cut.step];
-        result.cut_frees = cut.frees;
-        result.cut->reason = cut.frees ? "every path to the object contains this reference"
-                             : uses_library(graph, path) ? "C++ code may also refer to the object"
-                                                         : "the object also has other holders";
+    if (cut.rank != CutRank::never) {
+        set_cut(result, cut.step, cut.frees, uses_library(graph, path));
     }
     return result;
 }
 
-void append(model::RetentionPath& path, std::string_view label, std::string_view target) {
+void append(model::RetentionPath& path,
+            std::string_view label,
+            std::string_view target,
+            bool frees) {
     model::Reference reference;
     reference.holder = path.references.empty() ? path.root.text : path.references.back().target;
     reference.label = label;
@@ -336,10 +335,7 @@ void append(model::RetentionPath& path, std::string_view label, std::string_view
         path.text += " -> " + path.text.substr(name);
     }
     path.text += label;
-    path.cut_frees = false;
-    if (path.cut) {
-        path.cut->reason = "the object also has other holders";
-    }
+    set_cut(path, path.references.size() - 1, frees, true);
 }
 
 }  // namespace cyclewatch::retention

@@ -43,8 +43,11 @@ class Labels {
                                             const RawPath& path,
                                             Labels& labels);
 
-// Continues a path with an attribute of the object that only its library can read, such as ".grad".
-// It is unknown whether the cut frees the value.
-void append(model::RetentionPath& path, std::string_view label, std::string_view target);
+// Continues a path with an attribute of the object that only its library can read, such as ".grad",
+// which becomes the cut. `frees`: whether the value has no other holders.
+void append(model::RetentionPath& path,
+            std::string_view label,
+            std::string_view target,
+            bool frees);
 
 }  // namespace cyclewatch::retention

@@ -99,7 +99,8 @@ struct LiveStorage {
     bool has_parameter = false;
     const PendingOwner* gradient = nullptr;  // the owner, if it is a gradient
     PyObject* gradient_of = nullptr;
-    std::size_t count = 1;  // of storages that are equal except for their address
+    bool is_only_part = false;  // a part to which nothing else refers
+    std::size_t count = 1;      // of storages that are equal except for their address
     std::vector<model::RetentionPath> paths;
 };
 
@@ -237,6 +238,36 @@ PyObject* held_object(const LiveStorage& storage) {
     return part != nullptr && part == storage.gradient ? storage.gradient_of : storage.object;
 }
 
+// True if only the library refers to the part of `owner` that uses the storage, and this census.
+bool is_only_part(device::OwnerReader& reader, PyObject* owner, const LiveStorage& storage) {
+    device::OwnerReading reading;
+    std::vector<device::LibraryReference> references;
+    if (!storage.owner->is_part) {  // it has a Python object
+        reader.add_references(owner, references);
+    }
+    if (reader.read(owner, reading) != device::ReadOutcome::owns) {
+        return false;
+    }
+    reader.count_references(owner, reading);
+    const auto is_part = [&](const auto& each) { return each.target == storage.object; };
+    const std::int64_t ours = std::ranges::any_of(references, is_part) ? 1 : 0;
+    return std::ranges::any_of(reading.parts, [&](const device::OwnerReading& part) {
+        return part.storage == storage.owner->reading.storage && part.storage_references > 0 &&
+               std::cmp_less_equal(part.storage_references, part.known_references + ours);
+    });
+}
+
+// REQUIRES: not inside a collection. RUNS PYTHON: no user code.
+void find_only_parts(device::OwnerRegistry& registry, std::vector<LiveStorage>& storages) {
+    for (LiveStorage& storage : storages) {
+        PyObject* const owner = held_object(storage);
+        device::OwnerReader* const reader =
+            part_of(storage) == nullptr ? nullptr : registry.reader_for(Py_TYPE(owner));
+        storage.is_only_part =
+            reader != nullptr && !reader->runs_user_code() && is_only_part(*reader, owner, storage);
+    }
+}
+
 void find_paths(LiveStorage& storage, PyObject* object, retention::HolderSearch& search) {
     const PendingOwner* const part = part_of(storage);
     storage.paths = search.paths(object, kShownPaths);
@@ -244,7 +275,7 @@ void find_paths(LiveStorage& storage, PyObject* object, retention::HolderSearch&
     std::stable_partition(storage.paths.begin(), storage.paths.end(), &ends_in_attribute);
     for (model::RetentionPath& path : storage.paths) {
         if (part != nullptr) {
-            retention::append(path, part->reading.part, part->type);
+            retention::append(path, part->reading.part, part->type, storage.is_only_part);
         }
     }
 }
@@ -430,6 +461,7 @@ std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
         drop_known(storages, *settings.known);
     }
     drop_small(storages, settings);
+    find_only_parts(registry, storages);
     find_all_paths(storages,
                    census.live.objects(),
                    retention::library_references(registry, sharing_owners(census.read, objects)),

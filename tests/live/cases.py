@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small programs that keep an object alive by mistake, and the holder that a reader would name.
 
-Each function returns a weak reference to the object. The expected text is the first path.
+Each function returns a weak reference to the object. The expected texts are the first path and the
+reference to cut. A maintainer would remove the entry of the collection that keeps the object, or,
+if there is none, the last attribute that the program sets.
 """
 
 import asyncio
@@ -22,11 +24,11 @@ import weakref
 CASES = {}
 
 
-def case(expected, needs_torch=False):
-    """Register a program, with the expected path; `{}` is the name of this module."""
+def case(expected, cut, needs_torch=False):
+    """Register a program, with the expected path (`{}` is the name of this module) and its cut."""
 
     def register(function):
-        CASES[function.__name__] = (function, expected, needs_torch)
+        CASES[function.__name__] = (function, expected, cut, needs_torch)
         return function
 
     return register
@@ -42,7 +44,7 @@ class Model:
 losses = []
 
 
-@case("module global {}.losses -> losses[0]")
+@case("module global {}.losses -> losses[0]", "[0] -> cases.Model")
 def losses_append():
     """A list collects each loss instead of its number."""
     loss = Model()
@@ -53,7 +55,7 @@ def losses_append():
 best = {}
 
 
-@case("module global {}.best -> best['model']")
+@case("module global {}.best -> best['model']", "['model'] -> cases.Model")
 def best_model_in_dict():
     """A dict keeps the best model so far."""
     best["model"] = Model()
@@ -69,7 +71,10 @@ class Tokenizer(Model):
         return text
 
 
-@case("class attribute {}.Tokenizer.encode -> cached call[0]")
+@case(
+    "class attribute {}.Tokenizer.encode -> cached call[0]",
+    ".encode -> functools._lru_cache_wrapper",
+)
 def lru_cache_on_method():
     """The key of a cached call contains self."""
     tokenizer = Tokenizer()
@@ -83,7 +88,7 @@ def load(name):
     return Model()
 
 
-@case("module global {}.load -> cached result")
+@case("module global {}.load -> cached result", ".load -> functools._lru_cache_wrapper")
 def lru_cache_of_results():
     """A cached function returns the model."""
     return weakref.ref(load("large"))
@@ -104,7 +109,10 @@ class MemoryHandler(logging.Handler):
 memory_handler = MemoryHandler()
 
 
-@case("module global {}.memory_handler -> memory_handler.records[0].args[0]")
+@case(
+    "module global {}.memory_handler -> memory_handler.records[0].args[0]",
+    "[0] -> logging.LogRecord",
+)
 def argument_of_log_record():
     """A handler keeps a record whose argument is the model."""
     model = Model()
@@ -116,7 +124,10 @@ def argument_of_log_record():
 executor_futures = []
 
 
-@case("module global {}.executor_futures -> executor_futures[0]._result")
+@case(
+    "module global {}.executor_futures -> executor_futures[0]._result",
+    "[0] -> concurrent.futures._base.Future",
+)
 def result_of_future():
     """A finished future keeps its result."""
     with concurrent.futures.ThreadPoolExecutor(1) as executor:
@@ -129,7 +140,8 @@ failed_futures = []
 
 @case(
     "module global {}.failed_futures -> failed_futures[0]._exception.__traceback__"
-    " -> fail() local model"
+    " -> fail() local model",
+    "[0] -> concurrent.futures._base.Future",
 )
 def exception_of_future():
     """A failed future keeps the frames of its exception."""
@@ -152,7 +164,10 @@ def exception_of_future():
 tasks = set()
 
 
-@case("module global {}.tasks -> element._coro -> wait_forever() local model")
+@case(
+    "module global {}.tasks -> element._coro -> wait_forever() local model",
+    "element -> _asyncio.Task",
+)
 def asyncio_task():
     """A task that waits keeps the variables of its coroutine."""
 
@@ -174,7 +189,7 @@ def asyncio_task():
 context_storage = threading.local()
 
 
-@case("module global {}.context_storage -> context_storage.model")
+@case("module global {}.context_storage -> context_storage.model", ".model -> cases.Model")
 def thread_local():
     """A thread local keeps the last model of the thread."""
     context_storage.model = Model()
@@ -184,7 +199,7 @@ def thread_local():
 current_model = contextvars.ContextVar("current_model")
 
 
-@case("context variable current_model")
+@case("context variable current_model", "[current_model] -> cases.Model")
 def context_variable():
     """A context variable was set and not reset."""
     current_model.set(Model())
@@ -194,7 +209,10 @@ def context_variable():
 hooks = []
 
 
-@case("module global {}.hooks -> hooks[0] -> hook() closure model")
+@case(
+    "module global {}.hooks -> hooks[0] -> hook() closure model",
+    "[0] -> function cases.hook_captures.<locals>.hook",
+)
 def hook_captures():
     """A hook captures the model."""
     model = Model()
@@ -209,7 +227,7 @@ def hook_captures():
 callbacks = []
 
 
-@case("module global {}.callbacks -> callbacks[0].__self__")
+@case("module global {}.callbacks -> callbacks[0].__self__", "[0] -> bound method cases.Model.step")
 def bound_method_as_callback():
     """A registered callback is a method of the model."""
     model = Model()
@@ -220,7 +238,7 @@ def bound_method_as_callback():
 partials = {}
 
 
-@case("module global {}.partials -> partials['step'].args[0]")
+@case("module global {}.partials -> partials['step'].args[0]", "['step'] -> functools.partial")
 def partial_in_registry():
     """A registered partial contains the model."""
     model = Model()
@@ -237,7 +255,7 @@ class Registry:
         Registry.instances.append(self)
 
 
-@case("class attribute {}.Registry.instances -> Registry.instances[0]")
+@case("class attribute {}.Registry.instances -> Registry.instances[0]", "[0] -> cases.Registry")
 def instances_of_class():
     """A class lists its instances."""
     return weakref.ref(Registry())
@@ -249,7 +267,7 @@ class Singleton:
     instance = None
 
 
-@case("class attribute {}.Singleton.instance -> Singleton.instance.model")
+@case("class attribute {}.Singleton.instance -> Singleton.instance.model", ".model -> cases.Model")
 def singleton():
     """A singleton keeps the model."""
     Singleton.instance = Singleton()
@@ -257,7 +275,10 @@ def singleton():
     return weakref.ref(Singleton.instance.model)
 
 
-@case("module global sys.last_traceback -> crash() local model")
+@case(
+    "module global sys.last_traceback -> crash() local model",
+    ".last_traceback -> frame of cases.last_traceback.<locals>.crash",
+)
 def last_traceback():
     """The interactive interpreter keeps the traceback of the last error."""
     references = []
@@ -277,7 +298,10 @@ def last_traceback():
 saved_errors = []
 
 
-@case("module global {}.saved_errors -> saved_errors[0].__traceback__ -> train_step() local batch")
+@case(
+    "module global {}.saved_errors -> saved_errors[0].__traceback__ -> train_step() local batch",
+    "[0] -> ValueError",
+)
 def saved_exception():
     """A list of errors keeps the frames of a failed step."""
     references = []
@@ -299,7 +323,10 @@ def default_argument(model=Model()):  # noqa: B008 - the mistake
     return model
 
 
-@case("module global {}.default_argument -> default_argument() default model")
+@case(
+    "module global {}.default_argument -> default_argument() default model",
+    ".default_argument -> function cases.default_argument",
+)
 def default_of_parameter():
     """The default of a parameter is created once."""
     return weakref.ref(default_argument())
@@ -308,7 +335,10 @@ def default_of_parameter():
 loaders = []
 
 
-@case("module global {}.loaders -> loaders[0] -> batches() local model")
+@case(
+    "module global {}.loaders -> loaders[0] -> batches() local model",
+    "[0] -> generator cases.suspended_generator.<locals>.batches",
+)
 def suspended_generator():
     """A generator that was not exhausted keeps its variables."""
 
@@ -323,7 +353,7 @@ def suspended_generator():
 history = collections.deque(maxlen=10)
 
 
-@case("module global {}.history -> history[0].model")
+@case("module global {}.history -> history[0].model", "[0] -> types.SimpleNamespace")
 def deque_of_records():
     """A bounded history keeps its last entries."""
     history.append(types.SimpleNamespace(model=Model()))
@@ -333,7 +363,7 @@ def deque_of_records():
 pools = collections.defaultdict(list)
 
 
-@case("module global {}.pools -> pools[3][0]")
+@case("module global {}.pools -> pools[3][0]", "[0] -> cases.Model")
 def pool_by_size():
     """A pool keeps buffers by size."""
     pools[3].append(Model())
@@ -357,7 +387,10 @@ class Manager:
 manager = Manager()
 
 
-@case("module global {}.manager -> manager.checkpoints['latest'].model")
+@case(
+    "module global {}.manager -> manager.checkpoints['latest'].model",
+    "['latest'] -> cases.Checkpoint",
+)
 def checkpoint_of_manager():
     """A manager keeps the last checkpoint."""
     return weakref.ref(manager.checkpoints["latest"].model)
@@ -372,7 +405,7 @@ class Engine:
 engine = Engine()
 
 
-@case("module global {}.engine -> engine.model")
+@case("module global {}.engine -> engine.model", "slot:model -> cases.Model")
 def slot():
     """A slot keeps the model."""
     engine.model = Model()
@@ -382,7 +415,10 @@ def slot():
 stack = contextlib.ExitStack()
 
 
-@case("module global {}.stack -> stack._exit_callbacks[0][1] -> _exit_wrapper() closure args[0]")
+@case(
+    "module global {}.stack -> stack._exit_callbacks[0][1] -> _exit_wrapper() closure args[0]",
+    "[0] -> tuple",
+)
 def exit_stack():
     """A stack that was not closed keeps the arguments of its callbacks."""
     model = Model()
@@ -394,7 +430,8 @@ finalizers = []
 
 
 @case(
-    "class attribute weakref.finalize._registry -> finalize._registry[<weakref.finalize>].args[0]"
+    "class attribute weakref.finalize._registry -> finalize._registry[<weakref.finalize>].args[0]",
+    "[<weakref.finalize>] -> weakref.finalize._Info",
 )
 def weakref_finalize():
     """The arguments of weakref.finalize() contain the model."""
@@ -404,7 +441,10 @@ def weakref_finalize():
     return weakref.ref(model)
 
 
-@case("module global warnings.showwarning -> <lambda> default model")
+@case(
+    "module global warnings.showwarning -> <lambda> default model",
+    ".showwarning -> function cases.replaced_function.<locals>.<lambda>",
+)
 def replaced_function():
     """A patched function of a library keeps the model."""
     model = Model()
@@ -415,7 +455,7 @@ def replaced_function():
 threads = []
 
 
-@case("module global {}.threads -> threads[0]._args[0]")
+@case("module global {}.threads -> threads[0]._args[0]", "[0] -> threading.Thread")
 def thread_that_did_not_start():
     """A thread keeps its arguments until it has run."""
     model = Model()
@@ -427,7 +467,10 @@ proxy_cache = weakref.WeakKeyDictionary()
 proxy_keys = []
 
 
-@case("module global {}.proxy_cache -> proxy_cache.data[<weakref.ReferenceType>]")
+@case(
+    "module global {}.proxy_cache -> proxy_cache.data[<weakref.ReferenceType>]",
+    "[<weakref.ReferenceType>] -> cases.Model",
+)
 def weak_key_dictionary():
     """A WeakKeyDictionary keeps its values while the keys live."""
     proxy_keys.append(Model())
@@ -438,14 +481,17 @@ def weak_key_dictionary():
 views = []
 
 
-@case("module global {}.views -> views[0].mapping['model']")
+@case("module global {}.views -> views[0].mapping['model']", "[0] -> dict_items")
 def view_of_dict():
     """A view keeps its dict."""
     views.append({"model": Model()}.items())
     return weakref.ref(next(iter(views[0]))[1])
 
 
-@case("module global gc.callbacks -> callbacks[0] -> on_collection() closure model")
+@case(
+    "module global gc.callbacks -> callbacks[0] -> on_collection() closure model",
+    "[0] -> function cases.gc_callback.<locals>.on_collection",
+)
 def gc_callback():
     """A callback of the collector captures the model."""
     model = Model()
@@ -462,7 +508,10 @@ class Patched(Model):
     """Gets a wrapped method."""
 
 
-@case("class attribute {}.Patched.step -> step() closure original.__self__")
+@case(
+    "class attribute {}.Patched.step -> step() closure original.__self__",
+    ".step -> function cases.monkey_patch.<locals>.step",
+)
 def monkey_patch():
     """A patched method captures the bound original."""
     model = Model()
@@ -479,7 +528,11 @@ def monkey_patch():
 networks = []
 
 
-@case("module global {}.networks -> networks[0][0].weight", needs_torch=True)
+@case(
+    "module global {}.networks -> networks[0][0].weight",
+    "[0] -> torch.nn.modules.container.Sequential",
+    needs_torch=True,
+)
 def parameter_of_kept_model():
     """A list keeps a model and therefore its parameters."""
     import torch
@@ -491,7 +544,11 @@ def parameter_of_kept_model():
 optimizers = []
 
 
-@case("module global {}.optimizers -> optimizers[0].param_groups[0]['params'][0]", needs_torch=True)
+@case(
+    "module global {}.optimizers -> optimizers[0].param_groups[0]['params'][0]",
+    "[0] -> torch.nn.parameter.Parameter",
+    needs_torch=True,
+)
 def replaced_parameter():
     """The optimizer keeps a parameter that the model no longer has."""
     import torch
@@ -508,6 +565,7 @@ hooked = []
 
 @case(
     "module global {}.hooked -> hooked[0] -> forward hook -> hook() closure activations[0]",
+    "[0] -> torch.Tensor",
     needs_torch=True,
 )
 def forward_hook():
@@ -529,7 +587,7 @@ def forward_hook():
 kept_losses = []
 
 
-@case("module global {}.kept_losses -> kept_losses[0]", needs_torch=True)
+@case("module global {}.kept_losses -> kept_losses[0]", "[0] -> torch.Tensor", needs_torch=True)
 def loss_with_graph():
     """A list keeps a loss with its autograd graph."""
     import torch

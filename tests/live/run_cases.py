@@ -15,11 +15,15 @@ import cyclewatch
 
 has_torch = importlib.util.find_spec("torch") is not None
 answers = {}
-for name, (function, _, needs_torch) in cases.CASES.items():
+for name, (function, _, _, needs_torch) in cases.CASES.items():
     if needs_torch and not has_torch:
         continue
     reference = function()
     gc.collect()
     path = next(iter(cyclewatch.why_alive(reference, 1)), None)
-    answers[name] = None if path is None else [str(path), path.cut_frees]
+    answers[name] = (
+        None
+        if path is None
+        else [str(path), f"{path.cut.label} -> {path.cut.target}", path.cut_frees]
+    )
 print(json.dumps({"version": "{}.{}".format(*sys.version_info), "answers": answers}))

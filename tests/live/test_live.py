@@ -4,6 +4,7 @@
 CYCLEWATCH_UPDATE_ACCURACY=1 in the environment rewrites the section of docs/accuracy.md.
 """
 
+import ast
 import functools
 import json
 import os
@@ -18,8 +19,8 @@ SECTION = "\n## What holds a live object\n"
 HEAD = """
 Each row is a program in `tests/live/cases.py` that keeps an object alive by mistake, with the first
 path of `why_alive()`. *Expected* is the number of programs whose first path is the one that the
-program states; *frees*, the number of those where `path.cut_frees` is true. The programs were
-written together with the search.
+program states; *frees*, the number of those where `path.cut_frees` is true. *Cut* is the label of
+`path.cut` and the object that it leads to. The programs were written together with the search.
 
 | Python | Programs | Expected | Frees |
 |---|---|---|---|
@@ -37,7 +38,7 @@ def outcome(interpreter):
 
 @pytest.fixture
 def live_answers(all_interpreters):
-    """Version -> case -> first path and whether its cut frees the object."""
+    """Version -> case -> first path, its cut and whether that frees the object."""
     outcomes = [outcome(each) for each in all_interpreters if not each.free_threaded]
     return {each["version"]: each["answers"] for each in outcomes}
 
@@ -47,23 +48,36 @@ def expected(name):
 
 
 @pytest.mark.parametrize("name", cases.CASES)
-def test_first_path_is_the_expected_one(live_answers, name):
+def test_first_path_and_its_cut_are_the_expected_ones(live_answers, name):
     for version, answers in live_answers.items():
-        if name in answers or not cases.CASES[name][2]:
-            assert answers[name] == [expected(name), True], version
+        if name in answers or not cases.CASES[name][3]:
+            assert answers[name] == [expected(name), cases.CASES[name][2], True], version
+
+
+PROGRAMS = sorted(FOLDER.glob("programs/*.py"))
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda each: each.stem)
+def test_program_that_was_written_without_the_search(interpreter, program):
+    """The last line of its docstring is what it prints."""
+    source = program.read_text()
+    if "import torch" in source and not interpreter.has_torch:
+        pytest.skip("needs torch")
+    expected = ast.get_docstring(ast.parse(source)).splitlines()[-1]
+    assert interpreter.run(program).stdout == f"{expected}\n"
 
 
 def section(live_answers):
     lines = []
     for version, answers in live_answers.items():
         right = [name for name, answer in answers.items() if answer[0] == expected(name)]
-        frees = sum(answers[name][1] for name in right)
+        frees = sum(answers[name][2] for name in right)
         lines.append(f"| {version} | {len(answers)} | {len(right)} | {frees} |")
-    lines += ["", "| Program | What happens | First path |", "|---|---|---|"]
+    lines += ["", "| Program | What happens | First path | Cut |", "|---|---|---|---|"]
     first = next(iter(live_answers.values()))
     for name, answer in first.items():
         summary = cases.CASES[name][0].__doc__
-        lines.append(f"| `{name}` | {summary} | `{answer[0]}` |")
+        lines.append(f"| `{name}` | {summary} | `{answer[0]}` | `{answer[1]}` |")
     return SECTION + HEAD + "\n".join(lines) + "\n"
 
 

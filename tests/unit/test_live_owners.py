@@ -140,12 +140,19 @@ def test_categories_of_a_training_state():
     assert weight.dtype == "float32"
     assert str(weight.held_by[0]) == f"{name} local model -> model.weight"
     gradient = live[(64, 64), "gradient"]
-    assert str(gradient.held_by[0]) == f"{name} local model -> model.weight.grad"
+    path = gradient.held_by[0]
+    assert str(path) == f"{name} local model -> model.weight.grad"
+    assert (path.cut.label, path.cut_frees) == (".grad", True)
+    assert path.cut.reason == "every path to the object contains this reference"
+    kept = model.weight.grad
+    owners = cyclewatch.live_owners(1000, min_bytes=0)
+    path = next(each for each in owners if each.category == "gradient").held_by[0]
+    assert (path.cut.label, path.cut_frees) == (".grad", False)
     moments = [owner for key, owner in live.items() if key == ((64, 64), "optimizer state")]
     assert str(moments[0].held_by[0]).startswith(f"{name} local optimizer -> optimizer.state[")
     assert ((17, 64), "activation") in live
     assert live[(17, 64), "other"].count == 1
-    del hidden, state
+    del hidden, state, kept
 
 
 def test_base_of_a_view_is_held_by_the_view():
