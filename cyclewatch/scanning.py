@@ -7,9 +7,9 @@ import _thread
 import os
 
 from cyclewatch import _native
+from cyclewatch.arguments import names_in
 from cyclewatch.configuration import read_configuration
 from cyclewatch.source_lines import excerpts
-from cyclewatch.arguments import names_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
