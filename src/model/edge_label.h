@@ -19,7 +19,7 @@ enum class EdgeKind : std::uint8_t {
                          //                 kHiddenKey: shown as [<str>]
     opaque_key_value,    // [<int>]          value under any other key; name is the key's type
     captured_key_value,  // ['a b'] [17]     like opaque_key_value, with capture_values: name is the
-                         //                 repr of the key; index is 0 for str, 1 for int
+                         //                 repr of the key; index is 0 for str, otherwise 1
     dict_key,            // key              a dict's reference to one of its keys
     index,               // [3] .name        item of a sequence; name is that of a NamedTuple's field
     element,             // element          member of a set

@@ -93,6 +93,17 @@ Label context_variable(PyObject* node, PyObject* value) {
     return label;
 }
 
+// The name of an item of a named tuple; "" if it has none.
+std::string field_name(PyObject* tuple, std::uint32_t index) {
+    for (PyTypeObject* type = Py_TYPE(tuple); type != &PyTuple_Type; type = type->tp_base) {
+        PyObject* const names = capture::find_in_dict(type->tp_dict, "_fields");
+        if (names != nullptr && PyTuple_CheckExact(names) && index < PyTuple_GET_SIZE(names)) {
+            return std::string(Utf8Text(PyTuple_GET_ITEM(names, index)).view());
+        }
+    }
+    return {};
+}
+
 // Reduces a path of objects to the references that a programmer would write.
 class Folding {
   public:
@@ -107,6 +118,10 @@ class Folding {
             PyObject* const target = object(at_ + 1);
             Label label = is_hamt_node(holder) ? context_variable(holder, target)
                                                : labels_.find(holder, role_, parent_, target);
+            if (label.kind == EdgeKind::index && PyTuple_Check(holder)) {
+                label.name = field_name(holder, label.index);
+                label.kind = label.name.empty() ? EdgeKind::index : EdgeKind::member;
+            }
             const auto* const known =
                 label.kind == EdgeKind::unknown
                     ? graph_.library_reference(path_.nodes[at_], path_.nodes[at_ + 1])

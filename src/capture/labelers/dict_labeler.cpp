@@ -32,21 +32,38 @@ constexpr std::uint32_t kStrKey = 0;  // index of an EdgeKind::captured_key_valu
 constexpr std::uint32_t kIntKey = 1;
 
 // With capture_values: shows a short str or small int key. Returns false for any other key.
-bool add_captured(PyObject* key, PyObject* value, ReferenceSink& sink) {
+// "" if the key is not a short str, an int or a tuple of a few of them.
+std::string text_of_key(PyObject* key, bool is_item = false) {
+    constexpr Py_ssize_t kMostItems = 4;
     if (PyUnicode_CheckExact(key) && PyUnicode_GET_LENGTH(key) <= kLongestName) {
-        const std::string text = "'" + std::string(Utf8Text(key).view()) + "'";
-        sink.add(value, EdgeKind::captured_key_value, text, kStrKey);
-        return true;
+        return "'" + std::string(Utf8Text(key).view()) + "'";
     }
     if (PyLong_CheckExact(key)) {
         int overflow = 0;
         const long long number = PyLong_AsLongLongAndOverflow(key, &overflow);
-        if (overflow == 0) {
-            sink.add(value, EdgeKind::captured_key_value, std::to_string(number), kIntKey);
-            return true;
-        }
+        return overflow == 0 ? std::to_string(number) : std::string();
     }
-    return false;
+    if (is_item || !PyTuple_CheckExact(key) || PyTuple_GET_SIZE(key) > kMostItems) {
+        return {};
+    }
+    std::string text;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) {
+        const std::string item = text_of_key(PyTuple_GET_ITEM(key, i), true);
+        if (item.empty()) {
+            return {};
+        }
+        text.append(i == 0 ? "(" : ", ").append(item);
+    }
+    return text.empty() ? text : text + (PyTuple_GET_SIZE(key) == 1 ? ",)" : ")");
+}
+
+bool add_captured(PyObject* key, PyObject* value, ReferenceSink& sink) {
+    const std::string text = text_of_key(key);
+    if (!text.empty()) {
+        const bool is_str = PyUnicode_CheckExact(key);
+        sink.add(value, EdgeKind::captured_key_value, text, is_str ? kStrKey : kIntKey);
+    }
+    return !text.empty();
 }
 
 // For a str that contains a UUID, an address or the like, and otherwise looks like an identifier,
