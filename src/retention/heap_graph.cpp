@@ -15,7 +15,7 @@ namespace cyclewatch::retention {
 HeapGraph::HeapGraph(collector::TrackedObjects& objects,
                      PyObject* target,
                      PyObject* ignored,
-                     bool untracked,
+                     std::span<PyObject* const> untracked,
                      std::span<const OwnerReference> library)
     : objects_(objects) {
     const bool is_tracked =
@@ -23,8 +23,8 @@ HeapGraph::HeapGraph(collector::TrackedObjects& objects,
     if (!is_tracked && !objects_.add(target)) {
         throw std::bad_alloc();
     }
-    if (untracked) {
-        add_untracked_holders(target);
+    if (!untracked.empty()) {
+        add_untracked_holders(untracked);
     }
     walk_.emplace(objects_.objects());
     ignored_ = node_of(ignored);
@@ -100,23 +100,34 @@ void add_untracked_immortals(collector::TrackedObjects& objects) {
     }
 }
 
-Py_ssize_t field_with(PyObject* holder, const PyObject* target) noexcept {
+namespace {
+
+template <typename Visit>
+void for_each_field(PyObject* holder, const Visit& visit) {
     constexpr auto kWord = static_cast<Py_ssize_t>(sizeof(PyObject*));
     const Py_ssize_t end = Py_TYPE(holder)->tp_basicsize;
     for (auto at = static_cast<Py_ssize_t>(sizeof(PyObject)); at + kWord <= end; at += kWord) {
         const auto* const field = reinterpret_cast<const char*>(holder) + at;
-        if (*reinterpret_cast<PyObject* const*>(field) == target) {
-            return at;
-        }
+        visit(*reinterpret_cast<PyObject* const*>(field), at);
     }
-    return 0;
 }
 
-// Collects the objects without a GC header that have a field with the target. Instances of these
+}  // namespace
+
+Py_ssize_t field_with(PyObject* holder, const PyObject* target) noexcept {
+    Py_ssize_t found = 0;
+    for_each_field(holder, [&](PyObject* field, Py_ssize_t offset) {
+        found = found == 0 && field == target ? offset : found;
+    });
+    return found;
+}
+
+// Collects the objects without a GC header that have a field with a target. Instances of these
 // types have no such field: their structs contain other words.
 struct HeapGraph::UntrackedHolders {
-    PyObject* target;
-    std::vector<PyObject*> found;
+    const std::unordered_set<PyObject*> targets;
+    std::vector<std::pair<PyObject*, PyObject*>> found{};
+    std::unordered_set<PyObject*> seen{};
     bool out_of_memory = false;
 
     static bool is_value(PyTypeObject* type) noexcept {
@@ -124,13 +135,16 @@ struct HeapGraph::UntrackedHolders {
                type == &PyBytes_Type || type == &PyBool_Type || type == &PyCode_Type;
     }
     void consider(PyObject* object) noexcept {
-        if (object == nullptr || PyType_IS_GC(Py_TYPE(object)) != 0 || is_value(Py_TYPE(object)) ||
-            field_with(object, target) == 0) {
+        if (object == nullptr || PyType_IS_GC(Py_TYPE(object)) != 0 || is_value(Py_TYPE(object))) {
             return;
         }
         try {
-            if (std::ranges::find(found, object) == found.end()) {
-                found.push_back(object);
+            if (seen.insert(object).second) {
+                for_each_field(object, [&](PyObject* field, Py_ssize_t /*offset*/) {
+                    if (targets.contains(field)) {
+                        found.emplace_back(object, field);
+                    }
+                });
             }
         } catch (const std::bad_alloc&) {
             out_of_memory = true;
@@ -147,8 +161,8 @@ struct HeapGraph::UntrackedHolders {
     }
 };
 
-void HeapGraph::add_untracked_holders(PyObject* target) {
-    UntrackedHolders holders{target, {}};
+void HeapGraph::add_untracked_holders(std::span<PyObject* const> targets) {
+    UntrackedHolders holders{{targets.begin(), targets.end()}};
     cyclewatch_visit_threads(&UntrackedHolders::visit_thread, &holders);
     {
         collector::ReferenceWalk walk(objects_.objects());
@@ -156,15 +170,16 @@ void HeapGraph::add_untracked_holders(PyObject* target) {
             walk.traverse<UntrackedHolders::visit>(i, &holders);
         }
     }
-    for (PyObject* const holder : holders.found) {
-        if (!objects_.add(holder)) {
+    PyObject* last = nullptr;
+    for (const auto& [holder, target] : holders.found) {
+        if (holder != last && !objects_.add(holder)) {
             throw std::bad_alloc();
         }
+        last = holder;
     }
     if (holders.out_of_memory) {
         throw std::bad_alloc();
     }
-    target_ = target;
     untracked_ = std::move(holders.found);
 }
 
@@ -177,8 +192,8 @@ void HeapGraph::count_references() {
             walk_->traverse<count>(holder_, this);
         }
     }
-    if (!untracked_.empty()) {
-        first_[node_of(target_)] += static_cast<std::uint32_t>(untracked_.size());
+    for (const auto& [holder, target] : untracked_) {
+        ++first_[node_of(target)];
     }
     for (const LibraryEdge& each : library_) {
         ++first_[each.target];
@@ -201,8 +216,8 @@ void HeapGraph::store_holders() {
             walk_->traverse<store>(holder_, this);
         }
     }
-    for (PyObject* const holder : untracked_) {
-        holders_[--first_[node_of(target_)]] = node_of(holder);
+    for (const auto& [holder, target] : untracked_) {
+        holders_[--first_[node_of(target)]] = node_of(holder);
     }
     for (const LibraryEdge& each : library_) {
         holders_[--first_[each.target]] = each.holder;

@@ -14,6 +14,7 @@
 #include <span>
 #include <stdexcept>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "collector/tracked_objects.h"
@@ -33,13 +34,13 @@ class HeapGraph {
     // `objects` must outlive the graph, which may add objects to it: all tracked ones, including
     // frozen ones. `target` is included even if the collector does not track it; it may be null.
     // The references of `ignored` are left out; it may be null. Throws std::bad_alloc if out of
-    // memory. `untracked`: whether to include objects that the collector does not track but that
-    // have a field with `target`, such as a NumPy array with its `base`. `library`: further
-    // references.
+    // memory. `untracked`: for these targets, includes objects that the collector does not track
+    // but that have a field with the target, such as a NumPy array with its `base`. `library`:
+    // further references.
     HeapGraph(collector::TrackedObjects& objects,
               PyObject* target,
               PyObject* ignored,
-              bool untracked = false,
+              std::span<PyObject* const> untracked = {},
               std::span<const OwnerReference> library = {});
     HeapGraph(const HeapGraph&) = delete;
     HeapGraph& operator=(const HeapGraph&) = delete;
@@ -71,13 +72,12 @@ class HeapGraph {
         std::uint32_t holder, std::uint32_t target) const noexcept;
 
   private:
-    void add_untracked_holders(PyObject* target);
+    void add_untracked_holders(std::span<PyObject* const> targets);
     void count_references();
     void store_holders();
 
     struct UntrackedHolders;
-    std::vector<PyObject*> untracked_;  // each has one reference to target_
-    PyObject* target_ = nullptr;
+    std::vector<std::pair<PyObject*, PyObject*>> untracked_;  // a holder and a target
 
     struct LibraryEdge {
         std::uint32_t holder;

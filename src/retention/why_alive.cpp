@@ -29,7 +29,8 @@ WhyAlive search(collector::TrackedObjects& objects,
                 bool untracked,
                 std::span<const OwnerReference> library) {
     PyObject* const object = PyList_GET_ITEM(box, 0);
-    const HeapGraph graph(objects, object, box, untracked, library);
+    const std::span<PyObject* const> targets(&object, untracked ? 1 : 0);
+    const HeapGraph graph(objects, object, box, targets, library);
     const std::uint32_t target = graph.node_of(object);
     WhyAlive answer;
     if (target == HeapGraph::kAbsent || is_about_to_be_freed(object)) {
@@ -93,8 +94,9 @@ HolderSearch::HolderSearch(collector::TrackedObjects& objects,
                            std::span<PyObject* const> owned,
                            std::span<const OwnerReference> library,
                            std::span<PyObject* const> ignored,
+                           std::span<PyObject* const> untracked,
                            Keys keys)
-    : graph_(objects, nullptr, nullptr, false, library),
+    : graph_(objects, nullptr, nullptr, untracked, library),
       roots_(graph_, HeapGraph::kAbsent, CallerVariables::count),
       finder_(graph_, roots_, nodes_of(graph_, ignored)),
       labels_(keys) {

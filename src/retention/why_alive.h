@@ -44,11 +44,12 @@ struct WhyAlive {
 class HolderSearch {
   public:
     // `owned`: objects to which the caller owns one reference each. `ignored`: paths through these
-    // objects do not count.
+    // objects do not count. `untracked`: see HeapGraph.
     HolderSearch(collector::TrackedObjects& objects,
                  std::span<PyObject* const> owned,
                  std::span<const OwnerReference> library,
                  std::span<PyObject* const> ignored,
+                 std::span<PyObject* const> untracked,
                  Keys keys);
     // Empty if the object is not tracked, or if there is no path.
     [[nodiscard]] std::vector<model::RetentionPath> paths(PyObject* object, std::size_t count);

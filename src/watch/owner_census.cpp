@@ -329,6 +329,7 @@ void search_paths(std::vector<LiveStorage>& storages, retention::HolderSearch& s
 void find_all_paths(std::vector<LiveStorage>& storages,
                     std::span<PyObject* const> held,
                     std::span<const retention::OwnerReference> library,
+                    std::span<PyObject* const> untracked,
                     const CensusSettings& settings) {
     if (storages.empty()) {
         return;
@@ -336,7 +337,7 @@ void find_all_paths(std::vector<LiveStorage>& storages,
     const retention::Keys keys =
         settings.show_keys ? retention::Keys::shown : retention::Keys::hidden;
     const auto search_heap = [&](collector::TrackedObjects& objects) {
-        retention::HolderSearch search(objects, held, library, settings.ignored, keys);
+        retention::HolderSearch search(objects, held, library, settings.ignored, untracked, keys);
         search_paths(storages, search);
     };
     try {
@@ -465,10 +466,20 @@ std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
     find_all_paths(storages,
                    census.live.objects(),
                    retention::library_references(registry, sharing_owners(census.read, objects)),
+                   {},
                    settings);
-    if (std::ranges::any_of(storages, &is_held_by_torch)) {
-        find_all_paths(
-            storages, census.live.objects(), retention::library_references(registry), settings);
+    std::vector<PyObject*> unexplained;
+    for (const LiveStorage& each : storages) {
+        if (is_held_by_torch(each)) {
+            unexplained.push_back(held_object(each));
+        }
+    }
+    if (!unexplained.empty()) {
+        find_all_paths(storages,
+                       census.live.objects(),
+                       retention::library_references(registry),
+                       unexplained,
+                       settings);
     }
     std::erase_if(storages, [&](const LiveStorage& each) {
         return each.count == 0 || (!settings.ignored.empty() && each.paths.empty());

@@ -155,6 +155,18 @@ def test_categories_of_a_training_state():
     del hidden, state, kept
 
 
+def test_array_of_a_tensor_is_named_as_its_holder():
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("numpy")
+    arrays = [torch.ones(1000 + i).numpy() for i in range(2)]
+    found = [each for each in cyclewatch.live_owners(min_bytes=4000) if each.nbytes in (4000, 4004)]
+    name = "test_array_of_a_tensor_is_named_as_its_holder() local arrays"
+    assert sorted((each.count, each.category, str(each.held_by[0])) for each in found) == [
+        (1, "other", f"{name} -> arrays[{i}].base") for i in range(2)
+    ]
+    del arrays
+
+
 def test_base_of_a_view_is_held_by_the_view():
     torch = pytest.importorskip("torch")
 
