@@ -212,7 +212,8 @@ std::string PathText::root_name() const {
         case RootKind::exception:
             return "handled exception";
         case RootKind::interpreter:
-            return "trace or profile function";
+            return root_->signal > 0 ? "handler of signal " + std::to_string(root_->signal)
+                                     : "trace or profile function";
         case RootKind::c_code:
             break;
     }

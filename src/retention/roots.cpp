@@ -7,6 +7,7 @@
 #include "base/source_path.h"
 #include "capture/labelers/text.h"
 #include "compat/frame_access.h"
+#include "python/references.h"
 
 namespace cyclewatch::retention {
 namespace {
@@ -61,6 +62,7 @@ Roots::Roots(const HeapGraph& graph, std::uint32_t target, CallerVariables calle
     : graph_(graph), target_(target == HeapGraph::kAbsent ? nullptr : graph.object(target)) {
     add_modules();
     add_threads(caller);
+    add_signal_handlers();
     std::ranges::stable_sort(roots_, {}, &Root::node);
 }
 
@@ -190,6 +192,31 @@ struct Roots::ThreadVisit {
 void Roots::add_threads(CallerVariables caller) {
     ThreadVisit visit{*this, caller, PyThreadState_Get()};
     cyclewatch_visit_threads(&ThreadVisit::call, &visit);
+}
+
+// signal.getsignal() neither runs code of the program nor creates objects.
+void Roots::add_signal_handlers() {
+    constexpr int kLastSignal = 64;
+    PyObject* const module = capture::find_in_dict(PyImport_GetModuleDict(), "_signal");
+    PyObject* const getter = module != nullptr && PyModule_Check(module)
+                                 ? capture::find_in_dict(PyModule_GetDict(module), "getsignal")
+                                 : nullptr;
+    if (getter == nullptr || !PyCFunction_Check(getter)) {
+        return;
+    }
+    for (int number = 1; number <= kLastSignal; ++number) {
+        const python::OwnedRef argument = python::steal(PyLong_FromLong(number));
+        const python::OwnedRef handler =
+            python::steal(argument ? PyObject_CallOneArg(getter, argument.get()) : nullptr);
+        if (!handler) {
+            PyErr_Clear();
+            return;
+        }
+        Root root;
+        root.kind = RootKind::interpreter;
+        root.signal = number;
+        add(handler.get(), root);
+    }
 }
 
 void Roots::add_modules() {

@@ -34,6 +34,7 @@ struct Root {
     PyCodeObject* code = nullptr;  // of a running function
     PyObject* globals = nullptr;
     int line = 0;
+    int signal = 0;  // whose handler it is
 };
 
 // Which references of the caller's frame (the innermost one outside of this package) to ignore.
@@ -66,6 +67,7 @@ class Roots {
     struct ThreadVisit;
     void add_threads(CallerVariables caller);
     void add_modules();
+    void add_signal_handlers();
     void add_module(PyObject* name, PyObject* module);
     void add_class(PyTypeObject* type, Root root, int depth);
     void add(PyObject* object, Root root);

@@ -4,6 +4,7 @@
 import atexit
 import functools
 import gc
+import signal
 import sys
 import threading
 import types
@@ -433,6 +434,20 @@ def test_object_with_a_long_chain_of_holders():
     assert path.cut_frees
     while shared:  # not recursively
         shared[:] = shared[0] if isinstance(shared[0], list) else []
+
+
+def test_signal_handler():
+    thing = Thing()
+    reference = weakref.ref(thing)
+    previous = signal.signal(signal.SIGUSR1, lambda number, frame, thing=thing: None)
+    del thing
+    try:
+        (path,) = cyclewatch.why_alive(reference)
+        assert path.root.kind == "interpreter"
+        assert str(path) == f"handler of signal {signal.SIGUSR1:d} -> <lambda> default thing"
+    finally:
+        signal.signal(signal.SIGUSR1, previous)
+    assert reference() is None
 
 
 def test_c_code_is_named_only_without_other_paths():
