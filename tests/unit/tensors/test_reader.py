@@ -2,6 +2,8 @@
 """The memory of tensors is read without running the program's Python code."""
 
 import gc
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -297,6 +299,47 @@ def test_surviving_gradient_is_not_counted():
         gc.collect()
     assert watch.report().retained_bytes == 10 * 4
     assert alive.sum() == 10
+
+
+# Replaces one function of torch, so that what it returns differs from torch's C interface.
+DISAGREEING = """
+import gc, sys
+import torch
+import cyclewatch
+
+owner, name, other = sys.argv[1:]
+functions = gc.get_referents(getattr(torch._C, owner).__dict__)[0]
+functions[name] = functions[other]
+gc.disable()
+with cyclewatch.watch(devices="cpu", budget=1) as watch:
+    for dtype in (torch.float32, torch.float32, torch.float64):
+        tensor = torch.zeros(6, dtype=dtype)
+        tensor.itself = tensor
+        del tensor
+        gc.collect()
+report = watch.report()
+print(report.retained_bytes, *sorted(o.dtype for f in report.findings for o in f.owners))
+"""
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "other", "retained_bytes"),
+    [
+        ("TensorBase", "_cdata", "output_nr", 2 * 24 + 48),  # the C++ object is not found
+        ("StorageBase", "nbytes", "element_size", 3 * 1),
+    ],
+)
+def test_disagreement_with_the_c_interface_leads_to_the_python_functions(
+    owner, name, other, retained_bytes
+):
+    done = subprocess.run(
+        [sys.executable, "-c", DISAGREEING, owner, name, other],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [str(retained_bytes), "float32", "float64"]
 
 
 def count_tracked_tensors():
