@@ -119,13 +119,12 @@ void merge_status_and_verdict(model::Finding& stored, model::Finding& later) {
 
 constexpr std::size_t kMostNames = 50'000;
 
-// Signatures come first, because an equal signature takes precedence over an equal key.
-std::vector<std::string> names_of(const model::Finding& finding) {
-    std::vector<std::string> names = model::signatures_of(finding);
-    for (const std::string& key : model::mistake_keys(finding)) {
-        names.push_back(std::string(model::word_of(finding.status)) + '\n' + key);
+std::vector<std::string> keys_of(const model::Finding& finding) {
+    std::vector<std::string> keys = model::mistake_keys(finding);
+    for (std::string& key : keys) {
+        key.insert(0, std::string(model::word_of(finding.status)) + '\n');
     }
-    return names;
+    return keys;
 }
 
 }  // namespace
@@ -205,18 +204,23 @@ void place(model::Finding& stored, const PlacedOwners& placed) {
 }
 
 std::optional<std::size_t> MistakeIndex::find(const model::Finding& finding) const {
-    for (const std::string& name : names_of(finding)) {
-        if (const auto known = positions_.find(name); known != positions_.end()) {
-            return known->second;
+    // An equal signature takes precedence over an equal key, which takes longer to compute.
+    for (const auto& names_of : {&model::signatures_of, &keys_of}) {
+        for (const std::string& name : names_of(finding)) {
+            if (const auto known = positions_.find(name); known != positions_.end()) {
+                return known->second;
+            }
         }
     }
     return std::nullopt;
 }
 
 void MistakeIndex::add(const model::Finding& finding, std::size_t position) {
-    for (std::string& name : names_of(finding)) {
-        if (positions_.size() < kMostNames) {
-            positions_.try_emplace(std::move(name), position);
+    for (const auto& names_of : {&model::signatures_of, &keys_of}) {
+        for (std::string& name : names_of(finding)) {
+            if (positions_.size() < kMostNames) {
+                positions_.try_emplace(std::move(name), position);
+            }
         }
     }
 }

@@ -41,7 +41,8 @@ std::string not_kept_note(const std::string& number) {
 }
 
 Added ReportStore::add(const model::CollectionRecord& record,
-                       std::vector<model::Finding> findings) {
+                       std::vector<model::Finding> findings,
+                       bool repeated) {
     const std::lock_guard lock(mutex_);
     retained_bytes_ += record.released_bytes;
     Added added;
@@ -50,10 +51,14 @@ Added ReportStore::add(const model::CollectionRecord& record,
         stamp(finding, record);
         if (const std::optional<std::size_t> known = index_.find(finding)) {
             model::Finding& stored = findings_[*known];
-            index_.add(finding, *known);
             add_part(parts, stored.signature, finding);
+            if (!repeated) {
+                index_.add(finding, *known);
+            }
             merge(stored, std::move(finding));
-            added.seen.push_back(stored);
+            if (!repeated) {
+                added.seen.push_back(stored);
+            }
             continue;
         }
         add_part(parts, finding.signature, finding);

@@ -28,7 +28,7 @@ inline constexpr std::size_t kMaxNotes = 100;
 // The result of ReportStore::add().
 struct Added {
     std::vector<model::Finding> fresh;  // new findings, as stored
-    std::vector<model::Finding> seen;   // merged state of findings seen before
+    std::vector<model::Finding> seen;   // merged state of findings seen before, unless `repeated`
 };
 
 class ReportStore {
@@ -38,7 +38,11 @@ class ReportStore {
 
     // Merges the findings of one collection and stores its record if it has memory owners. A
     // finding with the same cause as a stored one is merged into it and takes its signature.
-    Added add(const model::CollectionRecord& record, std::vector<model::Finding> findings);
+    // `repeated`: an earlier call, possibly of another store, added findings that differ only in
+    // numbers. They are not indexed and described again.
+    Added add(const model::CollectionRecord& record,
+              std::vector<model::Finding> findings,
+              bool repeated = false);
 
     // Calls `change` on every finding under the lock. It must not change signatures or byte counts,
     // and must not call the store.

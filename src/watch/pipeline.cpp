@@ -226,7 +226,7 @@ void Pipeline::report(CapturedCollection& captured,
         }
         std::vector<SiteRequest> requests = take_site_requests(findings, storages);
         const std::shared_ptr<CollectionResult> result =
-            watch->add(observation.record, std::move(findings));
+            watch->add(observation.record, std::move(findings), captured.is_known);
 
         // 11. Queue the lookup of allocation sites, then the notifications.
         site_lookup_.enqueue(watch, result, std::move(requests));

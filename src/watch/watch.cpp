@@ -308,13 +308,14 @@ std::vector<model::Finding> Watch::large_enough(std::vector<model::Finding> find
 }
 
 std::shared_ptr<CollectionResult> Watch::add(const model::CollectionRecord& record,
-                                             std::vector<model::Finding> findings) {
+                                             std::vector<model::Finding> findings,
+                                             bool repeated) {
     findings = large_enough(std::move(findings));
     auto result = std::make_shared<CollectionResult>();
     if (settings_.listeners.on_report) {
         result->found = findings;
     }
-    report::Added added = store_->add(record, std::move(findings));
+    report::Added added = store_->add(record, std::move(findings), repeated);
     if (settings_.listeners.read_source) {
         note_locations(added.fresh);
         note_locations(added.seen);

@@ -164,9 +164,11 @@ class Watch : public std::enable_shared_from_this<Watch> {
     // Adds a census of the watched devices, and logs what has begun to grow.
     void add_census(std::span<const model::LiveOwner> owners, Clock::time_point began);
 
-    // Stores the classified findings of one collection, and schedules the report file.
+    // Stores the classified findings of one collection, and schedules the report file. `repeated`:
+    // as in ReportStore::add().
     [[nodiscard]] std::shared_ptr<CollectionResult> add(const model::CollectionRecord& record,
-                                                        std::vector<model::Finding> findings);
+                                                        std::vector<model::Finding> findings,
+                                                        bool repeated);
     // Queues the calls of on_finding and on_report.
     void notify(const model::CollectionRecord& record,
                 const std::shared_ptr<CollectionResult>& result);

@@ -90,6 +90,16 @@ TEST_F(ReportStoreTest, AddDistinguishesNewFindingsFromKnownOnes) {
     EXPECT_EQ(second.seen[0].retained_bytes, 16U) << "the merged state";
 }
 
+TEST_F(ReportStoreTest, RepeatedFindingsAreCountedButNotDescribedAgain) {
+    store_.add(record(1), {finding("a", 8)});
+    const Added repeated = store_.add(record(2), {finding("a", 8), finding("b", 4)}, true);
+    EXPECT_TRUE(repeated.seen.empty());
+    ASSERT_EQ(repeated.fresh.size(), 1U) << "the earlier call was for another store";
+    const model::Report report = store_.snapshot({});
+    EXPECT_EQ(report.findings[0].occurrences, 2U);
+    EXPECT_EQ(report.findings[0].retained_bytes, 16U);
+}
+
 TEST_F(ReportStoreTest, MergesEqualFindings) {
     model::CollectionRecord later = record(5);
     later.step = 700;
