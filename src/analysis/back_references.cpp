@@ -79,6 +79,10 @@ class Search {
         return component_.nodes[position];
     }
 
+    [[nodiscard]] const CollapsedEdge& collapsed(std::uint32_t e) const {
+        return graph_.edges[component_.edges[e]];
+    }
+
     // Subtracts passes over the component from the remaining work. Returns false if too little
     // remains.
     bool take_passes(std::uint64_t passes) {
@@ -124,13 +128,15 @@ class Search {
         if (!is_attribute(graph_, component_.edges[e])) {
             return node;
         }
-        const std::string_view name = roles_.plain_name(e);
+        const model::StringId name = collapsed(e).label.name;
+        const std::string_view plain_name = roles_.plain_name(e);
         // Brent, "An improved Monte Carlo factorization algorithm", 1980: `earlier` is the object
         // at the last step that is a power of two. Full turns around the cycle are skipped.
         std::uint32_t earlier = node;
         std::size_t since = 0;
+        std::size_t power = 1;
         for (std::size_t left = kFarthestClimb; left > 0; --left) {
-            const std::uint32_t next = next_of_name(node, name);
+            const std::uint32_t next = next_of_name(node, name, plain_name);
             if (next == node) {
                 break;
             }
@@ -138,20 +144,24 @@ class Search {
             ++since;
             if (node == earlier) {
                 left = (left - 1) % since + 1;
-            } else if (std::has_single_bit(kFarthestClimb - left + 1)) {
+            } else if (since == power) {
                 earlier = node;
                 since = 0;
+                power *= 2;
             }
         }
         return node;
     }
 
     // The object that `node` refers to by an attribute with that plain name; `node` if there is
-    // none.
-    [[nodiscard]] std::uint32_t next_of_name(std::uint32_t node, std::string_view name) const {
+    // none. `name` is one name with it, which need not be compared as a text.
+    [[nodiscard]] std::uint32_t next_of_name(std::uint32_t node,
+                                             model::StringId name,
+                                             std::string_view plain_name) const {
         std::uint32_t next = node;
         for (std::uint32_t o = component_.first[node]; o < component_.first[node + 1]; ++o) {
-            if (is_attribute(graph_, component_.edges[o]) && roles_.plain_name(o) == name) {
+            if (is_attribute(graph_, component_.edges[o]) &&
+                (collapsed(o).label.name == name || roles_.plain_name(o) == plain_name)) {
                 next = component_.targets[o];
             }
         }

@@ -12,6 +12,31 @@ namespace {
 constexpr std::size_t kMostCandidates = 32;  // of one cycle
 constexpr std::size_t kDeepestPath = 4;      // containers in containers
 
+std::vector<std::uint32_t> collapsed_edges(const Component& component, const Cycle& cycle) {
+    std::vector<std::uint32_t> edges;
+    for (const std::uint32_t e : cycle) {
+        edges.push_back(component.edges[e]);
+    }
+    return edges;
+}
+
+// Reference `i` of `cycle`; `view` shows the same cycle.
+Candidate judge(const CycleView& view, const Cycle& cycle, std::size_t i) {
+    Candidate candidate{.edges = {cycle[i]}};
+    if (is_container(view.graph, view.holder(i)) ||
+        view.graph.is(view.holder(i), model::NodeKind::partial)) {
+        candidate.keeper = view.edges[view.previous(i)];
+    }
+    for (std::size_t k = i;
+         is_container(view.graph, view.holder(k)) && candidate.path.size() < kDeepestPath;) {
+        k = view.previous(k);
+        candidate.path.insert(candidate.path.begin(), view.edges[k]);
+    }
+    candidate.evidence = &evidence_of(view, i);
+    candidate.score = candidate.evidence->weight + adjustment_of(view, i);
+    return candidate;
+}
+
 }  // namespace
 
 ReferenceKind kind_of(const CollapsedGraph& graph, const Component& component, std::uint32_t e) {
@@ -35,26 +60,10 @@ void note_variable(Candidate& candidate, const CollapsedGraph& graph, std::uint3
 std::vector<Candidate> rank_cycle(const CollapsedGraph& graph,
                                   const Component& component,
                                   const Cycle& cycle) {
-    std::vector<std::uint32_t> edges;
-    for (const std::uint32_t e : cycle) {
-        edges.push_back(component.edges[e]);
-    }
-    const CycleView view{graph, edges};
+    const std::vector<std::uint32_t> edges = collapsed_edges(component, cycle);
     std::vector<Candidate> ranked;
     for (std::size_t i = 0; i < cycle.size(); ++i) {
-        Candidate candidate{.edges = {cycle[i]}};
-        if (is_container(graph, view.holder(i)) ||
-            graph.is(view.holder(i), model::NodeKind::partial)) {
-            candidate.keeper = edges[view.previous(i)];
-        }
-        for (std::size_t k = i;
-             is_container(graph, view.holder(k)) && candidate.path.size() < kDeepestPath;) {
-            k = view.previous(k);
-            candidate.path.insert(candidate.path.begin(), edges[k]);
-        }
-        candidate.evidence = &evidence_of(view, i);
-        candidate.score = candidate.evidence->weight + adjustment_of(view, i);
-        ranked.push_back(std::move(candidate));
+        ranked.push_back(judge({graph, edges}, cycle, i));
     }
     std::ranges::stable_sort(ranked, std::greater{}, &Candidate::score);
     ranked.resize(std::min(ranked.size(), kMostCandidates));
@@ -69,13 +78,10 @@ Candidate judge_reference(const CollapsedGraph& graph,
     for (std::uint32_t o = component.first[holder]; o < component.first[holder + 1]; ++o) {
         others[o] = o == e ? 0 : 1;
     }
-    for (Candidate& candidate :
-         rank_cycle(graph, component, shortest_cycle(component, holder, others))) {
-        if (candidate.edges.front() == e) {
-            return std::move(candidate);
-        }
-    }
-    return {};
+    const Cycle cycle = shortest_cycle(component, holder, others);
+    const auto position = std::ranges::find(cycle, e) - cycle.begin();
+    const std::vector<std::uint32_t> edges = collapsed_edges(component, cycle);
+    return edges.empty() ? Candidate() : judge({graph, edges}, cycle, position);
 }
 
 }  // namespace cyclewatch::analysis

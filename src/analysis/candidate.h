@@ -47,7 +47,7 @@ void note_variable(Candidate& candidate, const CollapsedGraph& graph, std::uint3
                                                 const Cycle& cycle);
 
 // Classifies reference `e` of the component, based on the shortest cycle that contains it. The
-// evidence is null if `e` is not among the candidates of that cycle.
+// evidence is null if there is none.
 [[nodiscard]] Candidate judge_reference(const CollapsedGraph& graph,
                                         const Component& component,
                                         std::uint32_t e);
