@@ -13,9 +13,12 @@
 namespace cyclewatch::analysis {
 namespace {
 
-constexpr int kRounds = 4;
+constexpr std::uint64_t kRounds = 4;
 // Further rounds are limited to this many visits of nodes and references.
 constexpr std::uint64_t kMostWork = 300'000;
+constexpr std::size_t kMostInBlock = 16;
+
+using Colors = std::vector<std::uint64_t>;  // per node
 
 std::uint64_t mix(std::uint64_t value) {
     value ^= value >> 33;
@@ -49,26 +52,25 @@ std::vector<std::uint32_t> rank_texts(const model::StringTable& strings) {
 }
 
 // One round of colour refinement.
-std::vector<std::uint64_t> refine(const CollapsedGraph& graph,
-                                  const std::vector<std::uint64_t>& label_hash) {
-    std::vector<std::uint64_t> next(graph.nodes());
-    for (std::uint32_t n = 0; n < graph.nodes(); ++n) {
-        next[n] = mix(graph.color[n]);
-    }
+Colors refine(const CollapsedGraph& graph,
+              const std::vector<std::uint64_t>& label_hash,
+              const Colors& color) {
+    Colors next(color.size());
+    std::ranges::transform(color, next.begin(), mix);
     // Sums do not depend on the order of references.
     for (std::size_t e = 0; e < label_hash.size(); ++e) {
         const std::uint32_t from = graph.edges[e].holder;
         const std::uint32_t to = graph.targets[e];
-        next[from] += mix(graph.color[to] * 3 + label_hash[e]);
-        next[to] += mix(graph.color[from] * 5 + label_hash[e]);
+        next[from] += mix(color[to] * 3 + label_hash[e]);
+        next[to] += mix(color[from] * 5 + label_hash[e]);
     }
     return next;
 }
 
 // Counts with a hash table, because sorting would take most of the time of a round. Colours are
 // well mixed.
-std::size_t count_distinct(const std::vector<std::uint64_t>& colors) {
-    std::vector<std::uint64_t> table(std::bit_ceil(colors.size() * 2 + 1), 0);
+std::size_t count_distinct(const Colors& colors) {
+    Colors table(std::bit_ceil(colors.size() * 2 + 1), 0);
     const std::uint64_t mask = table.size() - 1;
     std::size_t distinct = std::ranges::count(colors, 0U) > 0 ? 1 : 0;  // 0 marks a free slot
     for (const std::uint64_t color : colors) {
@@ -82,6 +84,30 @@ std::size_t count_distinct(const std::vector<std::uint64_t>& colors) {
         }
     }
     return distinct;
+}
+
+// Refines the colours up to the first round after which no round distinguishes more nodes. As soon
+// as one round does not, no later one does, so that not every round needs to be counted.
+void refine_until_stable(CollapsedGraph& graph, const std::vector<std::uint64_t>& label_hash) {
+    const std::uint64_t work = graph.nodes() + label_hash.size() + 1;
+    std::uint64_t rounds_left = std::max((kMostWork - 1) / work, kRounds) - kRounds;
+    std::size_t distinct = count_distinct(graph.color);
+    for (std::size_t in_block = 1; distinct < graph.nodes() && rounds_left > 0;) {
+        std::vector<Colors> block{std::move(graph.color)};  // one element per round
+        in_block = std::min<std::uint64_t>(in_block, rounds_left);
+        for (std::size_t round = 0; round < in_block; ++round) {
+            block.push_back(refine(graph, label_hash, block.back()));
+        }
+        distinct = count_distinct(block.back());
+        if (count_distinct(block[in_block - 1]) >= distinct) {
+            graph.color = std::move(*std::ranges::partition_point(
+                block, [&](const Colors& each) { return count_distinct(each) < distinct; }));
+            return;
+        }
+        graph.color = std::move(block.back());
+        rounds_left -= in_block;
+        in_block = std::min(in_block * 2, kMostInBlock);
+    }
 }
 
 void color_nodes(CollapsedGraph& graph, const std::vector<std::uint64_t>& weight) {
@@ -100,22 +126,10 @@ void color_nodes(CollapsedGraph& graph, const std::vector<std::uint64_t>& weight
         graph.color[n] = mix(text_hash[index_of(node.name)] ^ mix(weight[n] + 1) ^ mix(location) ^
                              static_cast<std::uint64_t>(node.kind));
     }
-    int round = 0;
-    for (; round < kRounds; ++round) {
-        graph.color = refine(graph, label_hash);
+    for (std::uint64_t round = 0; round < kRounds; ++round) {
+        graph.color = refine(graph, label_hash, graph.color);
     }
-    // Long cycles may only differ far from their start.
-    const std::uint64_t work = graph.nodes() + label_hash.size() + 1;
-    std::size_t colors = count_distinct(graph.color);
-    while (colors < graph.nodes() && ++round * work < kMostWork) {
-        std::vector<std::uint64_t> refined = refine(graph, label_hash);
-        const std::size_t refined_colors = count_distinct(refined);
-        if (refined_colors <= colors) {
-            break;
-        }
-        colors = refined_colors;
-        graph.color = std::move(refined);
-    }
+    refine_until_stable(graph, label_hash);  // long cycles may only differ far from their start
 }
 
 void sort_references(CollapsedGraph& graph) {
