@@ -148,10 +148,6 @@ class Source:
         """The innermost function around a node."""
         return next((each for each in self.ancestors(node) if isinstance(each, FUNCTIONS)), None)
 
-    def outermost(self, node: ast.AST) -> ast.AST:
-        """The statement of the module that contains a node."""
-        return [self.tree, node, *self.ancestors(node)][-2]
-
     def statement_of(self, node: ast.AST) -> ast.stmt:
         """The innermost statement that contains a node."""
         for each in (node, *self.ancestors(node)):
