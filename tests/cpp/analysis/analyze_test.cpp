@@ -160,21 +160,6 @@ TEST(Owners, AreBounded) {
     EXPECT_EQ(finding.omitted_owners, 200U - model::kMaxOwnersPerFinding);
 }
 
-TEST(Occurrences, OfEqualCyclesAreOneFinding) {
-    std::string text;
-    for (int i = 0; i < 500; ++i) {
-        const std::string n = std::to_string(i);
-        text += " a" + n + "=m.Node b" + n + "=m.Node a" + n + ".other->b" + n + " b" + n +
-                ".other->a" + n + " a" + n + ".w->t" + n + ":owner(16)=torch.Tensor";
-    }
-    const model::Finding finding = only(text);
-    EXPECT_EQ(bytes_of({finding}), "500 x m.Node 8000");
-    EXPECT_EQ(finding.largest_bytes, 16U);
-    ASSERT_EQ(finding.owners.size(), 1U);
-    EXPECT_EQ(finding.owners[0].count, 500U);
-    EXPECT_EQ(finding.owners[0].path, "Node.w");
-}
-
 TEST(Occurrences, IncludeClustersThatWereNotCaptured) {
     model::Observation observation = observe("A.b->B B.a->A A.w->t:owner(16)");
     observation.repeats.push_back({observation.owners[0].node, 9, 9, 144});

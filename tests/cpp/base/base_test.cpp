@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/result.h"
 #include "base/source_path.h"
 #include "base/stable_hash.h"
 #include "base/text.h"
@@ -61,15 +60,6 @@ TEST(StableHash, DependsOnTheBoundariesBetweenTexts) {
     EXPECT_NE(StableHash().add("ab").add("c").value(), StableHash().add("a").add("bc").value());
     EXPECT_NE(StableHash().add("a").value(), StableHash().add("a").add("").value());
     EXPECT_EQ(StableHash().add("a").add("b").value(), StableHash().add("a").add("b").value());
-}
-
-TEST(Result, HoldsAValueOrAnError) {
-    const Result<int> value(7);
-    const Result<int> error(Error{"no"});
-    ASSERT_TRUE(value.ok());
-    EXPECT_EQ(value.value(), 7);
-    ASSERT_FALSE(error);
-    EXPECT_EQ(error.error(), "no");
 }
 
 const std::string kBad = "\xEF\xBF\xBD";

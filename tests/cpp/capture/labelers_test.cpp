@@ -201,31 +201,6 @@ defaults, code = function.__defaults__, function.__code__
         << "a closure without its function is labelled by index";
 }
 
-TEST(Function, BoundCallables) {
-    PythonScript script(R"(
-import functools
-class Thing:
-    def method(self): pass
-thing, target, argument, keyword = Thing(), [], [], []
-bound, builtin = thing.method, target.append
-function = Thing.method
-partial = functools.partial(function, argument, k=keyword)
-class Own(functools.partial): pass
-own = Own(function, argument, k=keyword)
-)");
-    EXPECT_EQ(labels_between(script["bound"], script["thing"]), "__self__");
-    EXPECT_EQ(labels_between(script["bound"], script["function"]), "__func__");
-    EXPECT_EQ(labels_between(script["builtin"], script["target"]), "__self__");
-    for (const char* name : {"partial", "own"}) {
-        PyObject* partial = script[name];
-        EXPECT_EQ(labels_between(partial, script["function"]), "func");
-        EXPECT_EQ(labels_between(partial, part_in_role(partial, PartRole::partial_args)), "args");
-        EXPECT_EQ(labels_in_part(partial, PartRole::partial_args, script["argument"]), "args[0]");
-        EXPECT_EQ(labels_in_part(partial, PartRole::partial_keywords, script["keyword"]),
-                  "keywords['k']");
-    }
-}
-
 TEST(Frame, LocalsCellsAndTracebacks) {
     PythonScript script(R"(
 held, captured, loud = [], {}, []
@@ -330,17 +305,6 @@ shared, method = Derived.shared, Derived.method
     EXPECT_EQ(labels_in_part(derived, PartRole::type_dict, script["method"]), ".method");
 }
 
-TEST(Type, ModuleEntriesAreAttributes) {
-    PythonScript script(R"(
-import types
-module = types.ModuleType('own')
-module.held = held = []
-names = module.__dict__
-)");
-    EXPECT_EQ(labels_between(script["module"], script["names"]), "__dict__");
-    EXPECT_EQ(labels_in_part(script["module"], PartRole::module_dict, script["held"]), ".held");
-}
-
 TEST(Members, WeakrefsDescriptorsAndCObjects) {
     PythonScript script(R"(
 import ctypes, types, weakref
@@ -367,77 +331,6 @@ pointer = ctypes.pointer(fields)
     EXPECT_EQ(labels_between(script["view"], script["names"]), "mapping");
     EXPECT_EQ(labels_between(script["bound_super"], script["thing"]), "__self__");
     EXPECT_EQ(labels_between(script["pointer"], script.eval("pointer._objects")), "_objects");
-}
-
-TEST(Members, CachesFuturesAndIterators) {
-    PythonScript script(R"(
-import asyncio, functools, itertools
-held, key = [], ('key',)
-@functools.lru_cache
-def cached(argument): return held
-cached(key)
-function = cached.__wrapped__
-loop = asyncio.new_event_loop()
-done = loop.create_future(); done.set_result(held)
-waiting = loop.create_future()
-async def body(): await waiting
-coroutine = body(); task = loop.create_task(coroutine)
-loop.call_soon(loop.stop); loop.run_forever(); loop.close()
-task._log_destroy_pending = False
-chained = itertools.chain.from_iterable(outer := iter([held]))
-)");
-    EXPECT_EQ(labels_between(script["cached"], script["held"]), "cached_result");
-    EXPECT_EQ(labels_between(script["cached"], script["function"]).substr(0, 11), "__wrapped__");
-    EXPECT_EQ(labels_between(script["done"], script["held"]), "_result");
-    EXPECT_EQ(labels_between(script["task"], script["coroutine"]), "_coro");
-    EXPECT_EQ(labels_between(script["task"], script["waiting"]), "_fut_waiter");
-    EXPECT_EQ(labels_between(script["task"], script["loop"]), "_loop");
-    EXPECT_EQ(labels_between(script["chained"], script["outer"]), "iterables");
-}
-
-// The labels in all parts with a role.
-std::string labels_in_parts(PyObject* parent, PartRole role) {
-    std::string labels;
-    for (const NamedPart& part : parts_of(parent)) {
-        if (part.role == role) {
-            for (const NamedReference& reference : references_of(part.part, role, parent)) {
-                labels += reference.label + ", ";
-            }
-        }
-    }
-    return labels;
-}
-
-// This class is recognised by its name, like the real torch.nn.Module.
-TEST(Torch, ChildrenOfAModuleHaveTheirNames) {
-    PythonScript script(R"(
-Module = type('Module', (), {'__module__': 'torch.nn.modules.module'})
-class Net(Module): pass
-net, weight, running, child, hook = Net(), [], [], [], []
-net._parameters, net._buffers = {'weight': weight}, {'running': running}
-net._modules = {'0': child}
-net._hooks = {'0': hook}
-opened = Net(); opened._parameters = {'weight': weight}; opened.__dict__
-)");
-    for (const char* name : {"net", "opened"}) {
-        EXPECT_EQ(labels_in_part(script[name], PartRole::nn_children, script["weight"]), ".weight");
-    }
-    EXPECT_EQ(labels_in_parts(script["net"], PartRole::nn_children), ".weight, .running, .0, ");
-    EXPECT_EQ(labels_between(script.eval("net._hooks"), script["hook"]), "[<str>]");
-}
-
-TEST(Torch, HooksOfAModuleHaveTheirKind) {
-    PythonScript script(R"(
-import collections
-Module = type('Module', (), {'__module__': 'torch.nn.modules.module'})
-class Net(Module): pass
-net, hook = Net(), []
-net._forward_hooks = collections.OrderedDict({7: hook})
-net._load_state_dict_pre_hooks = {8: hook}
-net._forward_hooks_with_kwargs = {7: hook}
-)");
-    EXPECT_EQ(labels_in_parts(script["net"], PartRole::nn_hooks),
-              "forward hook, load_state_dict pre-hook, ");
 }
 
 // With capture_values.

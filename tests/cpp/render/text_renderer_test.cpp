@@ -218,22 +218,6 @@ TEST(Card, AcceptsAnEmptyFinding) {
     EXPECT_THAT(render_card(model::Finding{}), HasSubstr("no single reference"));
 }
 
-TEST(Text, GroupsFindingsByStatus) {
-    model::Report report = testing::make_sample_report();
-    report.findings.resize(2);
-    report.findings[0].status = model::Status::ignored;
-    report.findings[0].status_reason = "ticket 12";
-    const std::string text = render_text(report);
-    const std::size_t heading = text.find("\nIgnored by configuration:\n");
-    EXPECT_LT(text.find("#2"), heading);
-    EXPECT_LT(heading, text.find("#1"));
-    EXPECT_LT(heading, text.find("note  ticket 12"));
-    EXPECT_EQ(text.find("Cycles by design"), std::string::npos);
-    EXPECT_THAT(text, HasSubstr("frees 50.0 MiB ("));
-    report.findings.resize(1);
-    EXPECT_THAT(render_text(report, 200), HasSubstr("No new findings"));
-}
-
 TEST(Text, EstimatesWhatTheFirstTwoFindingsFree) {
     model::Report report = testing::make_sample_report();
     EXPECT_THAT(render_text(report, 200),

@@ -59,13 +59,6 @@ base::Result<Report> merged(const std::vector<Report>& reports) {
     return merge_reports(given);
 }
 
-TEST(MergeReports, ReturnsASingleReportUnchanged) {
-    const Report one = of_rank(3, {"a", "b"}, 4);
-    const auto whole = merged({one});
-    ASSERT_TRUE(whole.ok()) << whole.error();
-    EXPECT_EQ(whole.value(), one);
-}
-
 TEST(MergeReports, MergesEqualFindingsOfSeveralRanks) {
     const auto whole = merged({of_rank(2, {"a"}, 3), of_rank(0, {"a", "b"}, 2)});
     ASSERT_TRUE(whole.ok()) << whole.error();
@@ -224,17 +217,6 @@ model::Finding finding_at(const std::string& location, model::ColumnRange column
     finding.cut.front().columns = columns;
     finding.alternatives = finding.cut;
     return finding;
-}
-
-TEST(SourceTable, AddsTheLinesToCutsAndAlternatives) {
-    SourceTable table;
-    table.add({{"a.py:2", {1, {"one", "é = two", "three"}}}});
-    model::Finding finding = finding_at("a.py:2", {5, 8});
-    table.fill(finding);
-    // Bytes become code points.
-    const model::SourceExcerpt expected{1, 2, 5, 8, {"one", "é = two", "three"}};
-    EXPECT_EQ(finding.cut.front().source, expected);
-    EXPECT_EQ(finding.alternatives.front().source, expected);
 }
 
 TEST(SourceTable, IgnoresOtherLocations) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/reference_graph.h"
+#include "model/edge_label.h"
 #include "model/mistake.h"
 #include "support/graph_text.h"
 
@@ -12,46 +12,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-TEST(StringTable, KeepsItsViewsWhenItGrowsAndMoves) {
-    StringTable table;
-    const StringId first = table.intern("first");
-    EXPECT_EQ(table.intern(""), kEmptyString);
-    const std::string_view view = table.view(first);
-    for (int i = 0; i < 10'000; ++i) {
-        table.intern("text " + std::to_string(i));
-    }
-    StringTable moved = std::move(table);
-    EXPECT_EQ(view, "first");
-    EXPECT_EQ(moved.intern("first"), first);
-    EXPECT_EQ(moved.intern("text 9999"), moved.intern("text 9999"));
-}
-
-TEST(ReferenceGraphBuilder, LeavesSkippedRowsEmpty) {
-    ReferenceGraphBuilder builder;
-    for (int i = 0; i < 5; ++i) {
-        builder.add_node({});
-    }
-    builder.add_edge(NodeId{1}, NodeId{0}, {});
-    builder.add_edge(NodeId{1}, NodeId{4}, {});
-    builder.add_edge(NodeId{3}, NodeId{1}, {});
-    const ReferenceGraph graph = builder.finish();
-    ASSERT_EQ(graph.first_edge.size(), 6U);
-    EXPECT_TRUE(graph.edges_of(NodeId{0}).empty());
-    EXPECT_EQ(graph.edges_of(NodeId{1}).size(), 2U);
-    EXPECT_TRUE(graph.edges_of(NodeId{2}).empty());
-    EXPECT_EQ(graph.edges_of(NodeId{3})[0].target, NodeId{1});
-    EXPECT_TRUE(graph.edges_of(NodeId{4}).empty());
-}
-
-TEST(ReferenceGraphBuilder, IsEmptyAgainAfterFinish) {
-    ReferenceGraphBuilder builder;
-    builder.add_node({});
-    EXPECT_EQ(builder.finish().nodes.size(), 1U);
-    const ReferenceGraph second = builder.finish();
-    EXPECT_TRUE(second.nodes.empty());
-    EXPECT_EQ(second.first_edge.size(), 1U);
-}
 
 TEST(EdgeLabel, FollowsTheGrammar) {
     for (const char* text : {".attr",
@@ -200,18 +160,6 @@ TEST(MistakeKeys, CompareLabelsAndLocationsOfTheCut) {
     EXPECT_FALSE(same_mistake(a, b));
     a.cut.front().location.clear();
     EXPECT_THAT(mistake_keys(a), IsEmpty());
-}
-
-TEST(MistakeKeys, MatchCyclesThatDifferInOneClass) {
-    Finding a;
-    a.cycle = {reference("m.A", ".items"), reference("list", "[0]")};
-    EXPECT_THAT(mistake_keys(a), IsEmpty());
-    a.cycle.push_back(reference("m.B", ".parent"));
-    Finding b = a;
-    b.cycle = {reference("m.C", ".parent"), reference("m.A", ".items"), reference("list", "[5]")};
-    EXPECT_TRUE(same_mistake(a, b));
-    b.cycle[1].holder = "m.D";
-    EXPECT_FALSE(same_mistake(a, b));
 }
 
 TEST(Variants, ListEachSignatureOnceLargestFirst) {
