@@ -104,10 +104,7 @@ Class& add_owner_properties(Class& added) {
             "The dimensions, outermost first; None if the owner has no shape.")
         .def_property_readonly(
             "dtype",
-            [](const Self& self) {
-                return self.owner.dtype.empty() ? py::object(py::none())
-                                                : py::object(py::str(self.owner.dtype));
-            },
+            [](const Self& self) { return text_or_none(self.owner.dtype); },
             "The data type, such as 'float32'; None if the owner has none.")
         .def_property_readonly(
             "count", [](const Self& self) { return self.owner.count; }, "Number of storages.")
@@ -135,10 +132,7 @@ void bind_live_owner(py::module_& module) {
                                "(only C++ code holds it), 'activation' or 'other'.")
         .def_property_readonly(
             "allocated_at",
-            [](const Self& self) {
-                const std::string& site = self.owner.allocated_at;
-                return site.empty() ? py::object(py::none()) : py::object(py::str(site));
-            },
+            [](const Self& self) { return text_or_none(self.owner.allocated_at); },
             "'path:line' that created one of them; None if tracemalloc is not tracing.")
         .def_property_readonly("held_by",
                                list_of(&Self::held_by),
@@ -172,17 +166,10 @@ void bind_growing_owner(py::module_& module) {
                                text_or_none(&Self::held_by),
                                "The path to one of them, as :func:`why_alive` names it; None if it "
                                "is not known.")
-        .def_property_readonly(
-            "census_bytes",
-            [](const Self& self) {
-                py::list bytes;
-                for (const std::uint64_t each : self.census_bytes) {
-                    bytes.append(each);
-                }
-                return bytes;
-            },
-            "Bytes in the last censuses, at most six, oldest first; the last one "
-            "is `nbytes`.")
+        .def_readonly("census_bytes",
+                      &Self::census_bytes,
+                      "Bytes in the last censuses, at most six, oldest first; the last one "
+                      "is `nbytes`.")
         .def_readonly("rate", &Self::rate, "Additional bytes per `unit`.")
         .def_property_readonly("unit",
                                word_of(&Self::unit),

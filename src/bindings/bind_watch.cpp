@@ -203,14 +203,6 @@ NativeWatch start_watch(const std::vector<std::string>& devices,
     }
 }
 
-template <typename T>
-T value_or_raise(base::Result<T> result) {
-    if (!result.ok()) {
-        throw std::runtime_error(result.error());
-    }
-    return std::move(result).value();
-}
-
 void bind_scan(py::module_& module) {
     module.def(
         "scan",

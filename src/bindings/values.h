@@ -32,12 +32,13 @@ auto list_of(std::vector<Item> Parent::*member) {
     return [member](const std::shared_ptr<Parent>& self) { return views(self, (*self).*member); };
 }
 
+inline py::object text_or_none(const std::string& text) {
+    return text.empty() ? py::object(py::none()) : py::object(py::str(text));
+}
+
 template <typename Class>
 auto text_or_none(std::string Class::*member) {
-    return [member](const Class& self) {
-        const std::string& text = self.*member;
-        return text.empty() ? py::object(py::none()) : py::object(py::str(text));
-    };
+    return [member](const Class& self) { return text_or_none(self.*member); };
 }
 
 template <typename Class, model::Worded Enum>

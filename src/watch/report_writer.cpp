@@ -18,6 +18,9 @@
 namespace cyclewatch::watch {
 namespace {
 
+// Minimum time between two writes, unless changed() is called with `soon`.
+constexpr std::chrono::milliseconds kQuietPeriod{1000};
+
 // The highest number added to a name.
 constexpr int kMostNames = 999;
 
@@ -144,7 +147,7 @@ void ReportWriter::run() noexcept {
     while (dirty_) {
         wake_.wait_until(lock, quiet_until_, [this] { return soon_ || flushing_ > 0; });
         write_unlocked(lock);
-        quiet_until_ = std::chrono::steady_clock::now() + plan_.quiet_period;
+        quiet_until_ = std::chrono::steady_clock::now() + kQuietPeriod;
     }
     running_ = false;
     idle_.notify_all();

@@ -28,8 +28,6 @@ class ReportWriter : public std::enable_shared_from_this<ReportWriter> {
         // Returns whether `path` must not be used although no file exists. Null: every path may be
         // used.
         std::function<bool(const std::string& path)> is_reserved;
-        // Minimum time between two writes, unless changed() is called with `soon`.
-        std::chrono::milliseconds quiet_period{1000};
         std::function<model::Report()> snapshot;  // thread-safe
     };
 
