@@ -73,8 +73,8 @@ const std::string& text_for(const CollapsedGraph& graph,
                             std::string advice::Words::*text) {
     const Evidence* const evidence = candidate.evidence;
     const std::string& usual = words_of(*evidence).*text;
-    const bool is_of_items = evidence == &patterns::kBackToParentInList ||
-                             evidence == &patterns::kListOfHandles;
+    const bool is_of_items =
+        evidence == &patterns::kBackToParentInList || evidence == &patterns::kListOfHandles;
     const bool is_impossible = usual.find("weak") != std::string::npos && !is_of_items &&
                                !graph.node(graph.targets[candidate.edges.front()]).supports_weakref;
     if (!is_impossible && text == &advice::Words::advice && !is_of_items &&

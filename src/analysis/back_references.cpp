@@ -187,10 +187,7 @@ class Search {
             const std::uint32_t e = kind.edges.front();
             const bool on_cycle = std::ranges::any_of(
                 kind.edges, [this](std::uint32_t edge) { return is_on_cycle_[edge] != 0; });
-            return std::tuple(on_cycle,
-                              component_.targets[e] == root,
-                              kind.score,
-                              kind.equivalent);
+            return std::tuple(on_cycle, component_.targets[e] == root, kind.score, kind.equivalent);
         });
         drop_needless(found.kinds);
         found.score =

@@ -280,7 +280,8 @@ class EdgeClassifier {
             graph_.label_name(after) == "__globals__") {
             return kExecNamespace;
         }
-        if (graph_.edges[edge_].label.kind == EdgeKind::hook || graph_.node(holder_).locals_snapshot) {
+        if (graph_.edges[edge_].label.kind == EdgeKind::hook ||
+            graph_.node(holder_).locals_snapshot) {
             return kItem;
         }
         if (graph_.node(target_).locals_snapshot) {

@@ -71,9 +71,9 @@ template <std::size_t size>
 
 // "path:line" of the code that creates the reference, "" if not known. The first of these that is
 // known: the line that stores the attribute; the function that captures, or is stored as, the
-// attribute; the hook; the frame; the class, if it is itself the holder; the line that allocated the
-// holder; the location of `keeper`, the reference that leads to the container or partial, unless that is in the
-// standard library. `keeper` may be kNone.
+// attribute; the hook; the frame; the class, if it is itself the holder; the line that allocated
+// the holder; the location of `keeper`, the reference that leads to the container or partial,
+// unless that is in the standard library. `keeper` may be kNone.
 [[nodiscard]] std::string location_of(const CollapsedGraph& graph,
                                       std::uint32_t edge,
                                       std::uint32_t keeper = kNone);

@@ -21,17 +21,17 @@ enum class EdgeKind : std::uint8_t {
     captured_key_value,  // ['a b'] [17]     like opaque_key_value, with capture_values: name is the
                          //                 repr of the key; index is 0 for str, otherwise 1
     dict_key,            // key              a dict's reference to one of its keys
-    index,               // [3] .name        item of a sequence; name is that of a NamedTuple's field
-    element,             // element          member of a set
-    partial_argument,    // args[0]          functools.partial
-    partial_keyword,     // keywords['k']    functools.partial
-    closure,             // closure:name     free variable of a function
-    default_value,       // default:name     default of a parameter
-    local,               // local:name       variable of a frame, generator or coroutine
-    stack,               // stack[2]         temporary on a frame's value stack
-    hook,                // forward hook     hook of a torch.nn.Module; name is the kind of hook
-    field,               // C field at offset 24   unnamed field of a C struct; index is the offset
-                         //                 in bytes from the start of the object
+    index,             // [3] .name        item of a sequence; name is that of a NamedTuple's field
+    element,           // element          member of a set
+    partial_argument,  // args[0]          functools.partial
+    partial_keyword,   // keywords['k']    functools.partial
+    closure,           // closure:name     free variable of a function
+    default_value,     // default:name     default of a parameter
+    local,             // local:name       variable of a frame, generator or coroutine
+    stack,             // stack[2]         temporary on a frame's value stack
+    hook,              // forward hook     hook of a torch.nn.Module; name is the kind of hook
+    field,             // C field at offset 24   unnamed field of a C struct; index is the offset
+                       //                 in bytes from the start of the object
 };
 
 // The index of a key_value whose key is program data and does not occur in the source code. Reports
