@@ -155,8 +155,11 @@ class Search {
         int to_beat = patterns::kWorthCutting;
         bool clear = false;
         if (!enough.empty()) {
-            clear = enough.front().score >= patterns::kOneOfSeveral;
-            to_beat = enough.front().score + (clear ? patterns::kClearerPointers : 0);
+            const bool mutual = enough.front().evidence == &patterns::kMutual;
+            clear = !mutual && enough.front().score >= patterns::kOneOfSeveral;
+            to_beat = enough.front().score + (mutual  ? patterns::kClearer
+                                              : clear ? patterns::kClearerPointers
+                                                      : 0);
         }
         if (clear && enough.front().score >= patterns::kKnownDirection) {
             return false;

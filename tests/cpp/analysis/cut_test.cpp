@@ -42,7 +42,7 @@ TEST(Cut, ReportsNoTieWithAReferenceThatIsNotEnough) {
     const model::Finding finding = only(
         "N.stage->E E.core->N E.next->D D.core->N D.next->H H.core->N H.next->L L.core->N "
         "E.w->t:owner(8)");
-    EXPECT_EQ(finding.cut.at(0).label, ".core");
+    EXPECT_EQ(finding.cut.at(0).label, ".stage");
     EXPECT_FALSE(finding.tie);
 }
 
