@@ -32,7 +32,31 @@ class Slotted:
         """A bound method of this object may be part of the cycle."""
 
 
-CLASSES = (First, Second, Slotted)
+class Storing:
+    """Stores its references in methods, whose lines are known without tracemalloc."""
+
+    __slots__ = ()
+
+    def store_other(self, value):
+        self.other = value
+
+    def store_held(self, value):
+        self.held = value
+
+
+class StoringFirst(Storing, First):
+    pass
+
+
+class StoringSecond(Storing, Second):
+    pass
+
+
+class StoringSlotted(Storing, Slotted):
+    __slots__ = ()
+
+
+CLASSES = (StoringFirst, StoringSecond, StoringSlotted)
 LINKS = ("other", "held")
 
 
@@ -48,7 +72,7 @@ def link(parent, child, name, way):
         value = (lambda: child) if name == "other" else (lambda: (child, child))
     else:
         value = child.refer
-    setattr(parent, name, value)
+    (parent.store_other if name == "other" else parent.store_held)(value)
 
 
 def leak(choose):
