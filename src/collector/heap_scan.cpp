@@ -125,12 +125,13 @@ class UnreachableSearch {
     // it, as it does with a tuple or dict of numbers and strings. It knows this of a tuple inside
     // only if it examined that one before.
     [[nodiscard]] bool will_be_untracked(std::size_t position) const {
-        PyObject* const object = objects_[position];
-        if (!CYCLEWATCH_HAS_NO_GIL || (!PyTuple_CheckExact(object) && !PyDict_CheckExact(object))) {
-            return false;
+        if constexpr (CYCLEWATCH_HAS_NO_GIL) {
+            PyObject* const object = objects_[position];
+            Examined examined{*this, position};
+            return (PyTuple_CheckExact(object) || PyDict_CheckExact(object)) &&
+                   Py_TYPE(object)->tp_traverse(object, stop_if_tracked, &examined) == 0;
         }
-        Examined examined{*this, position};
-        return Py_TYPE(object)->tp_traverse(object, stop_if_tracked, &examined) == 0;
+        return false;
     }
 
     struct Examined {

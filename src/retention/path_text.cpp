@@ -24,7 +24,6 @@ namespace {
 
 using capture::Utf8Text;
 using model::EdgeKind;
-using model::NodeKind;
 using model::PartRole;
 using model::RootKind;
 
