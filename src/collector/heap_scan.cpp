@@ -56,6 +56,9 @@ class UnreachableSearch {
     void divide(std::size_t first_frozen, HeapScan& scan) {
         std::vector<PyObject*> collectable;
         std::vector<PyObject*> frozen;
+        if constexpr (CYCLEWATCH_HAS_NO_GIL) {
+            find_untracked();
+        }
         // Everything reachable from an unreachable frozen object. reach() pushes all of it, because
         // the sweep has ended.
         for (std::size_t i = first_frozen; i < objects_.size(); ++i) {
@@ -70,7 +73,7 @@ class UnreachableSearch {
             }
         }
         for (std::size_t i = 0; i < first_frozen; ++i) {
-            if (states_[i] == 0 && !will_be_untracked(i)) {
+            if (states_[i] == 0 && (untracked_.empty() || !untracked_[i])) {
                 collectable.push_back(objects_[i]);
             }
         }
@@ -121,26 +124,20 @@ class UnreachableSearch {
         return 0;
     }
 
-    // On free-threaded builds, whether the next collection untracks this object and then ignores
-    // it, as it does with a tuple or dict of numbers and strings. It knows this of a tuple inside
-    // only if it examined that one before.
-    [[nodiscard]] bool will_be_untracked(std::size_t position) const {
-        if constexpr (CYCLEWATCH_HAS_NO_GIL) {
-            PyObject* const object = objects_[position];
-            Examined examined{*this, position};
-            return (PyTuple_CheckExact(object) || PyDict_CheckExact(object)) &&
-                   Py_TYPE(object)->tp_traverse(object, stop_if_tracked, &examined) == 0;
+    // Finds the objects that the next collection untracks and then ignores, as free-threaded builds
+    // do with a tuple or dict of numbers and strings. The collector knows this of a tuple inside
+    // only if it examined that one before, so that the order of the list decides.
+    void find_untracked() {
+        untracked_.assign(objects_.size(), false);
+        for (std::size_t i = 0; i < objects_.size(); ++i) {
+            PyObject* const object = objects_[i];
+            untracked_[i] = (PyTuple_CheckExact(object) || PyDict_CheckExact(object)) &&
+                            Py_TYPE(object)->tp_traverse(object, stop_if_tracked, this) == 0;
         }
-        return false;
     }
 
-    struct Examined {
-        const UnreachableSearch& search;
-        std::size_t position;
-    };
-
     static int stop_if_tracked(PyObject* target, void* context) noexcept {
-        const auto& [search, position] = *static_cast<Examined*>(context);
+        const auto& search = *static_cast<const UnreachableSearch*>(context);
         if (!PyObject_IS_GC(target)) {
             return 0;
         }
@@ -148,16 +145,15 @@ class UnreachableSearch {
             return 1;
         }
         const std::uint32_t at = search.walk_.position_of(target);
-        const bool was_untracked = at == ReferenceWalk::kAbsent
-                                       ? !PyObject_GC_IsTracked(target)
-                                       : at < position && search.will_be_untracked(at);
-        return was_untracked ? 0 : 1;
+        return at == ReferenceWalk::kAbsent ? PyObject_GC_IsTracked(target)
+                                            : !search.untracked_[at];
     }
 
     std::span<PyObject* const> objects_;
     ReferenceWalk walk_;
     std::vector<std::int32_t> states_;
-    std::size_t position_ = 0;  // of the sweep
+    std::vector<bool> untracked_;  // empty on builds with a GIL
+    std::size_t position_ = 0;     // of the sweep
     std::uint32_t top_ = kNone;
 };
 
