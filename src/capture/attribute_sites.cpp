@@ -187,6 +187,14 @@ StoreSite search_possible_stores(PyTypeObject* type,
         store = search_classes(type, name, value, CYCLEWATCH_STORE_COMPUTED);
     }
     if (store.line == 0) {
+        ForeignStores by_helper(name, Py_TYPE(value), false, CYCLEWATCH_STORE_COMPUTED);
+        visit_bases(type, [&](PyTypeObject* base) {
+            by_helper.search_helpers(base);
+            return false;
+        });
+        store = by_helper.result();
+    }
+    if (store.line == 0) {
         ForeignStores by_call(name, Py_TYPE(value), false, CYCLEWATCH_STORE_BY_CALL);
         for (PyObject* const module : modules) {
             visit_module_code(module, [&](const ModuleCode& found) {

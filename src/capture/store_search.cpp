@@ -4,6 +4,7 @@
 #include "capture/class_code.h"
 #include "capture/labelers/text.h"
 #include "compat/code_names.h"
+#include "compat/operand_stack.h"
 
 namespace cyclewatch::capture {
 namespace {
@@ -29,6 +30,27 @@ ValueOrigin origin_of_value(PyCodeObject* code,
     return is_parameter || value.name != nullptr ? ValueOrigin::taken : ValueOrigin::unknown;
 }
 
+// The first call of a helper; with `argument`, the first one with this first argument.
+struct HelperCall {
+    PyObject* helper;
+    PyObject* argument;
+    int offset = 0;
+    static int call(const cyclewatch_operand* called, int offset, void* arg) noexcept {
+        auto& found = *static_cast<HelperCall*>(arg);
+        found.offset = offset;
+        const bool passed = found.argument == nullptr || called->first_argument == found.argument;
+        return called->name == found.helper && passed ? 1 : 0;
+    }
+};
+
+bool has_parameter(PyCodeObject* code, std::string_view name) {
+    Py_ssize_t left = code->co_argcount + code->co_kwonlyargcount;
+    while (left > 0 && !equals_ascii(cyclewatch_variable_name(code, left - 1), name)) {
+        --left;
+    }
+    return left > 0;
+}
+
 }  // namespace
 
 void FirstStore::add(const StoreSite& store, bool ambiguous) {
@@ -46,6 +68,7 @@ struct StoreSearch::Visit {
         // A name that is computed may be any name, so the value must be able to be the target.
         const bool is_other = store->kind == CYCLEWATCH_STORE_COMPUTED &&
                               store->value.is_call != 0 &&
+                              !equals_ascii(store->value.name, "getattr") &&
                               !is_name_of(store->value.name, visit.search.target_);
         if (store->kind == visit.search.kind_ && store->value.constant == nullptr && !is_other) {
             visit.search.add(visit.code, visit.depth, *store);
@@ -123,6 +146,45 @@ void ForeignStores::search(PyCodeObject* code, bool is_method) {
 
 void ForeignStores::search_methods(PyTypeObject* type) {
     visit_methods(type, [&](const Method& method) { search(method.code, true); });
+}
+
+void ForeignStores::search_calls(PyTypeObject* type, PyObject* helper, PyCodeObject* code) {
+    const bool reads_frame = index_of_name(code, "f_locals") >= 0;
+    if (!reads_frame && !StoreSearch(name_, code, target_, kind_).on_self.is_found()) {
+        return;
+    }
+    visit_methods(type, [&](const Method& method) {
+        PyObject* const self = cyclewatch_variable_name(method.code, 0);
+        HelperCall call{helper, reads_frame ? nullptr : self};
+        if (has_file(method.code) && method.gets_self(false) && method.code->co_argcount > 0 &&
+            (!reads_frame || has_parameter(method.code, name_)) &&
+            cyclewatch_visit_calls(method.code, HelperCall::call, &call) != 0) {
+            StoreSite site;
+            site.path = path_of(method.code);
+            site.line = static_cast<std::uint32_t>(cyclewatch_line_at(method.code, call.offset));
+            site.columns = columns_at(method.code, call.offset);
+            add({site});
+        }
+    });
+}
+
+void ForeignStores::search_helpers(PyTypeObject* type) {
+    Py_ssize_t position = 0;
+    PyObject* key = nullptr;
+    PyObject* value = nullptr;
+    PyObject* const globals = globals_of_module(name_of_type(type).module);
+    while (globals != nullptr && PyDict_Next(globals, &position, &key, &value) != 0) {
+        if (PyFunction_Check(value)) {
+            const auto search = [&](PyCodeObject* code) { search_calls(type, key, code); };
+            visit_functions(value, search);
+        } else if (PyType_Check(value)) {
+            visit_methods(reinterpret_cast<PyTypeObject*>(value), [&](const Method& method) {
+                if (Py_IS_TYPE(method.entry, &PyStaticMethod_Type)) {
+                    search_calls(type, method.name, method.code);
+                }
+            });
+        }
+    }
 }
 
 StoreSite ForeignStores::result() const {

@@ -78,10 +78,15 @@ class ForeignStores {
 
     void search(PyCodeObject* code, bool is_method);
     void search_methods(PyTypeObject* type);
+    // Searches the methods of `type`, the holder's class, for calls of functions and static methods
+    // that make such a store on the object that is their first argument, or that read `f_locals`
+    // if the method has a parameter with the name of the attribute. The site is the call.
+    void search_helpers(PyTypeObject* type);
     [[nodiscard]] StoreSite result() const;
 
   private:
     void add(const FirstStore& store);
+    void search_calls(PyTypeObject* type, PyObject* helper, PyCodeObject* code);
 
     std::string_view name_;
     PyTypeObject* target_;

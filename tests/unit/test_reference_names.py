@@ -4,6 +4,7 @@
 import functools
 import gc
 import inspect
+import sys
 
 import pytest
 from owners import Buffer
@@ -127,6 +128,69 @@ class WithLoop(Base):
     def attach(self, child, names):
         for name in names:
             setattr(child, name, self)
+
+
+class Early:
+    """Stores all methods of an object on the object."""
+
+    @staticmethod
+    def bind(instance):
+        for name in instance.names:
+            method = getattr(instance, name)
+            setattr(instance, name, method)
+
+
+class WithEarlyMethods(Base):
+    """Passes itself to a helper that computes the names."""
+
+    names = ("step",)
+
+    def __init__(self):
+        super().__init__()
+        Early.bind(self)
+
+    def step(self):
+        """Do nothing."""
+
+    def stop(self):
+        """Do nothing."""
+
+
+class WithTwoCalls(WithEarlyMethods):
+    """The line that stored the method last is not known."""
+
+    def __init__(self):
+        super().__init__()
+        Early.bind(self)
+
+
+def store_parameters():
+    variables = sys._getframe(1).f_locals
+    for name in set(variables) - {"self", "__class__"}:
+        object.__setattr__(variables["self"], name, variables[name])
+
+
+class Callback:
+    """Stores its parameters through a helper that reads the frame."""
+
+    def __init__(self, owner):
+        store_parameters()
+
+
+class WithParameters(Base):
+    """Refers to an object that refers back by a parameter."""
+
+    def __init__(self):
+        super().__init__()
+        self.callback = Callback(self)
+
+
+def test_an_attribute_with_a_computed_name_is_located_at_the_call_of_the_helper():
+    assert cut_of(WithEarlyMethods).label == "__self__"
+    assert cut_of(WithEarlyMethods).location == line_with(WithEarlyMethods, "Early.bind")
+    assert cut_of(WithTwoCalls).location == line_with(WithEarlyMethods, "def step")
+    assert cut_of(WithParameters).label == ".owner"
+    assert cut_of(WithParameters).location == line_with(Callback, "store_parameters")
 
 
 def test_an_attribute_set_by_a_helper_is_located():
