@@ -63,14 +63,19 @@ class Search {
         }
         // A module needs its parameters, buffers and submodules. An object needs its data, but a
         // function may capture more than it needs. If the mistake is known, a reference that is no
-        // known mistake itself is probably intended.
+        // known mistake itself is probably intended. An item of a tuple cannot be removed, and a
+        // container in a container is part of a data structure: neither is an alternative to an
+        // attribute or a variable.
         const bool breaks_cycle = !result.cut.empty() && !result.cut.front().payload;
         const bool known =
             result.parent != kNone ||
             (breaks_cycle && result.cut.front().evidence->weight >= patterns::kKnownDirection);
+        const bool cuts_item =
+            result.cut.empty() ||
+            is_container(graph_, graph_.edges[result.cut.front().edges.front()].holder);
         std::erase_if(result.alternatives, [&](const Candidate& candidate) {
             const std::uint32_t edge = candidate.edges.front();
-            return graph_.is_child_of_module(edge) ||
+            return graph_.is_child_of_module(edge) || (!cuts_item && is_fixed_item(edge)) ||
                    (candidate.payload
                         ? breaks_cycle && graph_.edges[edge].label.kind != model::EdgeKind::closure
                         : known && candidate.evidence->weight <= patterns::kMutual.weight);
@@ -214,6 +219,13 @@ class Search {
             share += candidate.share;
         }
         return std::min(1.0, share);
+    }
+
+    // True for an item of a tuple, and for a container in a container.
+    [[nodiscard]] bool is_fixed_item(std::uint32_t edge) const {
+        const std::uint32_t holder = graph_.edges[edge].holder;
+        return graph_.is(holder, model::NodeKind::tuple) ||
+               (is_container(graph_, holder) && is_container(graph_, graph_.targets[edge]));
     }
 
     [[nodiscard]] const CollapsedEdge& collapsed(std::uint32_t e) const {

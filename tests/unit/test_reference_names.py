@@ -193,6 +193,32 @@ def test_an_attribute_with_a_computed_name_is_located_at_the_call_of_the_helper(
     assert cut_of(WithParameters).location == line_with(Callback, "store_parameters")
 
 
+class Handler:
+    """Refers to the object that calls it."""
+
+    def __init__(self, engine):
+        self.engine = engine
+
+
+class Engine(Base):
+    """Stores handlers and their arguments in a table."""
+
+    def __init__(self):
+        super().__init__()
+        self.handlers = {}
+
+
+def with_handler():
+    engine = Engine()
+    engine.handlers["start"] = [(Handler(engine), 1)]
+
+
+def test_an_item_of_a_data_structure_is_no_alternative_to_an_attribute():
+    (finding,) = findings_of(with_handler)
+    assert finding.cut.label == ".engine"
+    assert not finding.alternatives
+
+
 def test_an_attribute_set_by_a_helper_is_located():
     assert cut_of(WithHelper).label == ".parent"
     assert cut_of(WithHelper).location == line_with(WithHelper, '"parent", self')
