@@ -2,6 +2,7 @@
 #include "analysis/advice_text.h"
 
 #include <algorithm>
+#include <set>
 
 #include "advice/catalog.h"
 #include "advice/slots.h"
@@ -112,12 +113,19 @@ std::string others_like(const Candidate& candidate) {
 }
 
 // "every cycle goes through Trainer: 14 references, stored at 6 places in the code, lead back to
-// it; ...".
+// it; ...". The number of places is omitted if one of them is unknown.
 std::string all_back(const CollapsedGraph& graph, const Cut& cut) {
     const std::string parent = name_in_text(graph, cut.parent);
     std::string text = cut.on_every_cycle ? "every cycle goes through " + parent + ": " : "";
-    text += std::to_string(cut.references) + " references, stored at " +
-            base::counted(cut.cut.size(), "place") + " in the code, lead back to ";
+    std::set<std::string> places;
+    for (const Candidate& kind : cut.cut) {
+        places.insert(location_of(graph, kind.edges.front(), kind.keeper));
+    }
+    text += base::counted(cut.references, "reference") +
+            (places.contains("")
+                 ? " "
+                 : ", stored at " + base::counted(places.size(), "place") + " in the code, ") +
+            "lead back to ";
     text += cut.on_every_cycle ? "it" : parent + " or to its children";
     return text + "; remove all of them" +
            (graph.node(cut.parent).supports_weakref ? ", or make them weak" : "");

@@ -41,11 +41,18 @@ std::string target_words(const std::vector<Place>& places, const Place& place) {
                                      : base::counted(place.targets.size(), "class", "classes");
 }
 
+std::string counted_holders(const Place& place) {
+    constexpr std::string_view kMethod = "bound method";
+    return place.first->holder.starts_with(kMethod)
+               ? base::counted(place.holders.size(), kMethod)
+               : base::counted(place.holders.size(), "class", "classes");
+}
+
 std::string classes_words(const Place& place) {
     if (place.holders.size() == 1) {
         return {};
     }
-    std::string text = base::counted(place.holders.size(), "class", "classes");
+    std::string text = counted_holders(place);
     if (!place.first->base_class.empty()) {
         text += " derived from " + base::shown_name(base::last_part(place.first->base_class));
     }

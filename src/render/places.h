@@ -25,6 +25,9 @@ struct Place {
 // finding lead to the same class.
 [[nodiscard]] std::string target_words(const std::vector<Place>& places, const Place& place);
 
+// "9 classes" or "9 bound methods": the number of different holders.
+[[nodiscard]] std::string counted_holders(const Place& place);
+
 // "9 classes derived from Base"; "" if there is only one holder.
 [[nodiscard]] std::string classes_words(const Place& place);
 

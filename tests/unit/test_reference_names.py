@@ -156,6 +156,12 @@ class WithEarlyMethods(Base):
         """Do nothing."""
 
 
+class WithTwoEarlyMethods(WithEarlyMethods):
+    """Two methods are stored by one line."""
+
+    names = ("step", "stop")
+
+
 class WithTwoCalls(WithEarlyMethods):
     """The line that stored the method last is not known."""
 
@@ -191,6 +197,12 @@ def test_an_attribute_with_a_computed_name_is_located_at_the_call_of_the_helper(
     assert cut_of(WithTwoCalls).location == line_with(WithEarlyMethods, "def step")
     assert cut_of(WithParameters).label == ".owner"
     assert cut_of(WithParameters).location == line_with(Callback, "store_parameters")
+
+
+def test_references_that_one_line_stores_are_one_place():
+    (finding,) = findings_of(WithTwoEarlyMethods)
+    assert "2 references, stored at 1 place in the code" in finding.cut.reason
+    assert "__self__ of 2 bound methods" in finding.to_text()
 
 
 class Handler:

@@ -131,7 +131,7 @@ std::string number_of(const Place& place) {
         return {};
     }
     std::string out = "<br>" + base::counted(place.references, "reference") + " in ";
-    out += base::counted(place.holders.size(), "class", "classes");
+    out += counted_holders(place);
     for (std::size_t i = 1; i < place.holders.size(); ++i) {
         out += (i == 1 ? ", also " : ", ") + code(place.holders[i]);
     }
