@@ -26,10 +26,11 @@ def is_current(folder, pins):
 
 def folder_of(cache, name, pins):
     """Return the install directory for `pins`. Each list of pins has a separate directory."""
-    folder = cache / name
+    folder = cache / name / "site-packages"  # so that cyclewatch recognizes library code
     if not (folder / ".installed").exists() or is_current(folder, pins):
         return folder
-    return cache / f"{name}-{hashlib.sha256(' '.join(pins).encode()).hexdigest()[:8]}"
+    digest = hashlib.sha256(" ".join(pins).encode()).hexdigest()[:8]
+    return cache / f"{name}-{digest}" / "site-packages"
 
 
 def install(cache, name, pins):
