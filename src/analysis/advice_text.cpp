@@ -2,7 +2,6 @@
 #include "analysis/advice_text.h"
 
 #include <algorithm>
-#include <set>
 
 #include "advice/catalog.h"
 #include "advice/slots.h"
@@ -46,14 +45,12 @@ const advice::Words& words_of(const Evidence& evidence) {
     return advice::Catalog::built_in().words(evidence.pattern, evidence.variant);
 }
 
-// True if the code to change is not the user's.
-bool is_in_library(const CollapsedGraph& graph, const Candidate& candidate) {
+// The origin of the code that stores the reference.
+Origin origin_of_code(const CollapsedGraph& graph, const Candidate& candidate) {
     const std::uint32_t edge = candidate.edges.front();
     const std::string location = location_of(graph, edge, candidate.keeper);
-    const Origin origin = location.empty()
-                              ? origin_of(graph, graph.edges[edge].holder)
-                              : base::origin_of_path(location.substr(0, location.rfind(':')));
-    return origin == Origin::library;
+    return location.empty() ? origin_of(graph, graph.edges[edge].holder)
+                            : base::origin_of_path(location.substr(0, location.rfind(':')));
 }
 
 // True if it is not known which end is the parent, and nothing else refers to the target: whether
@@ -112,23 +109,12 @@ std::string others_like(const Candidate& candidate) {
     return candidate.shared_cell ? " and everything that shares its variable" : " and all like it";
 }
 
-// "every cycle goes through Trainer: 14 references, stored at 6 places in the code, lead back to
-// it; ...". The number of places is omitted if one of them is unknown.
+// "every cycle goes through Trainer: 14 references lead back to it"
 std::string all_back(const CollapsedGraph& graph, const Cut& cut) {
     const std::string parent = name_in_text(graph, cut.parent);
     std::string text = cut.on_every_cycle ? "every cycle goes through " + parent + ": " : "";
-    std::set<std::string> places;
-    for (const Candidate& kind : cut.cut) {
-        places.insert(location_of(graph, kind.edges.front(), kind.keeper));
-    }
-    text += base::counted(cut.references, "reference") +
-            (places.contains("")
-                 ? " "
-                 : ", stored at " + base::counted(places.size(), "place") + " in the code, ") +
-            "lead back to ";
-    text += cut.on_every_cycle ? "it" : parent + " or to its children";
-    return text + "; remove all of them" +
-           (graph.node(cut.parent).supports_weakref ? ", or make them weak" : "");
+    text += base::counted(cut.references, "reference") + " lead back to ";
+    return text + (cut.on_every_cycle ? "it" : parent + " or to its children");
 }
 
 // True if `cut` consists of back pointers, all of which need the same change.
@@ -137,13 +123,24 @@ bool is_set_of_back_pointers(const Cut& cut) {
            cut.cut.front().evidence->pattern == patterns::kBackPointer.pattern;
 }
 
-// The code that replaces a back pointer with a property; empty if it has another form.
+bool is_bound_method(const CollapsedGraph& graph, const Candidate& candidate) {
+    return graph.is(graph.edges[candidate.edges.front()].holder, model::NodeKind::bound_method);
+}
+
+bool is_slot(const CollapsedGraph& graph, const Candidate& candidate) {
+    return graph.edges[candidate.edges.front()].label.kind == model::EdgeKind::slot;
+}
+
+// The code that replaces a back pointer with a property; empty if it has another form, or if the
+// class may not be written in Python, because its source is unknown.
 std::string code_of_back_pointer(const CollapsedGraph& graph, std::uint32_t edge) {
     const model::EdgeKind kind = graph.edges[edge].label.kind;
     const bool is_slot = kind == model::EdgeKind::slot;
     if ((!is_slot && kind != model::EdgeKind::attribute) ||
         !graph.is(graph.edges[edge].holder, model::NodeKind::object) ||
-        is_container(graph, graph.targets[edge])) {
+        is_container(graph, graph.targets[edge]) ||
+        (location_of(graph, edge).empty() &&
+         location_of_node(graph, graph.edges[edge].holder).empty())) {
         return "";
     }
     const std::string name(graph.label_name(edge));
@@ -170,7 +167,7 @@ std::string code_of(const CollapsedGraph& graph, const Candidate& candidate) {
     std::string code;
     if (evidence->pattern == patterns::kBackPointer.pattern) {
         code = code_of_back_pointer(graph, edge);
-    } else if (graph.is(graph.edges[edge].holder, model::NodeKind::bound_method) &&
+    } else if (is_bound_method(graph, candidate) &&
                evidence->pattern == patterns::kBoundMethod.pattern && is_of_class) {
         const bool by_others = evidence == &patterns::kHook || evidence == &patterns::kHookOnSelf;
         code = "`method = weakref.WeakMethod(self." +
@@ -179,6 +176,31 @@ std::string code_of(const CollapsedGraph& graph, const Candidate& candidate) {
                           : "called by `method()()`");
     }
     return code.empty() ? code : " In code: " + code + ".";
+}
+
+// How to change a set of back pointers. `code`: that of the first one, to which this adds what is
+// different for the others.
+std::string advice_for_set(const CollapsedGraph& graph, const Cut& cut, std::string& code) {
+    const std::string parent = cut.on_every_cycle ? name_in_text(graph, cut.parent) : "";
+    if (code.empty()) {
+        code = ", or store only the values " + (parent.empty() ? "" : "of " + parent + " ") +
+               "that are needed.";
+    } else {
+        code.replace(0, code.find(':'), ". In code, for the first");
+    }
+    const auto any = [&](bool (*is_kind)(const CollapsedGraph&, const Candidate&)) {
+        return std::ranges::any_of(cut.cut,
+                                   [&](const Candidate& kind) { return is_kind(graph, kind); });
+    };
+    if (!graph.node(cut.parent).supports_weakref) {
+        return "Set each of these references to None when it is no longer needed";
+    }
+    if (any(is_slot) && !is_slot(graph, cut.cut.front())) {
+        code += " For a slot, also change `__slots__`.";
+    }
+    return "Replace each of these references with a weakref.ref" +
+           (parent.empty() ? "" : " to " + parent) +
+           (any(is_bound_method) ? ", and each bound method with a weakref.WeakMethod" : "");
 }
 
 // The method of `node` that could clear all references to it; empty if its class has none.
@@ -192,8 +214,12 @@ std::string clearing_method_of(const CollapsedGraph& graph, std::uint32_t node) 
 // before each.
 std::string otherwise(const CollapsedGraph& graph, const Cut& cut) {
     const std::string method = clearing_method_of(graph, cut.parent);
-    if (is_in_library(graph, cut.cut.front())) {
-        return " If you cannot change the library, call " +
+    const auto has = [&](Origin origin) {
+        return std::ranges::any_of(
+            cut.cut, [&](const Candidate& kind) { return origin_of_code(graph, kind) == origin; });
+    };
+    if (has(Origin::library) && !has(Origin::user)) {
+        return " All of this is library code: report it there, and until it is fixed call " +
                (method.empty() ? "" : method + " when done, and ") +
                "`gc.collect()` when the objects are no longer needed.";
     }
@@ -300,15 +326,9 @@ std::string advice_of(const CollapsedGraph& graph, const Cut& cut) {
             " `functools.wraps()` also stores the wrapped function in `__wrapped__`: delete "
             "that attribute, too.";
     }
-    const std::string code = code_of(graph, first);
+    std::string code = code_of(graph, first);
     if (is_set_of_back_pointers(cut)) {
-        const std::string parent = name_in_text(graph, cut.parent);
-        const std::string to_parent = cut.on_every_cycle ? " to " + parent : "";
-        const std::string of_parent = cut.on_every_cycle ? " of " + parent : "";
-        text = graph.node(cut.parent).supports_weakref
-                   ? "Replace each of these references with a weakref.ref" + to_parent
-                   : "Set each of these references to None when it is no longer needed";
-        text += code.empty() ? ", or store only the values" + of_parent + " that are needed." : ".";
+        text = advice_for_set(graph, cut, code);
     }
     return text + code + otherwise(graph, cut);
 }

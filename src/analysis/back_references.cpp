@@ -189,7 +189,11 @@ class Search {
                 kind.edges, [this](std::uint32_t edge) { return is_on_cycle_[edge] != 0; });
             return std::tuple(on_cycle, component_.targets[e] == root, kind.score, kind.equivalent);
         });
+        if (found.kinds.empty()) {
+            return found;
+        }
         drop_needless(found.kinds);
+        sort_for_reader(found);
         found.score =
             score_of(roles_of(found.kinds), std::ranges::count_if(back, [&](std::uint32_t e) {
                          return component_.targets[e] == root;
@@ -235,6 +239,27 @@ class Search {
             back = std::move(best);
         }
         return {};
+    }
+
+    // Sorts by parent, `found.parent` first, then by number of references, both descending. The
+    // kinds with the pattern of the finding remain first.
+    void sort_for_reader(BackReferences& found) const {
+        const auto target = [&](const Candidate& kind) {
+            return component_.targets[kind.edges.front()];
+        };
+        std::map<std::string, std::size_t> to_class;
+        for (const Candidate& kind : found.kinds) {
+            to_class[full_name(graph_, node_of(target(kind)))] += kind.equivalent;
+        }
+        const std::string_view pattern = found.kinds.front().evidence->pattern;
+        std::ranges::stable_sort(found.kinds, std::greater{}, [&](const Candidate& kind) {
+            const std::string name = full_name(graph_, node_of(target(kind)));
+            return std::tuple(kind.evidence->pattern == pattern,
+                              node_of(target(kind)) == found.parent,
+                              to_class.at(name),
+                              name,
+                              kind.equivalent);
+        });
     }
 
     // Removes references that a program cannot change from `back`, and marks the others in
@@ -293,16 +318,22 @@ class Search {
             std::ranges::sort(kind.edges);
             kind.edges.erase(std::unique(kind.edges.begin(), kind.edges.end()), kind.edges.end());
             kind.equivalent = kind.edges.size();
-            const auto holder = [&](std::uint32_t e) {
-                return std::pair(is_on_cycle_[e] == 0,
-                                 full_name(graph_, node_of(component_.holder[e])));
+            const auto ends_of = [&](std::uint32_t e) {
+                return std::pair(full_name(graph_, node_of(component_.holder[e])),
+                                 full_name(graph_, node_of(component_.targets[e])));
             };
-            std::ranges::stable_sort(kind.edges, {}, holder);
+            std::ranges::stable_sort(kind.edges, {}, [&](std::uint32_t e) {
+                return std::pair(is_on_cycle_[e] == 0, ends_of(e));
+            });
             std::set<std::string> classes;
+            std::set<std::pair<std::string, std::string>> listed;
             std::stable_partition(kind.edges.begin(), kind.edges.end(), [&](std::uint32_t e) {
-                return classes.insert(holder(e).second).second;
+                const auto pair = ends_of(e);
+                classes.insert(pair.first);
+                return listed.insert(pair).second;
             });
             kind.classes = classes.size();
+            kind.listed = listed.size();
             result.push_back(std::move(kind));
         }
         return result;

@@ -18,7 +18,8 @@ struct Candidate {
     std::vector<std::uint32_t> path{};  // references to that container from the object that owns it
     const Evidence* evidence = nullptr;
     int score = 0;
-    std::size_t classes = 1;       // of the holders; the first edges have one holder of each
+    std::size_t classes = 1;       // of the holders
+    std::size_t listed = 1;        // the first edges, which differ in the class of an end
     std::uint64_t equivalent = 1;  // number of references of this kind, all to be removed
     bool shared_cell = false;      // `edges` go through one variable
     bool payload = false;          // outside the cycle: frees the memory, keeps the cycle

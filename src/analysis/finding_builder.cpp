@@ -28,10 +28,14 @@ bool same_text(const model::Reference& a, const model::Reference& b) {
            a.location == b.location;
 }
 
-bool is_same_class(const CollapsedGraph& graph, std::uint32_t edge, std::uint32_t other) {
-    const model::Node& a = graph.node(graph.edges[edge].holder);
-    const model::Node& b = graph.node(graph.edges[other].holder);
-    return a.kind == b.kind && a.name == b.name;
+bool have_same_classes(const CollapsedGraph& graph, std::uint32_t edge, std::uint32_t other) {
+    const auto same = [&graph](std::uint32_t node, std::uint32_t other_node) {
+        const model::Node& a = graph.node(node);
+        const model::Node& b = graph.node(other_node);
+        return a.kind == b.kind && a.name == b.name;
+    };
+    return same(graph.edges[edge].holder, graph.edges[other].holder) &&
+           same(graph.targets[edge], graph.targets[other]);
 }
 
 // Appends reference `first` of a candidate, or all of them if they share a variable, without
@@ -52,7 +56,7 @@ void append_references(std::vector<model::Reference>& list,
         if (cut.parent != kNone) {
             reference.references = static_cast<std::uint64_t>(
                 std::ranges::count_if(candidate.edges, [&](std::uint32_t edge) {
-                    return is_same_class(graph, edge, candidate.edges[i]);
+                    return have_same_classes(graph, edge, candidate.edges[i]);
                 }));
         }
         if (i == 0) {
@@ -152,14 +156,14 @@ void FindingBuilder::list_cut(const Cut& cut) {
     finding_.pattern = std::string(evidence.pattern);
     finding_.freed_share = cut.freed_share;
     // One reference of each kind comes before further classes.
-    std::size_t most_classes = 1;
-    for (std::size_t i = 0; i < most_classes; ++i) {
+    std::size_t most_listed = 1;
+    for (std::size_t i = 0; i < most_listed; ++i) {
         for (const Candidate& candidate : cut.cut) {
-            most_classes = std::max(most_classes, candidate.classes);
-            if (i < candidate.classes &&
+            most_listed = std::max(most_listed, candidate.listed);
+            if (i < candidate.listed &&
                 (cut.parent == kNone || finding_.cut.size() < kMostBackReferences)) {
                 append_references(finding_.cut, graph_, candidate, cut, i);
-            } else if (i < candidate.classes) {
+            } else if (i < candidate.listed) {
                 ++finding_.omitted_cuts;
             }
         }

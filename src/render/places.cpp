@@ -31,14 +31,26 @@ std::vector<Place> places_of(const model::Finding& finding) {
     return places;
 }
 
+std::string all_of_places(const model::Finding& finding, const std::vector<Place>& places) {
+    std::uint64_t references = 0;
+    for (const Place& place : places) {
+        references += place.references;
+    }
+    const std::string count =
+        base::counted(places.size() + finding.omitted_cuts, "place") + "; one alone is not enough";
+    const bool counts = references > places.size() && finding.omitted_cuts == 0;
+    return (counts ? base::counted(references, "reference") + " " : "") + "at " + count;
+}
+
 std::string target_words(const std::vector<Place>& places, const Place& place) {
     const bool same = std::ranges::all_of(
         places, [&places](const Place& other) { return other.targets == places.front().targets; });
     if (same) {
         return {};
     }
-    return place.targets.size() == 1 ? base::shown_name(base::last_part(place.targets.front()))
-                                     : base::counted(place.targets.size(), "class", "classes");
+    return place.targets.size() == 1
+               ? base::shown_name(base::last_part(place.targets.front()))
+               : "one of " + base::counted(place.targets.size(), "class", "classes");
 }
 
 std::string counted_holders(const Place& place) {

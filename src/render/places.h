@@ -21,8 +21,12 @@ struct Place {
 // grouped.
 [[nodiscard]] std::vector<Place> places_of(const model::Finding& finding);
 
-// "Trainer" or "2 classes": what the references of the place lead to; "" if all places of the
-// finding lead to the same class.
+// "14 references at 7 places; one alone is not enough": for several places.
+[[nodiscard]] std::string all_of_places(const model::Finding& finding,
+                                        const std::vector<Place>& places);
+
+// "Trainer" or "one of 2 classes": what the references of the place lead to; "" if all places of
+// the finding lead to the same class.
 [[nodiscard]] std::string target_words(const std::vector<Place>& places, const Place& place);
 
 // "9 classes" or "9 bound methods": the number of different holders.

@@ -44,8 +44,8 @@ extended when findings began to list all references that lead back; by the earli
 would be *next*. Cutting only the references of the earlier answers leaves 353 of 360 data frames
 and blocks of pypsa, and 2 of 3 objects of openpyxl, in cycles; with the extended ones, none. The
 answer for `sentence_transformers_trainer` is not enough either: without the references to the
-trainer, the model is still in a cycle with its card. With the libraries in a folder named
-`site-packages`, so that their code counts as library code, the verdicts are the same.
+trainer, the model is still in a cycle with its card. The libraries are in directories named
+`site-packages`, so that their code counts as library code; elsewhere, the verdicts are the same.
 
 {seen_table}
 No rule was derived from these {unseen}, and the answers were written down before the first run:

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 #include "base/text.h"
@@ -61,7 +60,7 @@ std::string short_holder(const Reference& cut) {
 }
 
 // The first place to change, with its source.
-void add_first_place(Card& card, const std::vector<Place>& places) {
+void add_first_place(Card& card, std::string_view word, const std::vector<Place>& places) {
     const Place& place = places.front();
     const Reference& cut = *place.first;
     const std::string classes = classes_words(place);
@@ -69,16 +68,17 @@ void add_first_place(Card& card, const std::vector<Place>& places) {
         classes.empty() ? described(cut) : base::shown_name(cut.label) + " of " + classes;
     text = with_number(text, places, place);
     std::string location = base::shown_name(cut.location);
-    if (!cut.base_class.empty() && !location.empty()) {
+    if (classes.empty() && !cut.base_class.empty() && !location.empty()) {
         text += ", set in";
         location += " (class " + base::shown_name(base::last_part(cut.base_class)) + ")";
     }
-    card.add_columns("cut", text, location);
+    card.add_columns(word, text, location);
     card.add_source(cut, SourceDetail::context, true);
 }
 
 // A further place, on one line if possible; without the first `folder` characters of its path.
 void add_place(Card& card,
+               std::string_view word,
                const std::vector<Place>& places,
                const Place& place,
                std::size_t folder) {
@@ -91,7 +91,7 @@ void add_place(Card& card,
     }
     const std::string location = base::shown_name(
         std::string_view(cut.location).substr(std::min(folder, cut.location.size())));
-    card.add_columns("and", with_number(text, places, place), location);
+    card.add_columns(word, with_number(text, places, place), location);
 }
 
 }  // namespace
@@ -113,10 +113,15 @@ void add_cut(Card& card, const Finding& finding) {
     }
     const std::vector<Place> places = places_of(finding);
     const std::size_t shown = std::min(places.size(), card.layout().places);
-    add_first_place(card, places);
+    if (places.size() == 1) {
+        add_first_place(card, "cut", places);
+    } else {
+        card.add("cut", all_of_places(finding, places));
+        add_first_place(card, "1", places);
+    }
     const std::size_t folder = common_folder(finding);
-    for (const Place& place : std::span(places).first(shown).subspan(1)) {
-        add_place(card, places, place, folder);
+    for (std::size_t i = 1; i < shown; ++i) {
+        add_place(card, std::to_string(i + 1), places, places[i], folder);
     }
     if (const std::uint64_t more = places.size() - shown + finding.omitted_cuts; more > 0) {
         card.add_wrapped("",
@@ -143,6 +148,7 @@ std::vector<Layout> layouts_of(const model::Finding& finding) {
         for (std::size_t places = all + 1; places-- > fewest;) {
             if (places + 1 != count + finding.omitted_cuts) {
                 layouts.push_back({roomy, detail, places, kFewestOwnerLines});
+                layouts.back().cycle = all == 1;
             }
         }
     };

@@ -130,12 +130,14 @@ TEST(Cut, NamesTheMethodThatCouldClearAllBackReferences) {
 
 TEST(Cut, ShowsTheCodeOfAWeakReference) {
     const auto advice = [](const char* text) { return only(text).advice; };
-    const std::string trainer = advice("T=m.Trainer T.loop->A A._trainer->T T.w->t:owner(8)");
+    const std::string trainer =
+        advice("T=m.Trainer A=m.A@/x/a.py:1 T.loop->A A._trainer->T T.w->t:owner(8)");
     EXPECT_NE(trainer.find("In code: `self._trainer_reference = weakref.ref(trainer)`, and a "
                            "property `_trainer` that returns `self._trainer_reference()`."),
               std::string::npos)
         << trainer;
-    const std::string slot = advice("T=m.Tree T.kid->A A/slot:parent->T T.w->t:owner(8)");
+    const std::string slot =
+        advice("T=m.Tree A=m.A@/x/a.py:1 T.kid->A A/slot:parent->T T.w->t:owner(8)");
     EXPECT_NE(slot.find("`_parent_reference` in `__slots__` instead of `parent`"),
               std::string::npos)
         << slot;
@@ -144,15 +146,46 @@ TEST(Cut, ShowsTheCodeOfAWeakReference) {
     EXPECT_NE(method.find("`method = weakref.WeakMethod(self.go)`, called by `method()()`."),
               std::string::npos)
         << method;
+    // The source of the class is not known: it may not be written in Python.
+    const std::string native = advice("T=m.Trainer A=m.A T.loop->A A._trainer->T T.w->t:owner(8)");
+    EXPECT_EQ(native.find("In code"), std::string::npos) << native;
+}
+
+// The text matches every kind of reference, and the code is that of the first one.
+TEST(Cut, ShowsHowToChangeEachKindOfBackReference) {
+    const model::Finding finding = only(
+        "T=m.Trainer T.w->t:owner(8) A=m.A@/x/a.py:1 B=m.B@/x/b.py:1 T.a->A T.b->B T.c->C T.d->D "
+        "A.trainer->T B/slot:trainer->T C=m.C@/x/c.py:1 C.trainer->T D=m.D D.run->b:method=m.T.go "
+        "b/__self__->T D.trainer->T");
+    EXPECT_NE(finding.advice.find("weakref.ref to Trainer, and each bound method with a "
+                                  "weakref.WeakMethod. In code, for the first: `self._trainer"),
+              std::string::npos)
+        << finding.advice;
+    EXPECT_NE(finding.advice.find("For a slot, also change `__slots__`."), std::string::npos)
+        << finding.advice;
+}
+
+// The kind with the most references comes first, then the children of the children.
+TEST(Cut, SortsBackReferencesByParentAndNumber) {
+    const model::Finding finding = only(
+        "T=m.Trainer T.w->t:owner(8) T.callbacks->l:list l[0]->a=m.A l[1]->b=m.B l[2]->c=m.B "
+        "T.d->d=m.D a.trainer->T b.trainer->T c.trainer->T d.trainer->T");
+    ASSERT_EQ(finding.cut.size(), 3U);
+    EXPECT_EQ(finding.cut[0].holder, "m.B");
+    EXPECT_EQ(finding.cut[0].references, 2U);
 }
 
 TEST(Cut, SaysWhatToDoIfTheLibraryCannotBeChanged) {
     const std::string text =
         "T=m.Trainer@/x/site-packages/lib/t.py:1 L=m.Loop@/x/site-packages/lib/l.py:2 T.loop->L "
         "L.parent->T T.w->t:owner(8) ";
-    EXPECT_NE(only(text).advice.find("If you cannot change the library, call `gc.collect()`"),
+    EXPECT_NE(only(text).advice.find("All of this is library code: report it there, and until it "
+                                     "is fixed call `gc.collect()`"),
               std::string::npos)
         << only(text).advice;
+    const std::string partly_own = text + "O=m.Own@/x/own.py:3 T.own->O O.parent->T";
+    EXPECT_EQ(only(partly_own).advice.find("library"), std::string::npos)
+        << only(partly_own).advice;
     const std::string own =
         "T=m.Trainer@/x/t.py:1 L=m.Loop@/x/l.py:2 T.loop->L L.parent->T T.w->t:owner(8)";
     EXPECT_EQ(only(own).advice.find("library"), std::string::npos);

@@ -143,8 +143,17 @@ TEST(Card, ListsOnePlacePerLineRelativeToTheirFolder) {
     const std::string card = render_card(finding_with_places(3));
     EXPECT_THAT(card, HasSubstr(".trainer of lib.parts.Part0"));
     EXPECT_THAT(card, HasSubstr(" /site/lib/parts/part0.py:7\n"));
-    EXPECT_THAT(card, HasSubstr("    and   .trainer of Part1 "));
+    EXPECT_THAT(card, HasSubstr("    cut   at 3 places; one alone is not enough\n    1     "));
+    EXPECT_THAT(card, HasSubstr("    2     .trainer of Part1 "));
     EXPECT_THAT(card, HasSubstr(" parts/part1.py:7\n"));
+}
+
+TEST(Card, ShowsAShortCycleOnlyIfThereIsOnePlace) {
+    for (const std::size_t count : {std::size_t{1}, std::size_t{2}}) {
+        model::Finding finding = finding_with_places(count);
+        finding.cycle.assign(2, finding.cut.front());
+        EXPECT_EQ(render_card(finding).find("    cycle ") == std::string::npos, count == 2);
+    }
 }
 
 TEST(Card, ListsAsManyPlacesAsFit) {
