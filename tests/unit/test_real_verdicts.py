@@ -68,9 +68,9 @@ def test_fixed_pins_replace_those_of_the_same_project():
 
 
 def test_changed_pins_use_another_folder(tmp_path):
-    marker = tmp_path / "case" / ".installed"
+    marker = tmp_path / "case" / "site-packages" / ".installed"
     assert libraries.folder_of(tmp_path, "case", ["a==1"]) == marker.parent
-    marker.parent.mkdir()
+    marker.parent.mkdir(parents=True)
     marker.write_text("a==1")
     assert libraries.folder_of(tmp_path, "case", ["a==1"]) == marker.parent
     assert libraries.folder_of(tmp_path, "case", ["a==2"]) != marker.parent

@@ -175,6 +175,22 @@ TEST(Cut, SortsBackReferencesByParentAndNumber) {
     EXPECT_EQ(finding.cut[0].references, 2U);
 }
 
+// Each accessor refers to the component for which it was created.
+TEST(Cut, ListsTheClassesThatReferencesLeadTo) {
+    const model::Finding finding = only(
+        "T=m.Net T.w->t:owner(8) T.p->p=m.Buses T.q->q=m.Lines p.n->T q.n->T p.array->x=m.View "
+        "q.array->y=m.View x.component->p y.component->q p.w->u:owner(8) "
+        "q.w->v:owner(8)");
+    std::set<std::string> targets;
+    for (const model::Reference& reference : finding.cut) {
+        EXPECT_EQ(reference.references, 1U);
+        if (reference.label == ".component") {
+            targets.insert(reference.target);
+        }
+    }
+    EXPECT_EQ(targets, (std::set<std::string>{"m.Buses", "m.Lines"}));
+}
+
 TEST(Cut, SaysWhatToDoIfTheLibraryCannotBeChanged) {
     const std::string text =
         "T=m.Trainer@/x/site-packages/lib/t.py:1 L=m.Loop@/x/site-packages/lib/l.py:2 T.loop->L "

@@ -148,6 +148,18 @@ TEST(Card, ListsOnePlacePerLineRelativeToTheirFolder) {
     EXPECT_THAT(card, HasSubstr(" parts/part1.py:7\n"));
 }
 
+TEST(Card, NamesTheClassesThatAPlaceLeadsTo) {
+    model::Finding finding = finding_with_places(2);
+    finding.cut.push_back(finding.cut[1]);
+    finding.cut[0].target = "lib.Network";
+    finding.cut[1].target = "lib.Buses";
+    finding.cut[2].target = "lib.Lines";
+    const std::string card = render_card(finding);
+    EXPECT_THAT(card, HasSubstr("    cut   3 references at 2 places; one alone is not enough\n"));
+    EXPECT_THAT(card, HasSubstr(".trainer of lib.parts.Part0 -> Network "));
+    EXPECT_THAT(card, HasSubstr(".trainer of Part1 (2 references) -> one of 2 classes "));
+}
+
 TEST(Card, ShowsAShortCycleOnlyIfThereIsOnePlace) {
     for (const std::size_t count : {std::size_t{1}, std::size_t{2}}) {
         model::Finding finding = finding_with_places(count);
