@@ -2,6 +2,8 @@
 #include "analysis/cut.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "analysis/back_references.h"
 #include "analysis/names.h"
@@ -44,7 +46,10 @@ class Search {
             best.enough = false;
             result.cut = {finish(std::move(best))};
         }
-        if (result.cut.empty() || !result.cut.front().enough) {
+        const bool is_open = result.cut.empty() || !result.cut.front().enough;
+        if (is_open && use_links(result)) {
+            result.alternatives.clear();
+        } else if (is_open) {
             // Cutting the class's own __mro__ is not useful advice. Suggest references outside the
             // cycle that free the memory.
             std::vector<Candidate> instead =
@@ -182,6 +187,38 @@ class Search {
         }
         result.parent = back.parent;
         result.on_every_cycle = back.on_every_cycle;
+        return true;
+    }
+
+    // Suggests all references between objects of one class, as in a linked list, if no cycle that
+    // retains an owner remains without them. Such objects exist for their data, which must stay.
+    bool use_links(Cut& result) const {
+        std::map<ReferenceKind, Candidate> kinds;
+        std::vector<char> is_link(component_.targets.size(), 0);
+        for (std::uint32_t e = 0; e < component_.targets.size(); ++e) {
+            const std::uint32_t edge = component_.edges[e];
+            const std::uint32_t holder = graph_.edges[edge].holder;
+            const std::uint32_t target = graph_.targets[edge];
+            if (is_attribute(graph_, edge) && graph_.is(holder, model::NodeKind::object) &&
+                graph_.node(holder).name == graph_.node(target).name &&
+                !graph_.is_child_of_module(edge)) {
+                is_link[e] = 1;
+                Candidate& kind = kinds[kind_of(graph_, component_, e)];
+                kind.evidence = &patterns::kLinks;
+                kind.edges.push_back(edge);
+                kind.equivalent = kind.edges.size();
+            }
+        }
+        if (kinds.empty() || kinds.size() > kMostInSet || still_holds(component_, is_link)) {
+            return false;
+        }
+        result.cut.clear();
+        for (auto& [kind, candidate] : kinds) {
+            result.cut.push_back(std::move(candidate));
+        }
+        std::ranges::stable_sort(result.cut, {}, [this](const Candidate& candidate) {
+            return label_of(graph_, candidate.edges.front());
+        });
         return true;
     }
 

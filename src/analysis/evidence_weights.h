@@ -54,6 +54,7 @@ inline constexpr Evidence kClosure{"closure", "", 55};
 inline constexpr Evidence kDefault{"default-argument", "", 55};
 inline constexpr Evidence kStoredMethod{"bound-method-on-self", "attribute", 52};
 inline constexpr Evidence kMutual{"mutual-references", "", 50};
+inline constexpr Evidence kLinks{"mutual-references", "links", 50};
 inline constexpr Evidence kRing{"mutual-references", "ring", 50};
 inline constexpr Evidence kStoredCallable{"callback-stored", "", 45};
 inline constexpr Evidence kEntersItself{"mutual-references", "enters-itself", 39};

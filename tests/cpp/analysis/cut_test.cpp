@@ -175,6 +175,17 @@ TEST(Cut, SortsBackReferencesByParentAndNumber) {
     EXPECT_EQ(finding.cut[0].references, 2U);
 }
 
+// A ring that begins at a sentinel: dropping the value would drop what the list is for.
+TEST(Cut, SuggestsTheLinksOfALinkedListInsteadOfItsData) {
+    const model::Finding finding = only(
+        "a=m.Link b=m.Link c=m.Link a.next->b b.next->c c.next->a a.last->c b.last->a "
+        "c.last->b b.value->t:owner(8) c.value->t");
+    EXPECT_EQ(labels_of(finding.cut), (std::set<std::string>{".next", ".last"}));
+    EXPECT_TRUE(finding.alternatives.empty());
+    EXPECT_TRUE(finding.advice.starts_with("Set the links of all Link objects to None"))
+        << finding.advice;
+}
+
 // Each accessor refers to the component for which it was created.
 TEST(Cut, ListsTheClassesThatReferencesLeadTo) {
     const model::Finding finding = only(
