@@ -66,25 +66,7 @@ class Search {
                 result.alternatives.push_back(payload);
             }
         }
-        // A module needs its parameters, buffers and submodules. An object needs its data, but a
-        // function may capture more than it needs. If the mistake is known, a reference that is no
-        // known mistake itself is probably intended. An item of a tuple cannot be removed, and a
-        // container in a container is part of a data structure: neither is an alternative to an
-        // attribute or a variable.
-        const bool breaks_cycle = !result.cut.empty() && !result.cut.front().payload;
-        const bool known =
-            result.parent != kNone ||
-            (breaks_cycle && result.cut.front().evidence->weight >= patterns::kKnownDirection);
-        const bool cuts_item =
-            result.cut.empty() ||
-            is_container(graph_, graph_.edges[result.cut.front().edges.front()].holder);
-        std::erase_if(result.alternatives, [&](const Candidate& candidate) {
-            const std::uint32_t edge = candidate.edges.front();
-            return graph_.is_child_of_module(edge) || (!cuts_item && is_fixed_item(edge)) ||
-                   (candidate.payload
-                        ? breaks_cycle && graph_.edges[edge].label.kind != model::EdgeKind::closure
-                        : known && candidate.evidence->weight <= patterns::kMutual.weight);
-        });
+        drop_poor_alternatives(result);
         result.alternatives.resize(std::min(result.alternatives.size(), kMostAlternatives));
         result.of_class = payloads.of_class;
         if (result.cut.empty() && result.of_class) {
@@ -158,6 +140,28 @@ class Search {
             }
         }
         return candidate;
+    }
+
+    // A module needs its parameters, buffers and submodules. An object needs its data, but a
+    // function may capture more than it needs. If the mistake is known, a reference that is no
+    // known mistake itself is probably intended. An item of a tuple cannot be removed, and a
+    // container in a container is part of a data structure: neither is an alternative to an
+    // attribute or a variable.
+    void drop_poor_alternatives(Cut& result) const {
+        const bool breaks_cycle = !result.cut.empty() && !result.cut.front().payload;
+        const bool known =
+            result.parent != kNone ||
+            (breaks_cycle && result.cut.front().evidence->weight >= patterns::kKnownDirection);
+        const bool cuts_item =
+            result.cut.empty() ||
+            is_container(graph_, graph_.edges[result.cut.front().edges.front()].holder);
+        std::erase_if(result.alternatives, [&](const Candidate& candidate) {
+            const std::uint32_t edge = candidate.edges.front();
+            return graph_.is_child_of_module(edge) || (!cuts_item && is_fixed_item(edge)) ||
+                   (candidate.payload
+                        ? breaks_cycle && graph_.edges[edge].label.kind != model::EdgeKind::closure
+                        : known && candidate.evidence->weight <= patterns::kMutual.weight);
+        });
     }
 
     // Suggests the back references of one parent unless a single reference is as clear.
