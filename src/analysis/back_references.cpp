@@ -60,7 +60,7 @@ class Search {
                     continue;
                 }
                 BackReferences found = seen_from(root, with_inner);
-                if (!found.kinds.empty() && (best.kinds.empty() || found.score > best.score)) {
+                if (is_better(found, best)) {
                     best = std::move(found);
                 }
             }
@@ -90,6 +90,23 @@ class Search {
         const bool enough = work <= work_left_;
         work_left_ -= enough ? work : 0;
         return enough;
+    }
+
+    // The higher score is better, but if a part of the roles is sufficient, the others are
+    // needless.
+    [[nodiscard]] bool is_better(const BackReferences& found, const BackReferences& best) const {
+        if (found.kinds.empty() || best.kinds.empty()) {
+            return !found.kinds.empty();
+        }
+        const auto is_part_of = [](const auto& roles, const auto& all) {
+            return roles.size() < all.size() && std::ranges::all_of(roles, [&](const auto& role) {
+                       return all.contains(role.first);
+                   });
+        };
+        const auto roles = roles_of(found.kinds);
+        const auto best_roles = roles_of(best.kinds);
+        return is_part_of(roles, best_roles) ||
+               (found.score > best.score && !is_part_of(best_roles, roles));
     }
 
     // The candidates for the parent, most likely first.

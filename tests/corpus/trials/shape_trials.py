@@ -126,3 +126,44 @@ class AppServer:
 )
 def server_parts(data):
     AppServer(data)
+
+
+class TopicBus:
+    def __init__(self):
+        self.handlers = {}
+
+    def on(self, topic, handler):
+        self.handlers.setdefault(topic, []).append(handler)
+
+
+class BusStage:
+    def __init__(self, bus, buffer):
+        self.bus, self.buffer = bus, buffer
+        bus.on("start", self.begin)
+        bus.on("stop", self.end)
+
+    def begin(self):
+        return self.buffer
+
+    def end(self):
+        self.buffer = None
+
+
+class EncodeStage(BusStage):
+    pass
+
+
+class DecodeStage(BusStage):
+    pass
+
+
+@trial(
+    "DecodeStage .bus + EncodeStage .bus",
+    "BusStage .bus",
+    "EncodeStage .bus",
+    "DecodeStage .bus",
+    alarming=("EncodeStage .buffer", "DecodeStage .buffer", "TopicBus .handlers"),
+)
+def bus_stages(data):
+    bus = TopicBus()
+    return [EncodeStage(bus, data), DecodeStage(bus, data)] and len(bus.handlers)
