@@ -72,10 +72,11 @@ def _variables() -> str:
 
 
 def _print_error(sentence: str) -> None:
-    # print(file=None) would write to stdout. A write error on stderr must not stop the program.
+    # A write error on stderr must not stop the program. Text that stays in the buffer of sys.stderr
+    # would change its exit status.
     if sys.stderr is not None:
         try:
-            print(sentence, file=sys.stderr, flush=True)
+            os.write(sys.stderr.fileno(), f"{sentence}\n".encode(errors="backslashreplace"))
         except (OSError, ValueError):
             return
 

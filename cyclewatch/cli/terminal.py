@@ -72,10 +72,11 @@ def finish() -> None:
 
 def note(text: str) -> None:
     """Print to standard error."""
-    # A write error on standard error cannot be reported.
-    with contextlib.suppress(OSError):
+    try:
         for line in text.split("\n"):
             _plain(sys.stderr, line)
+    except OSError:  # cannot be reported
+        _discard_buffered(sys.stderr)
 
 
 def complain(sentence: str) -> None:
@@ -89,10 +90,14 @@ def _output() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        # Discards the data that is still buffered, so that the flush at exit does not fail as well.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_buffered(sys.stdout)
         if not isinstance(error, BrokenPipeError):
             raise Failure(f"cannot write to standard output: {error.strerror}") from None
+
+
+def _discard_buffered(stream: TextIO) -> None:
+    """Make the flush at exit succeed after a write error."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
