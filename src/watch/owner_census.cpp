@@ -113,6 +113,13 @@ bool is_parameter(PyObject* object) {
     return false;
 }
 
+// An object is better than a part of another one, and a tensor than the object for its storage,
+// which torch keeps as long as the storage.
+bool is_better(const PendingOwner& owner, const PendingOwner& best) {
+    return !owner.is_part &&
+           (best.is_part || (best.reading.shape.empty() && !owner.reading.shape.empty()));
+}
+
 std::vector<LiveStorage> storages_of(const CapturedCollection& read,
                                      std::span<PyObject* const> objects) {
     std::vector<LiveStorage> storages(read.observation.storages.size());
@@ -123,9 +130,8 @@ std::vector<LiveStorage> storages_of(const CapturedCollection& read,
             storage.gradient = &owner;
             storage.gradient_of = objects[owner.object];
         }
-        const bool is_better = storage.owner == nullptr || (parameter && !storage.has_parameter) ||
-                               (storage.owner->is_part && !owner.is_part);
-        if (is_better) {
+        if (storage.owner == nullptr || (parameter && !storage.has_parameter) ||
+            is_better(owner, *storage.owner)) {
             storage.owner = &owner;
             storage.object = objects[owner.object];
         }

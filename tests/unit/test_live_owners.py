@@ -215,3 +215,17 @@ def test_memory_of_an_array_is_counted_once():
     found = [owner for owner in cyclewatch.live_owners(1000) if owner.shape == (1 << 18,)]
     assert [(owner.count, owner.nbytes) for owner in found] == [(1, 1 << 21)]
     assert tensors[0].shape == (1 << 18,)
+
+
+def test_tensor_is_reported_instead_of_its_storage():
+    torch = pytest.importorskip("torch")
+    layers.extend([torch.ones(1007), torch.nn.Parameter(torch.ones(1009))])
+    gc.collect()  # the tensors are older than the objects for their storages
+    for tensor in layers:
+        tensor.untyped_storage()  # creates an object that lives as long as the storage
+    del tensor
+    found = [each for each in cyclewatch.live_owners(min_bytes=4000) if each.nbytes in (4028, 4036)]
+    assert sorted((each.type, each.shape, str(each.held_by[0])) for each in found) == [
+        ("torch.Tensor", (1007,), f"module global {__name__}.layers -> layers[0]"),
+        ("torch.nn.parameter.Parameter", (1009,), f"module global {__name__}.layers -> layers[1]"),
+    ]
