@@ -84,7 +84,8 @@ void bind_path(py::module_& module) {
         .def_readonly("cut_frees",
                       &model::RetentionPath::cut_frees,
                       "Whether removing `cut` frees the object. False if another path does not "
-                      "contain it.")
+                      "contain it, or if this is not known because C++ code may refer to the "
+                      "object, as in an autograd graph.")
         .def("__str__", [](const model::RetentionPath& self) { return self.text; })
         .def("__repr__",
              [](const model::RetentionPath& self) { return "<Path " + quoted(self.text) + ">"; });

@@ -32,8 +32,9 @@ struct Step {
     PyObject* to = nullptr;
     Label label;
     model::PartRole role = model::PartRole::none;  // of the raw holder
-    std::size_t target_at = 0;                     // position of `to` in the raw path
-    bool in_tuple = false;                         // the last raw holder is a tuple
+    // Position in the raw path of the object to which the removable reference leads.
+    std::size_t cut_at = 0;
+    bool in_tuple = false;  // the last raw holder is a tuple
 };
 
 // True for the arguments of a call in functools.lru_cache, which cache_clear() removes.

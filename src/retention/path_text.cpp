@@ -192,13 +192,16 @@ class Folding {
     }
 
     void emit(Label label, std::size_t target, std::size_t last) {
-        // The variable, not its cell; the frame, not its traceback.
+        // The variable, not its cell; the frame, not its traceback. A program can remove the
+        // reference to a traceback, but not its reference to the frame.
+        const std::size_t traceback = PyTraceBack_Check(object(target)) != 0 ? target : last + 1;
         while (target < last && is_skipped(object(target))) {
             ++target;
         }
         PyObject* const from = holder_;
         const bool in_tuple = target > 0 && PyTuple_Check(object(target - 1)) != 0;
-        steps_.push_back({from, object(target), std::move(label), role_, target, in_tuple});
+        const std::size_t cut_at = std::min(traceback, target);
+        steps_.push_back({from, object(target), std::move(label), role_, cut_at, in_tuple});
         at_ = target;
         holder_ = parent_ = object(target);
         role_ = PartRole::none;
@@ -267,7 +270,7 @@ CutChoice choose_cut(const std::vector<Step>& steps,
     bool is_best_user = false;
     for (std::size_t i = 0; i < steps.size(); ++i) {
         const CutRank rank = rank_of(steps[i], i == 0);
-        const bool frees = path.frees[steps[i].target_at];
+        const bool frees = path.frees[steps[i].cut_at];
         const bool is_user = is_user_code(references[i], is_user_root);
         if (rank != CutRank::never &&
             std::tuple(frees, rank, is_user) >= std::tuple(best.frees, best.rank, is_best_user)) {

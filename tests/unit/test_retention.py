@@ -177,6 +177,24 @@ def test_handled_exception():
     assert reference() is None
 
 
+def test_one_of_two_references_to_a_traceback_is_no_cut():
+    references = []
+
+    def fail():
+        thing = Thing()
+        references.append(weakref.ref(thing))
+        raise ValueError
+
+    try:
+        fail()
+    except ValueError as error:
+        shared.append(error.__traceback__)
+        Registry.entries["error"] = error
+    path = cyclewatch.why_alive(references[0])[0]
+    assert str(path).endswith(" -> fail() local thing")
+    assert (path.cut.label, path.cut_frees) == ("local:thing", True)
+
+
 def test_variable_of_another_thread():
     started, ends = threading.Event(), threading.Event()
     references = []
