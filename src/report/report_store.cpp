@@ -109,9 +109,11 @@ void ReportStore::note(const std::string& sentence) {
     }
 }
 
-void ReportStore::set_growing(std::vector<model::GrowingOwner> growing) {
+void ReportStore::set_census(std::vector<model::GrowingOwner> growing,
+                             std::vector<model::LiveOwner> largest) {
     const std::lock_guard lock(mutex_);
     growing_ = std::move(growing);
+    live_owners_ = std::move(largest);
 }
 
 model::Report ReportStore::snapshot(const model::Stats& stats) const {
@@ -126,6 +128,7 @@ model::Report ReportStore::snapshot(const model::Stats& stats) const {
     report.collections = collections_.records();
     report.omitted_collections = collections_.omitted();
     report.growing = growing_;
+    report.live_owners = live_owners_;
     report.stats = stats;
     report.stats.findings = findings_.size() + not_kept_.size();
     report.notes = notes_;

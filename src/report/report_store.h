@@ -56,8 +56,9 @@ class ReportStore {
     // Adds a sentence to the report's notes. Idempotent.
     void note(const std::string& sentence);
 
-    // Replaces the list of owners whose memory grows.
-    void set_growing(std::vector<model::GrowingOwner> growing);
+    // Replaces the results of the last census.
+    void set_census(std::vector<model::GrowingOwner> growing,
+                    std::vector<model::LiveOwner> largest);
 
     // Returns a consistent copy with the given `stats`, in which the number of findings is set.
     [[nodiscard]] model::Report snapshot(const model::Stats& stats) const;
@@ -76,6 +77,7 @@ class ReportStore {
     Timeline collections_;
     SourceTable source_;
     std::optional<std::vector<model::GrowingOwner>> growing_;
+    std::optional<std::vector<model::LiveOwner>> live_owners_;
     std::vector<std::string> notes_;
 };
 

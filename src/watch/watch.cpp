@@ -23,6 +23,8 @@
 namespace cyclewatch::watch {
 namespace {
 
+constexpr std::size_t kMostLiveOwners = 100;  // groups in the report
+
 // Report files of all watches of this process, including files not written yet. Never destroyed:
 // watches can outlive statics.
 std::set<std::string>& claimed_files() {
@@ -258,7 +260,9 @@ void Watch::add_census(std::span<const model::LiveOwner> owners, Clock::time_poi
     std::vector<model::GrowingOwner> growing = growth_.growing();
     project_growth(growing);
     project_growth(fresh);
-    store_->set_growing(std::move(growing));
+    const std::span<const model::LiveOwner> largest =
+        owners.first(std::min(owners.size(), kMostLiveOwners));
+    store_->set_census(std::move(growing), {largest.begin(), largest.end()});
     census_seconds_ = seconds(Clock::now() - began);
     counter_->add_seconds(census_seconds_);
     if (fresh.empty()) {

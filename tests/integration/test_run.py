@@ -492,8 +492,10 @@ def test_census_every_reports_growth_while_the_program_runs(python, program, tmp
         *("--census-every", "0.001", "--budget", "1", "-o", "grown.json", "program.py")
     )
     assert outcome.stdout == b"reported\n"
-    (growing,) = cyclewatch.Report.load(tmp_path / "grown.json").growing
+    report = cyclewatch.Report.load(tmp_path / "grown.json")
+    (growing,) = report.growing
     assert (growing.type, growing.unit) == ("__main__.Node", "second")
+    assert report.live_owners[0].type == "__main__.Node"
     # The index is of any node: the search starts at the youngest generation.
     assert re.fullmatch(r"module global __main__\.kept -> kept\[\d+\]", growing.held_by)
     assert growing.rate > 0

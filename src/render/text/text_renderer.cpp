@@ -34,6 +34,7 @@ constexpr std::size_t kVariants = 6;
 constexpr std::size_t kVariantLines = 2;  // one less on a compact card
 constexpr std::size_t kCycleLines = 6;    // one less on a compact card
 constexpr std::size_t kShortCycle = 2;    // references
+constexpr std::size_t kMostLiveOwners = 10;
 constexpr std::size_t kLeastPath = 16;    // columns of a path beside its allocation site
 
 void add_heading(Card& card, const Finding& finding, std::size_t rank) {
@@ -214,8 +215,12 @@ void append_live_owners(std::string& out, const model::Report& report, std::size
         return;
     }
     out += "\nAlive:\n";
-    for (const model::LiveOwner& owner : *report.live_owners) {
+    const std::size_t shown = std::min(report.live_owners->size(), kMostLiveOwners);
+    for (const model::LiveOwner& owner : std::span(*report.live_owners).first(shown)) {
         append_wrapped(out, live_owner_sentence(owner), width, "  ");
+    }
+    if (const std::size_t others = report.live_owners->size() - shown; others > 0) {
+        out += "  and " + base::counted(others, "smaller group") + "\n";
     }
 }
 
