@@ -113,7 +113,7 @@ def assert_released(obj_or_weakref: object, reason: str | None = None) -> None:
     text = f"{_name(_target(obj_or_weakref))} is alive: {_holders(paths)}"
     # The traceback of the error refers to this frame.
     del obj_or_weakref
-    raise AssertionError(text if reason is None else f"{reason}: {text}")
+    raise AssertionError(f"{reason}: {text}" if reason else text)
 
 
 def _holders(paths: list[Path]) -> str:

@@ -35,7 +35,7 @@ constexpr std::size_t kVariantLines = 2;  // one less on a compact card
 constexpr std::size_t kCycleLines = 6;    // one less on a compact card
 constexpr std::size_t kShortCycle = 2;    // references
 constexpr std::size_t kMostLiveOwners = 10;
-constexpr std::size_t kLeastPath = 16;    // columns of a path beside its allocation site
+constexpr std::size_t kLeastPath = 16;  // columns of a path beside its allocation site
 
 void add_heading(Card& card, const Finding& finding, std::size_t rank) {
     std::string heading = "#" + std::to_string(rank);
