@@ -126,7 +126,7 @@ std::vector<LiveStorage> storages_of(const CapturedCollection& read,
     for (const PendingOwner& owner : read.owners) {
         LiveStorage& storage = storages[owner.storage];
         const bool parameter = !owner.is_part && is_parameter(objects[owner.object]);
-        if (owner.reading.part == kGradient) {
+        if (owner.reading.part.starts_with(kGradient)) {
             storage.gradient = &owner;
             storage.gradient_of = objects[owner.object];
         }

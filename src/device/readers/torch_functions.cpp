@@ -85,6 +85,7 @@ constexpr bool kOptional = false;
 
 constexpr Field kNativeFunctions[] = {
     {&Torch::disable_torch_function, "DisableTorchFunction"},
+    {&Torch::disable_torch_dispatch, "_DisableTorchDispatch", kOptional},
     {&Torch::mode_enabled, "_is_torch_function_mode_enabled"},
     {&Torch::has_storage, "_has_storage", kOptional},
     {&Torch::data_address, "_data_address"},

@@ -27,6 +27,7 @@ struct TorchFunctions {
     PyTypeObject* storage = nullptr;       // torch.UntypedStorage
     PyTypeObject* device = nullptr;        // torch.device
     OwnedRef disable_torch_function;       // torch._C.DisableTorchFunction
+    OwnedRef disable_torch_dispatch;       // torch._C._DisableTorchDispatch; optional
     OwnedRef mode_enabled;                 // torch._C._is_torch_function_mode_enabled
     OwnedRef untyped_storage;              // TensorBase.untyped_storage
     OwnedRef has_storage;                  // torch._C._has_storage; optional

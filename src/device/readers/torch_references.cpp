@@ -53,9 +53,6 @@ void TorchReferences::count(PyObject* object, OwnerReading& reading) {
     const std::uint64_t storage = number_of(address);
     add_base(object, storage, reading);
     add_storage_object(object, storage, reading);
-    for (OwnerReading& part : reading.parts) {
-        count_gradient(object, part);
-    }
 }
 
 // The base of a view is alive as long as the view, even if no Python code refers to it, such as the
@@ -103,15 +100,8 @@ void TorchReferences::add_storage_object(PyObject* tensor,
     }
 }
 
-void TorchReferences::count_gradient(PyObject* tensor, OwnerReading& part) {
-    const OwnedRef gradient = get(torch_->grad, tensor);
-    if (!gradient || gradient.get() == Py_None) {
-        return;
-    }
-    count(gradient.get(), part);
-    // The reference of `tensor` is known; other Python references are not.
-    part.known_references +=
-        1 - std::max<Py_ssize_t>(Py_REFCNT(gradient.get()) - kOursAndTorchs, 0);
+std::int64_t TorchReferences::known_to_gradient(PyObject* gradient) noexcept {
+    return 1 - std::max<Py_ssize_t>(Py_REFCNT(gradient) - kOursAndTorchs, 0);
 }
 
 }  // namespace cyclewatch::device

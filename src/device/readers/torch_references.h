@@ -23,8 +23,12 @@ class TorchReferences {
         alias_ = alias;
     }
 
-    // Implements OwnerReader::count_references().
+    // Implements OwnerReader::count_references(), except for the parts.
     void count(PyObject* object, OwnerReading& reading);
+
+    // To add to `known_references` of a gradient: the reference of its tensor is known, other
+    // Python references are not. REQUIRES: the caller owns one reference.
+    [[nodiscard]] static std::int64_t known_to_gradient(PyObject* gradient) noexcept;
 
     // Implements OwnerReader::hidden_references(). If a C++ object also refers to a tensor or to a
     // storage, torch keeps a reference to its Python object.
@@ -34,7 +38,6 @@ class TorchReferences {
     [[nodiscard]] std::uint64_t use_count_of(PyObject* storage) const noexcept;
     void add_base(PyObject* tensor, std::uint64_t storage, OwnerReading& reading);
     void add_storage_object(PyObject* tensor, std::uint64_t storage, OwnerReading& reading);
-    void count_gradient(PyObject* tensor, OwnerReading& part);
 
     const torch_api::TorchFunctions* torch_ = nullptr;
     StorageAlias* alias_ = nullptr;

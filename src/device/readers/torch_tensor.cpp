@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/readers/torch_tensor.h"
 
+#include <algorithm>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -8,6 +10,7 @@
 
 #include "device/readers/plain_tensors.h"
 #include "device/readers/storage_alias.h"
+#include "device/readers/tensor_components.h"
 #include "device/readers/torch_functions.h"
 #include "device/readers/torch_graph.h"
 #include "device/readers/torch_references.h"
@@ -54,6 +57,8 @@ class TorchWeakStorage final : public WeakStorage {
     std::uint64_t counted_;
 };
 
+constexpr const char* kGradient = ".grad";
+
 std::string text_of(PyObject* text) {
     Py_ssize_t size = 0;
     const char* const data = PyUnicode_AsUTF8AndSize(text, &size);
@@ -68,6 +73,7 @@ class TorchReader final : public OwnerReader {
         references_.set_up(torch_, has_alias_ ? &alias_ : nullptr);
         if (has_alias_ && alias_.has_marker()) {
             plain_tensors_.set_up(torch_);
+            components_.set_up(torch_);
         }
         return complete;
     }
@@ -83,7 +89,7 @@ class TorchReader final : public OwnerReader {
                 return ReadOutcome::owns;
             }
             const ReadOutcome outcome = read_guarded(object, reading);
-            PyErr_Clear();  // sparse and wrapper tensors raise; their parts are owners instead
+            PyErr_Clear();  // wrapper tensors raise; their parts are owners instead
             return outcome;
         } catch (...) {
             PyErr_Clear();
@@ -141,8 +147,15 @@ class TorchReader final : public OwnerReader {
     void count_references(PyObject* object, OwnerReading& reading) noexcept override {
         try {
             const WithoutTorchFunction guard(torch_);
-            if (guard.entered()) {
-                references_.count(object, reading);
+            if (!guard.entered()) {
+                return;
+            }
+            std::span<OwnerReading> parts = reading.parts;
+            count(object, reading, parts);
+            const auto part =
+                std::ranges::find(parts, std::string_view(kGradient), &OwnerReading::part);
+            if (part != parts.end()) {
+                count_gradient(object, parts.subspan(part - parts.begin()));
             }
         } catch (...) {
             reading.known_references = 0;  // out of memory: counts as alive
@@ -185,17 +198,60 @@ class TorchReader final : public OwnerReader {
     }
 
     ReadOutcome read_tensor(PyObject* tensor, OwnerReading& reading) {
-        const ReadOutcome outcome = read_own_storage(tensor, reading);
+        const Kind kind = kind_of(tensor);
+        const ReadOutcome outcome = read_memory(tensor, kind, reading);
         if (outcome == ReadOutcome::owns) {
             add_gradient(tensor, reading);
-            plain_tensors_.learn(tensor, reading);
+            if (!kind.has_components) {
+                plain_tensors_.learn(tensor, reading);
+            }
         }
         return outcome;
     }
 
-    ReadOutcome read_own_storage(PyObject* tensor, OwnerReading& reading) {
-        const bool in_python = dispatches_to_python(Py_TYPE(tensor));
-        if (!has_own_storage(tensor, in_python)) {
+    // For tensors with components, torch throws a C++ exception if their storage is requested.
+    struct Kind {
+        bool in_python = false;
+        bool has_components = false;
+    };
+    [[nodiscard]] Kind kind_of(PyObject* tensor) const noexcept {
+        Kind kind{.in_python = dispatches_to_python(Py_TYPE(tensor)), .has_components = false};
+        kind.has_components =
+            !kind.in_python && (get(torch_.layout, tensor).get() != torch_.strided.get() ||
+                                get(torch_.is_nested, tensor).get() == Py_True);
+        return kind;
+    }
+
+    ReadOutcome read_memory(PyObject* tensor, Kind kind, OwnerReading& reading) {
+        return kind.has_components ? read_components(tensor, reading)
+                                   : read_own_storage(tensor, kind.in_python, reading);
+    }
+
+    // The storage of the values is that of the owner; those of the indices are parts.
+    ReadOutcome read_components(PyObject* tensor, OwnerReading& reading) {
+        components_.visit(tensor, [&](const TensorComponent& component) {
+            OwnerReading part;
+            if (read_own_storage(component.tensor, false, part) != ReadOutcome::owns) {
+                return;
+            }
+            part.goes_with_storage =
+                part.goes_with_storage && number_of(call(torch_.use_count, component.tensor)) == 1;
+            if (reading.storage == 0) {
+                reading = std::move(part);
+            } else {
+                part.part = component.label;
+                reading.parts.push_back(std::move(part));
+            }
+        });
+        if (reading.storage != 0 && get(torch_.is_nested, tensor).get() != Py_True &&
+            !is_true(torch_.is_tracing)) {
+            reading.shape = shape_of(tensor);
+        }
+        return reading.storage == 0 ? ReadOutcome::owns_nothing : ReadOutcome::owns;
+    }
+
+    ReadOutcome read_own_storage(PyObject* tensor, bool in_python, OwnerReading& reading) {
+        if (!has_storage(tensor)) {
             return ReadOutcome::owns_nothing;
         }
         // Before the size, which may be symbolic: evaluating it would add a guard to an export. The
@@ -213,12 +269,7 @@ class TorchReader final : public OwnerReader {
         return outcome;
     }
 
-    // For other tensors, torch throws a C++ exception if their storage is requested.
-    [[nodiscard]] bool has_own_storage(PyObject* tensor, bool in_python) const noexcept {
-        if (!in_python && (get(torch_.layout, tensor).get() != torch_.strided.get() ||
-                           get(torch_.is_nested, tensor).get() == Py_True)) {
-            return false;
-        }
+    [[nodiscard]] bool has_storage(PyObject* tensor) const noexcept {
         const OwnedRef has_storage = call(torch_.has_storage, tensor);
         PyErr_Clear();
         return has_storage.get() != Py_False;  // tensors wrapped by vmap() have none
@@ -271,9 +322,49 @@ class TorchReader final : public OwnerReader {
         const OwnedRef gradient =
             get_counted([&] { return get(torch_.grad, tensor); }, part.left_objects);
         if (gradient && gradient.get() != Py_None &&
-            read_own_storage(gradient.get(), part) == ReadOutcome::owns) {
-            part.part = ".grad";
+            read_memory(gradient.get(), kind_of(gradient.get()), part) == ReadOutcome::owns) {
+            std::vector<OwnerReading> indices = std::exchange(part.parts, {});
+            part.part = kGradient;
             reading.parts.push_back(std::move(part));
+            for (OwnerReading& each : indices) {
+                each.part.insert(0, kGradient);
+                reading.parts.push_back(std::move(each));
+            }
+        }
+    }
+
+    // Sets the counts of `reading`, and of those `parts` that are components of `tensor`.
+    void count(PyObject* tensor, OwnerReading& reading, std::span<OwnerReading> parts) {
+        if (PyType_IsSubtype(Py_TYPE(tensor), torch_.tensor_base) == 0 ||
+            !kind_of(tensor).has_components) {
+            references_.count(tensor, reading);
+            return;
+        }
+        components_.visit(tensor, [&](const TensorComponent& component) {
+            const std::uint64_t storage = number_of(call(torch_.data_address, component.tensor));
+            const auto part = std::ranges::find(parts, storage, &OwnerReading::storage);
+            OwnerReading& counted = part != parts.end() ? *part : reading;
+            if (counted.storage != storage) {
+                return;  // empty
+            }
+            if (component.is_temporary) {
+                counted.storage_references = 1;  // at least, and not known to be ours alone
+                return;
+            }
+            references_.count(component.tensor, counted);
+            counted.known_references -= library_holders(tensor);
+        });
+    }
+
+    // `parts`: those of the gradient.
+    void count_gradient(PyObject* tensor, std::span<OwnerReading> parts) {
+        const OwnedRef gradient = get(torch_.grad, tensor);
+        if (!gradient || gradient.get() == Py_None) {
+            return;
+        }
+        count(gradient.get(), parts.front(), parts.subspan(1));
+        for (OwnerReading& part : parts) {
+            part.known_references += TorchReferences::known_to_gradient(gradient.get());
         }
     }
 
@@ -402,6 +493,7 @@ class TorchReader final : public OwnerReader {
     torch_api::TorchFunctions torch_;
     StorageAlias alias_;
     bool has_alias_ = false;
+    TensorComponents components_;
     TorchReferences references_;
     PlainTensors plain_tensors_;
     std::unordered_map<PyObject*, std::string> dtypes_;
