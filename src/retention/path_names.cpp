@@ -212,8 +212,9 @@ std::string PathText::root_name() const {
         case RootKind::exception:
             return "handled exception";
         case RootKind::interpreter:
-            return root_->signal > 0 ? "handler of signal " + std::to_string(root_->signal)
-                                     : "trace or profile function";
+            return root_->mode != nullptr ? std::string("active ") + root_->mode
+                   : root_->signal > 0    ? "handler of signal " + std::to_string(root_->signal)
+                                          : "trace or profile function";
         case RootKind::c_code:
             break;
     }

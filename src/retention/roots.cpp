@@ -50,6 +50,24 @@ RootKind kind_of(cyclewatch_thread_slot slot) {
     }
 }
 
+// A C function of a module that is imported; borrowed, null if there is none.
+PyObject* c_function(const char* module_name, const char* name) {
+    PyObject* const module = capture::find_in_dict(PyImport_GetModuleDict(), module_name);
+    PyObject* const function = module != nullptr && PyModule_Check(module)
+                                   ? capture::find_in_dict(PyModule_GetDict(module), name)
+                                   : nullptr;
+    return function != nullptr && PyCFunction_Check(function) ? function : nullptr;
+}
+
+// Null without an error set if the call fails.
+python::OwnedRef call(PyObject* function, int argument) {
+    const python::OwnedRef number = python::steal(PyLong_FromLong(argument));
+    python::OwnedRef result =
+        python::steal(number ? PyObject_CallOneArg(function, number.get()) : nullptr);
+    PyErr_Clear();
+    return result;
+}
+
 // A C type without __module__ is in the module "builtins".
 bool is_in_module(PyTypeObject* type, std::string_view module) {
     const std::string name = capture::name_of_type(type).module;
@@ -63,6 +81,8 @@ Roots::Roots(const HeapGraph& graph, std::uint32_t target, CallerVariables calle
     add_modules();
     add_threads(caller);
     add_signal_handlers();
+    add_torch_modes("TorchDispatchMode", "_len_torch_dispatch_stack", "_get_dispatch_stack_at");
+    add_torch_modes("TorchFunctionMode", "_len_torch_function_stack", "_get_function_stack_at");
     std::ranges::stable_sort(roots_, {}, &Root::node);
 }
 
@@ -197,25 +217,41 @@ void Roots::add_threads(CallerVariables caller) {
 // signal.getsignal() neither runs code of the program nor creates objects.
 void Roots::add_signal_handlers() {
     constexpr int kLastSignal = 64;
-    PyObject* const module = capture::find_in_dict(PyImport_GetModuleDict(), "_signal");
-    PyObject* const getter = module != nullptr && PyModule_Check(module)
-                                 ? capture::find_in_dict(PyModule_GetDict(module), "getsignal")
-                                 : nullptr;
-    if (getter == nullptr || !PyCFunction_Check(getter)) {
+    PyObject* const getter = c_function("_signal", "getsignal");
+    if (getter == nullptr) {
         return;
     }
     for (int number = 1; number <= kLastSignal; ++number) {
-        const python::OwnedRef argument = python::steal(PyLong_FromLong(number));
-        const python::OwnedRef handler =
-            python::steal(argument ? PyObject_CallOneArg(getter, argument.get()) : nullptr);
+        const python::OwnedRef handler = call(getter, number);
         if (!handler) {
-            PyErr_Clear();
             return;
         }
         Root root;
         root.kind = RootKind::interpreter;
         root.signal = number;
         add(handler.get(), root);
+    }
+}
+
+// Those of this thread. The functions neither run code of the program nor create objects.
+void Roots::add_torch_modes(const char* kind, const char* length, const char* item) {
+    PyObject* const get_length = c_function("torch._C", length);
+    PyObject* const get_item = c_function("torch._C", item);
+    if (get_length == nullptr || get_item == nullptr) {
+        return;
+    }
+    const python::OwnedRef count = python::steal(PyObject_CallNoArgs(get_length));
+    const long modes = count && PyLong_Check(count.get()) ? PyLong_AsLong(count.get()) : 0;
+    PyErr_Clear();
+    for (int index = 0; index < modes; ++index) {
+        const python::OwnedRef mode = call(get_item, index);
+        if (!mode) {
+            return;
+        }
+        Root root;
+        root.kind = RootKind::interpreter;
+        root.mode = kind;
+        add(mode.get(), root);
     }
 }
 

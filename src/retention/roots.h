@@ -34,7 +34,8 @@ struct Root {
     PyCodeObject* code = nullptr;  // of a running function
     PyObject* globals = nullptr;
     int line = 0;
-    int signal = 0;  // whose handler it is
+    int signal = 0;              // whose handler it is
+    const char* mode = nullptr;  // the kind of an active mode of torch: "TorchDispatchMode"
 };
 
 // Which references of the caller's frame (the innermost one outside of this package) to ignore.
@@ -68,6 +69,7 @@ class Roots {
     void add_threads(CallerVariables caller);
     void add_modules();
     void add_signal_handlers();
+    void add_torch_modes(const char* kind, const char* length, const char* item);
     void add_module(PyObject* name, PyObject* module);
     void add_class(PyTypeObject* type, Root root, int depth);
     void add(PyObject* object, Root root);

@@ -229,3 +229,26 @@ def test_tensor_is_reported_instead_of_its_storage():
         ("torch.Tensor", (1007,), f"module global {__name__}.layers -> layers[0]"),
         ("torch.nn.parameter.Parameter", (1009,), f"module global {__name__}.layers -> layers[1]"),
     ]
+
+
+@pytest.mark.parametrize("kind", ["TorchDispatchMode", "TorchFunctionMode"])
+def test_active_mode_of_torch_is_a_root(kind):
+    torch = pytest.importorskip("torch")
+    from torch.overrides import TorchFunctionMode
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    tensor = torch.ones(1 << 18)
+    mode = {"TorchDispatchMode": TorchDispatchMode, "TorchFunctionMode": TorchFunctionMode}[kind]()
+    mode.kept = [tensor]
+    reference = weakref.ref(tensor)
+    mode.__enter__()
+    del mode, tensor
+    try:
+        (path,) = cyclewatch.why_alive(reference)
+        assert (str(path), path.cut_frees) == (f"active {kind} -> {kind}.kept[0]", True)
+    finally:
+        if kind == "TorchDispatchMode":
+            torch.utils._python_dispatch._pop_mode()
+        else:
+            torch.overrides._pop_mode()
+    assert reference() is None
