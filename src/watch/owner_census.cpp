@@ -99,8 +99,9 @@ struct LiveStorage {
     bool has_parameter = false;
     const PendingOwner* gradient = nullptr;  // the owner, if it is a gradient
     PyObject* gradient_of = nullptr;
-    bool is_only_part = false;  // a part to which nothing else refers
-    std::size_t count = 1;      // of storages that are equal except for their address
+    bool is_only_part = false;         // a part to which nothing else refers
+    bool has_library_holders = false;  // or it is not known
+    std::size_t count = 1;             // of storages that are equal except for their address
     std::vector<model::RetentionPath> paths;
 };
 
@@ -175,8 +176,8 @@ bool is_in_graph(const model::RetentionPath& path) {
     });
 }
 
-// True if only C code is known to hold a tensor.
-bool is_held_by_torch(const LiveStorage& storage) {
+// True if only C code is known to hold a tensor of torch.
+bool is_held_by_c_code(const LiveStorage& storage) {
     return storage.owner->type.starts_with("torch.") && !storage.paths.empty() &&
            storage.paths.front().root.kind == model::RootKind::c_code;
 }
@@ -204,7 +205,8 @@ model::OwnerCategory category_of(const LiveStorage& storage) {
     if (!storage.paths.empty() && is_optimizer_state(storage.paths.front())) {
         return OwnerCategory::optimizer_state;
     }
-    if (is_held_by_torch(storage) ||
+    // Other C code, such as NumPy, refers to the Python object of a tensor.
+    if ((is_held_by_c_code(storage) && storage.has_library_holders) ||
         (!storage.paths.empty() && is_in_graph(storage.paths.front()))) {
         return OwnerCategory::saved_for_backward;
     }
@@ -264,13 +266,15 @@ bool is_only_part(device::OwnerReader& reader, PyObject* owner, const LiveStorag
 }
 
 // REQUIRES: not inside a collection. RUNS PYTHON: no user code.
-void find_only_parts(device::OwnerRegistry& registry, std::vector<LiveStorage>& storages) {
+void find_library_holders(device::OwnerRegistry& registry, std::vector<LiveStorage>& storages) {
     for (LiveStorage& storage : storages) {
         PyObject* const owner = held_object(storage);
-        device::OwnerReader* const reader =
-            part_of(storage) == nullptr ? nullptr : registry.reader_for(Py_TYPE(owner));
-        storage.is_only_part =
-            reader != nullptr && !reader->runs_user_code() && is_only_part(*reader, owner, storage);
+        device::OwnerReader* const reader = registry.reader_for(Py_TYPE(owner));
+        if (reader == nullptr || reader->runs_user_code()) {
+            continue;
+        }
+        storage.has_library_holders = reader->library_holders(owner) != 0;
+        storage.is_only_part = part_of(storage) != nullptr && is_only_part(*reader, owner, storage);
     }
 }
 
@@ -468,7 +472,7 @@ std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
         drop_known(storages, *settings.known);
     }
     drop_small(storages, settings);
-    find_only_parts(registry, storages);
+    find_library_holders(registry, storages);
     find_all_paths(storages,
                    census.live.objects(),
                    retention::library_references(registry, sharing_owners(census.read, objects)),
@@ -476,7 +480,7 @@ std::vector<model::LiveOwner> live_owners(device::OwnerRegistry& registry,
                    settings);
     std::vector<PyObject*> unexplained;
     for (const LiveStorage& each : storages) {
-        if (is_held_by_torch(each)) {
+        if (is_held_by_c_code(each)) {
             unexplained.push_back(held_object(each));
         }
     }

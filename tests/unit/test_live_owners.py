@@ -231,6 +231,14 @@ def test_tensor_is_reported_instead_of_its_storage():
     ]
 
 
+def test_tensor_of_an_array_of_which_a_view_is_left_is_not_saved_for_backward():
+    torch = pytest.importorskip("torch")
+    view = torch.ones(1 << 18).numpy()[1:]
+    (found,) = (owner for owner in cyclewatch.live_owners(1000) if owner.shape == (1 << 18,))
+    assert (found.category, str(found.held_by[0])) == ("other", "C code of torch")
+    assert view.sum() == (1 << 18) - 1
+
+
 @pytest.mark.parametrize("kind", ["TorchDispatchMode", "TorchFunctionMode"])
 def test_active_mode_of_torch_is_a_root(kind):
     torch = pytest.importorskip("torch")
