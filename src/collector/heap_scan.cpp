@@ -248,4 +248,8 @@ bool scan_heap(HeapScope scope, HeapScan& scan) noexcept {
     return false;
 }
 
+void release_scan_memory() noexcept {
+    kept_memory().reset();
+}
+
 }  // namespace cyclewatch::collector

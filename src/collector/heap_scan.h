@@ -46,4 +46,7 @@ void find_generations() noexcept;
 // RUNS PYTHON: never.
 [[nodiscard]] bool scan_heap(HeapScope scope, HeapScan& scan) noexcept;
 
+// Frees the memory that the last scan kept for the next one. REQUIRES: GIL held.
+void release_scan_memory() noexcept;
+
 }  // namespace cyclewatch::collector

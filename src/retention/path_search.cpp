@@ -83,16 +83,27 @@ class PathFinder::Search {
           lengths_(graph.size(), kUnseen),
           next_(graph.size(), kUnseen) {}
 
-    std::optional<RawPath> find(std::uint32_t target, const Used& used, Names names) {
+    // `limit` may be null. Nullopt also if it is reached.
+    std::optional<RawPath> find(std::uint32_t target,
+                                const Used& used,
+                                Names names,
+                                VisitLimit* limit = nullptr) {
         begin(target);
+        if (limit != nullptr) {
+            limit->begin_search();
+        }
         std::vector<std::uint32_t> nearer;  // one step closer to the target than `level`
         std::vector<std::uint32_t> level{target_};
         for (std::uint32_t length = 0; !level.empty() || !nearer.empty(); ++length) {
             std::vector<std::uint32_t> farther;
             for (std::size_t i = 0; i < level.size(); ++i) {
-                if (lengths_[level[i]] == length) {
-                    expand(level[i], used, level, farther);
+                if (lengths_[level[i]] != length) {
+                    continue;
                 }
+                if (limit != nullptr && !limit->visit()) {
+                    return std::nullopt;
+                }
+                expand(level[i], used, level, farther);
             }
             std::erase_if(level, [&](std::uint32_t node) { return lengths_[node] != length; });
             if (const std::optional<Choice> choice = choose(nearer, level, used, names)) {
@@ -271,8 +282,14 @@ namespace {
 // reference of the path, that reference is the only way in.
 class SharedReferences {
   public:
-    SharedReferences(const HeapGraph& graph, const Roots& roots, RawPath& path)
-        : graph_(graph), roots_(roots), path_(path) {
+    SharedReferences(const HeapGraph& graph,
+                     const Roots& roots,
+                     RawPath& path,
+                     NodeSet& inside,
+                     VisitLimit& limit)
+        : graph_(graph), roots_(roots), path_(path), inside_(inside), limit_(limit) {
+        inside_.clear();
+        limit_.begin_search();
         for (std::uint32_t at = 0; at < path.nodes.size(); ++at) {
             positions_.emplace(path.nodes[at], at);
         }
@@ -307,17 +324,18 @@ class SharedReferences {
     }
 
     void enter(std::uint32_t node) {
-        if (inside_.insert(node).second) {
+        if (inside_.insert(node)) {
             pending_.push_back(node);
         }
     }
 
-    // Adds all holders. Returns false if a root other than that of the path refers to one.
+    // Adds all holders. Returns false if a root other than that of the path refers to one, or if
+    // the limit is reached.
     bool close() {
         while (!pending_.empty()) {
             const std::uint32_t node = pending_.back();
             pending_.pop_back();
-            if (has_other_root(node)) {
+            if (!limit_.visit() || has_other_root(node)) {
                 return false;
             }
             const std::uint32_t at = position_of(node);
@@ -357,7 +375,8 @@ class SharedReferences {
     const HeapGraph& graph_;
     const Roots& roots_;
     RawPath& path_;
-    std::unordered_set<std::uint32_t> inside_;
+    NodeSet& inside_;
+    VisitLimit& limit_;
     std::unordered_map<std::uint32_t, std::uint32_t> positions_;  // on the path
     std::uint32_t first_ = 0;  // the first node of the path that is inside
     std::vector<std::uint32_t> pending_;
@@ -381,9 +400,12 @@ void mark_used(const RawPath& path, const Roots& roots, Used& used) {
 
 PathFinder::PathFinder(const HeapGraph& graph,
                        const Roots& roots,
+                       VisitLimit limit,
                        std::unordered_set<std::uint32_t> ignored)
     : graph_(graph),
       roots_(roots),
+      limit_(limit),
+      inside_(graph.size()),
       ignored_(std::move(ignored)),
       search_(std::make_unique<Search>(graph, roots)) {}
 
@@ -394,19 +416,20 @@ SearchResult PathFinder::find(std::uint32_t target, std::size_t count) {
     Used disjoint{ignored_, {}, {}};
     Used other_roots{ignored_, {}, {}};
     while (result.paths.size() < count) {
-        std::optional<RawPath> path = search_->find(target, disjoint, Names::named);
+        VisitLimit* const limit = result.paths.empty() ? nullptr : &limit_;
+        std::optional<RawPath> path = search_->find(target, disjoint, Names::named, limit);
         if (!path && result.paths.empty()) {
             result.in_cycle = search_->has_holder();
             path = search_->find(target, disjoint, Names::anonymous);
         } else if (!path) {
-            path = search_->find(target, other_roots, Names::named);
+            path = search_->find(target, other_roots, Names::named, limit);
         }
         if (!path) {
             break;
         }
         mark_used(*path, roots_, disjoint);
         other_roots.roots.insert(path->root);
-        SharedReferences(graph_, roots_, *path).find();
+        SharedReferences(graph_, roots_, *path, inside_, limit_).find();
         result.paths.push_back(*std::move(path));
         if (result.paths.back().root == kAnonymous) {
             break;

@@ -29,12 +29,61 @@ struct SearchResult {
     bool in_cycle = false;  // there is no path, but the target is part of a reference cycle
 };
 
+// Limits the objects that the optional searches of all targets visit: those for further paths, and
+// for the references that all paths share. Each search may visit a few in any case.
+class VisitLimit {
+  public:
+    explicit VisitLimit(std::size_t total) noexcept : left_(total) {}
+    void begin_search() noexcept { own_ = 0; }
+    // Returns false if the search must end.
+    [[nodiscard]] bool visit() noexcept {
+        constexpr std::size_t kFree = 100;
+        if (own_ < kFree) {
+            ++own_;
+            return true;
+        }
+        left_ -= left_ > 0 ? 1 : 0;
+        return left_ > 0;
+    }
+
+  private:
+    std::size_t left_;
+    std::size_t own_ = 0;
+};
+
+class NodeSet {
+  public:
+    explicit NodeSet(std::size_t nodes) : contains_(nodes) {}
+    // Takes time proportional to the nodes in the set.
+    void clear() noexcept {
+        for (const std::uint32_t node : nodes_) {
+            contains_[node] = false;
+        }
+        nodes_.clear();
+    }
+    // Returns false if the set contains the node.
+    bool insert(std::uint32_t node) {
+        if (contains_[node]) {
+            return false;
+        }
+        contains_[node] = true;
+        nodes_.push_back(node);
+        return true;
+    }
+
+  private:
+    std::vector<bool> contains_;
+    std::vector<std::uint32_t> nodes_;
+};
+
 // Reuses its arrays, so that the cost of a search depends only on the objects it visits.
 class PathFinder {
   public:
     // The arguments must outlive this object. Paths through the nodes of `ignored` do not count.
+    // Beyond `limit`, only the first path is found, and none of its references `frees`.
     PathFinder(const HeapGraph& graph,
                const Roots& roots,
+               VisitLimit limit,
                std::unordered_set<std::uint32_t> ignored = {});
     PathFinder(const PathFinder&) = delete;
     PathFinder& operator=(const PathFinder&) = delete;
@@ -49,6 +98,8 @@ class PathFinder {
     class Search;
     const HeapGraph& graph_;
     const Roots& roots_;
+    VisitLimit limit_;
+    NodeSet inside_;  // of the search for shared references
     const std::unordered_set<std::uint32_t> ignored_;
     std::unique_ptr<Search> search_;
 };

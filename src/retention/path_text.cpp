@@ -2,6 +2,7 @@
 #include "retention/path_text.h"
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -30,15 +31,14 @@ using model::RootKind;
 // Receives the label of one reference, or of all.
 class LabelOf final : public capture::ReferenceSink {
   public:
-    using All = std::unordered_map<PyObject*, Label>;
-    LabelOf(PyObject* target, Keys keys, All* all = nullptr)
+    LabelOf(PyObject* target, Keys keys, ContainerLabels* all = nullptr)
         : target_(target), keys_(keys), all_(all) {}
 
     [[nodiscard]] bool wants_values() const noexcept override { return keys_ == Keys::shown; }
     void add(PyObject* target, EdgeKind kind, std::string_view name, std::uint32_t index) override {
         ++count_;
         if (all_ != nullptr) {
-            all_->try_emplace(target, Label{kind, std::string(name), index});
+            all_->add(target, kind, name, index);
         } else if (target == target_ && !found_) {
             found_ = true;
             label_ = {kind, std::string(name), index};
@@ -50,7 +50,7 @@ class LabelOf final : public capture::ReferenceSink {
   private:
     PyObject* target_;
     Keys keys_;
-    All* all_;
+    ContainerLabels* all_;
     bool found_ = false;
     std::size_t count_ = 0;
     Label label_;
@@ -300,6 +300,32 @@ void set_cut(model::RetentionPath& path, std::size_t at, bool frees, bool uses_l
 
 }  // namespace
 
+void ContainerLabels::add(PyObject* target,
+                          EdgeKind kind,
+                          std::string_view name,
+                          std::uint32_t index) {
+    if (name.empty()) {
+        unnamed_.push_back({target, index, kind});
+    } else {
+        named_.try_emplace(target, Label{kind, std::string(name), index});
+    }
+}
+
+void ContainerLabels::sort() {
+    std::ranges::sort(unnamed_, [](const Unnamed& a, const Unnamed& b) {
+        return std::tuple(reinterpret_cast<std::uintptr_t>(a.target), a.index) <
+               std::tuple(reinterpret_cast<std::uintptr_t>(b.target), b.index);
+    });
+}
+
+Label ContainerLabels::find(PyObject* target) const {
+    if (const auto named = named_.find(target); named != named_.end()) {
+        return named->second;
+    }
+    const auto at = std::ranges::lower_bound(unnamed_, target, std::less<>(), &Unnamed::target);
+    return at != unnamed_.end() && at->target == target ? Label{at->kind, "", at->index} : Label{};
+}
+
 Label Labels::find(PyObject* holder, PartRole role, PyObject* parent, PyObject* target) {
     constexpr std::size_t kLarge = 32;
     if (PyObject_IS_GC(holder) == 0) {
@@ -307,14 +333,16 @@ Label Labels::find(PyObject* holder, PartRole role, PyObject* parent, PyObject* 
     }
     const auto known = known_.find({holder, role});
     if (known != known_.end()) {
-        const auto label = known->second.find(target);
-        return label == known->second.end() ? Label{} : label->second;
+        return known->second.find(target);
     }
     LabelOf sink(target, keys_);
     capture::label_references(holder, role, parent, sink);
     if (sink.count() > kLarge) {
-        LabelOf all(nullptr, keys_, &known_[{holder, role}]);
+        ContainerLabels& labels = known_[{holder, role}];
+        labels.reserve(PyDict_Check(holder) ? 0 : sink.count());
+        LabelOf all(nullptr, keys_, &labels);
         capture::label_references(holder, role, parent, all);
+        labels.sort();
     }
     return sink.take();
 }

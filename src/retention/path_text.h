@@ -3,11 +3,13 @@
 // Python objects. May throw std::bad_alloc.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "model/reference_graph.h"
 #include "model/retention.h"
@@ -21,6 +23,26 @@ namespace cyclewatch::retention {
 // Whether to show dict keys that do not occur in the source code. They may be user data.
 enum class Keys : std::uint8_t { shown, hidden };
 
+// The labels of the references of a large container. Those without a name, such as the items of a
+// list, need 16 bytes.
+class ContainerLabels {
+  public:
+    void reserve(std::size_t count) { unnamed_.reserve(count); }
+    void add(PyObject* target, model::EdgeKind kind, std::string_view name, std::uint32_t index);
+    // REQUIRES: all labels were added.
+    void sort();
+    [[nodiscard]] Label find(PyObject* target) const;
+
+  private:
+    struct Unnamed {
+        PyObject* target;
+        std::uint32_t index;
+        model::EdgeKind kind;
+    };
+    std::vector<Unnamed> unnamed_;
+    std::unordered_map<PyObject*, Label> named_;
+};
+
 // Labels references. The references of a large container are read once.
 class Labels {
   public:
@@ -33,7 +55,7 @@ class Labels {
 
   private:
     Keys keys_;
-    std::map<std::pair<PyObject*, model::PartRole>, std::unordered_map<PyObject*, Label>> known_;
+    std::map<std::pair<PyObject*, model::PartRole>, ContainerLabels> known_;
 };
 
 // Dicts of attributes, closure tuples, cells and the dicts of an nn.Module are not objects of the

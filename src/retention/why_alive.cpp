@@ -39,7 +39,7 @@ WhyAlive search(collector::TrackedObjects& objects,
     }
     Roots roots(graph, target, caller);
     roots.ignore(object);  // the reference of the box
-    const SearchResult found = PathFinder(graph, roots).find(target, paths);
+    const SearchResult found = PathFinder(graph, roots, VisitLimit(SIZE_MAX)).find(target, paths);
     Labels labels(Keys::shown);
     for (const RawPath& path : found.paths) {
         answer.paths.push_back(describe(graph, roots, path, labels));
@@ -98,7 +98,7 @@ HolderSearch::HolderSearch(collector::TrackedObjects& objects,
                            Keys keys)
     : graph_(objects, nullptr, nullptr, untracked, library),
       roots_(graph_, HeapGraph::kAbsent, CallerVariables::count),
-      finder_(graph_, roots_, nodes_of(graph_, ignored)),
+      finder_(graph_, roots_, VisitLimit(graph_.size() / 4), nodes_of(graph_, ignored)),
       labels_(keys) {
     for (PyObject* const object : owned) {
         roots_.ignore(object);

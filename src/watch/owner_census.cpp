@@ -45,6 +45,7 @@ class LiveOwners {
         if (!collector::scan_heap({.generation = 2, .frozen = true}, scan)) {
             throw std::bad_alloc();
         }
+        collector::release_scan_memory();  // the search for holders needs as much
         const python::OwnedRef gc = python::steal(PyImport_ImportModule("gc"));
         const python::OwnedRef tracked =
             python::steal(gc ? PyObject_CallMethod(gc.get(), "get_objects", nullptr) : nullptr);

@@ -260,3 +260,28 @@ def test_active_mode_of_torch_is_a_root(kind):
         else:
             torch.overrides._pop_mode()
     assert reference() is None
+
+
+class Member:
+    """One of many objects that refer to the same list."""
+
+    def __init__(self, shared):
+        self.shared = shared
+
+
+def test_search_for_further_paths_is_limited():
+    count = 50
+    shared = [Layer((1 << 20) + number) for number in range(count)]
+    first = list(shared)
+    crowd = [Member(shared) for _ in range(20_000)]
+    del shared
+    found = [owner.held_by for owner in owners()]
+    start = "test_search_for_further_paths_is_limited() local"
+    assert [str(paths[0]) for paths in found] == [
+        f"{start} first -> first[{number}].weight" for number in reversed(range(count))
+    ]
+    # Each search for the second path visits all members. That for the largest owner is complete.
+    assert [str(path).split("[")[0] for path in found[0][1:]] == [f"{start} crowd -> crowd"]
+    assert len(found[-1]) == 1
+    assert len(cyclewatch.why_alive(first[0].weight)) == 2
+    del crowd

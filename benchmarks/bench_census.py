@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures the search for what holds an object, and the list of all memory owners with their holders.
+
+The heap is a chain of instances, each with a list, and a thousand of them have a memory owner.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+
+from bench_scan import OBJECTS, extra_bytes, heap_of
+from measure import Figure, in_child, main
+
+import cyclewatch
+
+OWNERS = 1000
+
+
+class Buffer:
+    """A memory owner."""
+
+
+def cpu_seconds(function: Callable[[], object]) -> float:
+    start = time.process_time()
+    function()
+    return time.process_time() - start
+
+
+def child(name: str, rounds: int) -> dict[str, float | list[float]]:
+    gc.disable()
+    cyclewatch.register_owner(Buffer, lambda _: {"device": "cpu", "nbytes": 4096})
+    nodes = heap_of(OBJECTS)
+    for node in nodes[:: len(nodes) // OWNERS]:
+        node.buffer = Buffer()
+    functions = {
+        "why_alive": lambda: cyclewatch.why_alive(nodes[-1].items),
+        "live_owners": lambda: cyclewatch.live_owners(min_bytes=0),
+        "census": cyclewatch.census,
+    }
+    extra = extra_bytes(functions[name]) / len(gc.get_objects())
+    return {"extra": [extra], "seconds": [cpu_seconds(functions[name]) for _ in range(rounds)]}
+
+
+def measure(quick: bool) -> list[Figure]:
+    figures = []
+    for name in ("why_alive", "live_owners", "census"):
+        answer = in_child(__file__, name=name, rounds=3 if quick else 11)
+        seconds, extra = answer["seconds"], answer["extra"]
+        assert isinstance(seconds, list)
+        assert isinstance(extra, list)
+        what = f"{name}(), {OBJECTS:,} objects"
+        figures.append(Figure(f"{what}: CPU time", "s", seconds, 0.6))
+        figures.append(Figure(f"{what}: memory per object", "bytes", extra, 48))
+    return figures
+
+
+if __name__ == "__main__":
+    main(measure, child)
