@@ -85,6 +85,23 @@ def test_tensor_saved_by_a_finalizer_changes_only_counts(torch_interpreter):
     assert seen > 0
 
 
+def assert_same_with_census(interpreter, payload):
+    without, _ = outcome_of(interpreter, payload)
+    with_census, _ = outcome_of(interpreter, payload, "--census")
+    # Its results end up on the interpreter's free lists, which changes gc.get_count().
+    for answers in (without, with_census):
+        forget_counts(answers)
+    assert_same(with_census, without)
+
+
+def test_census_changes_only_free_lists(interpreter):
+    assert_same_with_census(interpreter, "--owners")
+
+
+def test_census_of_tensors_changes_only_free_lists(torch_interpreter):
+    assert_same_with_census(torch_interpreter, "--torch")
+
+
 def test_heap_scan_changes_only_free_lists(interpreter):
     if interpreter.free_threaded:
         pytest.skip("no heap scan on free-threaded builds")

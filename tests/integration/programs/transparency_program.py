@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints everything that a program can observe about the cycle collector as JSON.
 
-transparency_program.py [--watch [--warn]] [--owners] [--torch] [--threshold N]
+transparency_program.py [--watch [--warn]] [--census] [--owners] [--torch] [--threshold N]
 
-`--watch` starts a watch; the output must be the same without it.
+`--watch` starts a watch, and `--census` lists the live owners before each collection; the output
+must be the same without them.
 """
 
 import argparse
@@ -148,7 +149,20 @@ def make_suspended(payload):
     next(generator)
 
 
-def run(payload):
+def no_census():
+    pass
+
+
+def take_census():
+    """Call every function that examines reachable objects."""
+    cyclewatch = sys.modules["cyclewatch"]
+    owners = cyclewatch.live_owners(min_bytes=0)
+    assert owners == [] or owners[0].held_by
+    cyclewatch.census().diff(cyclewatch.census())
+    cyclewatch.why_alive(SAVED)
+
+
+def run(payload, examine):
     """Collect garbage of every generation; returns the results of the collections."""
     answers = []
     references = []
@@ -159,6 +173,7 @@ def run(payload):
         counts = [get_count()]
         kept = [Silent() for _ in range(50)]
         counts.append(get_count())
+        examine()
         answers.append([number, gc.collect(number % 3), counts, get_count(), len(kept)])
         SAVED.clear()
     answers += [gc.collect(), gc.collect(), len(references)]
@@ -196,7 +211,7 @@ def payload_of(arguments):
 
 def start_watch(arguments):
     """Start a watch if the arguments request one."""
-    if not arguments.watch:
+    if not arguments.watch and not arguments.census:
         return None
     import cyclewatch
 
@@ -205,6 +220,8 @@ def start_watch(arguments):
             Buffer,
             lambda buffer: {"device": "cpu", "nbytes": buffer.nbytes, "data_ptr": id(buffer)},
         )
+    if not arguments.watch:
+        return None
     if not arguments.warn:
         return cyclewatch.watch(devices="all", budget=1)
     warnings.simplefilter("ignore")
@@ -216,6 +233,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--watch", action="store_true")
     parser.add_argument("--warn", action="store_true", help="the watch warns")
+    parser.add_argument("--census", action="store_true")
     parser.add_argument("--owners", action="store_true")
     parser.add_argument("--torch", action="store_true")
     parser.add_argument("--no-rescue", action="store_true")
@@ -227,13 +245,15 @@ def main():
     gc.callbacks.append(callbacks[0])
     watch = start_watch(arguments)
     gc.callbacks.append(callbacks[1])
+    examine = take_census if arguments.census else no_census
+    examine()
     gc.collect()
     # Exclude live objects, so that the heap has the same size with and without a watch.
     gc.freeze()
     AT_START.update(map(id, gc.get_objects()))
     EVENTS.clear()
     at_first = gc.get_stats()
-    answers = {"explicit": run(payload)}
+    answers = {"explicit": run(payload, examine)}
     if arguments.threshold is not None:
         gc.set_threshold(arguments.threshold)
         gc.enable()
