@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the search for what holds an object, and the list of all memory owners with their holders.
+"""Measures the search for what holds an object, and the list of all owners with their holders.
 
 The heap is a chain of instances, each with a list, and a thousand of them have a memory owner.
 """
