@@ -157,7 +157,7 @@ TensorComponents::Handle TensorComponents::component_by_operator(const Function&
     }
     const DefaultDispatch dispatch(*torch_, state, set_recording, is_recording());
     return dispatch.entered() ? component(function, tensor) : Handle(nullptr, deleter_);
-}
+}  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): torch deletes it
 
 void TensorComponents::visit(PyObject* tensor,
                              const std::function<void(const TensorComponent&)>& visit) const {
@@ -183,6 +183,6 @@ void TensorComponents::visit(PyObject* tensor,
         visit({function.source->label, object_.get(), access != Access::stored});
         *word = 0;
     }
-}
+}  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): torch deletes it
 
 }  // namespace cyclewatch::device
