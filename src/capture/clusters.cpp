@@ -4,6 +4,8 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "base/populate.h"
+
 namespace cyclewatch::capture {
 namespace {
 
@@ -76,6 +78,7 @@ Clusters find_clusters(const Adjacency& graph,
                        std::span<const std::uint32_t> owners) {
     Clusters clusters;
     const auto nodes = static_cast<std::uint32_t>(graph.nodes());
+    base::reserve_pages(clusters.of, nodes);
     clusters.of.assign(nodes, kNoCluster);
     DisjointSets sets = mark_objects_reaching(reverse, owners, clusters.of);
     std::vector<std::uint32_t> number(sets.size(), kNoCluster);

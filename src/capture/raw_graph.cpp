@@ -8,6 +8,7 @@
 #include <new>
 #include <string_view>
 
+#include "base/populate.h"
 #include "python/type_traversal.h"
 
 namespace cyclewatch::capture {
@@ -107,7 +108,7 @@ std::uint32_t kind_of(PyObject* object) {
 
 Adjacency make_raw_graph(std::span<PyObject* const> objects, const collector::PointerIndex& index) {
     Adjacency references;
-    references.first.reserve(objects.size() + 1);
+    base::reserve_pages(references.first, objects.size() + 1);
     references.targets.reserve(objects.size() * 2);
     python::TypeTraversals traversals;
     EdgeCollector edges(objects, index, references.targets);
@@ -125,13 +126,15 @@ Adjacency reversed(const Adjacency& graph) {
     Adjacency reverse;
     const std::size_t nodes = graph.nodes();
     std::vector<std::uint32_t>& first = reverse.first;
-    first.assign(nodes + 2, 0);
+    base::reserve_pages(first, nodes + 2);
+    first.resize(nodes + 2);
     for (const std::uint32_t target : graph.targets) {
         ++first[target + 2];
     }
     for (std::size_t n = 2; n < first.size(); ++n) {
         first[n] += first[n - 1];
     }
+    base::reserve_pages(reverse.targets, graph.targets.size());
     reverse.targets.resize(graph.targets.size());
     for (std::uint32_t from = 0; from < nodes; ++from) {
         for (const std::uint32_t target : graph.of(from)) {

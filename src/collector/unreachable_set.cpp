@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "base/populate.h"
 #include "python/forced_unwind.h"
 
 namespace cyclewatch::collector {
@@ -68,7 +69,10 @@ void PointerIndex::build(std::span<PyObject* const> objects) {
     others_.clear();
     latest_number_ = 0;
     latest_page_ = kNone;
-    entries_.assign(count_pages(objects) * kUnits, kAbsent);
+    const std::size_t entries = count_pages(objects) * kUnits;
+    entries_.clear();
+    base::reserve_pages(entries_, entries);
+    entries_.assign(entries, kAbsent);
     for (std::uint32_t position = 0; position < objects.size(); ++position) {
         const auto address = reinterpret_cast<std::uintptr_t>(objects[position]);
         const std::uint32_t page = cached_page_of(address);

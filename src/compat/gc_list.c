@@ -57,6 +57,9 @@ static int follows_and_is_collecting(const PyGC_Head* head, const PyGC_Head* pre
     return cw_previous_head(head) == previous && is_collecting(head);
 }
 
+/* Consecutive objects were often allocated one after another. */
+enum { kPrefetchDistance = 1024 };
+
 /* cw_walk_unreachable() from `start`, whose collecting flag is cleared. */
 static cw_walk_result walk_from(PyGC_Head* start, cw_object_list* found) {
     PyObject** next_free = found->objects;
@@ -69,6 +72,7 @@ static cw_walk_result walk_from(PyGC_Head* start, cw_object_list* found) {
             return CW_WALK_BROKEN;
         }
         PyGC_Head* const next = (PyGC_Head*)(link & ~(uintptr_t)kCwLinkFlags);
+        __builtin_prefetch((const char*)next + kPrefetchDistance);
         /* Almost no object has another flag: this single comparison is made for each of them. */
         if (__builtin_expect(next->_gc_prev != (uintptr_t)node + kCollecting, 0) &&
             !follows_and_is_collecting(next, node)) {
