@@ -62,6 +62,7 @@ std::vector<Candidate> rank_cycle(const CollapsedGraph& graph,
                                   const Cycle& cycle) {
     const std::vector<std::uint32_t> edges = collapsed_edges(component, cycle);
     std::vector<Candidate> ranked;
+    ranked.reserve(cycle.size());
     for (std::size_t i = 0; i < cycle.size(); ++i) {
         ranked.push_back(judge({graph, edges}, cycle, i));
     }

@@ -51,9 +51,14 @@ std::string holder_name(const CollapsedGraph& graph, std::uint32_t node) {
 std::string signature_of(const CollapsedGraph& graph, std::span<const std::uint32_t> cycle) {
     std::vector<std::string> ring;
     ring.reserve(cycle.size());
-    for (const std::uint32_t edge : cycle) {
-        ring.push_back(holder_name(graph, graph.edges[edge].holder) + "\n" +
-                       generic_label_of(graph, edge));
+    std::string label;
+    for (std::uint32_t previous = kNone; const std::uint32_t edge : cycle) {
+        // The references of a long cycle often have the same label.
+        if (previous == kNone || graph.edges[edge].label != graph.edges[previous].label) {
+            label = generic_label_of(graph, edge);
+        }
+        previous = edge;
+        ring.push_back(holder_name(graph, graph.edges[edge].holder) + "\n" + label);
     }
     const std::size_t start = least_rotation(ring);
     base::StableHash hash;

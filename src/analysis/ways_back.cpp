@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/ways_back.h"
 
+#include <algorithm>
+
 #include "graph/adjacency.h"
 #include "graph/dominators.h"
 
@@ -41,6 +43,11 @@ std::vector<std::uint32_t> reverse_postorder(const Component& component,
 std::vector<std::uint32_t> ways_back(const Component& component,
                                      std::uint32_t root,
                                      std::span<const char> dead) {
+    if (dead.empty() && component.targets.size() == component.size()) {
+        // A component with as many references as nodes is a single cycle.
+        const auto to_root = std::ranges::find(component.targets, root);
+        return {static_cast<std::uint32_t>(to_root - component.targets.begin())};
+    }
     std::vector<std::uint32_t> number = reverse_postorder(component, root, dead);
     // Numbers the reached nodes, starting at 1; all others have the number 0.
     const std::uint32_t unreached = number[root];
@@ -66,9 +73,10 @@ std::vector<std::uint32_t> ways_back(const Component& component,
     const graph::DominatorTree tree = graph::dominators(holders.view());
     std::vector<std::uint32_t> back;
     for (std::uint32_t e = 0; e < component.targets.size() && !tree.parent.empty(); ++e) {
-        if (counts(e) &&
-            graph::dominates(
-                tree, number[component.targets[e]] - 1, number[component.holder[e]] - 1)) {
+        const std::uint32_t from = number[component.holder[e]];
+        const std::uint32_t to = number[component.targets[e]];
+        // A node has a larger number than those that dominate it.
+        if (to <= from && counts(e) && graph::dominates(tree, to - 1, from - 1)) {
             back.push_back(e);
         }
     }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/dominators.h"
 
-#include <utility>
-
 namespace cyclewatch::graph {
 namespace {
 
@@ -71,10 +69,12 @@ DominatorTree one_pass(const AdjacencyView& predecessors, const DominatorTree* b
     return tree;
 }
 
-bool is_acyclic(const AdjacencyView& predecessors) {
-    for (std::uint32_t node = 0; node < predecessors.nodes(); ++node) {
+// True if a further pass would build the same tree: the parent of each node also dominates the
+// predecessors that the first pass ignores.
+bool is_final(const AdjacencyView& predecessors, const DominatorTree& tree) {
+    for (std::uint32_t node = 1; node < predecessors.nodes(); ++node) {
         for (const std::uint32_t other : predecessors.of(node)) {
-            if (other >= node) {
+            if (other > node && !dominates(tree, tree.parent[node], other)) {
                 return false;
             }
         }
@@ -86,15 +86,11 @@ bool is_acyclic(const AdjacencyView& predecessors) {
 
 DominatorTree dominators(const AdjacencyView& predecessors) {
     DominatorTree tree = one_pass(predecessors, nullptr);
-    if (is_acyclic(predecessors)) {
-        return tree;
-    }
     for (int pass = 0; pass < kMostPasses; ++pass) {
-        DominatorTree next = one_pass(predecessors, &tree);
-        if (next.parent == tree.parent) {
+        if (is_final(predecessors, tree)) {
             return tree;
         }
-        tree = std::move(next);
+        tree = one_pass(predecessors, &tree);
     }
     return {};
 }
