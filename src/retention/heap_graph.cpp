@@ -33,6 +33,21 @@ HeapGraph::HeapGraph(collector::TrackedObjects& objects,
     store_holders();
 }
 
+std::uint32_t HeapGraph::node_of(PyObject* object) const noexcept {
+    if (walk_) {
+        return walk_->position_of(object);
+    }
+    const auto kept = kept_nodes_.find(object);
+    return kept == kept_nodes_.end() ? kAbsent : kept->second;
+}
+
+void HeapGraph::drop_index(std::span<PyObject* const> objects) {
+    for (PyObject* const object : objects) {
+        kept_nodes_.try_emplace(object, node_of(object));
+    }
+    walk_.reset();
+}
+
 void HeapGraph::add_library(std::span<const OwnerReference> references) {
     for (const OwnerReference& each : references) {
         const std::uint32_t holder = node_of(each.holder);

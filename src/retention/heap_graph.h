@@ -51,9 +51,9 @@ class HeapGraph {
     }
     // kAbsent if the object is not part of the graph: it is not tracked, or the running collection
     // is about to free it.
-    [[nodiscard]] std::uint32_t node_of(PyObject* object) const noexcept {
-        return walk_->position_of(object);
-    }
+    [[nodiscard]] std::uint32_t node_of(PyObject* object) const noexcept;
+    // Frees 8 to 16 bytes per object. Afterwards, node_of() knows only `objects`.
+    void drop_index(std::span<PyObject* const> objects);
     // The objects that refer to `node`, once for each reference.
     [[nodiscard]] std::span<const std::uint32_t> holders(std::uint32_t node) const noexcept {
         return std::span(holders_).subspan(first_[node], first_[node + 1] - first_[node]);
@@ -93,7 +93,8 @@ class HeapGraph {
 
     collector::TrackedObjects& objects_;
     // Constructed after the last object is added.
-    std::optional<collector::ReferenceWalk> walk_;
+    std::optional<collector::ReferenceWalk> walk_;             // until drop_index()
+    std::unordered_map<PyObject*, std::uint32_t> kept_nodes_;  // afterwards
     std::uint32_t ignored_ = kAbsent;
     std::uint32_t holder_ = 0;          // the object that is traversed
     std::vector<std::uint32_t> first_;  // size() + 1 positions in holders_

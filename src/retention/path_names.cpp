@@ -270,6 +270,7 @@ model::PathRoot PathText::root() const {
 
 std::vector<model::Reference> PathText::references() const {
     std::vector<model::Reference> references;
+    references.reserve(steps_.size());
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         const Step& step = steps_[i];
         const bool is_root = i == 0 && root_ != nullptr;

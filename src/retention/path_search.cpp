@@ -406,12 +406,14 @@ PathFinder::PathFinder(const HeapGraph& graph,
       roots_(roots),
       limit_(limit),
       inside_(graph.size()),
-      ignored_(std::move(ignored)),
-      search_(std::make_unique<Search>(graph, roots)) {}
+      ignored_(std::move(ignored)) {}
 
 PathFinder::~PathFinder() = default;
 
 SearchResult PathFinder::find(std::uint32_t target, std::size_t count) {
+    if (search_ == nullptr) {  // its arrays are large
+        search_ = std::make_unique<Search>(graph_, roots_);
+    }
     SearchResult result;
     Used disjoint{ignored_, {}, {}};
     Used other_roots{ignored_, {}, {}};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -326,10 +327,31 @@ Label ContainerLabels::find(PyObject* target) const {
     return at != unnamed_.end() && at->target == target ? Label{at->kind, "", at->index} : Label{};
 }
 
+ListIndexes::ListIndexes(PyObject* list)
+    : list_(list), sorted_(static_cast<std::size_t>(PyList_GET_SIZE(list))) {
+    std::iota(sorted_.begin(), sorted_.end(), 0U);
+    std::ranges::sort(sorted_, {}, [list](std::uint32_t index) {
+        return std::pair(reinterpret_cast<std::uintptr_t>(PyList_GET_ITEM(list, index)), index);
+    });
+}
+
+Label ListIndexes::find(PyObject* item) const {
+    const auto at =
+        std::ranges::lower_bound(sorted_, item, std::less<>(), [this](std::uint32_t index) {
+            return PyList_GET_ITEM(list_, index);
+        });
+    return at != sorted_.end() && PyList_GET_ITEM(list_, *at) == item
+               ? Label{EdgeKind::index, "", *at}
+               : Label{};
+}
+
 Label Labels::find(PyObject* holder, PartRole role, PyObject* parent, PyObject* target) {
-    constexpr std::size_t kLarge = 32;
+    constexpr Py_ssize_t kLarge = 32;
     if (PyObject_IS_GC(holder) == 0) {
         return label_of_field(holder, target);
+    }
+    if (PyList_CheckExact(holder) && role == PartRole::none && PyList_GET_SIZE(holder) > kLarge) {
+        return lists_.try_emplace(holder, holder).first->second.find(target);
     }
     const auto known = known_.find({holder, role});
     if (known != known_.end()) {
@@ -337,7 +359,7 @@ Label Labels::find(PyObject* holder, PartRole role, PyObject* parent, PyObject* 
     }
     LabelOf sink(target, keys_);
     capture::label_references(holder, role, parent, sink);
-    if (sink.count() > kLarge) {
+    if (std::cmp_greater(sink.count(), kLarge)) {
         ContainerLabels& labels = known_[{holder, role}];
         labels.reserve(PyDict_Check(holder) ? 0 : sink.count());
         LabelOf all(nullptr, keys_, &labels);

@@ -24,7 +24,7 @@ namespace cyclewatch::retention {
 enum class Keys : std::uint8_t { shown, hidden };
 
 // The labels of the references of a large container. Those without a name, such as the items of a
-// list, need 16 bytes.
+// tuple, need 16 bytes.
 class ContainerLabels {
   public:
     void reserve(std::size_t count) { unnamed_.reserve(count); }
@@ -43,6 +43,18 @@ class ContainerLabels {
     std::unordered_map<PyObject*, Label> named_;
 };
 
+// The indexes of the items of a large list, sorted by item. Needs 4 bytes per item.
+class ListIndexes {
+  public:
+    explicit ListIndexes(PyObject* list);
+    // The first index of the item; the label is empty if there is none.
+    [[nodiscard]] Label find(PyObject* item) const;
+
+  private:
+    PyObject* list_;
+    std::vector<std::uint32_t> sorted_;
+};
+
 // Labels references. The references of a large container are read once.
 class Labels {
   public:
@@ -56,6 +68,7 @@ class Labels {
   private:
     Keys keys_;
     std::map<std::pair<PyObject*, model::PartRole>, ContainerLabels> known_;
+    std::unordered_map<PyObject*, ListIndexes> lists_;
 };
 
 // Dicts of attributes, closure tuples, cells and the dicts of an nn.Module are not objects of the

@@ -103,6 +103,7 @@ HolderSearch::HolderSearch(collector::TrackedObjects& objects,
     for (PyObject* const object : owned) {
         roots_.ignore(object);
     }
+    graph_.drop_index(owned);
 }
 
 std::vector<model::RetentionPath> HolderSearch::paths(PyObject* object, std::size_t count) {

@@ -43,7 +43,8 @@ struct WhyAlive {
 // runs.
 class HolderSearch {
   public:
-    // `owned`: objects to which the caller owns one reference each. `ignored`: paths through these
+    // `owned`: objects to which the caller owns one reference each; only these can be passed to
+    // paths() and collections(). `ignored`: paths through these
     // objects do not count. `untracked`: see HeapGraph.
     HolderSearch(collector::TrackedObjects& objects,
                  std::span<PyObject* const> owned,
@@ -51,7 +52,7 @@ class HolderSearch {
                  std::span<PyObject* const> ignored,
                  std::span<PyObject* const> untracked,
                  Keys keys);
-    // Empty if the object is not tracked, or if there is no path.
+    // Empty if the object is not tracked or not owned, or if there is no path.
     [[nodiscard]] std::vector<model::RetentionPath> paths(PyObject* object, std::size_t count);
 
     // The lists, sets and large dicts that refer to the object, sorted; empty if anything else

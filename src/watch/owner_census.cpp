@@ -321,6 +321,50 @@ std::vector<CollectedStorages> merge_collected(std::vector<LiveStorage>& storage
     return merged;
 }
 
+// Whether the first of `paths` sorts before the first of `known`: `kept[0]` before `kept[9]`.
+bool is_shorter(std::span<const model::RetentionPath> paths,
+                std::span<const model::RetentionPath> known) {
+    if (paths.empty() || known.empty()) {
+        return false;
+    }
+    const std::string& text = paths.front().text;
+    const std::string& other = known.front().text;
+    return std::tuple(text.size(), std::string_view(text)) <
+           std::tuple(other.size(), std::string_view(other));
+}
+
+// The properties that all storages of a group share.
+std::string group_of(const LiveStorage& storage) {
+    const std::string path =
+        storage.paths.empty() ? "" : without_indexes(storage.paths.front().text);
+    return kind_of(*storage.owner) + '\0' + path;
+}
+
+// Frees the references of paths that group() does not use: each path has about two kilobytes.
+class UnusedPaths {
+  public:
+    void drop(LiveStorage& storage) {
+        const auto [known, is_new] = groups_.try_emplace(group_of(storage), &storage, &storage);
+        if (is_new) {
+            return;
+        }
+        auto& [first, shortest] = known->second;
+        LiveStorage* unused = &storage;
+        if (is_shorter(storage.paths, shortest->paths)) {
+            std::swap(unused, shortest);
+        }
+        for (model::RetentionPath& path : unused->paths) {
+            if (unused != first) {
+                path.references = {};
+                path.cut.reset();
+            }
+        }
+    }
+
+  private:
+    std::unordered_map<std::string, std::pair<LiveStorage*, LiveStorage*>> groups_;
+};
+
 void search_paths(std::vector<LiveStorage>& storages, retention::HolderSearch& search) {
     for (LiveStorage& storage : storages) {
         storage.count = 1;
@@ -330,9 +374,11 @@ void search_paths(std::vector<LiveStorage>& storages, retention::HolderSearch& s
         PyObject* const object = search.first_in(each.collection, each.objects);
         find_paths(*each.first, object, search);
     }
+    UnusedPaths unused;
     for (LiveStorage& storage : storages) {
         if (storage.count == 1 && storage.paths.empty()) {
             find_paths(storage, held_object(storage), search);
+            unused.drop(storage);
         }
     }
 }
@@ -378,27 +424,12 @@ void drop_small(std::vector<LiveStorage>& storages, const CensusSettings& settin
         });
 }
 
-// Whether the first of `paths` sorts before the first of `known`: `kept[0]` before `kept[9]`.
-bool is_shorter(std::span<const model::RetentionPath> paths,
-                std::span<const model::RetentionPath> known) {
-    if (paths.empty() || known.empty()) {
-        return false;
-    }
-    const std::string& text = paths.front().text;
-    const std::string& other = known.front().text;
-    return std::tuple(text.size(), std::string_view(text)) <
-           std::tuple(other.size(), std::string_view(other));
-}
-
 std::vector<model::LiveOwner> group(std::vector<LiveStorage>& storages) {
     std::unordered_map<std::string, std::size_t> indexes;
     std::vector<model::LiveOwner> groups;
     for (LiveStorage& storage : storages) {
         const device::OwnerReading& reading = storage.owner->reading;
-        const std::string path =
-            storage.paths.empty() ? "" : without_indexes(storage.paths.front().text);
-        const auto [known, is_new] =
-            indexes.emplace(kind_of(*storage.owner) + '\0' + path, groups.size());
+        const auto [known, is_new] = indexes.emplace(group_of(storage), groups.size());
         if (!is_new) {
             model::LiveOwner& group = groups[known->second];
             group.owner.count += storage.count;
@@ -416,7 +447,7 @@ std::vector<model::LiveOwner> group(std::vector<LiveStorage>& storages) {
         group.bytes = reading.bytes * storage.count;
         group.owner.shape = reading.shape;
         group.owner.dtype = reading.dtype;
-        group.owner.path = path;
+        group.owner.path = storage.paths.empty() ? "" : without_indexes(storage.paths.front().text);
         const base::CallSite site = capture::allocation_site(storage.object);
         group.owner.allocated_at =
             site.path.empty() ? "" : site.path + ":" + std::to_string(site.line);
