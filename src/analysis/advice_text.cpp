@@ -196,7 +196,7 @@ std::string advice_for_set(const CollapsedGraph& graph, const Cut& cut, std::str
         return "Set each of these references to None when it is no longer needed";
     }
     if (any(is_slot) && !is_slot(graph, cut.cut.front())) {
-        code += " For a slot, also change `__slots__`.";
+        code += " Rename a slot in `__slots__`: its name is needed for the property.";
     }
     return "Replace each of these references with a weakref.ref" +
            (parent.empty() ? "" : " to " + parent) +
@@ -219,9 +219,9 @@ std::string otherwise(const CollapsedGraph& graph, const Cut& cut) {
             cut.cut, [&](const Candidate& kind) { return origin_of_code(graph, kind) == origin; });
     };
     if (has(Origin::library) && !has(Origin::user)) {
-        return " All of this is library code: report it there, and until it is fixed call " +
-               (method.empty() ? "" : method + " when done, and ") +
-               "`gc.collect()` when the objects are no longer needed.";
+        return " All of this is library code: report it there, and call " +
+               (method.empty() ? "" : method + " and ") +
+               "`gc.collect()` after use until it is fixed.";
     }
     if (method.empty() || cut.references == 1) {
         return "";

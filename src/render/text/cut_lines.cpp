@@ -29,8 +29,8 @@ std::string with_number(const std::string& text,
            (target.empty() ? "" : " -> " + target);
 }
 
-// The folder that contains all places to change, without its last part: other places than the first
-// are shown relative to it.
+// The length of the path of the folder that contains all places to change: other places than the
+// first are shown relative to it.
 std::size_t common_folder(const Finding& finding) {
     std::string_view common = finding.cut.front().location;
     for (const Reference& cut : finding.cut) {
@@ -38,9 +38,7 @@ std::size_t common_folder(const Finding& finding) {
         common = common.substr(0, static_cast<std::size_t>(end - common.begin()));
     }
     const std::size_t last = common.find_last_of("/\\");
-    const std::size_t before =
-        last == std::string_view::npos || last == 0 ? last : common.find_last_of("/\\", last - 1);
-    return before == std::string_view::npos ? 0 : before + 1;
+    return last == std::string_view::npos ? 0 : last + 1;
 }
 
 // "bound method Engine.run", "Engine".
@@ -153,6 +151,9 @@ std::vector<Layout> layouts_of(const model::Finding& finding) {
         }
     };
     if (all > 1) {
+        // All places must be changed, so they are shown rather than the source of the first.
+        layouts.push_back({true, SourceDetail::none, all, kFewestOwnerLines});
+        layouts.back().cycle = false;
         add_fewer(true, SourceDetail::first, std::min(all, kFewestPlaces));
     }
     layouts.push_back({true, SourceDetail::none, all});
