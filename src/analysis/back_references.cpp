@@ -105,8 +105,11 @@ class Search {
         };
         const auto roles = roles_of(found.kinds);
         const auto best_roles = roles_of(best.kinds);
-        return is_part_of(roles, best_roles) ||
-               (found.score > best.score && !is_part_of(best_roles, roles));
+        if (is_part_of(roles, best_roles) || is_part_of(best_roles, roles)) {
+            return roles.size() < best_roles.size();
+        }
+        // The order of the objects depends on earlier collections; that of the names does not.
+        return found.score != best.score ? found.score > best.score : roles < best_roles;
     }
 
     // The candidates for the parent, most likely first.
