@@ -43,7 +43,7 @@ def child(rounds: int, leaks: int = 0) -> dict[str, float | list[float]]:
 
 
 def over_budget(rounds: int, leaks: int) -> dict[str, float | list[float]]:
-    """Compare the steps before collections that are searched with those before other ones."""
+    """Compare steps whose collection is searched with steps whose collection is skipped."""
     import torch
     from torch import nn
 
@@ -52,8 +52,8 @@ def over_budget(rounds: int, leaks: int) -> dict[str, float | list[float]]:
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
     inputs, targets = torch.randn(64, 256), torch.randint(10, (64,))
 
-    def seconds() -> tuple[bool, float]:
-        """Return whether the collection was searched, and the CPU time of it and the steps."""
+    def timed_steps() -> tuple[bool, float]:
+        """Return whether the collection was searched, and the CPU time including the steps."""
         owners = watch.stats.owners
         began = time.thread_time()
         for _ in range(STEPS):
@@ -69,12 +69,12 @@ def over_budget(rounds: int, leaks: int) -> dict[str, float | list[float]]:
     gc.freeze()
     gc.disable()
     with cyclewatch.watch(devices=("cpu",)) as watch:
-        while seconds()[0]:
-            pass  # until the time that is always allowed is used up
+        while timed_steps()[0]:
+            pass  # until the watch has used up the time that is always allowed
         before = watch.stats
         times: dict[bool, list[float]] = {True: [], False: []}
         for _ in range(rounds):
-            searched, took = seconds()
+            searched, took = timed_steps()
             times[searched].append(took)
         after = watch.stats
     share = (after.seconds - before.seconds) / (after.elapsed - before.elapsed)

@@ -35,7 +35,7 @@ QUESTIONS = [
     ("A million unreachable objects, a thousand owners", bench_large_garbage),
     ("Growth, and a dense component", bench_growth),
     ("Scans without a collection", bench_scan),
-    ("What holds the memory of 400,000 objects", bench_census),
+    ("Paths to live objects, 400,000 objects", bench_census),
     ("Against torch's detector", bench_against_torch),
     ("The pytest plugin", bench_pytest),
     ("Import", bench_import),

@@ -72,8 +72,8 @@ def _variables() -> str:
 
 
 def _print_error(sentence: str) -> None:
-    # A write error on stderr must not stop the program. Text that stays in the buffer of sys.stderr
-    # would change its exit status.
+    # A write error on stderr must not stop the program. print() could leave text in the buffer of
+    # sys.stderr; if the flush at exit failed, the exit status would change.
     if sys.stderr is not None:
         try:
             os.write(sys.stderr.fileno(), f"{sentence}\n".encode(errors="backslashreplace"))

@@ -131,8 +131,8 @@ bool is_slot(const CollapsedGraph& graph, const Candidate& candidate) {
     return graph.edges[candidate.edges.front()].label.kind == model::EdgeKind::slot;
 }
 
-// The code that replaces a back pointer with a property; empty if it has another form, or if the
-// class may not be written in Python, because its source is unknown.
+// The code that replaces a back pointer with a property. Empty for other kinds of references, and
+// if the source of the class is unknown, because the class may not be written in Python.
 std::string code_of_back_pointer(const CollapsedGraph& graph, std::uint32_t edge) {
     const model::EdgeKind kind = graph.edges[edge].label.kind;
     const bool is_slot = kind == model::EdgeKind::slot;
@@ -178,8 +178,8 @@ std::string code_of(const CollapsedGraph& graph, const Candidate& candidate) {
     return code.empty() ? code : " In code: " + code + ".";
 }
 
-// How to change a set of back pointers. `code`: that of the first one, to which this adds what is
-// different for the others.
+// How to change a set of back pointers. `code` is the code for the first one; what differs for the
+// others is added to it.
 std::string advice_for_set(const CollapsedGraph& graph, const Cut& cut, std::string& code) {
     const std::string parent = cut.on_every_cycle ? name_in_text(graph, cut.parent) : "";
     if (code.empty()) {

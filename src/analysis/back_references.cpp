@@ -92,8 +92,8 @@ class Search {
         return enough;
     }
 
-    // The higher score is better, but if a part of the roles is sufficient, the others are
-    // needless.
+    // A higher score is better, unless one set of roles contains the other: then the smaller set is
+    // better, because the additional roles are not needed.
     [[nodiscard]] bool is_better(const BackReferences& found, const BackReferences& best) const {
         if (found.kinds.empty() || best.kinds.empty()) {
             return !found.kinds.empty();
@@ -261,8 +261,8 @@ class Search {
         return {};
     }
 
-    // Sorts by parent, `found.parent` first, then by number of references, both descending. The
-    // kinds with the pattern of the finding remain first.
+    // Sorts the kinds with the pattern of the finding first, then those that lead to
+    // `found.parent`, then by the number of references to the target's class, then by their own.
     void sort_for_reader(BackReferences& found) const {
         const auto target = [&](const Candidate& kind) {
             return component_.targets[kind.edges.front()];

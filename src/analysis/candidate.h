@@ -19,7 +19,7 @@ struct Candidate {
     const Evidence* evidence = nullptr;
     int score = 0;
     std::size_t classes = 1;       // of the holders
-    std::size_t listed = 1;        // the first edges, which differ in the class of an end
+    std::size_t listed = 1;        // number of first edges; each has other classes at its ends
     std::uint64_t equivalent = 1;  // number of references of this kind, all to be removed
     bool shared_cell = false;      // `edges` go through one variable
     bool payload = false;          // outside the cycle: frees the memory, keeps the cycle

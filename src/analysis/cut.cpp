@@ -143,8 +143,8 @@ class Search {
     }
 
     // A module needs its parameters, buffers and submodules. An object needs its data, but a
-    // function may capture more than it needs. If the mistake is known, a reference that is no
-    // known mistake itself is probably intended. An item of a tuple cannot be removed, and a
+    // function may capture more than it needs. If the mistake is known, a reference that is not
+    // a known mistake itself is probably intended. An item of a tuple cannot be removed, and a
     // container in a container is part of a data structure: neither is an alternative to an
     // attribute or a variable.
     void drop_poor_alternatives(Cut& result) const {

@@ -75,7 +75,7 @@ std::vector<std::uint32_t> ways_back(const Component& component,
     for (std::uint32_t e = 0; e < component.targets.size() && !tree.parent.empty(); ++e) {
         const std::uint32_t from = number[component.holder[e]];
         const std::uint32_t to = number[component.targets[e]];
-        // A node has a larger number than those that dominate it.
+        // The numbers of the nodes that dominate a node are lower than its own.
         if (to <= from && counts(e) && graph::dominates(tree, to - 1, from - 1)) {
             back.push_back(e);
         }

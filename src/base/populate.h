@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocates the pages of a large buffer in one system call, which takes about half as long as one
+// Allocates the pages of a large buffer in one system call, which takes about half as long as a
 // page fault for each page. Only for buffers that will be filled completely.
 #pragma once
 

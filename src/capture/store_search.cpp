@@ -30,7 +30,7 @@ ValueOrigin origin_of_value(PyCodeObject* code,
     return is_parameter || value.name != nullptr ? ValueOrigin::taken : ValueOrigin::unknown;
 }
 
-// The first call of a helper; with `argument`, the first one with this first argument.
+// Finds the first call of `helper`. If `argument` is set, it must be the first argument.
 struct HelperCall {
     PyObject* helper;
     PyObject* argument;

@@ -78,9 +78,10 @@ class ForeignStores {
 
     void search(PyCodeObject* code, bool is_method);
     void search_methods(PyTypeObject* type);
-    // Searches the methods of `type`, the holder's class, for calls of functions and static methods
-    // that make such a store on the object that is their first argument, or that read `f_locals`
-    // if the method has a parameter with the name of the attribute. The site is the call.
+    // Searches the methods of `type`, the holder's class, for calls of helpers, which are functions
+    // or static methods. A helper either makes such a store on its first argument, `self`, or
+    // reads `f_locals`, if the method has a parameter with the name of the attribute. The site is
+    // the call.
     void search_helpers(PyTypeObject* type);
     [[nodiscard]] StoreSite result() const;
 

@@ -57,7 +57,7 @@ static int follows_and_is_collecting(const PyGC_Head* head, const PyGC_Head* pre
     return cw_previous_head(head) == previous && is_collecting(head);
 }
 
-/* Consecutive objects were often allocated one after another. */
+/* In bytes: objects that follow each other in the list are often neighbors in memory. */
 enum { kPrefetchDistance = 1024 };
 
 /* cw_walk_unreachable() from `start`, whose collecting flag is cleared. */

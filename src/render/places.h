@@ -21,7 +21,7 @@ struct Place {
 // grouped.
 [[nodiscard]] std::vector<Place> places_of(const model::Finding& finding);
 
-// "14 references at 7 places; one alone is not enough": for several places.
+// "14 references at 7 places; one alone is not enough". REQUIRES: several places.
 [[nodiscard]] std::string all_of_places(const model::Finding& finding,
                                         const std::vector<Place>& places);
 

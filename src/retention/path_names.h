@@ -32,7 +32,7 @@ struct Step {
     PyObject* to = nullptr;
     Label label;
     model::PartRole role = model::PartRole::none;  // of the raw holder
-    // Position in the raw path of the object to which the removable reference leads.
+    // Position in the raw path of the target of the reference that can be removed.
     std::size_t cut_at = 0;
     bool in_tuple = false;  // the last raw holder is a tuple
 };

@@ -83,7 +83,7 @@ class PathFinder::Search {
           lengths_(graph.size(), kUnseen),
           next_(graph.size(), kUnseen) {}
 
-    // `limit` may be null. Nullopt also if it is reached.
+    // Returns nullopt if there is no path, or if `limit` is reached. `limit` may be null.
     std::optional<RawPath> find(std::uint32_t target,
                                 const Used& used,
                                 Names names,

@@ -29,8 +29,8 @@ struct SearchResult {
     bool in_cycle = false;  // there is no path, but the target is part of a reference cycle
 };
 
-// Limits the objects that the optional searches of all targets visit: those for further paths, and
-// for the references that all paths share. Each search may visit a few in any case.
+// Limits the number of objects that all optional searches together visit: the searches for further
+// paths, and for the references that all paths share. The first 100 of a search are not counted.
 class VisitLimit {
   public:
     explicit VisitLimit(std::size_t total) noexcept : left_(total) {}
@@ -54,14 +54,14 @@ class VisitLimit {
 class NodeSet {
   public:
     explicit NodeSet(std::size_t nodes) : contains_(nodes) {}
-    // Takes time proportional to the nodes in the set.
+    // Linear in the number of nodes in the set.
     void clear() noexcept {
         for (const std::uint32_t node : nodes_) {
             contains_[node] = false;
         }
         nodes_.clear();
     }
-    // Returns false if the set contains the node.
+    // Returns false if the set already contains the node.
     bool insert(std::uint32_t node) {
         if (contains_[node]) {
             return false;
@@ -80,7 +80,7 @@ class NodeSet {
 class PathFinder {
   public:
     // The arguments must outlive this object. Paths through the nodes of `ignored` do not count.
-    // Beyond `limit`, only the first path is found, and none of its references `frees`.
+    // A search that exceeds `limit` stops: further paths are not found, or `frees` remains false.
     PathFinder(const HeapGraph& graph,
                const Roots& roots,
                VisitLimit limit,

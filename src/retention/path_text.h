@@ -23,13 +23,13 @@ namespace cyclewatch::retention {
 // Whether to show dict keys that do not occur in the source code. They may be user data.
 enum class Keys : std::uint8_t { shown, hidden };
 
-// The labels of the references of a large container. Those without a name, such as the items of a
-// tuple, need 16 bytes.
+// The labels of the references of a large container. A label without a name, such as that of a
+// tuple item, takes 16 bytes.
 class ContainerLabels {
   public:
     void reserve(std::size_t count) { unnamed_.reserve(count); }
     void add(PyObject* target, model::EdgeKind kind, std::string_view name, std::uint32_t index);
-    // REQUIRES: all labels were added.
+    // Must be called after the last add() and before find().
     void sort();
     [[nodiscard]] Label find(PyObject* target) const;
 

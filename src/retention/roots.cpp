@@ -50,7 +50,7 @@ RootKind kind_of(cyclewatch_thread_slot slot) {
     }
 }
 
-// A C function of a module that is imported; borrowed, null if there is none.
+// Returns a C function of an imported module, borrowed, or null.
 PyObject* c_function(const char* module_name, const char* name) {
     PyObject* const module = capture::find_in_dict(PyImport_GetModuleDict(), module_name);
     PyObject* const function = module != nullptr && PyModule_Check(module)
@@ -59,7 +59,7 @@ PyObject* c_function(const char* module_name, const char* name) {
     return function != nullptr && PyCFunction_Check(function) ? function : nullptr;
 }
 
-// Null without an error set if the call fails.
+// Returns null, without an error set, if the call fails.
 python::OwnedRef call(PyObject* function, int argument) {
     const python::OwnedRef number = python::steal(PyLong_FromLong(argument));
     python::OwnedRef result =
@@ -233,7 +233,8 @@ void Roots::add_signal_handlers() {
     }
 }
 
-// Those of this thread. The functions neither run code of the program nor create objects.
+// Adds the active modes of this thread. The functions of torch neither run code of the program nor
+// create objects.
 void Roots::add_torch_modes(const char* kind, const char* length, const char* item) {
     PyObject* const get_length = c_function("torch._C", length);
     PyObject* const get_item = c_function("torch._C", item);

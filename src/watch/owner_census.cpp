@@ -101,7 +101,7 @@ struct LiveStorage {
     const PendingOwner* gradient = nullptr;  // the owner, if it is a gradient
     PyObject* gradient_of = nullptr;
     bool is_only_part = false;         // a part to which nothing else refers
-    bool has_library_holders = false;  // or it is not known
+    bool has_library_holders = false;  // also true if unknown
     std::size_t count = 1;             // of storages that are equal except for their address
     std::vector<model::RetentionPath> paths;
 };
@@ -115,7 +115,7 @@ bool is_parameter(PyObject* object) {
     return false;
 }
 
-// An object is better than a part of another one, and a tensor than the object for its storage,
+// Prefers an object to a part of another object, and a tensor to the Python object for its storage,
 // which torch keeps as long as the storage.
 bool is_better(const PendingOwner& owner, const PendingOwner& best) {
     return !owner.is_part &&
@@ -177,7 +177,7 @@ bool is_in_graph(const model::RetentionPath& path) {
     });
 }
 
-// True if only C code is known to hold a tensor of torch.
+// True if `storage` belongs to a torch tensor that, as far as known, only C code holds.
 bool is_held_by_c_code(const LiveStorage& storage) {
     return storage.owner->type.starts_with("torch.") && !storage.paths.empty() &&
            storage.paths.front().root.kind == model::RootKind::c_code;

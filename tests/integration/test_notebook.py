@@ -62,7 +62,7 @@ def cards_in(bundles):
 
 
 def relative(picture):
-    """The picture, with paths of installed files relative to site-packages."""
+    """Return the picture with the paths of installed files relative to site-packages."""
     drawn = base64.b64decode(picture[1]).decode()
     return base64.b64encode(re.sub(r"/\S*/site-packages/", "", drawn).encode()).decode()
 
@@ -115,7 +115,7 @@ def test_each_card_has_its_picture(outputs):
         drawn = base64.b64decode(picture).decode()
         assert "Diagram of the reference cycle" in drawn
         assert "prefers-color-scheme:dark" in drawn
-        # The class: until 3.12, its first method.
+        # The line of the class; up to 3.12, that of its first method.
         assert re.search(r">cell \[4\], line [89]<", drawn)
         assert not re.search(r">\d+\.py:", drawn)
 

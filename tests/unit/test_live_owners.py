@@ -231,7 +231,7 @@ def test_tensor_is_reported_instead_of_its_storage():
     ]
 
 
-def test_tensor_of_an_array_of_which_a_view_is_left_is_not_saved_for_backward():
+def test_tensor_held_by_a_view_of_its_array_is_not_saved_for_backward():
     torch = pytest.importorskip("torch")
     view = torch.ones(1 << 18).numpy()[1:]
     (found,) = (owner for owner in cyclewatch.live_owners(1000) if owner.shape == (1 << 18,))

@@ -157,7 +157,7 @@ class WithEarlyMethods(Base):
 
 
 class WithTwoEarlyMethods(WithEarlyMethods):
-    """Two methods are stored by one line."""
+    """One line stores two methods."""
 
     names = ("step", "stop")
 
@@ -184,7 +184,7 @@ class Callback:
 
 
 class WithParameters(Base):
-    """Refers to an object that refers back by a parameter."""
+    """Refers to an object that stores its parameter, which refers back."""
 
     def __init__(self):
         super().__init__()
@@ -226,7 +226,7 @@ def with_handler():
     engine.handlers["start"] = [(Handler(engine), 1)]
 
 
-def test_an_item_of_a_data_structure_is_no_alternative_to_an_attribute():
+def test_an_item_of_a_data_structure_is_not_an_alternative_to_an_attribute():
     (finding,) = findings_of(with_handler)
     assert finding.cut.label == ".engine"
     assert not finding.alternatives

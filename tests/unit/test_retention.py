@@ -177,7 +177,7 @@ def test_handled_exception():
     assert reference() is None
 
 
-def test_one_of_two_references_to_a_traceback_is_no_cut():
+def test_one_of_two_references_to_a_traceback_is_not_a_cut():
     references = []
 
     def fail():

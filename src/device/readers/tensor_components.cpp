@@ -11,11 +11,11 @@ namespace cyclewatch::device {
 
 using python::OwnedRef;
 
-// A reference to a TensorImpl. Has a destructor, as at::Tensor does, because it determines how
-// functions return it; only torch releases the reference.
+// A reference to a TensorImpl, with the calling convention of at::Tensor, which depends on having a
+// non-trivial destructor. Only torch releases the reference.
 struct TensorComponents::Tensor {
     std::uint64_t impl;
-    ~Tensor() {}  // NOLINT(modernize-use-equals-default): a trivial one would not count
+    ~Tensor() {}  // NOLINT(modernize-use-equals-default): would be trivial
 };
 
 namespace {
@@ -26,7 +26,8 @@ enum class Access : std::uint8_t {
     by_operator,
 };
 
-// The word of `object` for the address of its C++ tensor, which `tensor` has at the same offset.
+// Returns the word of `object` that stores the address of its C++ tensor. Its offset is that of
+// `impl` in `tensor`.
 std::uint64_t* tensor_word(PyObject* object,
                            PyObject* tensor,
                            std::uint64_t impl,
@@ -40,8 +41,8 @@ std::uint64_t* tensor_word(PyObject* object,
     return nullptr;
 }
 
-// For a scope, the calling thread calls operators as a new thread would: without dispatch modes,
-// traces, transforms and profilers.
+// While this exists, operators that the calling thread calls run as in a new thread: without
+// dispatch modes, traces, transforms and profilers.
 class DefaultDispatch {
   public:
     using State = std::array<std::uint64_t, 2>;
@@ -71,7 +72,7 @@ class DefaultDispatch {
     State saved_;
     void (*set_recording_)(bool);
     bool was_recording_;
-    OwnedRef guard_;  // also ignores __torch_dispatch__ of the component
+    OwnedRef guard_;  // disables __torch_dispatch__ of the component as well
 };
 
 }  // namespace

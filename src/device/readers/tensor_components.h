@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the tensors that a sparse or nested tensor consists of: its values and indices. In Python,
-// operators return them, which dispatch modes and profilers see. The C++ functions behind these
-// operators are called directly.
+// Finds the tensors that a sparse or nested tensor consists of: its values and indices. The
+// Python methods that return them call operators, which are visible to dispatch modes and
+// profilers. The C++ functions that implement these operators are called directly.
 #pragma once
 
 #include <Python.h>
@@ -20,7 +20,7 @@ namespace cyclewatch::device {
 struct TensorComponent {
     const char* label = "";      // ".values()"
     PyObject* tensor = nullptr;  // a torch.Tensor, valid during the visit
-    bool is_temporary = false;   // created for the visit, with the component's storage
+    bool is_temporary = false;   // created for the visit; shares the component's storage
 };
 
 // REQUIRES (everything here): GIL held. RUNS PYTHON: no user code. May leave a Python error set.
@@ -29,8 +29,8 @@ class TensorComponents {
     // `torch` must outlive this object. May throw std::bad_alloc.
     void set_up(const torch_api::TorchFunctions& torch);
 
-    // Visits each component, the values first; none if this torch version lacks their functions.
-    // For a tensor whose layout is strided, `tensor` must be nested. May throw exceptions of torch.
+    // Visits each component, the values first, except those whose function this torch version
+    // lacks. A `tensor` with the layout strided must be nested. May throw torch's exceptions.
     void visit(PyObject* tensor, const std::function<void(const TensorComponent&)>& visit) const;
 
   private:

@@ -26,8 +26,8 @@ class TorchReferences {
     // Implements OwnerReader::count_references(), except for the parts.
     void count(PyObject* object, OwnerReading& reading);
 
-    // To add to `known_references` of a gradient: the reference of its tensor is known, other
-    // Python references are not. REQUIRES: the caller owns one reference.
+    // The number to add to `known_references` of a gradient: the reference from its tensor is
+    // known, other Python references are not. REQUIRES: the caller owns one reference.
     [[nodiscard]] static std::int64_t known_to_gradient(PyObject* gradient) noexcept;
 
     // Implements OwnerReader::hidden_references(). If a C++ object also refers to a tensor or to a

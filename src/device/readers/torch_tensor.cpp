@@ -209,7 +209,7 @@ class TorchReader final : public OwnerReader {
         return outcome;
     }
 
-    // For tensors with components, torch throws a C++ exception if their storage is requested.
+    // Torch throws a C++ exception if the storage of a tensor with components is requested.
     struct Kind {
         bool in_python = false;
         bool has_components = false;
@@ -227,7 +227,7 @@ class TorchReader final : public OwnerReader {
                                    : read_own_storage(tensor, kind.in_python, reading);
     }
 
-    // The storage of the values is that of the owner; those of the indices are parts.
+    // The storage of the values is reported as the owner's, and those of the indices as parts.
     ReadOutcome read_components(PyObject* tensor, OwnerReading& reading) {
         components_.visit(tensor, [&](const TensorComponent& component) {
             OwnerReading part;
@@ -348,7 +348,7 @@ class TorchReader final : public OwnerReader {
                 return;  // empty
             }
             if (component.is_temporary) {
-                counted.storage_references = 1;  // at least, and not known to be ours alone
+                counted.storage_references = 1;  // at least; there may be unknown ones
                 return;
             }
             references_.count(component.tensor, counted);

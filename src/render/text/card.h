@@ -37,7 +37,7 @@ struct Layout {
     std::size_t owner_lines = kOwnerLines;
     std::size_t alternatives = kAlternatives;
     bool tight = false;  // columns always share a line, even if locations must be truncated
-    bool cycle = true;   // in full, not only in the title
+    bool cycle = true;   // show the cycle in full, not only in the title
 };
 
 // If there are more lines than kMaxCardLines, text() omits the others.

@@ -151,7 +151,7 @@ TEST(Cut, ShowsTheCodeOfAWeakReference) {
     EXPECT_EQ(native.find("In code"), std::string::npos) << native;
 }
 
-// The text matches every kind of reference, and the code is that of the first one.
+// The text describes the change for every kind of reference; the code is for the first one.
 TEST(Cut, ShowsHowToChangeEachKindOfBackReference) {
     const model::Finding finding = only(
         "T=m.Trainer T.w->t:owner(8) A=m.A@/x/a.py:1 B=m.B@/x/b.py:1 T.a->A T.b->B T.c->C T.d->D "
@@ -167,7 +167,7 @@ TEST(Cut, ShowsHowToChangeEachKindOfBackReference) {
         << finding.advice;
 }
 
-// The kind with the most references comes first, then the children of the children.
+// Of the references to the parent, the kind with the most references comes first.
 TEST(Cut, SortsBackReferencesByParentAndNumber) {
     const model::Finding finding = only(
         "T=m.Trainer T.w->t:owner(8) T.callbacks->l:list l[0]->a=m.A l[1]->b=m.B l[2]->c=m.B "
@@ -177,7 +177,7 @@ TEST(Cut, SortsBackReferencesByParentAndNumber) {
     EXPECT_EQ(finding.cut[0].references, 2U);
 }
 
-// A ring that begins at a sentinel: dropping the value would drop what the list is for.
+// A ring with a sentinel. The list exists for its values, so they must stay.
 TEST(Cut, SuggestsTheLinksOfALinkedListInsteadOfItsData) {
     const model::Finding finding = only(
         "a=m.Link b=m.Link c=m.Link a.next->b b.next->c c.next->a a.last->c b.last->a "

@@ -26,7 +26,7 @@ def compressed(layout, *values):
     return torch.sparse_compressed_tensor([0, 1, 2], [1, 0], torch.ones(2, *values), layout=layout)
 
 
-# The tensor, and its bytes.
+# A function that creates the tensor, and the number of bytes of the tensor.
 TENSORS = {
     "coo": (coo, 3 * 7 * FLOAT + 3 * INT),
     "csr": (lambda: compressed(torch.sparse_csr), 2 * FLOAT + 5 * INT),
@@ -72,7 +72,7 @@ def test_cycles_retain_values_and_indices(layout, in_cycle):
 
 
 @pytest.mark.parametrize(("layout", "known"), [("coo", True), ("csr", False), ("strided", False)])
-def test_scan_counts_if_all_references_are_known(layout, known, in_cycle):
+def test_scan_counts_components_only_if_all_references_are_known(layout, known, in_cycle):
     make, nbytes = TENSORS[layout]
     with cyclewatch.watch(devices="cpu", budget=1):
         in_cycle(tensor=make())
