@@ -266,6 +266,9 @@ void Watch::add_census(std::span<const model::LiveOwner> owners, Clock::time_poi
     census_seconds_ = seconds(Clock::now() - began);
     counter_->add_seconds(census_seconds_);
     if (fresh.empty()) {
+        if (writer_ != nullptr) {
+            writer_->changed(false);
+        }
         return;
     }
     open_writer();
