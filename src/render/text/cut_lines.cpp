@@ -15,6 +15,7 @@ using model::Finding;
 using model::Reference;
 
 constexpr std::size_t kFewestPlaces = 3;  // if there are several places to change
+constexpr std::size_t kShortCycle = 2;    // references; the title shows such a cycle as well
 constexpr std::size_t kReasonLines = 3;   // one less on a compact card
 
 // `text`, the number of references, and what they lead to if other places lead to other classes.
@@ -161,6 +162,9 @@ std::vector<Layout> layouts_of(const model::Finding& finding) {
     layouts.push_back({false, SourceDetail::none, all});
     add_fewer(false, SourceDetail::none, 1);
     layouts.push_back({false, SourceDetail::none, 1, kFewestOwnerLines, 1, true});
+    if (all > 1 && finding.cycle.size() <= kShortCycle) {
+        std::ranges::for_each(layouts, [](Layout& layout) { layout.cycle = false; });
+    }
     return layouts;
 }
 

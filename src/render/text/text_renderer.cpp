@@ -13,7 +13,6 @@
 #include "base/text.h"
 #include "model/cycle_gap.h"
 #include "render/generations.h"
-#include "render/places.h"
 #include "render/summary.h"
 #include "render/text/card.h"
 #include "render/text/cut_lines.h"
@@ -33,7 +32,6 @@ constexpr std::size_t kCostLines = 2;    // one less on a compact card
 constexpr std::size_t kVariants = 6;
 constexpr std::size_t kVariantLines = 2;  // one less on a compact card
 constexpr std::size_t kCycleLines = 6;    // one less on a compact card
-constexpr std::size_t kShortCycle = 2;    // references
 constexpr std::size_t kMostLiveOwners = 10;
 constexpr std::size_t kLeastPath = 16;  // columns of a path beside its allocation site
 
@@ -86,11 +84,10 @@ void add_alternatives(Card& card, const Finding& finding) {
 }
 
 void add_cycle(Card& card, const Finding& finding, std::size_t most_lines) {
-    const std::size_t total = finding.cycle.size();
-    const bool is_repeated = total <= kShortCycle && places_of(finding).size() > 1;
-    if (is_repeated || !card.layout().cycle) {
-        return;  // the title also shows it
+    if (!card.layout().cycle) {
+        return;
     }
+    const std::size_t total = finding.cycle.size();
     const std::size_t most = card.at_most(most_lines);
     const std::size_t shown = total > most ? most - 1 : total;
     const auto is_cut = [&finding](const Reference& step) {
