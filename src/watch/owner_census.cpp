@@ -333,11 +333,14 @@ bool is_shorter(std::span<const model::RetentionPath> paths,
            std::tuple(other.size(), std::string_view(other));
 }
 
+// The first path without indexes; "" if there is none.
+std::string path_pattern(const LiveStorage& storage) {
+    return storage.paths.empty() ? "" : without_indexes(storage.paths.front().text);
+}
+
 // The properties that all storages of a group share.
 std::string group_of(const LiveStorage& storage) {
-    const std::string path =
-        storage.paths.empty() ? "" : without_indexes(storage.paths.front().text);
-    return kind_of(*storage.owner) + '\0' + path;
+    return kind_of(*storage.owner) + '\0' + path_pattern(storage);
 }
 
 // Frees the references of paths that group() does not use: each path has about two kilobytes.
@@ -447,7 +450,7 @@ std::vector<model::LiveOwner> group(std::vector<LiveStorage>& storages) {
         group.bytes = reading.bytes * storage.count;
         group.owner.shape = reading.shape;
         group.owner.dtype = reading.dtype;
-        group.owner.path = storage.paths.empty() ? "" : without_indexes(storage.paths.front().text);
+        group.owner.path = path_pattern(storage);
         const base::CallSite site = capture::allocation_site(storage.object);
         group.owner.allocated_at =
             site.path.empty() ? "" : site.path + ":" + std::to_string(site.line);
