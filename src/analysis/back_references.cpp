@@ -10,6 +10,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "analysis/back_reference_kinds.h"
 #include "analysis/evidence_weights.h"
 #include "analysis/names.h"
 #include "analysis/roles.h"
@@ -38,7 +39,9 @@ class Search {
           roles_(graph, component, holders_),
           is_back_(component.targets.size(), 0),
           has_no_remaining_cycle_(component.size(), 0),
-          is_on_cycle_(component.targets.size(), 0) {}
+          is_on_cycle_(component.targets.size(), 0),
+          work_(component, kMostWork),
+          kinds_(graph, component, holders_, roles_, is_on_cycle_, work_) {}
 
     BackReferences run() {
         for (const std::uint32_t e : cycle_) {
@@ -53,7 +56,7 @@ class Search {
         // Parents inside a parent take longer, so they are searched for with the remaining work.
         for (const bool with_inner : {false, true}) {
             for (const std::uint32_t root : with_inner ? most_referred_to : roots_) {
-                if (!take_passes(kPassesOfRoot)) {
+                if (!work_.take_passes(kPassesOfRoot)) {
                     break;
                 }
                 if (with_inner && has_no_remaining_cycle_[root] != 0) {
@@ -83,15 +86,6 @@ class Search {
         return graph_.edges[component_.edges[e]];
     }
 
-    // Subtracts passes over the component from the remaining work. Returns false if too little
-    // remains.
-    bool take_passes(std::uint64_t passes) {
-        const std::uint64_t work = passes * (component_.size() + component_.targets.size());
-        const bool enough = work <= work_left_;
-        work_left_ -= enough ? work : 0;
-        return enough;
-    }
-
     // A higher score is better, unless one set of roles contains the other: then the smaller set is
     // better, because the additional roles are not needed.
     [[nodiscard]] bool is_better(const BackReferences& found, const BackReferences& best) const {
@@ -103,8 +97,8 @@ class Search {
                        return all.contains(role.first);
                    });
         };
-        const auto roles = roles_of(found.kinds);
-        const auto best_roles = roles_of(best.kinds);
+        const auto roles = kinds_.roles_of(found.kinds);
+        const auto best_roles = kinds_.roles_of(best.kinds);
         if (is_part_of(roles, best_roles) || is_part_of(best_roles, roles)) {
             return roles.size() < best_roles.size();
         }
@@ -202,7 +196,7 @@ class Search {
             back = with_inner_parents(root, std::move(back));
             mark(back);
         }
-        BackReferences found{.parent = node_of(root), .kinds = kinds_of(back)};
+        BackReferences found{.parent = node_of(root), .kinds = kinds_.kinds_of(back, is_back_)};
         std::ranges::stable_sort(found.kinds, std::greater{}, [&](const Candidate& kind) {
             const std::uint32_t e = kind.edges.front();
             const bool on_cycle = std::ranges::any_of(
@@ -213,11 +207,11 @@ class Search {
             return found;
         }
         drop_needless(found.kinds);
-        sort_for_reader(found);
-        found.score =
-            score_of(roles_of(found.kinds), std::ranges::count_if(back, [&](std::uint32_t e) {
-                         return component_.targets[e] == root;
-                     }));
+        kinds_.sort_for_reader(found.kinds, found.parent);
+        found.score = score_of(kinds_.roles_of(found.kinds),
+                               std::ranges::count_if(back, [&](std::uint32_t e) {
+                                   return component_.targets[e] == root;
+                               }));
         return found;
     }
 
@@ -230,7 +224,7 @@ class Search {
             std::vector<std::uint32_t> best;
             int best_score = -1;
             for (const std::uint32_t inner : roots_) {
-                if (inner == root || !take_passes(kPassesOfRoot)) {
+                if (inner == root || !work_.take_passes(kPassesOfRoot)) {
                     continue;
                 }
                 mark(back);
@@ -245,8 +239,8 @@ class Search {
                 if (added == 0 || !reaches_all(component_, root, is_back_)) {
                     continue;
                 }
-                const std::vector<Candidate> kinds = kinds_of(all);
-                const int score = score_of(roles_of(kinds), to_inner);
+                const std::vector<Candidate> kinds = kinds_.kinds_of(all, is_back_);
+                const int score = score_of(kinds_.roles_of(kinds), to_inner);
                 if (!kinds.empty() && score > best_score) {
                     best_score = score;
                     best = std::move(all);
@@ -259,27 +253,6 @@ class Search {
             back = std::move(best);
         }
         return {};
-    }
-
-    // Sorts the kinds with the pattern of the finding first, then those that lead to
-    // `found.parent`, then by the number of references to the target's class, then by their own.
-    void sort_for_reader(BackReferences& found) const {
-        const auto target = [&](const Candidate& kind) {
-            return component_.targets[kind.edges.front()];
-        };
-        std::map<std::string, std::size_t> to_class;
-        for (const Candidate& kind : found.kinds) {
-            to_class[full_name(graph_, node_of(target(kind)))] += kind.equivalent;
-        }
-        const std::string_view pattern = found.kinds.front().evidence->pattern;
-        std::ranges::stable_sort(found.kinds, std::greater{}, [&](const Candidate& kind) {
-            const std::string name = full_name(graph_, node_of(target(kind)));
-            return std::tuple(kind.evidence->pattern == pattern,
-                              node_of(target(kind)) == found.parent,
-                              to_class.at(name),
-                              name,
-                              kind.equivalent);
-        });
     }
 
     // Removes references that a program cannot change from `back`, and marks the others in
@@ -314,62 +287,6 @@ class Search {
         return all;
     }
 
-    // One candidate per kind of reference in `back`; empty if one of them must not be suggested.
-    std::vector<Candidate> kinds_of(const std::vector<std::uint32_t>& back) {
-        std::map<std::string, Candidate> kinds;
-        std::map<std::pair<std::string, std::string>, std::string> ends;
-        for (const std::uint32_t e : back) {
-            const std::uint32_t item = outermost(e);
-            const Candidate judged = judge(e, item);
-            if (judged.score < patterns::kWorthCutting || judged.evidence == nullptr) {
-                return {};
-            }
-            const std::string from = full_name(graph_, node_of(component_.holder[item]));
-            const std::string to = full_name(graph_, node_of(component_.targets[e]));
-            ends.emplace(std::pair(from, to), roles_.role(item));
-            const auto opposite = ends.find(std::pair(to, from));
-            if (from != to && opposite != ends.end() && opposite->second != roles_.role(item)) {
-                return {};  // both ends of a pair
-            }
-            kinds.try_emplace(roles_.kind(item), judged).first->second.edges.push_back(item);
-        }
-        std::vector<Candidate> result;
-        for (auto& [text, kind] : kinds) {
-            std::ranges::sort(kind.edges);
-            kind.edges.erase(std::unique(kind.edges.begin(), kind.edges.end()), kind.edges.end());
-            kind.equivalent = kind.edges.size();
-            const auto ends_of = [&](std::uint32_t e) {
-                return std::pair(full_name(graph_, node_of(component_.holder[e])),
-                                 full_name(graph_, node_of(component_.targets[e])));
-            };
-            std::ranges::stable_sort(kind.edges, {}, [&](std::uint32_t e) {
-                return std::pair(is_on_cycle_[e] == 0, ends_of(e));
-            });
-            std::set<std::string> classes;
-            std::set<std::pair<std::string, std::string>> listed;
-            std::stable_partition(kind.edges.begin(), kind.edges.end(), [&](std::uint32_t e) {
-                const auto pair = ends_of(e);
-                classes.insert(pair.first);
-                return listed.insert(pair).second;
-            });
-            kind.classes = classes.size();
-            kind.listed = listed.size();
-            result.push_back(std::move(kind));
-        }
-        return result;
-    }
-
-    // The score of each role, which is that of its best kind.
-    [[nodiscard]] std::map<std::string, int> roles_of(const std::vector<Candidate>& kinds) const {
-        std::map<std::string, int> roles;
-        for (const Candidate& kind : kinds) {
-            int& score =
-                roles.try_emplace(roles_.role(kind.edges.front()), kind.score).first->second;
-            score = std::max(score, kind.score);
-        }
-        return roles;
-    }
-
     // Removes kinds that only break cycles without memory, starting with the last one.
     void drop_needless(std::vector<Candidate>& kinds) {
         const auto mark_kind = [this](const Candidate& kind, char value) {
@@ -381,7 +298,7 @@ class Search {
         for (const Candidate& kind : kinds) {
             mark_kind(kind, 1);
         }
-        for (std::size_t i = kinds.size(); i-- > 0 && kinds.size() > 1 && take_passes(1);) {
+        for (std::size_t i = kinds.size(); i-- > 0 && kinds.size() > 1 && work_.take_passes(1);) {
             mark_kind(kinds[i], 0);
             if (still_holds(component_, is_back_)) {
                 mark_kind(kinds[i], 1);
@@ -403,72 +320,6 @@ class Search {
                patterns::kTwiceTheReferences * (std::bit_width(counted) - 1);
     }
 
-    // The reference to change in order to remove `e`: the attribute that refers to the container,
-    // if the container holds only back references.
-    std::uint32_t outermost(std::uint32_t e) {
-        std::uint32_t keeper = e;
-        for (int steps = 0; steps < Roles::kDeepestContainer; ++steps) {
-            const std::uint32_t container = component_.holder[keeper];
-            if (!is_anonymous_item(graph_, component_.edges[keeper]) ||
-                !leads_only_back(container, 0)) {
-                break;
-            }
-            keeper = holders_.of(container).front();
-        }
-        return is_attribute(graph_, component_.edges[keeper]) ? keeper : e;
-    }
-
-    // True if there is only one reference to the object, and all of the object's references are
-    // back references.
-    [[nodiscard]] bool leads_only_back(std::uint32_t position, int depth) const {
-        if (holders_.of(position).size() != 1 || depth > Roles::kDeepestContainer) {
-            return false;
-        }
-        for (std::uint32_t e = component_.first[position]; e < component_.first[position + 1];
-             ++e) {
-            const std::uint32_t target = component_.targets[e];
-            const bool through = is_container(graph_, node_of(target)) ||
-                                 graph_.is(node_of(target), NodeKind::bound_method);
-            if (is_back_[e] == 0 && component_.structural[e] == 0 &&
-                !(through && leads_only_back(target, depth + 1))) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    // A candidate for `item`, the reference to change in order to remove `e`. Its score and
-    // evidence are those of `item` or `e`, depending on which has the higher score.
-    Candidate judge(std::uint32_t e, std::uint32_t item) {
-        Candidate judged = judged_alone(item);
-        judged.edges.clear();
-        if (judged.evidence == nullptr || judged.evidence == &patterns::kCreated) {
-            judged.evidence = nullptr;  // the holder is the parent
-            return judged;
-        }
-        if (const Candidate& inner = judged_alone(e); inner.score > judged.score) {
-            judged.score = inner.score;
-            judged.evidence = inner.evidence;
-        }
-        const std::string_view pattern = judged.evidence->pattern;
-        if (is_container(graph_, node_of(component_.targets[item])) && item != e) {
-            judged.evidence = &patterns::kBackToParentInList;
-        } else if (pattern == patterns::kMutual.pattern ||
-                   pattern == patterns::kListOfHandles.pattern ||
-                   pattern == patterns::kMember.pattern) {
-            judged.evidence = &patterns::kBackToParent;  // the parent is now known
-        }
-        return judged;
-    }
-
-    const Candidate& judged_alone(std::uint32_t e) {
-        const auto [entry, fresh] = judged_.try_emplace(kind_of(graph_, component_, e));
-        if (fresh && take_passes(1)) {
-            entry->second = judge_reference(graph_, component_, e);
-        }
-        return entry->second;
-    }
-
     const CollapsedGraph& graph_;
     const Component& component_;
     const Cycle& cycle_;
@@ -479,8 +330,8 @@ class Search {
     // Per node: without the back references to it, no cycle remains, or there are none.
     std::vector<char> has_no_remaining_cycle_;
     std::vector<char> is_on_cycle_;
-    std::uint64_t work_left_ = kMostWork;
-    std::map<ReferenceKind, Candidate> judged_;
+    WorkLimit work_;
+    BackReferenceKinds kinds_;
 };
 
 }  // namespace

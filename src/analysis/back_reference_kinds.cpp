@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/back_reference_kinds.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "analysis/evidence_weights.h"
+#include "analysis/names.h"
+
+namespace cyclewatch::analysis {
+
+using model::NodeKind;
+
+std::string BackReferenceKinds::holder_name(std::uint32_t e) const {
+    return full_name(graph_, node_of(component_.holder[e]));
+}
+
+std::string BackReferenceKinds::target_name(std::uint32_t e) const {
+    return full_name(graph_, node_of(component_.targets[e]));
+}
+
+std::vector<Candidate> BackReferenceKinds::kinds_of(const std::vector<std::uint32_t>& back,
+                                                    std::span<const char> is_back) {
+    std::map<std::string, Candidate> kinds;
+    std::map<std::pair<std::string, std::string>, std::string> ends;
+    for (const std::uint32_t e : back) {
+        const std::uint32_t item = outermost(e, is_back);
+        const Candidate judged = judge(e, item);
+        if (judged.score < patterns::kWorthCutting || judged.evidence == nullptr) {
+            return {};
+        }
+        const std::string from = holder_name(item);
+        const std::string to = target_name(e);
+        ends.emplace(std::pair(from, to), roles_.role(item));
+        const auto opposite = ends.find(std::pair(to, from));
+        if (from != to && opposite != ends.end() && opposite->second != roles_.role(item)) {
+            return {};  // both ends of a pair
+        }
+        kinds.try_emplace(roles_.kind(item), judged).first->second.edges.push_back(item);
+    }
+    std::vector<Candidate> result;
+    for (auto& [text, kind] : kinds) {
+        result.push_back(finished(std::move(kind)));
+    }
+    return result;
+}
+
+// Sets the counts of `kind`, and sorts its references: one for each pair of classes first.
+Candidate BackReferenceKinds::finished(Candidate kind) const {
+    std::ranges::sort(kind.edges);
+    kind.edges.erase(std::unique(kind.edges.begin(), kind.edges.end()), kind.edges.end());
+    kind.equivalent = kind.edges.size();
+    const auto ends_of = [&](std::uint32_t e) { return std::pair(holder_name(e), target_name(e)); };
+    std::ranges::stable_sort(kind.edges, {}, [&](std::uint32_t e) {
+        return std::pair(is_on_cycle_[e] == 0, ends_of(e));
+    });
+    std::set<std::string> classes;
+    std::set<std::pair<std::string, std::string>> listed;
+    std::stable_partition(kind.edges.begin(), kind.edges.end(), [&](std::uint32_t e) {
+        const auto pair = ends_of(e);
+        classes.insert(pair.first);
+        return listed.insert(pair).second;
+    });
+    kind.classes = classes.size();
+    kind.listed = listed.size();
+    return kind;
+}
+
+void BackReferenceKinds::sort_for_reader(std::vector<Candidate>& kinds,
+                                         std::uint32_t parent) const {
+    std::map<std::string, std::size_t> to_class;
+    for (const Candidate& kind : kinds) {
+        to_class[target_name(kind.edges.front())] += kind.equivalent;
+    }
+    const std::string_view pattern = kinds.front().evidence->pattern;
+    std::ranges::sort(kinds, {}, [&](const Candidate& kind) {
+        const std::uint32_t e = kind.edges.front();
+        const std::string name = target_name(e);
+        return std::tuple(kind.evidence->pattern != pattern,
+                          node_of(component_.targets[e]) != parent,
+                          -static_cast<std::int64_t>(to_class.at(name)),
+                          name,
+                          -static_cast<std::int64_t>(kind.equivalent),
+                          -kind.score,
+                          roles_.role(e),
+                          holder_name(e),
+                          roles_.kind(e));
+    });
+}
+
+std::map<std::string, int> BackReferenceKinds::roles_of(const std::vector<Candidate>& kinds) const {
+    std::map<std::string, int> roles;
+    for (const Candidate& kind : kinds) {
+        int& score = roles.try_emplace(roles_.role(kind.edges.front()), kind.score).first->second;
+        score = std::max(score, kind.score);
+    }
+    return roles;
+}
+
+// The reference to change in order to remove `e`: the attribute that refers to the container, if
+// the container holds only back references.
+std::uint32_t BackReferenceKinds::outermost(std::uint32_t e, std::span<const char> is_back) const {
+    std::uint32_t keeper = e;
+    for (int steps = 0; steps < Roles::kDeepestContainer; ++steps) {
+        const std::uint32_t container = component_.holder[keeper];
+        if (!is_anonymous_item(graph_, component_.edges[keeper]) ||
+            !leads_only_back(container, is_back, 0)) {
+            break;
+        }
+        keeper = holders_.of(container).front();
+    }
+    return is_attribute(graph_, component_.edges[keeper]) ? keeper : e;
+}
+
+// True if there is only one reference to the object, and all of the object's references are back
+// references.
+bool BackReferenceKinds::leads_only_back(std::uint32_t position,
+                                         std::span<const char> is_back,
+                                         int depth) const {
+    if (holders_.of(position).size() != 1 || depth > Roles::kDeepestContainer) {
+        return false;
+    }
+    for (std::uint32_t e = component_.first[position]; e < component_.first[position + 1]; ++e) {
+        const std::uint32_t target = component_.targets[e];
+        const bool through = is_container(graph_, node_of(target)) ||
+                             graph_.is(node_of(target), NodeKind::bound_method);
+        if (is_back[e] == 0 && component_.structural[e] == 0 &&
+            !(through && leads_only_back(target, is_back, depth + 1))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// A candidate for `item`, the reference to change in order to remove `e`. Its score and evidence
+// are those of `item` or `e`, depending on which has the higher score.
+Candidate BackReferenceKinds::judge(std::uint32_t e, std::uint32_t item) {
+    Candidate judged = judged_alone(item);
+    judged.edges.clear();
+    if (judged.evidence == nullptr || judged.evidence == &patterns::kCreated) {
+        judged.evidence = nullptr;  // the holder is the parent
+        return judged;
+    }
+    if (const Candidate& inner = judged_alone(e); inner.score > judged.score) {
+        judged.score = inner.score;
+        judged.evidence = inner.evidence;
+    }
+    const std::string_view pattern = judged.evidence->pattern;
+    if (is_container(graph_, node_of(component_.targets[item])) && item != e) {
+        judged.evidence = &patterns::kBackToParentInList;
+    } else if (pattern == patterns::kMutual.pattern ||
+               pattern == patterns::kListOfHandles.pattern ||
+               pattern == patterns::kMember.pattern) {
+        judged.evidence = &patterns::kBackToParent;  // the parent is now known
+    }
+    return judged;
+}
+
+const Candidate& BackReferenceKinds::judged_alone(std::uint32_t e) {
+    const auto [entry, fresh] = judged_.try_emplace(kind_of(graph_, component_, e));
+    if (fresh && work_.take_passes(1)) {
+        entry->second = judge_reference(graph_, component_, e);
+    }
+    return entry->second;
+}
+
+}  // namespace cyclewatch::analysis

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups the back references to a parent by the code that stores them, and judges each group.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/candidate.h"
+#include "analysis/roles.h"
+
+namespace cyclewatch::analysis {
+
+// Limits the number of nodes and references of a component that a search visits.
+class WorkLimit {
+  public:
+    WorkLimit(const Component& component, std::uint64_t most)
+        : pass_(component.size() + component.targets.size()), left_(most) {}
+
+    // Subtracts passes over the component. Returns false if too little work remains.
+    bool take_passes(std::uint64_t passes) {
+        const bool enough = passes * pass_ <= left_;
+        left_ -= enough ? passes * pass_ : 0;
+        return enough;
+    }
+
+  private:
+    std::uint64_t pass_;
+    std::uint64_t left_;
+};
+
+// References are positions in the component. All arguments of the constructor must outlive this
+// object.
+class BackReferenceKinds {
+  public:
+    // `holders`: per node, the references to it. `is_on_cycle`: per reference.
+    BackReferenceKinds(const CollapsedGraph& graph,
+                       const Component& component,
+                       const graph::Rows<>& holders,
+                       const Roles& roles,
+                       const std::vector<char>& is_on_cycle,
+                       WorkLimit& work)
+        : graph_(graph),
+          component_(component),
+          holders_(holders),
+          roles_(roles),
+          is_on_cycle_(is_on_cycle),
+          work_(work) {}
+
+    // One candidate per kind of reference in `back`; empty if one of them must not be suggested.
+    // `is_back`: per reference, whether it is in `back`.
+    [[nodiscard]] std::vector<Candidate> kinds_of(const std::vector<std::uint32_t>& back,
+                                                  std::span<const char> is_back);
+
+    // Sorts `kinds` with the pattern of the first one first, then those that lead to `parent`, a
+    // collapsed node, then by the number of references to the target's class, then by their own. No
+    // two of them compare equal unless all of their names are the same.
+    void sort_for_reader(std::vector<Candidate>& kinds, std::uint32_t parent) const;
+
+    // The score of each role, which is that of its best kind.
+    [[nodiscard]] std::map<std::string, int> roles_of(const std::vector<Candidate>& kinds) const;
+
+  private:
+    [[nodiscard]] std::uint32_t node_of(std::uint32_t position) const {
+        return component_.nodes[position];
+    }
+    [[nodiscard]] std::string holder_name(std::uint32_t e) const;
+    [[nodiscard]] std::string target_name(std::uint32_t e) const;
+    [[nodiscard]] Candidate finished(Candidate kind) const;
+    [[nodiscard]] std::uint32_t outermost(std::uint32_t e, std::span<const char> is_back) const;
+    [[nodiscard]] bool leads_only_back(std::uint32_t position,
+                                       std::span<const char> is_back,
+                                       int depth) const;
+    [[nodiscard]] Candidate judge(std::uint32_t e, std::uint32_t item);
+    const Candidate& judged_alone(std::uint32_t e);
+
+    const CollapsedGraph& graph_;
+    const Component& component_;
+    const graph::Rows<>& holders_;
+    const Roles& roles_;
+    const std::vector<char>& is_on_cycle_;
+    WorkLimit& work_;
+    std::map<ReferenceKind, Candidate> judged_;
+};
+
+}  // namespace cyclewatch::analysis
