@@ -74,12 +74,7 @@ std::vector<Candidate> rank_cycle(const CollapsedGraph& graph,
 Candidate judge_reference(const CollapsedGraph& graph,
                           const Component& component,
                           std::uint32_t e) {
-    std::vector<char> others(component.targets.size(), 0);
-    const std::uint32_t holder = component.holder[e];
-    for (std::uint32_t o = component.first[holder]; o < component.first[holder + 1]; ++o) {
-        others[o] = o == e ? 0 : 1;
-    }
-    const Cycle cycle = shortest_cycle(component, holder, others);
+    const Cycle cycle = shortest_cycle_through(component, e);
     const auto position = std::ranges::find(cycle, e) - cycle.begin();
     const std::vector<std::uint32_t> edges = collapsed_edges(component, cycle);
     return edges.empty() ? Candidate() : judge({graph, edges}, cycle, position);

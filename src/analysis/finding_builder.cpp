@@ -103,6 +103,26 @@ std::vector<model::Reference> cycle_references(const CollapsedGraph& graph,
     return references;
 }
 
+// The cycle that the headline shows: one with the first reference to cut, even if several must be
+// cut and `cycle` has another one of them.
+std::string title_of(const CollapsedGraph& graph,
+                     const Component& component,
+                     const Cut& cut,
+                     std::span<const std::uint32_t> cycle) {
+    if (cut.parent == kNone ||
+        std::ranges::find(cycle, cut.cut.front().edges.front()) != cycle.end()) {
+        return cycle_text(graph, cycle);
+    }
+    const auto first = std::ranges::find(component.edges, cut.cut.front().edges.front());
+    std::vector<std::uint32_t> edges;
+    for (const std::uint32_t e : shortest_cycle_through(
+             component, static_cast<std::uint32_t>(first - component.edges.begin()))) {
+        edges.push_back(component.edges[e]);
+    }
+    std::ranges::rotate(edges, edges.begin() + 1);  // starts at the parent
+    return cycle_text(graph, edges);
+}
+
 std::uint64_t all_bytes(const model::OwnerSummary& owner) {
     return owner.bytes * owner.count;
 }
@@ -122,10 +142,10 @@ void FindingBuilder::describe(const Component& component,
                               std::uint64_t retained_bytes,
                               const OwnerWalk& walk) {
     finding_.signature = std::move(signature);
-    finding_.title = cycle_text(graph_, cycle_edges);
     finding_.largest_bytes = retained_bytes;
     finding_.cycle = cycle_references(graph_, cycle_edges);
     Cut cut = choose_cut(graph_, component, cycle, retained_, work_left);
+    finding_.title = title_of(graph_, component, cut, cycle_edges);
     list_cut(cut);
     cut.tie = finding_.tie;
     described_nodes_ = component.nodes.size();

@@ -172,6 +172,15 @@ Cycle shortest_cycle(const Component& component, std::uint32_t start, std::span<
     return CycleSearch(component, start, dead).run();
 }
 
+Cycle shortest_cycle_through(const Component& component, std::uint32_t e) {
+    std::vector<char> others(component.targets.size(), 0);
+    const std::uint32_t holder = component.holder[e];
+    for (std::uint32_t o = component.first[holder]; o < component.first[holder + 1]; ++o) {
+        others[o] = o == e ? 0 : 1;
+    }
+    return shortest_cycle(component, holder, others);
+}
+
 Cycle choose_cycle(const CollapsedGraph& graph, const Component& component) {
     const std::vector<char> none(component.targets.size(), 0);
     std::vector<char> dead;
