@@ -38,9 +38,10 @@ def read_source(path: str) -> list[str] | None:
 
 
 def excerpts(locations: list[str]) -> list[tuple[int, list[str]]]:
-    """For each "path:line": the number of the first line, and the lines.
+    """For each "path:line" or "path:module.Class.field": the first line's number, and the lines.
 
-    These are the line itself and one line before and after it, each truncated to 200 characters. If
+    These are the line itself and one line before and after it, each truncated to 200 characters; of
+    a field, only the line that declares it, or that of the class if it is not declared there. If
     the source is not available, the list is empty.
     """
     files: dict[str, list[str]] = {}
@@ -49,8 +50,35 @@ def excerpts(locations: list[str]) -> list[tuple[int, list[str]]]:
         path, _, number = location.rpartition(":")
         if path not in files:
             files[path] = read_source(path) or []
-        found.append(excerpt(files[path], int(number) if number.isdecimal() else 0))
+        if number.isdecimal():
+            found.append(excerpt(files[path], int(number)))
+        else:
+            line = _line_of_field(files[path], number)
+            found.append((line, [_truncate(each) for each in files[path][line - 1 : line]]))
     return found
+
+
+def _line_of_field(source: list[str], name: str) -> int:
+    """The line in the class body that declares "module.Class.field"; 0 if the class is unknown."""
+    import ast
+
+    owner, _, field = name.rpartition(".")
+    try:
+        tree = ast.parse("\n".join(source))
+    except (SyntaxError, ValueError, RecursionError):
+        return 0
+    classes = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and node.name == owner.rpartition(".")[2]
+    ]
+    if len(classes) != 1:
+        return 0
+    for node in classes[0].body:
+        targets = getattr(node, "targets", [getattr(node, "target", None)])
+        if any(getattr(target, "id", None) == field for target in targets):
+            return node.lineno
+    return classes[0].lineno
 
 
 def excerpt(source: list[str], line: int) -> tuple[int, list[str]]:

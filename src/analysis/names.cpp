@@ -261,6 +261,7 @@ model::Reference reference_of(const CollapsedGraph& graph,
     reference.columns = location.columns;
     if (const model::AttributeSite* site = site_of(graph, edge); site != nullptr) {
         reference.base_class = graph.raw->text(site->base);
+        reference.is_generated = site->is_generated && !reference.location.empty();
     }
     for (std::uint32_t i = 0; i < collapsed.step_count; ++i) {
         const model::Edge& step = graph.raw->edges[graph.steps[collapsed.first_step + i]];

@@ -31,6 +31,7 @@ StoreSite site_of_generated(PyTypeObject* base,
     StoreSite site;
     site.value = value;
     site.by_holder = true;
+    site.is_generated = true;
     if (value != ValueOrigin::unknown) {
         const ObjectSummary summary = summarize(reinterpret_cast<PyObject*>(base));
         site.path = summary.path;

@@ -260,7 +260,8 @@ GraphBuilder::Site GraphBuilder::add_site(std::uint32_t from,
                                      site.value,
                                      site.holder_made_by_target,
                                      location,
-                                     builder_.intern(site.base)});
+                                     builder_.intern(site.base),
+                                     site.is_generated});
     }
     const bool creates_value = (!site.by_holder || site.value == model::ValueOrigin::made) &&
                                base::origin_of_path(site.path) != base::Origin::standard_library;

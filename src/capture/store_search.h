@@ -24,6 +24,7 @@ struct StoreSite {
     model::ColumnRange columns;
     model::ValueOrigin value = model::ValueOrigin::unknown;
     bool by_holder = false;              // a method of the holder stores it on its own object
+    bool is_generated = false;           // by generated code; `path` and `line`: the class
     bool holder_made_by_target = false;  // methods of the target's class create the holder
 
     [[nodiscard]] bool is_known() const noexcept {

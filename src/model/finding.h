@@ -47,6 +47,9 @@ struct Reference {
     // `holder`; all of them must be cut.
     std::uint64_t references = 1;
     std::optional<SourceExcerpt> source{};  // of a cut or an alternative, if it could be read
+    // Generated code of the class stores the attribute: `location` is that of the class until the
+    // source has been read, then that of the field. Not in files.
+    bool is_generated = false;
     // The expression at `location`: from 0, in bytes of UTF-8. Not in files.
     ColumnRange columns{};
 

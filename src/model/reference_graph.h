@@ -143,6 +143,7 @@ struct AttributeSite {
     bool holder_made_by_target = false;  // methods of the target's class create the holder
     SourceLocation location;
     StringId base = kEmptyString;  // the base class of the holder in whose method `location` is
+    bool is_generated = false;     // by generated code of that class, whose location this is
 };
 
 // Compressed sparse rows: the edges of node n are edges[first_edge[n] .. first_edge[n+1]).

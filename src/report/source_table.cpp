@@ -19,6 +19,14 @@ std::uint32_t line_of(std::string_view location) {
     return line;
 }
 
+// `location` without its line, if it has one.
+std::string path_of(const std::string& location) {
+    const std::size_t end = location.rfind(':');
+    const bool has_line = end != std::string::npos && end + 1 < location.size() &&
+                          location.find_first_not_of("0123456789", end + 1) == std::string::npos;
+    return location.substr(0, has_line ? end : std::string::npos);
+}
+
 // The number of code points in the first `bytes` bytes of UTF-8.
 std::uint32_t code_points(std::string_view text, std::uint32_t bytes) {
     const std::string_view part = text.substr(0, bytes);
@@ -45,11 +53,30 @@ model::SourceExcerpt excerpt_of(const model::Reference& reference,
 
 }  // namespace
 
+std::string source_key(const model::Reference& reference) {
+    if (!reference.is_generated) {
+        return reference.location;
+    }
+    const std::string& owner =
+        reference.base_class.empty() ? reference.holder : reference.base_class;
+    const std::size_t name = reference.label.find_first_of(".:") + 1;
+    return path_of(reference.location) + ":" + owner + "." + reference.label.substr(name);
+}
+
 void SourceTable::fill(model::Finding& finding) const {
-    for (std::vector<model::Reference>* list : {&finding.cut, &finding.alternatives}) {
+    for (std::vector<model::Reference>* list :
+         {&finding.cut, &finding.alternatives, &finding.cycle}) {
         for (model::Reference& reference : *list) {
-            if (const auto found = lines_.find(reference.location); found != lines_.end()) {
-                reference.source = excerpt_of(reference, found->second.first, found->second.second);
+            const auto found = lines_.find(source_key(reference));
+            if (found == lines_.end()) {
+                continue;
+            }
+            const auto& [first_line, lines] = found->second;
+            if (reference.is_generated) {
+                reference.location = path_of(reference.location) + ":" + std::to_string(first_line);
+            }
+            if (list != &finding.cycle) {
+                reference.source = excerpt_of(reference, first_line, lines);
             }
         }
     }

@@ -12,14 +12,19 @@
 
 namespace cyclewatch::report {
 
-// By location ("path:line"): the number of the first line, and the lines. A location whose source
-// is not available is missing.
+// By source_key(): the number of the first line, and the lines. A location whose source is not
+// available is missing. Of the line of a field, there are no lines around it.
 using SourceLines = std::map<std::string, std::pair<std::uint32_t, std::vector<std::string>>>;
+
+// The location whose source is read: "path:line", or for an attribute that generated code stores,
+// "path:module.Class.attribute".
+[[nodiscard]] std::string source_key(const model::Reference& reference);
 
 class SourceTable {
   public:
     void add(SourceLines lines) { lines_.merge(std::move(lines)); }
-    // Sets Reference::source of the cuts and alternatives whose source is known.
+    // Sets Reference::source of the cuts and alternatives whose source is known. Replaces the
+    // location of a class with that of its field, also in the cycle.
     void fill(model::Finding& finding) const;
 
   private:

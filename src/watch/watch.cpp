@@ -344,8 +344,9 @@ void Watch::note_locations(const std::vector<model::Finding>& findings) {
     for (const model::Finding& finding : findings) {
         for (const auto* references : {&finding.cut, &finding.alternatives}) {
             for (const model::Reference& reference : *references) {
-                if (!reference.location.empty() && located_.insert(reference.location).second) {
-                    unread_.push_back(reference.location);
+                const std::string key = report::source_key(reference);
+                if (!key.empty() && located_.insert(key).second) {
+                    unread_.push_back(key);
                 }
             }
         }

@@ -85,6 +85,56 @@ def test_the_cut_has_its_line_with_one_line_around_it(written):
     assert all(step.source is None for step in report.findings[0].cycle)
 
 
+FIELDS = """\
+import dataclasses
+
+@dataclasses.dataclass
+class Child:
+    \"\"\"Refers to its parent.
+
+    parent: the Parent
+    \"\"\"
+    name: str
+    parent: object
+    size = 40
+
+class Parent:
+    def __init__(self):
+        self.child = Child("", self)
+"""
+
+
+def test_a_field_of_a_dataclass_has_its_line(written, tmp_path):
+    path = written(FIELDS)
+    report, cut = cut_of(imported())
+    assert cut.location == f"{path}:10"
+    assert [cut.source.line, cut.source.lines] == [10, ["    parent: object"]]
+    assert f"{path.name}:10\n" in report.to_text()
+    report.save(tmp_path / "report.json")
+    assert cyclewatch.Report.load(tmp_path / "report.json").findings[0].cut.location == cut.location
+
+
+def test_a_field_has_the_location_of_its_class_without_source(written):
+    path = written(FIELDS)
+    _, cut = cut_of(imported(), source_lines=False)
+    assert cut.location in (str(path), f"{path}:3")  # classes know their line since 3.13
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [("m.A.x", 2), ("m.A.y", 3), ("m.A.z", 1), ("m.Twice.x", 0), ("m.Missing.x", 0), ("x", 0)],
+)
+def test_fields_are_found_in_the_class_body(tmp_path, name, line):
+    path = tmp_path / "fields.py"
+    path.write_text(
+        "class A:\n  x: int\n  y = attrib()\nclass Twice:\n  x: int\nclass Twice:\n  x: int\n"
+    )
+    [(first, lines)] = source_lines.excerpts([f"{path}:{name}"])
+    assert [first, len(lines)] == [line, 1 if line else 0]
+    path.write_text("class A:\n  x: int\n  (\n")
+    assert source_lines.excerpts([f"{path}:m.A.x"]) == [(0, [])]
+
+
 def test_the_load_of_a_bound_method_is_underlined(written):
     written(
         MODULE.replace("self.parent = parent", "self.calls = [self.call]").replace(

@@ -136,11 +136,11 @@ def again(thing):
     thing.twice = [thing]
 
 
-@dataclasses.dataclass  # <= record
+@dataclasses.dataclass
 class Record:
-    record: object = None
+    record: object = None  # <- record
 
-    def method(self):  # <- record
+    def method(self):
         pass
 
 
