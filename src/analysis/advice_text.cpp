@@ -131,8 +131,8 @@ bool is_slot(const CollapsedGraph& graph, const Candidate& candidate) {
     return graph.edges[candidate.edges.front()].label.kind == model::EdgeKind::slot;
 }
 
-// The code that replaces a back pointer with a property. Empty for other kinds of references, and
-// if the source of the class is unknown, because the class may not be written in Python.
+// The property that replaces a back pointer. Empty for other kinds of references, and if the source
+// of the class is unknown, because the class may not be written in Python.
 std::string code_of_back_pointer(const CollapsedGraph& graph, std::uint32_t edge) {
     const model::EdgeKind kind = graph.edges[edge].label.kind;
     const bool is_slot = kind == model::EdgeKind::slot;
@@ -144,36 +144,42 @@ std::string code_of_back_pointer(const CollapsedGraph& graph, std::uint32_t edge
         return "";
     }
     const std::string name(graph.label_name(edge));
-    const std::string plain(plain_name(name));
-    const std::string stored = "_" + plain + "_reference";
-    return "`self." + stored + " = weakref.ref(" + plain + ")`, " +
-           (is_slot ? "`" + stored + "` in `__slots__` instead of `" + name + "`, " : "") +
-           "and a property `" + name + "` that returns `self." + stored + "()`";
+    const std::string stored = "_" + std::string(plain_name(name)) + "_ref";
+    const model::AttributeSite* const site = site_of(graph, edge);
+    const bool is_field = site != nullptr && site->is_generated;
+    return (is_slot ? "`" + stored + "` in `__slots__` instead of `" + name + "`, and " : "") +
+           "a property `" + name + "`" + (is_field ? ", assigned after the class body," : "") +
+           " that returns `self." + stored + " and self." + stored + "()`, with the setter `self." +
+           stored + " = None if value is None else weakref.ref(value)`";
+}
+
+// The code that replaces a bound method; its callers need no change. Empty if it is not a method
+// of a class: a plain function or a class may be bound to an object, too.
+std::string code_of_bound_method(const CollapsedGraph& graph, const Candidate& candidate) {
+    const std::uint32_t holder = graph.edges[candidate.edges.front()].holder;
+    const model::Node& node = graph.node(holder);
+    const std::size_t module = graph.raw->text(node.module).size();
+    if (!is_bound_method(graph, candidate) ||
+        candidate.evidence->pattern != patterns::kBoundMethod.pattern ||
+        graph.raw->text(node.name).find('.', module + 1) == std::string_view::npos) {
+        return "";
+    }
+    return "`lambda *args: (m := ref()) and m(*args)`, with `ref = weakref.WeakMethod(self." +
+           short_name(graph, holder) + ")`";
 }
 
 // The code that makes the reference weak, as a sentence with a space before it; empty if its form
 // depends on the program.
 std::string code_of(const CollapsedGraph& graph, const Candidate& candidate) {
     const std::uint32_t edge = candidate.edges.front();
-    const Evidence* const evidence = candidate.evidence;
     if (!graph.node(graph.targets[edge]).supports_weakref) {
         return "";
     }
-    // A bound method may also bind a class or a plain function to an object.
-    const model::Node& holder = graph.node(graph.edges[edge].holder);
-    const bool is_of_class =
-        graph.raw->text(holder.name).find('.', graph.raw->text(holder.module).size() + 1) !=
-        std::string_view::npos;
     std::string code;
-    if (evidence->pattern == patterns::kBackPointer.pattern) {
+    if (candidate.evidence->pattern == patterns::kBackPointer.pattern) {
         code = code_of_back_pointer(graph, edge);
-    } else if (is_bound_method(graph, candidate) &&
-               evidence->pattern == patterns::kBoundMethod.pattern && is_of_class) {
-        const bool by_others = evidence == &patterns::kHook || evidence == &patterns::kHookOnSelf;
-        code = "`method = weakref.WeakMethod(self." +
-               std::string(short_name(graph, graph.edges[edge].holder)) + ")`, " +
-               (by_others ? "and register `lambda *args: (m := method()) and m(*args)`"
-                          : "called by `method()()`");
+    } else if (code = code_of_bound_method(graph, candidate); !code.empty()) {
+        code += ": callers need no change";
     }
     return code.empty() ? code : " In code: " + code + ".";
 }
@@ -182,25 +188,27 @@ std::string code_of(const CollapsedGraph& graph, const Candidate& candidate) {
 // others is added to it.
 std::string advice_for_set(const CollapsedGraph& graph, const Cut& cut, std::string& code) {
     const std::string parent = cut.on_every_cycle ? name_in_text(graph, cut.parent) : "";
+    if (!graph.node(cut.parent).supports_weakref) {
+        return "Set each of these references to None when it is no longer needed";
+    }
     if (code.empty()) {
         code = ", or store only the values " + (parent.empty() ? "" : "of " + parent + " ") +
                "that are needed.";
     } else {
         code.replace(0, code.find(':'), ". In code, for the first");
     }
-    const auto any = [&](bool (*is_kind)(const CollapsedGraph&, const Candidate&)) {
-        return std::ranges::any_of(cut.cut,
-                                   [&](const Candidate& kind) { return is_kind(graph, kind); });
-    };
-    if (!graph.node(cut.parent).supports_weakref) {
-        return "Set each of these references to None when it is no longer needed";
+    if (std::ranges::any_of(cut.cut, [&](const Candidate& kind) { return is_slot(graph, kind); }) &&
+        !is_slot(graph, cut.cut.front())) {
+        code += " Use the new name in `__slots__`.";
     }
-    if (any(is_slot) && !is_slot(graph, cut.cut.front())) {
-        code += " Rename a slot in `__slots__`: its name is needed for the property.";
+    for (const Candidate& kind : cut.cut) {
+        if (const std::string method = code_of_bound_method(graph, kind); !method.empty()) {
+            code += " Instead of a bound method, store " + method + ": callers need no change.";
+            break;
+        }
     }
     return "Replace each of these references with a weakref.ref" +
-           (parent.empty() ? "" : " to " + parent) +
-           (any(is_bound_method) ? ", and each bound method with a weakref.WeakMethod" : "");
+           (parent.empty() ? "" : " to " + parent);
 }
 
 // The method of `node` that could clear all references to it; empty if its class has none.
@@ -219,7 +227,7 @@ std::string otherwise(const CollapsedGraph& graph, const Cut& cut) {
             cut.cut, [&](const Candidate& kind) { return origin_of_code(graph, kind) == origin; });
     };
     if (has(Origin::library) && !has(Origin::user)) {
-        return " All of this is library code: report it there, and call " +
+        return " All of this is library code: report it to its maintainers, and call " +
                (method.empty() ? "" : method + " and ") +
                "`gc.collect()` after use until it is fixed.";
     }
@@ -338,9 +346,9 @@ std::string cost_of(const CollapsedGraph& graph, const Cut& cut) {
         return {};
     }
     if (is_set_of_back_pointers(cut) && graph.node(cut.parent).supports_weakref) {
-        return "a child that outlives its " +
-               (cut.on_every_cycle ? name_in_text(graph, cut.parent) : "parent") +
-               " must check for None";
+        return "a child that outlives " +
+               (cut.on_every_cycle ? name_in_text(graph, cut.parent) : "its parent") +
+               " must check for None; a weakref cannot be pickled";
     }
     const Candidate& first = cut.cut.front();
     return advice::fill(text_for(graph, first, &advice::Words::cost),

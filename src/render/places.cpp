@@ -45,7 +45,9 @@ std::string all_of_places(const model::Finding& finding, const std::vector<Place
 std::string target_words(const std::vector<Place>& places, const Place& place) {
     const bool same = std::ranges::all_of(
         places, [&places](const Place& other) { return other.targets == places.front().targets; });
-    if (same) {
+    // The name of a bound method already says it.
+    const std::string method = "bound method " + place.targets.front() + ".";
+    if (same || (place.holders.size() == 1 && place.holders.front().starts_with(method))) {
         return {};
     }
     return place.targets.size() == 1

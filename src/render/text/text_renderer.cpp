@@ -26,7 +26,7 @@ using model::Reference;
 
 // Maximum number of lines of each part; together they stay within kMaxCardLines.
 constexpr std::size_t kTitleLines = 2;   // one less on a compact card
-constexpr std::size_t kAdviceLines = 5;  // one less on a compact card
+constexpr std::size_t kAdviceLines = 7;  // one less on a compact card
 constexpr std::size_t kNoteLines = 2;    // instead of alternatives
 constexpr std::size_t kCostLines = 2;    // one less on a compact card
 constexpr std::size_t kVariants = 6;

@@ -158,6 +158,10 @@ TEST(Card, NamesTheClassesThatAPlaceLeadsTo) {
     EXPECT_THAT(card, HasSubstr("    cut   3 references at 2 places; one alone is not enough\n"));
     EXPECT_THAT(card, HasSubstr(".trainer of lib.parts.Part0 -> Network "));
     EXPECT_THAT(card, HasSubstr(".trainer of Part1 (2 references) -> one of 2 classes "));
+    finding.cut[0].holder = "bound method lib.Network.run";
+    EXPECT_THAT(render_card(finding), Not(HasSubstr("-> Network")));
+    finding.cut[0].holder = "bound method lib.Base.run";
+    EXPECT_THAT(render_card(finding), HasSubstr("-> Network"));
 }
 
 TEST(Card, ShowsAShortCycleOnlyIfThereIsOnePlace) {
