@@ -76,15 +76,19 @@ void BackReferenceKinds::sort_for_reader(std::vector<Candidate>& kinds,
     for (const Candidate& kind : kinds) {
         to_class[target_name(kind.edges.front())] += kind.equivalent;
     }
+    const auto leads_to_parent = [&](std::uint32_t e) {
+        return node_of(component_.targets[e]) == parent;
+    };
     const std::string_view pattern = kinds.front().evidence->pattern;
     std::ranges::sort(kinds, {}, [&](const Candidate& kind) {
         const std::uint32_t e = kind.edges.front();
         const std::string name = target_name(e);
         return std::tuple(kind.evidence->pattern != pattern,
-                          node_of(component_.targets[e]) != parent,
+                          std::ranges::none_of(kind.edges, leads_to_parent),
                           -static_cast<std::int64_t>(to_class.at(name)),
                           name,
                           -static_cast<std::int64_t>(kind.equivalent),
+                          is_on_cycle_[e] == 0,
                           -kind.score,
                           roles_.role(e),
                           holder_name(e),

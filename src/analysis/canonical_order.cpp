@@ -37,6 +37,11 @@ std::vector<std::uint64_t> hash_texts(const model::StringTable& strings) {
     return hashes;
 }
 
+// A hash of the name of the file: the order must not depend on its folder.
+std::uint64_t hash_file(std::string_view path) {
+    return base::StableHash().add(path.substr(path.find_last_of("/\\") + 1)).value();
+}
+
 // The alphabetical rank of every string: comparing ranks is cheaper than comparing strings.
 std::vector<std::uint32_t> rank_texts(const model::StringTable& strings) {
     std::vector<std::uint32_t> by_text(strings.size());
@@ -122,7 +127,8 @@ void color_nodes(CollapsedGraph& graph, const std::vector<std::uint64_t>& weight
     graph.color.resize(graph.nodes());
     for (std::uint32_t n = 0; n < graph.nodes(); ++n) {
         const model::Node& node = graph.node(n);
-        const std::uint64_t location = text_hash[index_of(node.location.path)] + node.location.line;
+        const std::uint64_t location =
+            hash_file(graph.raw->text(node.location.path)) + node.location.line;
         graph.color[n] = mix(text_hash[index_of(node.name)] ^ mix(weight[n] + 1) ^ mix(location) ^
                              static_cast<std::uint64_t>(node.kind));
     }

@@ -171,17 +171,20 @@ TEST(Cut, ShowsHowToChangeEachKindOfBackReference) {
         << finding.advice;
 }
 
-// Two triangles that share an edge: any of their half-edges may be the parent.
+// Two triangles that share an edge: any of their half-edges may be the parent. The order does not
+// depend on the order of the objects, nor on the folder of the program.
 TEST(Cut, SortsEquallyGoodReferencesByName) {
-    const std::string_view text =
-        "a=m.Half b=m.Half c=m.Half d=m.Half e=m.Half f=m.Half M=m.Mesh M.halves->l:list "
-        "l[0]->a l[1]->b l[2]->c l[3]->d l[4]->e l[5]->f "
+    const std::string references =
         "a/slot:next->b b/slot:next->c c/slot:next->a d/slot:next->e e/slot:next->f "
         "f/slot:next->d b/slot:twin->d d/slot:twin->b b/slot:origin->o:tuple o[1]->t:owner(8)";
     for (std::uint64_t shuffle = 0; shuffle < 40; ++shuffle) {
-        const auto findings = analyze(observe(text, shuffle));
+        std::string nodes;
+        for (const char half : std::string_view("abcdef")) {
+            nodes += std::string(1, half) + "=m.Half@/tmp/" + std::to_string(shuffle) + "/m.py:3 ";
+        }
+        const auto findings = analyze(observe(nodes + references, shuffle));
         ASSERT_EQ(findings.size(), 1U);
-        EXPECT_EQ(findings[0].remedy, "cut Half.slot:next and all like it and Half.slot:twin");
+        EXPECT_EQ(labels_of({findings[0].cut.front()}), std::set<std::string>{"slot:next"});
     }
 }
 
