@@ -91,7 +91,8 @@ def _check_excerpts(finding: Finding, path: str, text: str) -> None:
                 "the report has no source lines to compare the file with: they were left out, or "
                 f"{path} changed after the program began"
             )
-        found = source_lines.excerpt(lines, _location(cut)[1])
+        context = 1 if len(cut.source.lines) > 1 else 0  # none for a field
+        found = source_lines.excerpt(lines, _location(cut)[1], context)
         if found != (cut.source.first_line, list(cut.source.lines)):
             raise NoDiff(f"{path} has changed since the run")
 

@@ -53,8 +53,7 @@ def excerpts(locations: list[str]) -> list[tuple[int, list[str]]]:
         if number.isdecimal():
             found.append(excerpt(files[path], int(number)))
         else:
-            line = _line_of_field(files[path], number)
-            found.append((line, [_truncate(each) for each in files[path][line - 1 : line]]))
+            found.append(excerpt(files[path], _line_of_field(files[path], number), 0))
     return found
 
 
@@ -81,10 +80,10 @@ def _line_of_field(source: list[str], name: str) -> int:
     return classes[0].lineno
 
 
-def excerpt(source: list[str], line: int) -> tuple[int, list[str]]:
+def excerpt(source: list[str], line: int, context: int = _CONTEXT) -> tuple[int, list[str]]:
     """The number of the first line, and the lines, as in excerpts()."""
-    first = max(1, line - _CONTEXT)
-    shown = source[first - 1 : line + _CONTEXT] if 0 < line <= len(source) else []
+    first = max(1, line - context)
+    shown = source[first - 1 : line + context] if 0 < line <= len(source) else []
     return first, [_truncate(each) for each in shown]
 
 

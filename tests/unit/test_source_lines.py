@@ -130,9 +130,9 @@ def test_fields_are_found_in_the_class_body(tmp_path, name, line):
         "class A:\n  x: int\n  y = attrib()\nclass Twice:\n  x: int\nclass Twice:\n  x: int\n"
     )
     [(first, lines)] = source_lines.excerpts([f"{path}:{name}"])
-    assert [first, len(lines)] == [line, 1 if line else 0]
+    assert [first, len(lines)] == [max(line, 1), 1 if line else 0]
     path.write_text("class A:\n  x: int\n  (\n")
-    assert source_lines.excerpts([f"{path}:m.A.x"]) == [(0, [])]
+    assert source_lines.excerpts([f"{path}:m.A.x"]) == [(1, [])]
 
 
 def test_the_load_of_a_bound_method_is_underlined(written):
