@@ -2,7 +2,6 @@
 #include "analysis/back_reference_kinds.h"
 
 #include <algorithm>
-#include <functional>
 #include <set>
 #include <string_view>
 #include <tuple>
