@@ -42,6 +42,7 @@ std::vector<Candidate> BackReferenceKinds::kinds_of(const std::vector<std::uint3
         kinds.try_emplace(roles_.kind(item), judged).first->second.edges.push_back(item);
     }
     std::vector<Candidate> result;
+    result.reserve(kinds.size());
     for (auto& [text, kind] : kinds) {
         result.push_back(finished(std::move(kind)));
     }

@@ -119,7 +119,7 @@ std::string title_of(const CollapsedGraph& graph,
              component, static_cast<std::uint32_t>(first - component.edges.begin()))) {
         edges.push_back(component.edges[e]);
     }
-    std::ranges::rotate(edges, edges.begin() + 1);  // starts at the parent
+    std::rotate(edges.begin(), edges.begin() + 1, edges.end());  // starts at the parent
     return cycle_text(graph, edges);
 }
 
