@@ -81,7 +81,7 @@ def _line_of_field(source: list[str], name: str) -> int:
 
 
 def excerpt(source: list[str], line: int, context: int = _CONTEXT) -> tuple[int, list[str]]:
-    """The number of the first line, and the lines, as in excerpts()."""
+    """Return the first line number and the lines, in the format of excerpts()."""
     first = max(1, line - context)
     shown = source[first - 1 : line + context] if 0 < line <= len(source) else []
     return first, [_truncate(each) for each in shown]

@@ -93,7 +93,7 @@ class OwnerReader {
     virtual void add_graph_references(std::span<PyObject* const> /*owners*/,
                                       std::vector<OwnerReference>& /*references*/) {}
     // The number of references to `object` that add_references() finds if its holders are complete;
-    // negative if it is not known.
+    // negative if unknown.
     [[nodiscard]] virtual Py_ssize_t library_holders(PyObject* /*object*/) noexcept { return -1; }
     // For a scan, after read(): counts the references to the memory, which the collector does not
     // see. RUNS PYTHON: no user code.

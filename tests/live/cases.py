@@ -191,7 +191,7 @@ context_storage = threading.local()
 
 @case("module global {}.context_storage -> context_storage.model", ".model -> cases.Model")
 def thread_local():
-    """A thread local keeps the last model of the thread."""
+    """A thread-local variable keeps the last model that the thread used."""
     context_storage.model = Model()
     return weakref.ref(context_storage.model)
 

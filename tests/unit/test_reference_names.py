@@ -163,7 +163,7 @@ class WithTwoEarlyMethods(WithEarlyMethods):
 
 
 class WithTwoCalls(WithEarlyMethods):
-    """The line that stored the method last is not known."""
+    """The line that last stored the method is unknown."""
 
     def __init__(self):
         super().__init__()

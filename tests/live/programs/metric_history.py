@@ -1,4 +1,4 @@
-"""A trainer appends losses with their graph to its history, by name.
+"""A trainer appends losses, with their autograd graphs, to a history keyed by name.
 
 main() local trainer -> trainer.history['loss'][0]
 """
