@@ -150,12 +150,13 @@ std::string code_of_back_pointer(const CollapsedGraph& graph, std::uint32_t edge
     return (is_slot ? "`" + stored + "` in `__slots__` instead of `" + name + "`, and " : "") +
            "a property `" + name + "`" + (is_field ? ", assigned after the class body," : "") +
            " that returns `self." + stored + " and self." + stored + "()`, with the setter `self." +
-           stored + " = None if value is None else weakref.ref(value)`";
+           stored + " = None if value is None else weakref.ref(value)`; the line that sets `" +
+           name + "` stays";
 }
 
-// The code that replaces a bound method; its callers need no change. Empty if it is not a method
-// of a class: a plain function or a class may be bound to an object, too.
-std::string code_of_bound_method(const CollapsedGraph& graph, const Candidate& candidate) {
+// The name of the bound method of `candidate`. Empty if it is not a method of a class: a plain
+// function or a class may be bound to an object, too.
+std::string method_of(const CollapsedGraph& graph, const Candidate& candidate) {
     const std::uint32_t holder = graph.edges[candidate.edges.front()].holder;
     const model::Node& node = graph.node(holder);
     const std::size_t module = graph.raw->text(node.module).size();
@@ -164,8 +165,7 @@ std::string code_of_bound_method(const CollapsedGraph& graph, const Candidate& c
         graph.raw->text(node.name).find('.', module + 1) == std::string_view::npos) {
         return "";
     }
-    return "`lambda *args: (m := ref()) and m(*args)`, with `ref = weakref.WeakMethod(self." +
-           short_name(graph, holder) + ")`";
+    return short_name(graph, holder);
 }
 
 // The code that makes the reference weak, as a sentence with a space before it; empty if its form
@@ -178,8 +178,9 @@ std::string code_of(const CollapsedGraph& graph, const Candidate& candidate) {
     std::string code;
     if (candidate.evidence->pattern == patterns::kBackPointer.pattern) {
         code = code_of_back_pointer(graph, edge);
-    } else if (code = code_of_bound_method(graph, candidate); !code.empty()) {
-        code += ": callers need no change";
+    } else if (const std::string method = method_of(graph, candidate); !method.empty()) {
+        code = "`lambda *args: (m := ref()) and m(*args)`, with `ref = weakref.WeakMethod(self." +
+               method + ")`: callers need no change";
     }
     return code.empty() ? code : " In code: " + code + ".";
 }
@@ -199,11 +200,13 @@ std::string advice_for_set(const CollapsedGraph& graph, const Cut& cut, std::str
     }
     if (std::ranges::any_of(cut.cut, [&](const Candidate& kind) { return is_slot(graph, kind); }) &&
         !is_slot(graph, cut.cut.front())) {
-        code += " Use the new name in `__slots__`.";
+        code += " For a slot, list the new name in `__slots__`.";
     }
     for (const Candidate& kind : cut.cut) {
-        if (const std::string method = code_of_bound_method(graph, kind); !method.empty()) {
-            code += " Instead of a bound method, store " + method + ": callers need no change.";
+        if (const std::string method = method_of(graph, kind); !method.empty()) {
+            code += " Instead of a bound method, store `weak(self." + method +
+                    ")`, with `def weak(method): ref = weakref.WeakMethod(method); return lambda "
+                    "*args: (m := ref()) and m(*args)`.";
             break;
         }
     }
@@ -227,9 +230,10 @@ std::string otherwise(const CollapsedGraph& graph, const Cut& cut) {
             cut.cut, [&](const Candidate& kind) { return origin_of_code(graph, kind) == origin; });
     };
     if (has(Origin::library) && !has(Origin::user)) {
-        return " All of this is library code: report it to its maintainers, and call " +
-               (method.empty() ? "" : method + " and ") +
-               "`gc.collect()` after use until it is fixed.";
+        const std::string parent = cut.parent == kNone ? "it" : name_in_text(graph, cut.parent);
+        return " All of this is library code: report it to its maintainers. Until it is fixed, " +
+               (method.empty() ? "" : "call " + method + ", ") + "delete " + parent +
+               " after use and call `gc.collect()`.";
     }
     if (method.empty() || cut.references == 1) {
         return "";
@@ -346,9 +350,10 @@ std::string cost_of(const CollapsedGraph& graph, const Cut& cut) {
         return {};
     }
     if (is_set_of_back_pointers(cut) && graph.node(cut.parent).supports_weakref) {
-        return "a child that outlives " +
+        return "a child no longer keeps " +
                (cut.on_every_cycle ? name_in_text(graph, cut.parent) : "its parent") +
-               " must check for None; a weakref cannot be pickled";
+               " alive, so `make().child` breaks unless each read creates the child; it cannot be "
+               "pickled";
     }
     const Candidate& first = cut.cut.front();
     return advice::fill(text_for(graph, first, &advice::Words::cost),

@@ -372,8 +372,9 @@ void bind_finding(py::module_& module) {
         "    ('Trainer.hook -> run.__self__ -> Trainer', 4096, "
         "'bound-method-on-self')\n"
         "    >>> print(finding.advice)\n"
-        "    Look the method up on each call, or store a weakref.WeakMethod. In code: `method = "
-        "weakref.WeakMethod(self.run)`, called by `method()()`.");
+        "    Look the method up on each call, or store a function that calls it through a "
+        "weakref.WeakMethod. In code: `lambda *args: (m := ref()) and m(*args)`, with `ref = "
+        "weakref.WeakMethod(self.run)`: callers need no change.");
     of_package(added)
         .def_readonly("signature",
                       &Self::signature,

@@ -81,7 +81,8 @@ TEST(Cut, SuggestsTheBackReferencesToOneParentInAllClasses) {
         "every cycle goes through Trainer: 4 references lead back to it"))
         << finding.cut[0].reason;
     EXPECT_EQ(finding.cost,
-              "a child that outlives Trainer must check for None; a weakref cannot be pickled");
+              "a child no longer keeps Trainer alive, so `make().child` breaks unless each read "
+              "creates the child; it cannot be pickled");
     // Reported once, and not for the alternatives.
     for (std::size_t i = 1; i < finding.cut.size(); ++i) {
         EXPECT_EQ(finding.cut[i].reason.find("lead back"), std::string::npos);
@@ -164,9 +165,10 @@ TEST(Cut, ShowsHowToChangeEachKindOfBackReference) {
               std::string::npos)
         << finding.advice;
     EXPECT_NE(
-        finding.advice.find("Use the new name in `__slots__`. Instead of a bound method, store "
-                            "`lambda *args: (m := ref()) and m(*args)`, with `ref = "
-                            "weakref.WeakMethod(self.go)`: callers need no change."),
+        finding.advice.find("For a slot, list the new name in `__slots__`. Instead of a bound "
+                            "method, store `weak(self.go)`, with `def weak(method): ref = "
+                            "weakref.WeakMethod(method); return lambda *args: (m := ref()) and "
+                            "m(*args)`."),
         std::string::npos)
         << finding.advice;
 }
@@ -233,8 +235,8 @@ TEST(Cut, SaysWhatToDoIfTheLibraryCannotBeChanged) {
         "T=m.Trainer@/x/site-packages/lib/t.py:1 L=m.Loop@/x/site-packages/lib/l.py:2 T.loop->L "
         "L.parent->T T.w->t:owner(8) ";
     EXPECT_NE(only(text).advice.find("All of this is library code: report it to its "
-                                     "maintainers, and call "
-                                     "`gc.collect()` after use until it is fixed."),
+                                     "maintainers. Until it is fixed, delete Trainer after use "
+                                     "and call `gc.collect()`."),
               std::string::npos)
         << only(text).advice;
     const std::string partly_own = text + "O=m.Own@/x/own.py:3 T.own->O O.parent->T";
