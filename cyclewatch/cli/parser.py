@@ -35,6 +35,13 @@ class _Parser(argparse.ArgumentParser):
     def _print_message(self, message: str, file: object = None) -> None:
         terminal.show(message.rstrip("\n"))  # only --help and --version print through argparse
 
+    def parse_known_args(self, *words: Any) -> Any:
+        # argparse lets the main parser report the unknown options of a command.
+        arguments, unknown = super().parse_known_args(*words)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return arguments, unknown
+
     def error(self, message: str) -> NoReturn:
         raise Failure(f"{message}; see {self.prog} --help", Status.USAGE)
 
