@@ -35,7 +35,7 @@ class _Parser(argparse.ArgumentParser):
     def _print_message(self, message: str, file: object = None) -> None:
         terminal.show(message.rstrip("\n"))  # only --help and --version print through argparse
 
-    def parse_known_args(self, *words: Any) -> Any:
+    def parse_known_args(self, *words: Any) -> Any:  # type: ignore[override]
         # argparse lets the main parser report the unknown options of a command.
         arguments, unknown = super().parse_known_args(*words)
         if unknown:

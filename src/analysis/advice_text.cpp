@@ -230,10 +230,11 @@ std::string otherwise(const CollapsedGraph& graph, const Cut& cut) {
             cut.cut, [&](const Candidate& kind) { return origin_of_code(graph, kind) == origin; });
     };
     if (has(Origin::library) && !has(Origin::user)) {
-        const std::string parent = cut.parent == kNone ? "it" : name_in_text(graph, cut.parent);
+        const std::string remove =
+            cut.parent == kNone ? "" : "delete " + name_in_text(graph, cut.parent) + " and ";
         return " All of this is library code: report it to its maintainers. Until it is fixed, " +
-               (method.empty() ? "" : "call " + method + ", ") + "delete " + parent +
-               " after use and call `gc.collect()`.";
+               (method.empty() ? "" : "call " + method + ", ") + remove +
+               "call `gc.collect()` after use.";
     }
     if (method.empty() || cut.references == 1) {
         return "";
@@ -350,10 +351,9 @@ std::string cost_of(const CollapsedGraph& graph, const Cut& cut) {
         return {};
     }
     if (is_set_of_back_pointers(cut) && graph.node(cut.parent).supports_weakref) {
-        return "a child no longer keeps " +
+        return "a child does not keep " +
                (cut.on_every_cycle ? name_in_text(graph, cut.parent) : "its parent") +
-               " alive, so `make().child` breaks unless each read creates the child; it cannot be "
-               "pickled";
+               " alive (`make().child` breaks) and cannot be pickled";
     }
     const Candidate& first = cut.cut.front();
     return advice::fill(text_for(graph, first, &advice::Words::cost),
