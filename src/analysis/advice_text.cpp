@@ -190,6 +190,7 @@ std::string code_of(const CollapsedGraph& graph, const Candidate& candidate) {
 std::string advice_for_set(const CollapsedGraph& graph, const Cut& cut, std::string& code) {
     const std::string parent = cut.on_every_cycle ? name_in_text(graph, cut.parent) : "";
     if (!graph.node(cut.parent).supports_weakref) {
+        code = ".";
         return "Set each of these references to None when it is no longer needed";
     }
     if (code.empty()) {
