@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the time until a watch is active, and from the end of a collection until its warning.
 
-Each round is a new process, because the first finding also loads what reports it. The collection
-ends when the collector calls a `gc.callbacks` entry that runs before that of the watch.
+Each round is a new process, because the first finding also loads the modules that report it. The
+collection ends when the collector calls a `gc.callbacks` entry that runs before that of the watch.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a leaking training loop under a watch for half an hour; its cost must not grow.
+"""Runs a leaking training loop under a watch for half an hour; the watch's cost must not grow.
 
 `make soak` runs it; with WRITE=1 it updates docs/performance.md. The loop trains a small model
 on the CPU with automatic collection. It creates the same four cycles over and over, and four

@@ -14,8 +14,8 @@ _set_debug = gc.set_debug
 def collect() -> None:
     """Run a full collection, even if automatic collection is disabled.
 
-    Debug flags are disabled meanwhile: DEBUG_SAVEALL would prevent objects from being freed, and
-    the others would print output that the program did not cause.
+    Debug flags are disabled during the collection: DEBUG_SAVEALL would keep objects alive, and the
+    other flags would print output that the program did not cause.
     """
     flags = _get_debug()
     if flags == 0:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the line of the program that switched automatic garbage collection off.
 
-Searches the source of the user's loaded modules. Nothing is replaced or traced, so the program
-cannot notice it; if more than one line may have done it, the location is unknown.
+Searches the source of the user's loaded modules. Nothing is replaced or traced, so the program is
+not affected. If there are several candidates, the location is unknown.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ _Kind = tuple[str, str, object, "str | None", str]
 def census(*, device: str | None = None) -> Census:
     """Record all reachable tensors, in the groups of :func:`live_owners`.
 
-    Take one census before and one after a step, and compare them to find what grows::
+    Take one census before and one after a step, and compare them to find growing tensors::
 
         before = cyclewatch.census()
         train_one_epoch()

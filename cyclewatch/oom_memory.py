@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what uses the memory: reachable tensors, tensors in dead cycles, the rest."""
+"""Measures the use of memory: by reachable tensors, by tensors in dead cycles, and by the rest."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _allocated(device: str) -> int:
 
 
 def _process_memory() -> tuple[int, int | None, str]:
-    """The memory of this process in bytes, its limit, and what was measured."""
+    """The memory of this process in bytes, its limit, and the name of the measured quantity."""
     import resource
 
     with open("/proc/self/statm", encoding="ascii") as file:

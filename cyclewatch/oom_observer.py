@@ -35,5 +35,5 @@ def start(handler: Callable[[Memory], None]) -> None:
 
 
 def stop() -> None:
-    """Ignore failures. torch keeps the observer, which then does nothing."""
+    """Ignore failures. torch keeps the observer, which is then a no-op."""
     _native.set_oom_handler(None)

@@ -48,9 +48,8 @@ class oom_autopsy:  # noqa: N801 - used like a function, as in contextlib
     and the largest reachable tensors. Nothing is collected. Tensors of the failed step are
     reachable, because the traceback of the exception refers to them.
 
-    For a CUDA device, the bytes in use are those of torch's allocator. torch has no such
-    statistics for the CPU, so the resident memory of the process is used there, or its address
-    space if that is limited (``RLIMIT_AS``).
+    For a CUDA device, the bytes in use are those of torch's allocator. For the CPU, they are the
+    resident memory of the process, or its address space if that is limited (``RLIMIT_AS``).
 
     :func:`warn_tensor_cycles` and ``cyclewatch run`` do this for the whole program.
 

@@ -29,15 +29,15 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
         train() local best -> best.loss
 
     The variable that the caller passes is ignored. Pass a weak reference to include it.
-    References that no Python object explains have the root "C code"; it is only named if there is
+    References that no Python object explains have the root "C code". It is shown only if there is
     no other path.
 
     Frees and changes nothing, and runs no code of the program. If only C code seems to hold the
     object, torch creates the Python objects of gradients, of bases of views and of the nodes of
-    autograd graphs. Takes about as long as
-    ``gc.collect()``, during which no other thread runs; on a free-threaded build the other threads
-    are stopped. There, modules, classes and functions are immortal once the program has started a
-    thread ("C code" holds them), and gradients and views are not followed.
+    autograd graphs. Takes about as long as ``gc.collect()``. No other thread runs during the call;
+    on a free-threaded build the other threads are stopped. There, modules, classes and functions
+    are immortal once the program has started a thread ("C code" holds them), and gradients and
+    views are not followed.
 
     Args:
         obj_or_weakref: The object, or a :class:`weakref.ref` to it.
@@ -48,8 +48,8 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
         The shortest path first; a key of a dict counts only if there are no other paths. Paths of
         equal length are ordered by root: local variables first, then module globals, class
         attributes, other structures of the interpreter, and exceptions; code of the program before
-        that of libraries. Empty if the weak reference is dead, if only the caller holds the object,
-        or if only reference cycles do, which a collection frees.
+        that of libraries. Empty if the weak reference is dead, or if only the caller or reference
+        cycles hold the object; a collection frees such cycles.
 
     Raises:
         TypeError: The object is a plain value such as an int, or `paths` is not an integer.
@@ -67,7 +67,7 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
 
 
 def assert_released(obj_or_weakref: object, reason: str | None = None) -> None:
-    """Fail if an object is still alive, and name what holds it.
+    """Fail if an object is still alive, and name its holders.
 
     Pass a weak reference that was created before the object was dropped::
 
@@ -76,7 +76,7 @@ def assert_released(obj_or_weakref: object, reason: str | None = None) -> None:
         cyclewatch.assert_released(reference, "the trainer must not keep the model")
 
     If the object itself is passed, its only other references must be variables of the caller.
-    Nothing is collected: an object that only a reference cycle keeps alive is not released.
+    No collection is run: an object that only a reference cycle keeps alive counts as not released.
 
     Args:
         obj_or_weakref: The object, or a :class:`weakref.ref` to it.
@@ -125,11 +125,11 @@ def _holders(paths: list[Path]) -> str:
 def live_owners(
     top: int = 10, *, device: str | None = None, min_bytes: int = 1 << 20
 ) -> list[LiveOwner]:
-    """Return the largest reachable tensors, and what holds them.
+    """Return the largest reachable tensors, and the paths that hold them.
 
-    Tensors of equal type, device, shape and dtype are one group if their paths are equal except for
-    indexes, or for the keys of a dict with more than 64. Tensors that a collection would free are
-    left out; :func:`scan` finds those::
+    Tensors of equal type, device, shape and dtype are one group if their paths are equal, except
+    for indexes and the keys of dicts with more than 64 keys. Tensors that a collection would free
+    are left out; :func:`scan` finds those::
 
         for owner in cyclewatch.live_owners():
             print(owner.nbytes, owner.count, owner.type, owner.category, owner.held_by[0])

@@ -25,10 +25,11 @@ _DEVICE_MODULES = ("cuda", "xpu", "mtia", "npu")
 def retry_on_oom(attempts: int = 1) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Decorate a function to be called again after it ran out of memory.
 
-    ``gc.collect()`` inside an ``except`` block frees nothing that the failed call created: the
-    exception refers to its traceback, whose frames refer to all local variables. This decorator
-    leaves the handler first. It then clears the frames of the traceback, collects garbage, empties
-    torch's device cache if the program has initialized a device, and calls the function again::
+    ``gc.collect()`` inside an ``except`` block does not free the objects of the failed call: the
+    exception refers to its traceback, and the traceback's frames refer to all local variables. This
+    decorator leaves the handler first. It then clears the frames of the traceback, collects
+    garbage, empties torch's device cache if the program has initialized a device, and calls the
+    function again::
 
         @cyclewatch.retry_on_oom()
         def train_step(batch):

@@ -47,12 +47,12 @@ def scan(
         train_one_epoch()
         print(cyclewatch.scan().to_text())
 
-    Takes about as long as the collection. Memory that other C++ code also refers to, such as the
-    autograd graph of a loss that is kept, counts as alive. Weakref callbacks and finalizers do not
-    run, so an object that one of them would resurrect counts as unreachable.
+    Takes about as long as the collection. Memory to which other C++ code also refers, such as the
+    autograd graph of a stored loss, counts as alive. Weakref callbacks and finalizers do not run,
+    so an object that one of them would resurrect counts as unreachable.
 
-    On a free-threaded build, the other threads are stopped during the search, `generation` has no
-    effect, and frozen objects are not examined and keep alive what they refer to.
+    On a free-threaded build, the other threads are stopped during the search, and `generation` has
+    no effect. Frozen objects are not examined there, and their referents count as alive.
 
     Args:
         generation: Examine the objects of this generation and younger ones: 0, 1 or 2.
@@ -86,8 +86,8 @@ def scan(
 def dead_bytes(*, generation: int = 2, frozen: bool = True) -> dict[str, int]:
     """Return the number of bytes of unreachable tensors on each device.
 
-    Like :func:`scan`, but without the graph and the names, so that it is cheap enough to call in
-    each training step with ``generation=0``::
+    Computes only the byte counts of :func:`scan`. With ``generation=0`` it is cheap enough for each
+    training step::
 
         metrics.update(cyclewatch.dead_bytes(generation=0))
 

@@ -93,7 +93,7 @@ def _module(statement: ast.stmt) -> str:
 
 
 def check_not_compared(source: Source, load: ast.Attribute, names: set[str]) -> None:
-    """Raise NoDiff if the file may compare the method, or what the attributes `names` store.
+    """Raise NoDiff if the file may compare the method, or the values of the attributes `names`.
 
     Each access to a method creates an equal object; a lambda is only equal to itself.
     """

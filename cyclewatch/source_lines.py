@@ -40,9 +40,9 @@ def read_source(path: str) -> list[str] | None:
 def excerpts(locations: list[str]) -> list[tuple[int, list[str]]]:
     """For each "path:line" or "path:module.Class.field": the first line's number, and the lines.
 
-    These are the line itself and one line before and after it, each truncated to 200 characters; of
-    a field, only the line that declares it, or that of the class if it is not declared there. If
-    the source is not available, the list is empty.
+    These are the line itself and one line before and after it, each truncated to 200 characters.
+    For a field, it is only the line that declares it, or the line of the class if the class does
+    not declare it. If the source is not available, the list is empty.
     """
     files: dict[str, list[str]] = {}
     found = []

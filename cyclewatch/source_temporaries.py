@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds code that may use a part of an object after the object is freed.
 
-Each place that creates the object must be one of a few in which it certainly outlives its parts.
-Only one file is examined; the comment above a diff names what to check.
+At each place that creates the object, it must be certain that the object outlives its parts. Only
+one file is examined; the comment above a diff names what to check.
 """
 
 from __future__ import annotations

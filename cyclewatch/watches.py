@@ -99,9 +99,9 @@ class Watch:
         """Set the current training step, which is recorded with each collection and finding.
 
         While automatic collection is off or objects are frozen, also scans the objects created
-        since the last collection, and the frozen ones, within the watch's budget: findings are
-        reported in the step in which they appear, and marked as not collected. The first one logs
-        a warning. See `scan_every` and `census_every` of :func:`warn_tensor_cycles`.
+        since the last collection, and the frozen objects, within the watch's budget. Findings are
+        reported in the step in which they appear, and marked as not collected. The first one logs a
+        warning. See `scan_every` and `census_every` of :func:`warn_tensor_cycles`.
 
         Args:
             number: 0 to 2**63 - 1.
@@ -128,7 +128,7 @@ class Watch:
 
     @property
     def stats(self) -> Stats:
-        """Counts of collections, objects, owners and findings, time spent, and what was skipped."""
+        """Counts of collections, objects, owners, findings and skipped work, and the time spent."""
         return self._native_watch.stats()
 
     @property
@@ -184,8 +184,8 @@ def warn_tensor_cycles(
             directory, and a warning is logged.
         formats: Any of "text", "json", "dot", "svg" and "html"; one file is written for each.
         min_bytes: Ignore findings that retain fewer bytes.
-        budget: Share of wall time that the watch may use, above 0 and at most 1. Over budget,
-            only some collections are searched for owners: totals are lower bounds, and the report
+        budget: Share of wall time that the watch may use, above 0 and at most 1. Over budget, only
+            some collections are searched for owners. Totals are then lower bounds, and the report
             states how many collections were not searched.
         capture_values: Also record values from the program, such as dict keys that are not
             identifiers.

@@ -35,7 +35,7 @@ PHASES = [
     ("free", "tp_clear"),
     ("gc callback", "“stop”"),
 ]
-# The column of the phase and what cyclewatch does in it.
+# The column of the phase, and the action of cyclewatch in it.
 OWN_STEPS = {
     0: ("tracks the canary,", "with a weak reference"),
     2: ("walks the list: all objects", "are intact"),
@@ -76,7 +76,7 @@ def arrowhead(name, color):
 
 
 def timeline():
-    """The phases of a collection, and below them what cyclewatch does."""
+    """The phases of a collection, and below them the actions of cyclewatch."""
     yield text(20, 30, "One garbage collection", "left title")
     for column, lines in enumerate(PHASES):
         x = 80 + 136 * column

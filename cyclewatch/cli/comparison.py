@@ -53,7 +53,7 @@ def kinds_by_signature(before: cyclewatch.Report, after: cyclewatch.Report) -> d
 
 
 def remaining_variants(before: cyclewatch.Report, after: cyclewatch.Report) -> dict[str, list[str]]:
-    """For each signature that is gone: those that the same finding still has."""
+    """For each signature that is gone: the signatures that the same finding still has."""
     remaining: dict[str, list[str]] = {}
     for old, new in _pairs(before, after):
         for each in old.signatures if old and new else []:

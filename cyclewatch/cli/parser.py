@@ -250,8 +250,8 @@ def _add_attach(command: Callable[..., _Parser]) -> None:
         "examine a running process",
         "Scan the heap of a Python process that does not use cyclewatch, list its reachable "
         "tensors, and write a report. Both processes must run the same version of CPython, 3.14 or "
-        "later, as the same user. The main thread of the process pauses meanwhile, for about as "
-        "long as three collections take.",
+        "later, as the same user. The main thread of the process pauses for about as long as "
+        "three collections take.",
     )
     attach.option(
         "--devices",

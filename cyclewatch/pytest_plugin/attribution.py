@@ -109,7 +109,7 @@ class Survivors:
 
 
 def creators(finding: Finding, freed: Iterable[Survivor]) -> dict[pytest.Item, str]:
-    """Map each test that created one of the `freed` survivors to the phase in which it created it.
+    """Map each test that created one of the `freed` survivors to the phase that created it.
 
     Only survivors whose type is among the owners of `finding` are considered.
     """

@@ -33,7 +33,8 @@ class BaselineError(ValueError):
 
 @dataclass(frozen=True)
 class Entry:
-    """A known cycle: its count in the first run, a test that created it, and why it is accepted."""
+    """A known cycle: its count in the first run, a test that created it, and the reason to accept
+    it."""
 
     count: int
     test: str

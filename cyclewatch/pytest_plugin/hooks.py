@@ -208,8 +208,8 @@ def forget_last_exception() -> None:
 def clear_frames(exceptions: Iterable[BaseException]) -> None:
     """Clear the frames of `exceptions`, of their causes and contexts, and of the members of groups.
 
-    Running frames are not cleared. The exceptions and the line numbers in their tracebacks are
-    kept, so that they are printed as before.
+    Running frames are not cleared. The exceptions and the line numbers in their tracebacks do not
+    change, so they are printed as before.
     """
     for exception in exception_chain(*exceptions):
         traceback = exception.__traceback__

@@ -185,8 +185,8 @@ std::string code_of(const CollapsedGraph& graph, const Candidate& candidate) {
     return code.empty() ? code : " In code: " + code + ".";
 }
 
-// How to change a set of back pointers. `code` is the code for the first one; what differs for the
-// others is added to it.
+// How to change a set of back pointers. `code` is the code for the first one; the differences for
+// the others are added to it.
 std::string advice_for_set(const CollapsedGraph& graph, const Cut& cut, std::string& code) {
     const std::string parent = cut.on_every_cycle ? name_in_text(graph, cut.parent) : "";
     if (!graph.node(cut.parent).supports_weakref) {
@@ -222,8 +222,8 @@ std::string clearing_method_of(const CollapsedGraph& graph, std::uint32_t node) 
     return name.empty() ? "" : "`" + short_name(graph, node) + "." + std::string(name) + "()`";
 }
 
-// What to do about back references apart from changing each of them, as sentences with a space
-// before each.
+// Advice about back references other than to change each of them, as sentences with a space before
+// each.
 std::string otherwise(const CollapsedGraph& graph, const Cut& cut) {
     const std::string method = clearing_method_of(graph, cut.parent);
     const auto has = [&](Origin origin) {
@@ -317,7 +317,7 @@ std::string reason_of(const CollapsedGraph& graph,
         text += " (" + percent_of(candidate.share) + " of the memory)";
     }
     if (set_size > 1 && candidate.payload) {
-        text += "; this takes all of the references listed";
+        text += "; all references listed must be cut";
     } else if (set_size > 1 && cut.parent == kNone) {
         text += "; all " + std::to_string(set_size) +
                 " references listed must be cut: if one is left, a cycle remains";

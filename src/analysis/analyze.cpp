@@ -132,8 +132,8 @@ class Analysis {
     }
 
     // Returns the index in builders_. Cycles of classes are merged into one finding if they retain
-    // no bytes themselves and have the same payload references to cut: for example, classes that
-    // share a variable, or a class and the class with which @dataclass(slots=True) replaces it. The
+    // no bytes themselves and have the same payload references to cut. Examples: classes that share
+    // a variable, and a class and the class with which @dataclass(slots=True) replaces it. The
     // least signature is used.
     std::uint32_t add_builder(FindingBuilder&& builder, bool retains_bytes) {
         const auto last = static_cast<std::uint32_t>(builders_.size());
@@ -152,11 +152,11 @@ class Analysis {
         return last;
     }
 
-    // True for a cycle that retains nothing itself, from which only memory retained by other cycles
-    // can be reached, and which user code cannot avoid: a cycle inside a library, or the built-in
-    // cycle of a class (such as a subclass of a class created in a function). A class must still be
-    // reported if the cut of another cycle breaks that cycle, because the class keeps its memory
-    // alive.
+    // True for a cycle that retains nothing itself, if only memory retained by other cycles can be
+    // reached from it and user code cannot avoid it. Examples are a cycle inside a library, and the
+    // built-in cycle of a class (such as a subclass of a class created in a function). A class must
+    // still be reported if the cut of another cycle breaks that cycle, because the class keeps its
+    // memory alive.
     [[nodiscard]] bool is_secondary(std::uint32_t c,
                                     const Component& component,
                                     const Cycle& cycle) const {

@@ -54,10 +54,10 @@ class BackReferenceKinds {
     [[nodiscard]] std::vector<Candidate> kinds_of(const std::vector<std::uint32_t>& back,
                                                   std::span<const char> is_back);
 
-    // Sorts `kinds` with the pattern of the first one first, then those that lead to `parent`, a
-    // collapsed node, then by the number of references to the target's class, then by their own. If
-    // all of these are equal, those on the cycle come first. No two kinds compare equal unless all
-    // of their names are the same.
+    // Sorts `kinds`: first the pattern of the first one, then kinds that refer to `parent` (a
+    // collapsed node), then by the number of references to the target's class, then by the number
+    // of their own references. If all of these are equal, those on the cycle come first. No two
+    // kinds compare equal unless all of their names are the same.
     void sort_for_reader(std::vector<Candidate>& kinds, std::uint32_t parent) const;
 
     // The score of each role, which is that of its best kind.

@@ -182,8 +182,8 @@ class Search {
         return next;
     }
 
-    // `with_inner`: whether cycles remain without the back references to `root`, so that those to
-    // further parents are needed as well. Empty if this is not the case.
+    // `with_inner`: whether cycles remain without the back references to `root`, so that back
+    // references to further parents are also needed. Empty if this is not the case.
     BackReferences seen_from(std::uint32_t root, bool with_inner) {
         std::vector<std::uint32_t> back = ways_back(component_, root);
         mark(back);

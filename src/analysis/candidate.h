@@ -47,8 +47,8 @@ void note_variable(Candidate& candidate, const CollapsedGraph& graph, std::uint3
                                                 const Component& component,
                                                 const Cycle& cycle);
 
-// Classifies reference `e` of the component, based on the shortest cycle that contains it. The
-// evidence is null if there is none.
+// Classifies reference `e` of the component, based on the shortest cycle that contains it. Its
+// evidence is null if no row of evidence_weights.h matches.
 [[nodiscard]] Candidate judge_reference(const CollapsedGraph& graph,
                                         const Component& component,
                                         std::uint32_t e);

@@ -91,8 +91,9 @@ std::size_t count_distinct(const Colors& colors) {
     return distinct;
 }
 
-// Refines the colours up to the first round after which no round distinguishes more nodes. As soon
-// as one round does not, no later one does, so that not every round needs to be counted.
+// Refines the colours up to the first round after which no round distinguishes more nodes. If one
+// round does not distinguish more nodes, no later round does, so not every round needs to be
+// counted.
 void refine_until_stable(CollapsedGraph& graph, const std::vector<std::uint64_t>& label_hash) {
     const std::uint64_t work = graph.nodes() + label_hash.size() + 1;
     std::uint64_t rounds_left = std::max((kMostWork - 1) / work, kRounds) - kRounds;

@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, 16> kParentNames{"parent",
                                                         "previous",
                                                         "predecessor"};
 
-// Last words of the class names of handles. "handle" is not one of them: what subscribe() returns
+// Last words of the class names of handles. "handle" is not one of them: the result of subscribe()
 // is usually dropped, and its list keeps the callback alive.
 constexpr std::array<std::string_view, 20> kHandleWords{
     "cursor", "lease",    "loan",        "view",   "iter",        "iterator", "slice",

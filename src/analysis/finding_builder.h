@@ -45,8 +45,8 @@ class FindingBuilder {
     void replace_description(FindingBuilder&& other);
     [[nodiscard]] const std::string& signature() const { return finding_.signature; }
 
-    // Resets freed_share if the size of `component` differs from that of the described one, because
-    // it is unknown how much the cut frees there.
+    // Resets freed_share if the sizes of `component` and of the described component differ, because
+    // it is then unknown how much the cut frees.
     void compare(const Component& component);
 
     // Adds the numbers of the occurrence `component`, and the owners that `walk` reached from it.

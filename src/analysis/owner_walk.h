@@ -26,7 +26,8 @@ class OwnerWalk {
     OwnerWalk(const CollapsedGraph& graph, const model::Observation& observation);
 
     // Searches from the holders of `cycle`. Returns false without searching once the total work of
-    // all walks exceeds a limit, because one large structure may be reachable from many cycles.
+    // all walks exceeds a limit. The limit is needed because one large structure may be reachable
+    // from many cycles.
     bool walk(std::span<const std::uint32_t> cycle);
 
     // The following functions describe the latest walk.

@@ -59,8 +59,8 @@ class Search {
     }
 
   private:
-    // Adds the reference. If its target is code and one of the target's references frees at least
-    // half as much, adds those instead.
+    // Adds the reference. If the target of such a reference is code, and one of the target's
+    // references frees at least half as much, adds the target's references instead.
     void add(std::vector<Payload>& found,
              std::uint32_t edge,
              std::uint64_t bytes,

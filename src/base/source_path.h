@@ -26,8 +26,8 @@ struct CallSite {
 [[nodiscard]] std::string text_of(const CallSite& site);
 
 // Chooses the frame of a call stack to report as an allocation site: the innermost frame in user
-// code, because a location in a library does not help, or the innermost frame of all if there is
-// none in user code.
+// code, because a location in a library does not help. Without such a frame, chooses the innermost
+// frame of all.
 class CallChoice {
   public:
     // Offers the frames in order, innermost first. Returns false once the choice is final.

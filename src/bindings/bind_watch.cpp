@@ -281,7 +281,7 @@ void bind_native_watch(py::module_& module) {
             "step",
             [](const NativeWatch& self, std::int64_t number) {
                 Dispatcher::instance().step(self.watch, number);
-                watch::attach_oom_observer();  // the program may have initialized CUDA meanwhile
+                watch::attach_oom_observer();  // the program may have initialized CUDA since then
             },
             Locked(),
             py::arg("number"))

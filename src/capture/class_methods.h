@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the bytecode of a class's methods shows: whether it creates instances of another class, and
+// Analyzes the bytecode of a class's methods: whether it creates instances of another class, and
 // which method ends the use of an instance.
 //
 // REQUIRES: GIL held. RUNS PYTHON: never. Creates no Python objects. May throw std::bad_alloc.
@@ -21,11 +21,11 @@ struct EndMethod {
     int line = 0;
 };
 
-// Returns the first of close, teardown, shutdown, release, stop and dispose that a Python class or
-// its bases define as a function with a file, that needs no arguments, and that sets an attribute
-// to None or calls a method named clear. For a context manager, the last condition does not apply,
-// and __exit__ is also considered, as the last choice. Other methods with these names may do
-// something else.
+// Returns the first suitable method of close, teardown, shutdown, release, stop and dispose. A
+// Python class or one of its bases must define it as a function with a file. It must need no
+// arguments, and set an attribute to None or call a method named clear. The last condition does not
+// apply to a context manager, for which __exit__ is also considered, as the last choice. Other
+// methods with these names may do something else.
 [[nodiscard]] EndMethod find_end_method(PyTypeObject* type);
 
 }  // namespace cyclewatch::capture

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recognizes clusters whose named graphs are equal, from the bare graph: two clusters with the same
+// Recognizes clusters whose named graphs are equal, from the bare graph. Two clusters with the same
 // identity have the same objects and references, in the same order, with the same descriptions and
 // labels. Therefore their findings are equal if their owners are.
 //

@@ -83,8 +83,8 @@ class GraphCapture {
     [[nodiscard]] CapturedGraph capture(const CaptureLimits& limits);
 
   private:
-    // If there are more objects, each step frees what the next one does not need, even if it must
-    // be built again later.
+    // If there are more objects, each step frees data that the next one does not need, even if it
+    // must be built again later.
     static constexpr std::size_t kManyObjects = 100'000;
 
     struct Selection {

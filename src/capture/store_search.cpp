@@ -65,7 +65,7 @@ struct StoreSearch::Visit {
     // Cannot throw: no site has a path yet.
     static int call(const cyclewatch_store* store, void* arg) noexcept {
         auto& visit = *static_cast<Visit*>(arg);
-        // A name that is computed may be any name, so the value must be able to be the target.
+        // A computed name may be any name, so the value must be a possible target.
         const bool is_other = store->kind == CYCLEWATCH_STORE_COMPUTED &&
                               store->value.is_call != 0 &&
                               !equals_ascii(store->value.name, "getattr") &&

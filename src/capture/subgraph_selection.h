@@ -28,7 +28,7 @@ using KindHash = std::function<std::uint32_t(std::uint32_t node)>;
 // may contain others than those of the cluster. The choice between objects at the same distance
 // depends on their kinds and neighbours, not on their positions. Visits each reference of the
 // cluster about twice, or more often if many objects have the same distance. Allocates about 5
-// bytes per object in the worst case, plus 4 for each of those whose kind decides.
+// bytes per object in the worst case, plus 4 for each object that is compared by kind.
 [[nodiscard]] std::vector<std::uint32_t> select_subgraph(const ClusterGraph& cluster,
                                                          std::span<const std::uint32_t> owners,
                                                          const KindHash& kind_of,

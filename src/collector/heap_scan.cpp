@@ -125,8 +125,8 @@ class UnreachableSearch {
     }
 
     // Finds the objects that the next collection untracks and then ignores, as free-threaded builds
-    // do with a tuple or dict of numbers and strings. The collector knows this of a tuple inside
-    // only if it examined that one before, so that the order of the list decides.
+    // do with a tuple or dict of numbers and strings. For a tuple that contains another tuple, this
+    // depends on the order of the list: the collector must have examined the inner tuple first.
     void find_untracked() {
         untracked_.assign(objects_.size(), false);
         for (std::size_t i = 0; i < objects_.size(); ++i) {

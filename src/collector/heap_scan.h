@@ -23,7 +23,7 @@ struct HeapScan {
     // reachable only from them. No collection frees these.
     UnreachableSet frozen;
     // On free-threaded builds: references to all of them, so that no other thread frees them. A
-    // collection that runs meanwhile leaves them to the next one.
+    // collection that runs at the same time leaves them to the next one.
     std::vector<python::OwnedRef> held;
 };
 

@@ -42,9 +42,9 @@ class TrackedObjects {
     // build with a GIL.
     [[nodiscard]] bool fill(HeapScope scope) noexcept;
     // Lists the objects and calls `work` while no other thread can change them. On free-threaded
-    // builds, lists all objects that are not frozen; if other threads created objects meanwhile,
-    // returns false, also after `work` was called. Returns false like fill(); propagates exceptions
-    // of `work`.
+    // builds, lists all objects that are not frozen; if other threads created objects during the
+    // call, returns false, even after `work` was called. Returns false like fill(); propagates
+    // exceptions of `work`.
     template <typename Work>
     [[nodiscard]] bool fill_and(HeapScope scope, Work&& work) {
         if constexpr (CYCLEWATCH_HAS_NO_GIL) {

@@ -17,10 +17,9 @@
 // The collector keeps one count of all tracked objects (`heap_size`).
 #define CYCLEWATCH_COLLECTOR_COUNTS_TRACKED (PY_VERSION_HEX >= 0x030E0000)
 
-// The collector clears all weak references to unreachable objects before it clears the objects, so
-// that a dead weak reference does not prove that its object was freed. Checked at run time, because
-// bug fix releases introduced it.
-// https://github.com/python/cpython/issues/91636
+// The collector clears all weak references to unreachable objects before it clears the objects. A
+// dead weak reference therefore does not prove that its object was freed. Checked at run time,
+// because bug fix releases introduced it. https://github.com/python/cpython/issues/91636
 #define CYCLEWATCH_COLLECTOR_CLEARS_WEAKREFS \
     ((Py_Version >= 0x030D0D00 && Py_Version < 0x030E0000) || Py_Version >= 0x030E0400)
 

@@ -77,8 +77,8 @@ static int take_until_last(PyObject* object, void* context) {
 }
 
 cw_walk_result cw_list_heap(cw_object_list* found, void (*work)(void* context), void* context) {
-    /* The other threads run again when a visit ends, and nothing announces its last object. So a
-     * first visit finds the last object, and `work` is called when a second one reaches it. */
+    /* The other threads run again when a visit ends, and the visit does not mark its last object. A
+     * first visit finds the last object, and `work` is called when a second visit reaches it. */
     listing l = {.found = found, .work = work, .context = context};
     found->count = 0;
     PyUnstable_GC_VisitObjects(remember_last, &l.last);

@@ -109,7 +109,7 @@ cw_walk_result cw_walk_unreachable(PyObject* canary, cw_object_list* found) {
     if (start->_gc_next == 0 || !is_collecting(start)) {
         return CW_WALK_NOT_LISTED;
     }
-    /* So that the end of the walk needs no comparison for each object. */
+    /* With this, the end of the walk needs no comparison for each object. */
     start->_gc_prev &= ~(uintptr_t)kCollecting;
     const cw_walk_result result = walk_from(start, found);
     start->_gc_prev |= kCollecting;

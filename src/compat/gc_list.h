@@ -82,8 +82,8 @@ void cw_isolate(PyObject* object);
 void cw_with_world_stopped(void (*work)(void* context), void* context);
 
 /* Sets `found` to every tracked object that is not frozen, and calls `work` while `found` is
- * complete and the other threads are stopped. CW_WALK_NOT_LISTED if objects were created meanwhile;
- * `work` may then have been called with an incomplete list, and the caller may try again. For
+ * complete and the other threads are stopped. CW_WALK_NOT_LISTED if objects were created during the
+ * visit: `work` may have been called with an incomplete list, and the caller may try again. For
  * free-threaded builds, where a list alone would be outdated; with a GIL, CW_WALK_BROKEN (see
  * cw_list_generation()). `work`: as for cw_with_world_stopped(). */
 cw_walk_result cw_list_heap(cw_object_list* found, void (*work)(void* context), void* context);

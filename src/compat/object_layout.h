@@ -2,9 +2,9 @@
 // The attributes of an instance and the state of a weak reference, read from internal structs.
 //
 // Everything here: REQUIRES: GIL held. RUNS PYTHON: never. ALLOCATES: no. Does not create
-// references, and never creates an instance's __dict__: a dict created inside a collection would
-// add references to unreachable objects after the collector has counted their references, so the
-// collector would consider these objects reachable.
+// references, and never creates an instance's __dict__. A dict created inside a collection would
+// add references after the collector has counted them, so the collector would consider unreachable
+// objects reachable.
 #pragma once
 
 #include <Python.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the memory owners that die with the unreachable set: those in the set, and those outside it
-// (in an older generation or not tracked by the collector) that only unreachable objects refer to.
+// Finds the memory owners that die with the unreachable set: the owners in the set, and owners
+// outside it (in an older generation or not tracked by the collector) to which only unreachable
+// objects refer.
 //
 // REQUIRES: GIL held, inside CollectionListener::on_unreachable(). RUNS PYTHON: never.
 #pragma once

@@ -40,8 +40,8 @@ struct alignas(128) TypeVerdict {
 
 class TypeVerdicts {
   public:
-    // Starts a collection. Verdicts are validated at their first use in each collection: in
-    // between, a type may change, or be freed and its address reused.
+    // Starts a collection. Verdicts are validated at their first use in each collection, because a
+    // type may change, or be freed and its address reused, between collections.
     void begin(OwnerRegistry& registry) noexcept;
 
     // Valid until the next call; a reference to a verdict remains valid.

@@ -71,9 +71,9 @@ struct EdgeLabel {
 // digits. Depends only on the text.
 [[nodiscard]] std::string key_shape(std::string_view key);
 
-// The label as it appears in signatures: every index becomes [x], and keys, attribute names and
-// names of keyword arguments are replaced with their shape, because one line of code may compute
-// many of them. Keys recorded by capture_values are omitted, so that the setting does not change
+// The label as it appears in signatures. Every index becomes [x]. Keys, attribute names and names
+// of keyword arguments are replaced with their shape, because one line of code may compute many of
+// them. Keys recorded by capture_values are omitted, so that the setting does not change
 // signatures.
 [[nodiscard]] std::string generic_label_text(EdgeKind kind,
                                              std::string_view name,

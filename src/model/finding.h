@@ -153,7 +153,7 @@ struct ProcessOccurrences {
 // One of the signatures of a finding that was merged from several.
 struct Variant {
     std::string signature;
-    std::string name;      // what distinguishes it from the others: "F1Score"
+    std::string name;      // the part that differs between variants: "F1Score"
     std::string title;     // like Finding::title
     std::string location;  // of the reference to cut; "" if unknown
     std::uint64_t occurrences = 0;

@@ -70,7 +70,7 @@ class GcPause {
 };
 
 // Restores the youngest generation's allocation count at scope end, so that objects we create do
-// not change when the program's next automatic collection starts. REQUIRES: GIL held.
+// not affect when the program's next automatic collection starts. REQUIRES: GIL held.
 class YoungCountGuard {
   public:
     YoungCountGuard() noexcept : count_(cw_young_count()) {}

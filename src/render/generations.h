@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers whether a program needs automatic garbage collection: what the collections cost and what
-// they freed. Plain text, not escaped.
+// States whether a program needs automatic garbage collection: the cost of the collections, and the
+// memory they freed. Plain text, not escaped.
 #pragma once
 
 #include <string>

@@ -12,7 +12,8 @@ std::string key_of(const model::OwnerSummary& owner) {
            owner.path;
 }
 
-// How often the size rose above all earlier ones, of which `peak` is the largest, to stay there.
+// The number of times that the size permanently rose above all earlier sizes, the largest of which
+// is `peak`.
 struct Rises {
     std::size_t count = 0;
     bool is_last = false;  // the last size is one of them
@@ -98,7 +99,7 @@ void GrowthTracker::update(Group& group, model::GrowthUnit unit, std::uint64_t m
     const std::uint64_t now = group.bytes.back();
     const double duration = times_.back() - times_.front();
     const Rises rises = rises_of(group.bytes, group.peak);
-    // A cache that is full now has risen before.
+    // A cache that is full now rose only in earlier censuses.
     const bool grows = rises.count >= kRises && (rises.is_last || group.growing) &&
                        times_.size() > kComparisons && duration > 0 && now >= min_bytes;
     if (!grows) {

@@ -20,10 +20,10 @@ void sort_growing(std::vector<model::GrowingOwner>& growing);
 
 class GrowthTracker {
   public:
-    // A group grows if kRises of the last kComparisons censuses, the last one included, found more
-    // memory than every earlier one, and none since found less than that: memory that rises and
-    // falls does not grow, whenever it is sampled, except for its first rise. The group is listed
-    // until there are fewer rises.
+    // A group grows if kRises of the last kComparisons censuses, including the last, found more
+    // memory than every earlier census, and no later census found less. Memory that rises and falls
+    // therefore does not count as growing, except for its first rise. The group is listed until
+    // there are fewer rises.
     static constexpr std::size_t kComparisons = 5;
     static constexpr std::size_t kRises = 3;
     static constexpr std::size_t kMaxGroups = 10'000;  // others are ignored

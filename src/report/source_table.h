@@ -13,7 +13,7 @@
 namespace cyclewatch::report {
 
 // By source_key(): the number of the first line, and the lines. A location whose source is not
-// available is missing. Of the line of a field, there are no lines around it.
+// available is missing. For a field, only its own line is stored.
 using SourceLines = std::map<std::string, std::pair<std::uint32_t, std::vector<std::string>>>;
 
 // The location whose source is read: "path:line", or for an attribute that generated code stores,

@@ -104,7 +104,7 @@ void add_untracked_immortals(collector::TrackedObjects& objects) {
     ImmortalObjects immortals{objects};
     python::TypeTraversals traversals;
     immortals.consider(PyImport_GetModuleDict());
-    // The list grows meanwhile.
+    // The list grows during the loop.
     for (std::size_t i = 0; i < objects.objects().size(); ++i) {
         PyObject* const object = objects.objects()[i];
         immortals.consider(reinterpret_cast<PyObject*>(Py_TYPE(object)));

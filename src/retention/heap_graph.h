@@ -106,8 +106,8 @@ class HeapGraph {
 void add_untracked_immortals(collector::TrackedObjects& objects);
 
 // Calls `work(objects)` with all tracked objects, while no other thread can change them. On
-// free-threaded builds, stops the other threads and calls it again if they created objects
-// meanwhile: the result of the last call counts. Propagates exceptions of `work`. Throws
+// free-threaded builds, stops the other threads, and calls `work` again if they have created
+// objects. Use only the result of the last call. Propagates exceptions of `work`. Throws
 // std::bad_alloc if the objects cannot be listed, and std::runtime_error if other threads created
 // objects in every attempt. REQUIRES: GIL held. `work` must not run Python code.
 template <typename Work>

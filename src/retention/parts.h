@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which objects are part of another, so that a path does not show them. REQUIRES: GIL held. RUNS
-// PYTHON: never. Creates no Python objects.
+// Determines which objects are part of another object and are therefore not shown in a path.
+// REQUIRES: GIL held. RUNS PYTHON: never. Creates no Python objects.
 #pragma once
 
 #include <Python.h>

@@ -98,7 +98,7 @@ std::string suffix_of(const Label& label) {
     }
 }
 
-// The text of a reference that no expression reads, and the name of what it leads to.
+// The text of a reference that cannot be written as an expression, and the name of its target.
 std::pair<std::string, std::string> words_of(const Step& step) {
     const std::string& name = step.label.name;
     switch (step.label.kind) {

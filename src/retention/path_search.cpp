@@ -25,7 +25,8 @@ struct Used {
     std::unordered_set<std::uint32_t> roots;
 };
 
-// True for the tuple or dict of the arguments of the current call, which C code holds meanwhile.
+// True for the tuple or dict of the arguments of the current call, which C code holds during the
+// call.
 bool is_argument(PyObject* holder, PyObject* target) {
     constexpr Py_ssize_t kMaxArguments = 2;
     if (PyTuple_CheckExact(holder)) {

@@ -255,8 +255,8 @@ bool is_user_code(const model::Reference& reference, bool is_user_root) {
     return base::origin_of_path(text.substr(0, text.rfind(':'))) == base::Origin::user;
 }
 
-// The step to cut: one that frees the object, if there is one; of those, the last entry of a
-// collection, because the program fills collections and keeps its variables.
+// The step to cut. Steps that free the object are preferred. Among these, it is the last entry of a
+// collection, because programs fill collections but keep their variables.
 struct CutChoice {
     std::size_t step = 0;
     bool frees = false;

@@ -14,9 +14,9 @@ enum class Depth : std::uint8_t {
     none,         // over budget: owners are not searched for
 };
 
-// Over budget, collections are sampled: one is searched once the budget for the time since the last
-// searched one covers the expected cost of the search. Earlier overspending does not count, so a
-// single long analysis does not prevent searches for a long time.
+// Over budget, collections are sampled: a collection is searched only if the budget for the time
+// since the last search covers the expected cost. Earlier overspending does not count, so a single
+// long analysis does not prevent searches for a long time.
 class Budget {
   public:
     // Seconds that are always allowed.

@@ -125,8 +125,8 @@ void check_freed(CapturedCollection& collection) noexcept;
 // their owners, as not freed.
 void check_references(CapturedCollection& collection);
 
-// For each storage of a scan, the signatures of the findings that own it. If a storage is not
-// listed in any finding, because only a limited number of owners is, all findings may own it.
+// For each storage of a scan, the signatures of the findings that own it. Findings list a limited
+// number of owners. If no finding lists a storage, any of them may own it.
 [[nodiscard]] std::vector<std::vector<std::string>> signatures_by_storage(
     const CapturedCollection& collection, const std::vector<model::Finding>& findings);
 

@@ -16,9 +16,10 @@ bool post(std::function<void()> notification);
 // Call after each collection: schedules the delivery again if the queue is not empty.
 void reschedule_delivery() noexcept;
 
-// Delivers the queued notifications on this thread, but not those that are queued meanwhile. No-op
-// during a delivery. RUNS PYTHON: yes. Returns false if a notification left an exception pending,
-// such as KeyboardInterrupt; the rest stays queued, and the caller must propagate the exception.
+// Delivers the queued notifications on this thread, but not notifications that are queued during
+// the delivery. No-op during a delivery. RUNS PYTHON: yes. Returns false if a notification left an
+// exception pending, such as KeyboardInterrupt; the rest stays queued, and the caller must
+// propagate the exception.
 [[nodiscard]] bool deliver_notifications() noexcept;
 
 // After fork(): empties the queue.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Observes failed allocations of torch's CUDA allocator: one native function, which is attached to
-// torch once, since torch cannot detach an observer. torch calls it with the exact size before it
-// raises the exception, and therefore also for errors that the program handles. The call is made on
-// the allocating thread, which may be an autograd thread.
+// Observes failed allocations of torch's CUDA allocator with a native function. The function is
+// attached to torch only once, because torch cannot detach an observer. torch calls it with the
+// exact size before it raises the exception, so errors that the program handles are observed too.
+// The call is made on the allocating thread, which may be an autograd thread.
 //
 // REQUIRES (everything here): GIL held.
 #pragma once
@@ -12,9 +12,9 @@
 namespace cyclewatch::watch {
 
 // Sets the function that is called with (device number, requested bytes, limit) for each failure,
-// or null for none. It is not called for a failure that happens while it runs, nor if more than two
-// million objects are tracked, because it scans the heap. What it raises is ignored, except that
-// KeyboardInterrupt is raised again on the main thread.
+// or null for none. It scans the heap, so it is not called if more than two million objects are
+// tracked. It is also not called for a failure that happens while it runs. Its exceptions are
+// ignored, except that KeyboardInterrupt is raised again on the main thread.
 void set_oom_handler(PyObject* handler);
 
 // Attaches the observer if there is a handler and the program has initialized CUDA. Never

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists the owners that a collection would not free, and what holds them.
+// Lists the owners that a collection would not free, and the references that hold them.
 #pragma once
 
 #include <Python.h>

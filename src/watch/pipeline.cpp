@@ -375,7 +375,8 @@ void Pipeline::capture_graph(const collector::UnreachableSet& unreachable,
     if (current.depth == Depth::lean) {
         limits.max_objects = kLeanObjects;
     }
-    // The owners of a scan depend on earlier scans, and what user code will read is unknown.
+    // The owners of a scan depend on earlier scans, and the results of readers in user code are
+    // unknown.
     const bool may_be_known =
         current.collected == model::Collected::yes && !readings.needs_user_code();
     python::with_world_stopped([&] {

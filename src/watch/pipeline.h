@@ -63,7 +63,7 @@ class Pipeline {
     // REQUIRES: a build with a GIL.
     DeadBytes scan(const std::shared_ptr<Watch>& watch, collector::HeapScope scope);
     // The same, without a graph and findings: the bytes on each device that `watch` watches.
-    // `with_unexplained`: also memory to which something that was not found may refer.
+    // `with_unexplained`: also memory that may have references from unknown holders.
     [[nodiscard]] std::map<std::string, std::uint64_t> dead_bytes(
         const std::shared_ptr<Watch>& watch, collector::HeapScope scope, bool with_unexplained);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The storages that scans have reported and that still exist, so that a later scan or the
-// collection that frees them does not count them again; or those that existed before a test. Holds
-// weak references only.
+// The storages that scans have reported and that still exist. A later scan, or the collection that
+// frees them, must not count them again. Also used for the storages that existed before a test.
+// Holds weak references only.
 //
 // REQUIRES (everything here): GIL held. RUNS PYTHON: never.
 #pragma once

@@ -144,7 +144,7 @@ def repeat_case(cell, times):
     """
     module = load(cell, "plain")
     pages = []
-    # All this program does is leak, so it would exceed any smaller budget on a busy machine.
+    # This program leaks all the time, so it would exceed any smaller budget on a busy machine.
     with cyclewatch.watch(devices="all", budget=1) as watch:
         for done in range(1, times + 1):
             module.leaky(one_tensor)

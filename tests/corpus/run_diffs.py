@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs programs of the corpus from copies of their files and prints what each one left as JSON.
+"""Runs programs of the corpus from copies of their files and prints the results as JSON.
 
 A report NAME.json is written next to the copies for each program with a finding.
 

@@ -163,8 +163,8 @@ WAYS_TO_SHARE = (
     st.lists(st.sampled_from(WAYS_TO_SHARE), min_size=1, max_size=12),
 )
 def test_scan_reports_the_storages_that_the_collection_frees(description, generation, choices):
-    # Not compared with expected(): the collector regards a tensor with views as alive, and
-    # everything to which it refers.
+    # Not compared with expected(): the collector regards a tensor with views, and all of its
+    # referents, as alive.
     answer = object_graphs.observed(description, generation, ManyWaysToShare(choices))
     assert answer["scan"]["bytes"] == answer["scan"]["dead"] == answer["bytes"]
 

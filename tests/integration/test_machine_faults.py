@@ -173,8 +173,8 @@ def collect_without_memory(first, last):
 
 def is_counted(before, after, all_failed):
     # Whether the lost observation is counted, if it can be.
-    # Counting needs memory, and the watch does not see a collection whose callbacks the interpreter
-    # had no memory to call.
+    # Counting needs memory. If the interpreter has no memory to call the callbacks, the watch does
+    # not see the collection.
     seen = after.collections - before.collections
     return all_failed or seen < 2 or sum(after.skipped.values()) > sum(before.skipped.values())
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The interpreters of the matrix, and how to install them into .build/matrix.
 
-There are three sources: interpreters on this machine, Debian packages of another release, which are
-unpacked into a folder and run with the C library of that release, and Debian source packages.
+There are three sources: interpreters on this machine, Debian packages of another release, and
+Debian source packages. Packages of another release are unpacked into a folder and run with the C
+library of that release.
 """
 
 import dataclasses

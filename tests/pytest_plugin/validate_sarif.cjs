@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// validate_sarif.cjs FILE...: holds each file against the JSON schema of SARIF 2.1.0, and says on
-// standard output what is wrong, one line each. Expects `npm install` to have been run in viewer/.
+// validate_sarif.cjs FILE...: validates each file against the JSON schema of SARIF 2.1.0, and
+// prints one line for each error. Expects `npm install` to have been run in viewer/.
 const { readFileSync } = require("node:fs");
 const { createRequire } = require("node:module");
 const path = require("node:path");

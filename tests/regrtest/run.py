@@ -7,8 +7,8 @@ modules.txt with and without the watch, and some of them also with a collection 
 allocation.
 
 A test whose outcome differs is run again several times, alone. A difference is ignored if the
-outcome also varies without a watch, or if a no-op callback in gc.callbacks has the same effect,
-because the dict that CPython creates for any callback changes allocation counts.
+outcome also varies without a watch, or if a no-op callback in gc.callbacks has the same effect:
+CPython creates a dict for any callback, which changes allocation counts.
 
 With --watch scan, a scan runs before each collection instead, and must find the same objects.
 """

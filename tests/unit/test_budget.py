@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Over its budget, a watch searches only some collections, and its report says so."""
+"""Over its budget, a watch searches only some collections, and its report states this."""
 
 import gc
 import time

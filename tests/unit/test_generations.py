@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Report.generations: what the collections of each generation cost and freed."""
+"""Report.generations: the cost of the collections of each generation, and the memory they freed."""
 
 import gc
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""collect_at(): which steps collect, and what happens to automatic collection."""
+"""collect_at(): the steps that collect, and the state of automatic collection."""
 
 import gc
 import logging

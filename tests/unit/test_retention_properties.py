@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""why_alive() on random object graphs, compared with what the program can observe."""
+"""why_alive() on random object graphs, compared with the observable effect of each cut."""
 
 import gc
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scan() and dead_bytes(): what is unreachable now, without a collection."""
+"""scan() and dead_bytes(): unreachable objects are found without a collection."""
 
 import gc
 import threading

@@ -371,7 +371,7 @@ NO_WEAK_REFERENCE = "may use an object that does not support weak references"
 @pytest.mark.parametrize(
     ("text", "make", "reason"),
     [
-        # Compared: each access to a method creates an equal object, a lambda equals only itself.
+        # Each access to a method creates an equal object, but a lambda is only equal to itself.
         (METHOD + module("off(trainer.step)"), bound_method, "line 8 may compare .step"),
         (
             METHOD + method("def has(self, call): return call == self._run"),

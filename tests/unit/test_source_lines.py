@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Source code in reports: which source is read, and what is left out."""
+"""Source code in reports: the source that is read, and the source that is omitted."""
 
 import gc
 import importlib
@@ -52,7 +52,7 @@ def written(tmp_path, monkeypatch):
 
 
 def cut_of(module, change=lambda: None, **options):
-    """The report of one Parent, and its reference to cut."""
+    """The report of a watch on one leaked Parent, and the reference to cut."""
     owner = module.Child
     cyclewatch.register_owner(owner, lambda child: {"device": "cpu", "nbytes": child.size})
     gc.collect()

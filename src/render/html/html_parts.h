@@ -36,7 +36,7 @@ enum class CardWeight {
 // none.
 [[nodiscard]] std::string generations_section(const model::Report& report);
 
-// What grows and what is alive: a section for the tab "Live"; "" if the report has neither.
+// The growing and the live tensors: a section for the tab "Live"; "" if the report has neither.
 [[nodiscard]] std::string live_view(const model::Report& report);
 
 // "rank 3", or "process 4242" if no rank is set.

@@ -142,7 +142,7 @@ std::vector<Layout> layouts_of(const model::Finding& finding) {
          {SourceDetail::context, SourceDetail::line, SourceDetail::first}) {
         layouts.push_back({true, detail, all});
     }
-    // One line cannot both count the others and show the last one, so it shows it.
+    // If only one place is left, its line shows the place instead of a count.
     const auto add_fewer = [&](bool roomy, SourceDetail detail, std::size_t fewest) {
         for (std::size_t places = all + 1; places-- > fewest;) {
             if (places + 1 != count + finding.omitted_cuts) {
@@ -152,7 +152,7 @@ std::vector<Layout> layouts_of(const model::Finding& finding) {
         }
     };
     if (all > 1) {
-        // All places must be changed, so they are shown rather than the source of the first.
+        // All places must be changed, so the list has priority over the source of the first place.
         layouts.push_back({true, SourceDetail::none, all, kFewestOwnerLines});
         layouts.back().cycle = false;
         add_fewer(true, SourceDetail::first, std::min(all, kFewestPlaces));

@@ -17,9 +17,9 @@ namespace cyclewatch::render {
 // Adds the references to cut, one line for each place in the code, and the reason.
 void add_cut(Card& card, const model::Finding& finding);
 
-// The layouts of a card, the most detailed first; the first one that fits is used. The list of all
-// places to change is more important than source code of further suggestions and most owners, and a
-// part of that list is less important than the source code of the first place.
+// The layouts of a card, the most detailed first; the first one that fits is used. The full list of
+// places to change has priority over the source code of further suggestions and over most owners.
+// The source code of the first place has priority over a partial list.
 [[nodiscard]] std::vector<Layout> layouts_of(const model::Finding& finding);
 
 }  // namespace cyclewatch::render

@@ -397,7 +397,7 @@ TEST(Cut, OffersASharedVariableAsOnePayload) {
 }
 
 TEST(Cut, ReportsTheCostOfEachAlternative) {
-    // Not the data of an object, nor what it needs.
+    // Neither the data of an object nor an object that it needs.
     EXPECT_TRUE(only("A.cbs->l:list l[0]->f:function=m.f f/closure:self->A A.w->t:owner(8)")
                     .alternatives.empty());
     const model::Finding finding = only("A.run->m:method=m.A.run m/__self__->A A.w->t:owner(8)");

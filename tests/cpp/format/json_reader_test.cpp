@@ -43,8 +43,8 @@ TEST(LoadReport, RoundTrips) {
 }
 
 TEST(LoadReport, DistinguishesAllFields) {
-    // Set all fields to distinct values, so that a field that the reader drops or confuses with
-    // another one changes.
+    // Set all fields to distinct values: if the reader drops a field or confuses two, a value
+    // changes.
     json document = sample();
     int next = 1;
     const auto number = [&next](auto& self, json& value) -> void {

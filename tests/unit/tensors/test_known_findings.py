@@ -33,7 +33,7 @@ class Slotted:
 
 
 class Storing:
-    """Stores its references in methods, whose lines are known without tracemalloc."""
+    """Methods store all references, so their lines are known without tracemalloc."""
 
     __slots__ = ()
 
@@ -95,7 +95,7 @@ def watched(work):
 
 
 def facts(report):
-    """Return what the report says about each finding, without the sites of allocations."""
+    """Return the findings as the report describes them, without allocation sites."""
     return {
         finding.signature: (
             finding.occurrences,
@@ -127,7 +127,7 @@ def test_totals_do_not_depend_on_what_is_known(seed):
             gc.collect(0)
 
     known = watched(work)
-    tracemalloc.start()  # the graphs contain where objects were allocated: nothing is known
+    tracemalloc.start()  # the graphs contain allocation sites: no shape is known
     try:
         analyzed = watched(work)
     finally:

@@ -299,7 +299,7 @@ def test_surviving_gradient_is_not_counted():
     assert alive.sum() == 10
 
 
-# Replaces one function of torch, so that what it returns differs from torch's C interface.
+# Replaces one function of torch, so that its result differs from torch's C interface.
 DISAGREEING = """
 import gc, sys
 import torch
