@@ -15,7 +15,14 @@ function(cyclewatch_find_cuda_headers)
     endif()
     if(NOT found)
         execute_process(
-            COMMAND "${Python_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/cmake/find_cuda_wheel.py"
+            COMMAND "${Python_EXECUTABLE}" -c [[
+import importlib.metadata
+try:
+    files = importlib.metadata.files("nvidia-cuda-runtime") or []
+except importlib.metadata.PackageNotFoundError:
+    files = []
+print(next((file.locate().parent for file in files if file.name == "cuda_runtime_api.h"), ""))
+]]
             OUTPUT_VARIABLE found
             OUTPUT_STRIP_TRAILING_WHITESPACE)
     endif()

@@ -7,12 +7,16 @@ need one are skipped.
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
-from checks import CHECKS
 
 import cyclewatch
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from checks import CHECKS  # noqa: E402
 
 CHECKS_PROGRAM = Path(__file__).parent / "checks.py"
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"

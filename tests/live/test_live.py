@@ -67,6 +67,20 @@ def test_program_that_was_written_without_the_search(interpreter, program):
     assert interpreter.run(program).stdout == f"{expected}\n"
 
 
+def test_roots_have_the_same_names_on_every_interpreter(interpreter):
+    outcome = interpreter.run(FOLDER / "roots.py")
+    assert outcome.stdout.splitlines() == [
+        "local() local thing -> thing.part",
+        "module global __main__.uses -> uses[0] -> use() closure thing",
+        "module global __main__.uses -> uses[0] -> generate() local thing",
+        "class attribute __main__.Thing.cached -> cached call[0]",
+        "context variable variable",
+        "module global __main__.storage -> storage.thing",
+        "handled exception ValueError -> ValueError.__traceback__ -> fail() local argument",
+        "[] []",
+    ]
+
+
 def section(live_answers):
     lines = []
     for version, answers in live_answers.items():

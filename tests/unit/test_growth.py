@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Growth that a watch finds by comparing censuses: Report.growing."""
+"""Growth between censuses: census(), Census.diff(), and Report.growing of a watch."""
 
 import functools
 import logging
 
+import owners
 import pytest
 
 import cyclewatch
@@ -22,6 +23,12 @@ def run(step, *, steps=6, **settings):
             step(number)
             watch.step(number)
     return watch
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept():
+    yield
+    kept.clear()
 
 
 @pytest.fixture
@@ -92,7 +99,6 @@ def buffers():
         Buffer, lambda buffer: {"device": "cpu", "nbytes": 1000, "data_ptr": id(buffer)}
     )
     yield
-    kept.clear()
     cyclewatch.unregister_owner(Buffer)
 
 
@@ -178,3 +184,49 @@ def test_report_contains_what_grows(buffers, tmp_path):
 def test_invalid_census_every_raises(census_every, error):
     with pytest.raises(error, match="census_every must be an integer from 0 to 2147483647, not"):
         cyclewatch.watch(census_every=census_every)
+
+
+@pytest.mark.usefixtures("buffers_are_owners")
+def test_growth_of_a_group():
+    kept.append(owners.Buffer(100))
+    before = cyclewatch.census()
+    kept.extend([owners.Buffer(100), owners.Buffer(100)])
+    after = cyclewatch.census()
+    assert after.nbytes - before.nbytes == 200
+    (growth,) = after.diff(before)
+    assert (growth.nbytes, growth.count, growth.owner.count) == (200, 2, 3)
+    assert str(growth) == (
+        f"+200 B  2 x owners.Buffer, held by module global {__name__}.kept -> kept[0]"
+    )
+    assert repr(growth) == f"<Growth {growth}>"
+    assert before.diff(after) == []
+    assert after.diff(after) == []
+
+
+@pytest.mark.usefixtures("buffers_are_owners")
+def test_new_groups_are_sorted_by_growth():
+    before = cyclewatch.census()
+    kept.extend([owners.Buffer(100), [owners.Buffer(300)]])
+    assert [growth.nbytes for growth in cyclewatch.census().diff(before)] == [300, 100]
+
+
+@pytest.mark.usefixtures("buffers_are_owners")
+def test_census_does_not_keep_tensors_alive():
+    kept.append(owners.Buffer(100))
+    before = cyclewatch.census()
+    kept.clear()
+    after = cyclewatch.census()
+    assert before.nbytes - after.nbytes == 100
+    assert "groups" in repr(after)
+
+
+@pytest.mark.usefixtures("buffers_are_owners")
+def test_census_of_a_device():
+    kept.append(owners.Buffer(100))
+    assert cyclewatch.census(device="cuda:7").owners == []
+    assert cyclewatch.census(device="cpu").nbytes >= 100
+
+
+def test_diff_expects_a_census():
+    with pytest.raises(TypeError, match="diff\\(\\) expects a Census, not list"):
+        cyclewatch.census().diff([])

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cost of the import, public names and metadata of the package."""
+"""Cost of the import, public names and metadata of the package, and its start file."""
 
 import importlib.metadata
 import json
+import os
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
+import pytest
 from packaging.requirements import Requirement
 
 import cyclewatch
@@ -66,3 +69,30 @@ def test_development_pins_satisfy_the_build_requirements():
     for name in ("pybind11", "scikit-build-core"):
         assert allowed[name].specifier.contains(pins[name])
     assert importlib.metadata.version("pybind11") == pins["pybind11"]
+
+
+# As site.py does (PEP 829): resolve the line in the file, and call the result without arguments.
+START_PROGRAM = """
+import pkgutil, sys
+pkgutil.resolve_name(sys.argv[1])()
+print("cyclewatch.process_watch" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize(("value", "started"), [("1", "True"), ("0", "False"), (None, "False")])
+def test_entry_point_starts_a_watch_only_on_request(tmp_path, value, started):
+    """Python 3.15 and later call it at startup."""
+    line = (ROOT / "cyclewatch" / "cyclewatch-autostart.start").read_text().strip()
+    environment = {name: v for name, v in os.environ.items() if not name.startswith("CYCLEWATCH")}
+    environment["PYTHONPATH"] = str(ROOT)
+    if value is not None:
+        environment["CYCLEWATCH"] = value
+    outcome = subprocess.run(
+        [sys.executable, "-S", "-c", START_PROGRAM, line],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert outcome.stdout.strip() == started

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments of watches; owners: readers, devices, resurrected objects, removed callbacks."""
+"""Arguments and budget of watches; owners: readers, devices, resurrected objects, callbacks."""
 
 import gc
 import logging
+import time
 
 import pytest
 from owners import Buffer, Node
@@ -321,3 +322,52 @@ def test_stats_are_attributes_and_a_mapping():
     assert dict(stats).keys() == set(stats)
     with pytest.raises(KeyError, match="unknown_name"):
         stats["unknown_name"]
+
+
+NOT_SEARCHED = "collections not searched for tensors: over budget"
+
+
+class SlowBuffer(Node):
+    """An owner whose first reading takes longer than the budget allows."""
+
+
+@pytest.fixture
+def slow_reader():
+    """Register SlowBuffer."""
+    slow = iter([True])
+
+    def read(buffer):
+        if next(slow, False):
+            began = time.perf_counter()
+            while time.perf_counter() - began < 0.5:
+                pass
+        return {"device": "cpu", "nbytes": 64, "data_ptr": id(buffer)}
+
+    cyclewatch.register_owner(SlowBuffer, read)
+    yield
+    cyclewatch.unregister_owner(SlowBuffer)
+
+
+def report_of_two_leaks(budget):
+    with cyclewatch.watch(devices="cpu", budget=budget) as watch:
+        for _ in range(2):
+            SlowBuffer()
+            gc.collect(0)
+        return watch.report()
+
+
+@pytest.mark.usefixtures("slow_reader")
+def test_collections_over_budget_are_not_searched():
+    report = report_of_two_leaks(1e-6)
+    (finding,) = report.findings
+    assert finding.occurrences == report.stats.owners == 1
+    assert report.stats.skipped == {NOT_SEARCHED: 1}
+    assert report.stats.unreachable >= 2  # includes those that were not listed
+    assert "At least 1 reference cycle kept at least 64 B" in report.to_text()
+
+
+@pytest.mark.usefixtures("slow_reader")
+def test_a_budget_of_one_is_no_limit():
+    report = report_of_two_leaks(1.0)
+    assert report.findings[0].occurrences == 2
+    assert report.stats.skipped == {}

@@ -13,7 +13,7 @@ import sys
 import pytest
 
 import cyclewatch
-from cyclewatch.cli import attaching
+from cyclewatch.cli import attach_command
 
 CHILD = """\
 import atexit, gc, sys, threading
@@ -118,8 +118,8 @@ def test_error_in_the_process(command, remote_exec, child, tmp_path):
 
 
 def test_another_build_of_the_interpreter(command, remote_exec, child, monkeypatch, tmp_path):
-    suffix = attaching.EXTENSION_SUFFIXES[0]
-    monkeypatch.setattr(attaching, "EXTENSION_SUFFIXES", [".cpython-314t-x86_64-linux-gnu.so"])
+    suffix = attach_command.EXTENSION_SUFFIXES[0]
+    monkeypatch.setattr(attach_command, "EXTENSION_SUFFIXES", [".cpython-314t-x86_64-linux-gnu.so"])
     outcome = command("attach", str(child.pid), "-o", tmp_path / "x.json")
     expected = (
         f"process {child.pid} cannot be examined: it runs another build of CPython ({suffix})"

@@ -1,7 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""Makes checks.py importable."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
