@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws docs/images/canary.svg, the picture in docs/guide/how-it-works.md.
 
-scripts/draw_canary.py writes the file; tests/layout/test_pictures.py compares it with the script.
+scripts/draw_canary.py writes the file; tests/unit/test_doc_examples.py compares it with the script.
 """
 
 from html import escape

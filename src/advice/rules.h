@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "advice/pattern.h"
@@ -13,6 +14,14 @@
 #include "model/finding.h"
 
 namespace cyclewatch::advice {
+
+// `*` matches any text, including none; `?` matches one character. Takes O(|glob| * |text|) time.
+[[nodiscard]] bool glob_matches(std::string_view glob, std::string_view text);
+
+// True if the pattern's steps match consecutive references of the cycle, starting anywhere, and its
+// `suggests` matches a reference of the cut or the alternatives. False for a pattern without a
+// shape.
+[[nodiscard]] bool shape_matches(const Pattern& pattern, const model::Finding& finding);
 
 // Returns the version of an installed package; "" if unknown.
 using VersionOf = std::function<std::string(const std::string& package)>;

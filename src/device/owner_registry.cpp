@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/owner_registry.h"
 
-#include "device/readers/cuda_array_interface.h"
-#include "device/readers/torch_tensor.h"
+#include "device/readers/readers.h"
 #include "python/guards.h"
 
 namespace cyclewatch::device {

@@ -21,12 +21,26 @@ import tomllib
 from pathlib import Path
 
 from libraries import InstallError, install, pins_of
-from pages import write_cards, write_table
 from verdicts import VERDICTS, verdict
 
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[1]
 TIME_LIMIT = 400  # seconds, for one case
+
+TABLE_HEAD = """\
+| Case | Library | What upstream changed | First suggestion | Verdict |
+|---|---|---|---|---|
+"""
+
+SHOWN = {
+    "lightning_trainer_fit": "All loops and connectors refer back to the Trainer.",
+    "pypsa_network": "Accessors and components refer back to the Network, "
+    "and each component to itself.",
+    "openpyxl_workbook": "Two levels: worksheets refer to the Workbook, "
+    "cells and views to their worksheet.",
+    "trimesh_permutate": "Helpers created when an attribute is read refer back to the mesh.",
+    "anndata_circular": "Mappings and the file manager refer back to their parent, the data.",
+}
 
 
 @dataclasses.dataclass
@@ -146,6 +160,36 @@ def parse_arguments():
     parser.add_argument("--check", action="store_true", help="check the cases, not cyclewatch")
     parser.add_argument("names", nargs="*", metavar="NAME")
     return parser.parse_args()
+
+
+def cell(text):
+    """Return `text` escaped for a table cell."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def row(name, entry, outcome):
+    """Return one row of the table."""
+    library = (entry.get("pip") or "torch==2.13.0").split()[0]
+    suggestion = outcome.findings[0]["remedy"] if outcome.findings else outcome.note
+    upstream = cell(entry["upstream"])
+    return f"| `{name}` | {library} | {upstream} | {cell(suggestion)} | {outcome.verdict} |\n"
+
+
+def write_table(path, entries, outcomes):
+    """Write one row per case."""
+    rows = [row(one.name, entries[one.name], one) for one in outcomes]
+    path.write_text(TABLE_HEAD + "".join(rows))
+
+
+def write_cards(path, outcomes):
+    """Write the first card of each case in SHOWN."""
+    parts = []
+    for one in outcomes:
+        if one.name in SHOWN and one.findings:
+            card = one.findings[0]["card"]
+            parts.append(f"## {one.name}\n\n{SHOWN[one.name]}\n\n```\n{card}\n```\n")
+    if parts:
+        path.write_text("\n".join(parts))
 
 
 def main():

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples in the docstrings of the public API, as they appear in docs/guide/api.md."""
+"""The documentation: examples in docstrings, the reference of the API, and pictures."""
 
 import inspect
 import operator
 import re
+import runpy
 from pathlib import Path
 
 import pytest
 
 import cyclewatch
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "guide" / "api.md").read_text("utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "guide" / "api.md").read_text("utf-8")
 # The program that the examples continue.
 PROGRAM = re.search(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[1]
 
@@ -69,3 +71,16 @@ def test_reference_page_contains_every_public_name():
     for name in cyclewatch.__all__:
         if name != "__version__" and getattr(cyclewatch, name).__module__ not in whole:
             assert name in listed, name
+
+
+def test_canary_picture_is_current():
+    script = runpy.run_path(str(ROOT / "scripts" / "draw_canary.py"))
+    committed = (ROOT / "docs" / "images" / "canary.svg").read_text(encoding="utf-8")
+    assert committed == script["picture"](), "run scripts/draw_canary.py"
+
+
+def test_every_picture_is_shown_by_a_page():
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    for picture in (ROOT / "docs" / "images").iterdir():
+        assert f"images/{picture.name}" in text, picture

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""oom_autopsy(): the report, the note, and the exception hooks."""
+"""Out-of-memory errors: the report, the note, and the exception hooks."""
 
 import gc
 import multiprocessing
@@ -8,6 +8,7 @@ import sys
 import tempfile
 import threading
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 
 import pytest
 from owners import Buffer
@@ -268,3 +269,51 @@ def test_uncaught_error_is_not_annotated_with_oom_false(main_interpreter, tmp_pa
     outcome = main_interpreter.run(PROGRAM, "off", "program", check=False, cwd=tmp_path)
     assert outcome.stderr.splitlines()[-1] == "MemoryError: here"
     assert not list(tmp_path.iterdir())
+
+
+# Fills its memory under RLIMIT_AS, through a cycle or by holding tensors.
+LIMITED = Path(__file__).parents[1] / "integration" / "programs" / "out_of_memory.py"
+MIB = 1 << 20
+LINE_WITH_NUMBER = re.compile(r"^ +([\d,]+)  ([^(\n]+?)(?: \(|$)", re.MULTILINE)
+
+
+def run_under_limit(interpreter, folder, how, size=32):
+    """The report, its numbers by description, and standard error."""
+    outcome = interpreter.run(LIMITED, how, str(size), check=False, cwd=folder)
+    (path,) = folder.glob("cyclewatch-out_of_memory-*-oom.txt")
+    text = path.read_text(encoding="utf-8")
+    numbers = {
+        words: int(count.replace(",", "")) for count, words in LINE_WITH_NUMBER.findall(text)
+    }
+    note = outcome.stderr.splitlines()[-1]
+    assert "DefaultCPUAllocator" in outcome.stderr.splitlines()[-2]
+    assert note == f"cyclewatch: {text.splitlines()[0]}; report: {path}"
+    assert numbers["requested"] == size * MIB
+    assert numbers["limit"] - numbers["requested"] < numbers["in use"] <= numbers["limit"]
+    return text, numbers
+
+
+# Small tensors leave no room for the examination.
+@pytest.mark.parametrize("size", [1, 32])
+@pytest.mark.usefixtures("torch_interpreter")
+def test_cycle_is_named(main_interpreter, tmp_path, size):
+    text, numbers = run_under_limit(main_interpreter, tmp_path, "leak", size)
+    (cycles,) = re.findall(r"dead in ([\d,]+) cycles \(a collection frees them\)$", text, re.M)
+    dead = numbers[f"dead in {cycles} cycles"]
+    assert int(cycles.replace(",", "")) > 640 // size
+    assert dead == int(cycles.replace(",", "")) * size * MIB
+    assert (
+        sum(numbers[each] for each in ("reachable from Python", "the rest")) + dead
+        == (numbers["in use"])
+    )
+    assert "Engine.callbacks" in text
+
+
+@pytest.mark.usefixtures("torch_interpreter")
+def test_live_owner_is_named_without_a_cycle(main_interpreter, tmp_path):
+    text, numbers = run_under_limit(main_interpreter, tmp_path, "hold")
+    assert numbers["dead in 0 cycles"] == 0
+    assert numbers["reachable from Python"] > 640 * MIB
+    assert numbers["reachable from Python"] + numbers["the rest"] == numbers["in use"]
+    first = text.partition("Largest reachable tensors:\n")[2].splitlines()[0]
+    assert re.search(r"__main__\.History \[33554432\] uint8 \(\d+ x 32\.0 MiB\)$", first)

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""collect_at(): the steps that collect, and the state of automatic collection."""
+"""collect_at(): the steps that collect, on one rank and on several, and automatic collection."""
 
+import concurrent.futures
 import gc
+import json
 import logging
 import sys
 import types
+from pathlib import Path
 
 import pytest
 from owners import Buffer
@@ -115,3 +118,37 @@ def test_group_must_support_cpu_tensors(monkeypatch):
     with pytest.raises(ValueError, match="new_group\\(backend='gloo'\\)"):
         cyclewatch.collect_at(skip_if_clean=True, group=object())
     assert gc.isenabled()
+
+
+# A job of several processes with gloo.
+RANKS = Path(__file__).parents[1] / "integration" / "programs" / "collect_at_ranks.py"
+
+
+def collected_steps(interpreter, folder, *arguments, ranks=2):
+    """The steps at which each rank collected."""
+
+    def run(rank):
+        # The interface: without it, gloo looks up the name of the machine.
+        outcome = interpreter.run(
+            RANKS, rank, ranks, folder / "rendezvous", *arguments, GLOO_SOCKET_IFNAME="lo"
+        )
+        return json.loads(outcome.stdout)
+
+    with concurrent.futures.ThreadPoolExecutor(ranks) as pool:
+        return list(pool.map(run, range(ranks)))
+
+
+@pytest.mark.parametrize("group", ["default", "gloo"])
+def test_all_ranks_collect_when_one_has_dead_tensors(torch_interpreter, tmp_path, group):
+    steps = collected_steps(torch_interpreter, tmp_path, "gloo", group, 3)
+    assert steps == [[4], [4]]
+
+
+def test_no_rank_collects_when_all_are_clean(torch_interpreter, tmp_path):
+    assert collected_steps(torch_interpreter, tmp_path, "gloo", "default", 0) == [[], []]
+
+
+def test_nothing_is_skipped_if_the_ranks_cannot_agree(torch_interpreter, tmp_path):
+    # A backend without CPU tensors.
+    steps = collected_steps(torch_interpreter, tmp_path, "cuda:gloo", "default", 0)
+    assert steps == [[2, 4, 6, 8]] * 2

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/readers/cuda_array_interface.h"
+#include "device/readers/readers.h"
 
 #include <algorithm>
 #include <array>

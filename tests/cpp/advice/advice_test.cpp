@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "advice/reader.h"
 #include "advice/rules.h"
-#include "advice/shape.h"
 #include "advice/slots.h"
 #include "advice/version_range.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/renderer.h"
 #include "render/picture_text.h"
-#include "support/golden.h"
 #include "support/hostile_names.h"
 #include "support/sample_report.h"
 

@@ -2,7 +2,6 @@
 #include "render/svg/svg_renderer.h"
 #include "render/picture_text.h"
 #include "render/svg/ring_layout.h"
-#include "support/golden.h"
 #include "support/hostile_names.h"
 #include "support/markup_check.h"
 #include "support/sample_report.h"

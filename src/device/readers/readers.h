@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The built-in readers, one per family of libraries.
+//
+// REQUIRES (everything here): GIL held. RUNS PYTHON: never.
+#pragma once
+
+#include <memory>
+
+#include "device/device_memory.h"
+#include "device/owner_reader.h"
+
+namespace cyclewatch::device {
+
+// torch_tensor.cpp: torch.Tensor, its subclasses, and torch.UntypedStorage. Null if torch is not
+// fully imported.
+//
+// Calls only C functions of torch, taken from the base classes, so that no __torch_function__,
+// __torch_dispatch__ or overridden attribute of a subclass runs.
+[[nodiscard]] std::unique_ptr<OwnerReader> make_torch_reader() noexcept;
+
+// True if a library that cuda_array_interface.cpp supports is imported. Cheap enough for the start
+// of every collection.
+[[nodiscard]] bool cuda_array_library_imported() noexcept;
+
+// cuda_array_interface.cpp: CuPy, Numba, RMM, and other types whose class defines
+// `__cuda_array_interface__`. Verifies addresses with `queries`, which must outlive the reader, or
+// with the process-wide instance if it is null. Returns null if out of memory.
+//
+// In most libraries that attribute runs Python code (in CuPy, that of NumPy). CuPy and Numba arrays
+// are therefore read through their fields (docs/design/devices.md). For other types, the attribute
+// is read only if it is a C getter.
+[[nodiscard]] std::unique_ptr<OwnerReader> make_cuda_array_interface_reader(
+    DeviceQueries* queries = nullptr) noexcept;
+
+}  // namespace cyclewatch::device
