@@ -3,7 +3,7 @@
 
 Requires ``pip install --no-deps pyperformance`` in any environment and, in PYPERFORMANCE, its
 folder ``pyperformance/data-files/benchmarks``; nothing is measured otherwise. Each program runs
-under callgrind with and without a watch, in two numbers of loops, and the difference of their
+under callgrind with and without a watch, and with two numbers of loops. The difference of the two
 counts excludes the start of the interpreter, of the watch and of the program. One owner type is
 registered, so that the garbage is searched. The module ``pyperf`` is replaced by a runner in the
 same process.

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Find reference cycles that keep device memory alive, and the reference to cut.
 
-Call :func:`warn_tensor_cycles` once, at the start of the program. For every garbage collection
-that frees tensors, it reports the reference cycles that kept them alive, their retained size, and
-the one reference to cut so that the tensors are freed immediately.
+Call :func:`warn_tensor_cycles` once, at the start of the program. For every garbage collection that
+frees tensors, it reports the reference cycles that kept them alive, their retained size, and the
+reference to cut. Without that reference, the tensors are freed immediately.
 
 :func:`watch` collects findings silently, :func:`observe_tensor_cycles` passes them to a callback,
 and :class:`assert_no_tensor_cycles` checks a block of code in a test.

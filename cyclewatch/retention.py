@@ -47,9 +47,9 @@ def why_alive(obj_or_weakref: object, paths: int = 2) -> list[Path]:
     Returns:
         The shortest path first; a key of a dict counts only if there are no other paths. Paths of
         equal length are ordered by root: local variables first, then module globals, class
-        attributes, other structures of the interpreter, and exceptions; code of the program before
-        that of libraries. Empty if the weak reference is dead, or if only the caller or reference
-        cycles hold the object; a collection frees such cycles.
+        attributes, other structures of the interpreter, and exceptions. Code of the program
+        precedes that of libraries. Empty if the weak reference is dead, or if only the caller or
+        reference cycles hold the object; a collection frees such cycles.
 
     Raises:
         TypeError: The object is a plain value such as an int, or `paths` is not an integer.

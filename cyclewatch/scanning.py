@@ -117,8 +117,8 @@ def dead_bytes(*, generation: int = 2, frozen: bool = True) -> dict[str, int]:
 def has_dead_tensors(generation: int) -> bool:
     """Whether a collection of `generation` may free tensors.
 
-    Unlike in :func:`dead_bytes`, memory to which C++ code also refers counts: that code may be the
-    autograd graph of the garbage itself.
+    Unlike in :func:`dead_bytes`, memory to which C++ code also refers counts, because the reference
+    may come from the autograd graph of the garbage.
     """
     with _lock:
         return any(_native.dead_bytes(generation, False, True).values())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collects garbage after each phase, each test and the whole run; fails tests that created it."""
+"""Collects garbage after each phase, test and run, and fails the tests that created cycles."""
 
 from __future__ import annotations
 

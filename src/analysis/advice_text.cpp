@@ -53,8 +53,8 @@ Origin origin_of_code(const CollapsedGraph& graph, const Candidate& candidate) {
                             : base::origin_of_path(location.substr(0, location.rfind(':')));
 }
 
-// True if it is not known which end is the parent, and nothing else refers to the target: whether
-// the reference may be weak depends on the rest of the program.
+// True if it is unknown which end is the parent, and nothing else refers to the target. Whether the
+// reference may be weak then depends on the rest of the program.
 bool is_only_owner(const CollapsedGraph& graph, const Candidate& candidate) {
     const std::uint32_t target = graph.targets[candidate.edges.front()];
     const auto own = std::ranges::count_if(

@@ -103,8 +103,8 @@ std::vector<model::Reference> cycle_references(const CollapsedGraph& graph,
     return references;
 }
 
-// The cycle that the headline shows: one with the first reference to cut, even if several must be
-// cut and `cycle` has another one of them.
+// The cycle of the headline. It contains the first reference to cut, even if `cycle` contains
+// another of several references to cut.
 std::string title_of(const CollapsedGraph& graph,
                      const Component& component,
                      const Cut& cut,

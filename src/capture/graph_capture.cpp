@@ -210,7 +210,8 @@ CapturedGraph GraphCapture::capture(const CaptureLimits& limits) {
                         shapes_if_compared(objects_, clusters_, graph_),
                         limits.max_objects,
                         limits.max_repeated());
-    // The first cluster is always named. If it exceeds the limit, only part of it is, and no other.
+    // The first cluster is always named. If it exceeds the limit, only a part of it is named, and
+    // no other cluster.
     const bool is_partial = !clusters_.size.empty() && clusters_.size[0] > limits.max_objects;
     const Selection selection =
         is_partial ? select_part(choices, limits.max_subgraph()) : select(choices);

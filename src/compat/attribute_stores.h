@@ -39,9 +39,9 @@ struct cyclewatch_store {
 // A nonzero result ends the visit.
 typedef int (*cyclewatch_store_visitor)(const struct cyclewatch_store* store, void* arg);
 
-// Visits the stores of one attribute in the order of the instructions, including setattr(),
-// object.__setattr__() and stores into the `__dict__` of a variable, the calls that may be stores,
-// and stores into the container that the attribute refers to.
+// Visits the stores of one attribute in the order of the instructions. These include setattr(),
+// object.__setattr__(), stores into the `__dict__` of a variable, calls that may be stores, and
+// stores into the container to which the attribute refers.
 int cyclewatch_visit_stores(PyCodeObject* code,
                             struct cyclewatch_attribute attribute,
                             cyclewatch_store_visitor visit,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA driver API (libcuda.so.1), if the program has loaded it.
 //
-// Only the driver is called, never the CUDA runtime: the driver works with every context, including
-// the primary contexts of the runtime, does not create contexts implicitly and does not have a
+// Only the driver is called, never the CUDA runtime. The driver works with every context, including
+// the primary contexts of the runtime. It does not create contexts implicitly and does not have a
 // last-error state.
 //
 // REQUIRES (everything here): GIL held. RUNS PYTHON: never.

@@ -25,8 +25,8 @@ struct Place {
 [[nodiscard]] std::string all_of_places(const model::Finding& finding,
                                         const std::vector<Place>& places);
 
-// "Trainer" or "one of 2 classes": what the references of the place lead to; "" if all places of
-// the finding lead to the same class, or for a method bound to an object of its own class.
+// "Trainer" or "one of 2 classes": the classes of the targets at the place; "" if all places of the
+// finding lead to the same class, or for a method bound to an object of its own class.
 [[nodiscard]] std::string target_words(const std::vector<Place>& places, const Place& place);
 
 // "9 classes" or "9 bound methods": the number of different holders.

@@ -57,8 +57,8 @@ inline constexpr std::size_t kMaxMergedRecords = 4000;
 
 // Merges findings with the same signature or cause into one, with an entry in `by_process` for each
 // process. Processes are ordered by rank, then process id. A process that occurs in several reports
-// is counted once: a report of only this process is preferred to a merged one, and then the later
-// state to the earlier one. The order of `reports` does not matter.
+// is counted once: a report of only this process is preferred to a merged report, and otherwise the
+// later state is preferred. The order of `reports` does not matter.
 //
 // Fails if `reports` is empty, or if merged reports overlap so that no choice of reports covers
 // each process exactly once.

@@ -23,8 +23,8 @@ namespace cyclewatch::retention {
 struct Root {
     std::uint32_t node = 0;  // the object that it refers to
     model::RootKind kind = model::RootKind::c_code;
-    // The node is a module, or the dict of a module, class or running code: the names are those of
-    // the references that the node has, and paths to the node itself do not count.
+    // The node is a module, or the dict of a module, class or running code. The names are those of
+    // the references from the node, and paths to the node itself do not count.
     bool is_namespace = false;
     bool is_user_code = false;
     bool is_temporary = false;     // a value on the stack of a running function

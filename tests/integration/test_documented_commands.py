@@ -2,8 +2,8 @@
 """Runs the commands and programs in README, CONTRIBUTING and docs/.
 
 - ``python`` blocks of the guide run as programs, ``bash`` blocks of every page as commands.
-- A ``text`` block with a card shows what the ``python`` block before it prints.
-- ``console`` blocks of a page run in order; each must print what the page shows.
+- A ``text`` block with a card shows the output of the ``python`` block before it.
+- ``console`` blocks of a page run in order; the output of each must be that on the page.
 
 CYCLEWATCH_UPDATE_PAGES=1 writes the output into the pages.
 """
@@ -75,7 +75,8 @@ STATUS = {
     ): 1,
 }
 
-# Commands that need a clone or another interpreter, or measure for minutes, and what runs them.
+# Commands that need a clone or another interpreter, or measure for minutes, and the place where
+# they run.
 RUN_ELSEWHERE = {
     "pip install .": "scripts/wheel builds, installs and tests the package",
     "cyclewatch attach 4242": "tests/unit/cli/test_attach.py, with CPython 3.14",
@@ -213,7 +214,7 @@ def test_targets_exist():
 
 
 def transcript(text):
-    """The commands of a console block and what each prints."""
+    """The commands of a console block, and the output of each."""
     parts = re.split(r"^\$ (.*)\n", text, flags=re.MULTILINE)
     return list(zip(parts[1::2], parts[2::2], strict=True))
 

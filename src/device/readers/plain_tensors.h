@@ -4,7 +4,7 @@
 //
 // The interface does not provide the address of the storage, which is read from the C++ objects.
 // The offsets are not assumed: learn() finds them with the values that torch's Python functions
-// returned, and verifies every value for each C++ class, device and data type before read() is used
+// returned. It verifies every value for each C++ class, device and data type before read() is used
 // for them.
 #pragma once
 

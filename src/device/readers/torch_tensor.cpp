@@ -135,8 +135,8 @@ class TorchReader final : public OwnerReader {
         PyErr_Clear();
     }
 
-    // The C++ tensor is shared by its Python object, which is not counted, and by everything that
-    // refers to it as a base, as a gradient or from an autograd graph.
+    // Counts the objects that share the C++ tensor: they refer to it as a base, as a gradient or
+    // from an autograd graph. Its Python object is not counted.
     [[nodiscard]] Py_ssize_t library_holders(PyObject* object) noexcept override {
         const WithoutTorchFunction guard(torch_);
         const std::uint64_t count = guard.entered() ? number_of(call(torch_.use_count, object)) : 0;

@@ -34,7 +34,7 @@ def fixed(payload):
 
 
 # %% c2_callback_through_foreign_class
-"""A trainer hands a scheduler a lambda that captures the trainer."""
+"""A trainer passes a lambda that captures the trainer to a scheduler."""
 
 EXPECTED = ["<lambda> closure:self"]
 

@@ -70,7 +70,7 @@ def fixed(payload):
 
 
 # %% own_deque_of_events
-"""A history keeps events, and each event refers to the object that it happened to."""
+"""A history keeps events, and each event refers to its source object."""
 
 import collections
 

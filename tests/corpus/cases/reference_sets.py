@@ -148,7 +148,7 @@ def fixed(payload):
 
 
 # %% own_several_parts
-"""Two parts of different classes refer back to their parent, and both references must go."""
+"""Two parts of different classes refer back to their parent, and both references must be cut."""
 
 EXPECTED = ["Checkpoint .trainer + Logger .trainer"]
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sixty-four small training and inference programs whose objects outlive their use.
 
-Every function below takes an opaque object standing for a tensor, builds what a library of
-its kind builds, uses it a little and returns nothing.
+Every function below takes a substitute for a tensor, creates and uses objects like those of a
+library of its kind, and returns None.
 """
 
 import asyncio

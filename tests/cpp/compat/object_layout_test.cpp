@@ -173,7 +173,7 @@ TEST(GetterFields, NamesNothingElse) {
     EXPECT_EQ(field_of({0x48, 0x8b, 0x47, 0x18, 0x48, 0x8b, 0x40, 0x20, 0xc3}), 0);
     // Two fields, of which the second is returned.
     EXPECT_EQ(field_of({0x48, 0x8b, 0x57, 0x18, 0x48, 0x8b, 0x47, 0x20, 0xc3}), 0);
-    // The result is no field any more: mov rdx, [rdi + 0x20]; mov eax, [rdx]; ret
+    // The result is not a field: mov rdx, [rdi + 0x20]; mov eax, [rdx]; ret
     EXPECT_EQ(field_of({0x48, 0x8b, 0x57, 0x20, 0x8b, 0x02, 0xc3}), 0);
     EXPECT_EQ(field_of({0xc3}), 0);
     EXPECT_EQ(cyclewatch_field_of_getter(nullptr), 0);

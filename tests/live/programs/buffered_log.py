@@ -1,4 +1,4 @@
-"""A MemoryHandler keeps records, and so the tensors that were logged.
+"""A MemoryHandler keeps records, and with them the logged tensors.
 
 module global __main__.log -> log.handlers[0].buffer[0].args[1]
 """
