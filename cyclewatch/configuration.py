@@ -104,7 +104,7 @@ def read_configuration() -> None:
 def _configure(lists: dict[str, Any]) -> list[str]:
     import json
 
-    # JSON has no dates, so TOML dates become strings; no key accepts either.
+    # JSON has no dates, so TOML dates become strings, which no key accepts.
     return _native.configure(json.dumps(lists, default=str, allow_nan=False))
 
 

@@ -111,7 +111,7 @@ class LastReferences {
                 continue;
             }
             if (held_.component_of(node) == own_) {
-                return {};  // the owner is on a cycle: no reference off it frees the memory
+                return {};  // the owner is on a cycle: cutting other references does not free it
             }
             for (const std::uint32_t e : references_out_of_containers(node)) {
                 if (graph_.edges[e].structural || graph_.is_child_of_module(e)) {

@@ -30,8 +30,8 @@ std::string with_number(const std::string& text,
            (target.empty() ? "" : " -> " + target);
 }
 
-// The length of the path of the folder that contains all places to change: other places than the
-// first are shown relative to it.
+// The length of the path of the folder that contains all places to change. All places but the first
+// are shown relative to it.
 std::size_t common_folder(const Finding& finding) {
     std::string_view common = finding.cut.front().location;
     for (const Reference& cut : finding.cut) {
