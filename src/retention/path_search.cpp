@@ -112,7 +112,7 @@ class PathFinder::Search {
             nearer = std::move(level);
             level = std::move(farther);
             if (level.empty() && nearer.empty()) {
-                enter_key_holders(level, length + 1);
+                enter_late(level, length + 1);
             }
         }
         return std::nullopt;
@@ -200,15 +200,21 @@ class PathFinder::Search {
         return !is_cache && !values_.contains(graph_.object(holder), graph_.object(target_));
     }
 
-    // A key is rarely what a reader looks for, so it counts only if there are no other paths.
-    void enter_key_holders(std::vector<std::uint32_t>& level, std::uint32_t length) {
-        for (const std::uint32_t holder : key_holders_) {
+    // A reader rarely looks for a key, or for the autograd graph of a loss if a module holds the
+    // parameter, so these references count only if there are no other paths.
+    [[nodiscard]] bool is_late(std::uint32_t holder, std::uint32_t node) {
+        return (node == target_ && is_key_of(holder)) ||
+               graph_.library_reference(holder, node) != nullptr;
+    }
+
+    void enter_late(std::vector<std::uint32_t>& level, std::uint32_t length) {
+        for (const auto& [holder, node] : late_) {
             if (lengths_[holder] == kUnseen) {
-                see(holder, target_, length);
+                see(holder, node, length);
                 level.push_back(holder);
             }
         }
-        key_holders_.clear();
+        late_.clear();
     }
 
     void begin(std::uint32_t target) {
@@ -217,7 +223,7 @@ class PathFinder::Search {
             next_[node] = kUnseen;
         }
         seen_.clear();
-        key_holders_.clear();
+        late_.clear();
         target_ = target;
         see(target, target, 0);
     }
@@ -244,8 +250,8 @@ class PathFinder::Search {
                 (node == target_ && used.namespaces.contains(holder))) {
                 continue;
             }
-            if (node == target_ && is_key_of(holder)) {
-                key_holders_.push_back(holder);
+            if (is_late(holder, node)) {
+                late_.emplace_back(holder, node);
                 continue;
             }
             const bool is_free = node != target_ && is_folded_reference(holder, node);
@@ -272,7 +278,7 @@ class PathFinder::Search {
     std::uint32_t target_ = 0;
     std::vector<std::uint32_t> seen_;
     std::vector<std::uint32_t> lengths_;
-    std::vector<std::uint32_t> key_holders_;  // dicts with the target as a key
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> late_;  // holders and their targets
     DictValues values_;
     std::vector<std::uint32_t> next_;  // the object that `node` refers to, on the way to the target
 };

@@ -207,6 +207,15 @@ def test_tensors_of_a_kept_loss_are_held_by_its_list():
     del losses
 
 
+def test_a_parameter_is_held_by_its_module_rather_than_by_the_graph_of_a_loss():
+    torch = pytest.importorskip("torch")
+    trainers = [{"models": [torch.nn.Linear(1 << 10, 1 << 8)]}]
+    loss = trainers[0]["models"][0](torch.ones(1 << 10)).sum()
+    path = cyclewatch.why_alive(weakref.ref(trainers[0]["models"][0].weight))[0]
+    assert str(path).endswith("() local trainers -> trainers[0]['models'][0].weight")
+    assert loss.grad_fn
+
+
 def test_memory_of_an_array_is_counted_once():
     torch = pytest.importorskip("torch")
     numpy = pytest.importorskip("numpy")
