@@ -48,7 +48,8 @@ def check_live_tensors(request: pytest.FixtureRequest, settings: Settings) -> It
     known.forget_freed()
     # pytest drops the instance of the test and its fixtures later.
     ignored = [request.node, *(_definitions(request) - shared)]
-    owners = _native.live_owners(devices, known=known, ignored=ignored)
+    fixtures = [(each.argname, each.cached_result[0]) for each in shared if each.cached_result]
+    owners = _native.live_owners(devices, known=known, ignored=ignored, fixtures=fixtures)
     grown = sum(owner.nbytes for owner in owners) + sum(known.sizes.values()) - before
     if grown > 0 and grown >= settings.min_bytes:
         pytest.fail(_failure_text(before, grown, owners), pytrace=False)

@@ -194,7 +194,8 @@ std::vector<std::shared_ptr<model::LiveOwner>> live_owners(const std::vector<std
                                                            std::optional<std::size_t> top,
                                                            bool show_keys,
                                                            watch::ReportedStorages* known,
-                                                           const py::list& ignored) {
+                                                           const py::list& ignored,
+                                                           const py::list& fixtures) {
     watch::CensusSettings settings;
     settings.devices = selected(devices);
     settings.min_bytes = min_bytes;
@@ -203,6 +204,10 @@ std::vector<std::shared_ptr<model::LiveOwner>> live_owners(const std::vector<std
     settings.known = known;
     for (const py::handle each : ignored) {
         settings.ignored.push_back(each.ptr());
+    }
+    for (const py::handle each : fixtures) {
+        const auto fixture = py::cast<py::tuple>(each);
+        settings.fixtures.push_back({.value = fixture[1].ptr(), .name = fixture[0].ptr()});
     }
     std::vector<std::shared_ptr<model::LiveOwner>> owners;
     for (model::LiveOwner& owner : watch::Dispatcher::instance().live_owners(settings)) {
@@ -263,9 +268,10 @@ void bind_retention(py::module_& module) {
                py::arg("show_keys") = true,
                py::arg("known") = py::none(),
                py::arg("ignored") = py::list(),
+               py::arg("fixtures") = py::list(),
                "The tracked owners that a collection would not free, in groups. `known`: storages "
                "to leave out. `ignored`: paths through these objects do not count; owners without "
-               "another path are left out.");
+               "another path are left out. `fixtures`: names and values of pytest's fixtures.");
     module.def("why_alive",
                &why_alive,
                Locked(),

@@ -212,9 +212,10 @@ std::string PathText::root_name() const {
         case RootKind::exception:
             return "handled exception";
         case RootKind::interpreter:
-            return root_->mode != nullptr ? std::string("active ") + root_->mode
-                   : root_->signal > 0    ? "handler of signal " + std::to_string(root_->signal)
-                                          : "trace or profile function";
+            return root_->is_fixture        ? "fixture"
+                   : root_->mode != nullptr ? std::string("active ") + root_->mode
+                   : root_->signal > 0      ? "handler of signal " + std::to_string(root_->signal)
+                                            : "trace or profile function";
         case RootKind::c_code:
             break;
     }
@@ -251,7 +252,7 @@ model::PathRoot PathText::root() const {
         } else if (root_->is_namespace && root_->kind != RootKind::local_variable) {
             text = std::string(model::word_of(root_->kind)) + " " + text + attribute_text(variable);
         } else if (!variable.empty()) {
-            text += " local " + variable;
+            text += (root_->is_fixture ? " " : " local ") + variable;
         } else if (root_->is_temporary) {
             text += " temporary value";
         } else if (root_->kind == RootKind::exception) {

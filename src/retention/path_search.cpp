@@ -113,7 +113,7 @@ class PathFinder::Search {
             nearer = std::move(level);
             level = std::move(farther);
             if (level.empty() && nearer.empty()) {
-                enter_key_holders(level, length + 1);
+                enter_late(level, length + 1);
             }
         }
         return std::nullopt;
@@ -148,8 +148,10 @@ class PathFinder::Search {
                 const std::uint32_t index = roots_.index_of(root);
                 const Choice choice{
                     {root.kind, root.is_temporary, !root.is_user_code, index}, index, node};
+                // A variable of a namespace's dict leads to the references that the namespace has.
+                const bool is_second = !as_namespace && node != target_ && is_namespace(node);
                 if (root.is_namespace == as_namespace && !used.roots.contains(index) &&
-                    (!root.is_stale || (roots_.anonymous(node) > 0 && !is_namespace(node))) &&
+                    !is_second && (!root.is_stale || roots_.anonymous(node) > 0) &&
                     (!best || choice.rank < best->rank)) {
                     best = choice;
                 }
@@ -199,15 +201,21 @@ class PathFinder::Search {
         return !is_cache && !values_.contains(graph_.object(holder), graph_.object(target_));
     }
 
-    // A key is rarely what a reader looks for, so it counts only if there are no other paths.
-    void enter_key_holders(std::vector<std::uint32_t>& level, std::uint32_t length) {
-        for (const std::uint32_t holder : key_holders_) {
+    // A reader rarely looks for a key, or for the autograd graph of a loss if a module holds the
+    // parameter, so these references count only if there are no other paths.
+    [[nodiscard]] bool is_late(std::uint32_t holder, std::uint32_t node) {
+        return (node == target_ && is_key_of(holder)) ||
+               graph_.library_reference(holder, node) != nullptr;
+    }
+
+    void enter_late(std::vector<std::uint32_t>& level, std::uint32_t length) {
+        for (const auto& [holder, node] : late_) {
             if (lengths_[holder] == kUnseen) {
-                see(holder, target_, length);
+                see(holder, node, length);
                 level.push_back(holder);
             }
         }
-        key_holders_.clear();
+        late_.clear();
     }
 
     void begin(std::uint32_t target) {
@@ -216,7 +224,7 @@ class PathFinder::Search {
             next_[node] = kUnseen;
         }
         seen_.clear();
-        key_holders_.clear();
+        late_.clear();
         target_ = target;
         see(target, target, 0);
     }
@@ -243,8 +251,8 @@ class PathFinder::Search {
                 (node == target_ && used.namespaces.contains(holder))) {
                 continue;
             }
-            if (node == target_ && is_key_of(holder)) {
-                key_holders_.push_back(holder);
+            if (is_late(holder, node)) {
+                late_.emplace_back(holder, node);
                 continue;
             }
             const bool is_free = node != target_ && is_folded_reference(holder, node);
@@ -271,7 +279,7 @@ class PathFinder::Search {
     std::uint32_t target_ = 0;
     std::vector<std::uint32_t> seen_;
     std::vector<std::uint32_t> lengths_;
-    std::vector<std::uint32_t> key_holders_;  // dicts with the target as a key
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> late_;  // holders and their targets
     DictValues values_;
     std::vector<std::uint32_t> next_;  // the object that `node` refers to, on the way to the target
 };

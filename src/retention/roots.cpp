@@ -76,10 +76,14 @@ bool is_in_module(PyTypeObject* type, std::string_view module) {
 
 }  // namespace
 
-Roots::Roots(const HeapGraph& graph, std::uint32_t target, CallerVariables caller)
+Roots::Roots(const HeapGraph& graph,
+             std::uint32_t target,
+             CallerVariables caller,
+             std::span<const Fixture> fixtures)
     : graph_(graph), target_(target == HeapGraph::kAbsent ? nullptr : graph.object(target)) {
     add_modules();
     add_threads(caller);
+    add_fixtures(fixtures);
     add_signal_handlers();
     add_torch_modes("TorchDispatchMode", "_len_torch_dispatch_stack", "_get_dispatch_stack_at");
     add_torch_modes("TorchFunctionMode", "_len_torch_function_stack", "_get_function_stack_at");
@@ -114,7 +118,7 @@ std::span<const Root> Roots::of(std::uint32_t node) const noexcept {
 Py_ssize_t Roots::anonymous(std::uint32_t node) const {
     Py_ssize_t count = graph_.unexplained(node);
     for (const Root& root : of(node)) {
-        count -= root.is_namespace || root.is_stale ? 0 : 1;
+        count -= root.is_namespace || root.is_stale || root.is_fixture ? 0 : 1;
     }
     const auto ignored = ignored_.find(node);
     return ignored == ignored_.end() ? count : count - static_cast<Py_ssize_t>(ignored->second);
@@ -212,6 +216,17 @@ struct Roots::ThreadVisit {
 void Roots::add_threads(CallerVariables caller) {
     ThreadVisit visit{*this, caller, PyThreadState_Get()};
     cyclewatch_visit_threads(&ThreadVisit::call, &visit);
+}
+
+// An object of pytest, which is part of the graph, refers to the value.
+void Roots::add_fixtures(std::span<const Fixture> fixtures) {
+    for (const Fixture& fixture : fixtures) {
+        Root root;
+        root.kind = RootKind::interpreter;
+        root.owner = fixture.name;
+        root.is_fixture = true;
+        add(fixture.value, root);
+    }
 }
 
 // signal.getsignal() neither runs code of the program nor creates objects.

@@ -36,6 +36,13 @@ struct Root {
     int line = 0;
     int signal = 0;              // whose handler it is
     const char* mode = nullptr;  // the kind of an active mode of torch: "TorchDispatchMode"
+    bool is_fixture = false;     // `owner` is its name
+};
+
+// The value of a fixture of pytest, whose name explains more than the path to it.
+struct Fixture {
+    PyObject* value = nullptr;
+    PyObject* name = nullptr;
 };
 
 // Which references of the caller's frame (the innermost one outside of this package) to ignore.
@@ -47,7 +54,10 @@ enum class CallerVariables : std::uint8_t {
 class Roots {
   public:
     // `target`: a node of `graph`, or HeapGraph::kAbsent.
-    Roots(const HeapGraph& graph, std::uint32_t target, CallerVariables caller);
+    Roots(const HeapGraph& graph,
+          std::uint32_t target,
+          CallerVariables caller,
+          std::span<const Fixture> fixtures = {});
 
     // Does not count a reference to `object` that the caller of this function owns.
     void ignore(PyObject* object);
@@ -68,6 +78,7 @@ class Roots {
     struct ThreadVisit;
     void add_threads(CallerVariables caller);
     void add_modules();
+    void add_fixtures(std::span<const Fixture> fixtures);
     void add_signal_handlers();
     void add_torch_modes(const char* kind, const char* length, const char* item);
     void add_module(PyObject* name, PyObject* module);

@@ -94,10 +94,11 @@ HolderSearch::HolderSearch(collector::TrackedObjects& objects,
                            std::span<PyObject* const> owned,
                            std::span<const OwnerReference> library,
                            std::span<PyObject* const> ignored,
+                           std::span<const Fixture> fixtures,
                            std::span<PyObject* const> untracked,
                            Keys keys)
     : graph_(objects, nullptr, nullptr, untracked, library),
-      roots_(graph_, HeapGraph::kAbsent, CallerVariables::count),
+      roots_(graph_, HeapGraph::kAbsent, CallerVariables::count, fixtures),
       finder_(graph_, roots_, VisitLimit(graph_.size() / 4), nodes_of(graph_, ignored)),
       labels_(keys) {
     for (PyObject* const object : owned) {

@@ -45,11 +45,12 @@ class HolderSearch {
   public:
     // `owned`: objects to which the caller owns one reference each; only these can be passed to
     // paths() and collections(). `ignored`: paths through these
-    // objects do not count. `untracked`: see HeapGraph.
+    // objects do not count. `fixtures`: additional roots. `untracked`: see HeapGraph.
     HolderSearch(collector::TrackedObjects& objects,
                  std::span<PyObject* const> owned,
                  std::span<const OwnerReference> library,
                  std::span<PyObject* const> ignored,
+                 std::span<const Fixture> fixtures,
                  std::span<PyObject* const> untracked,
                  Keys keys);
     // Empty if the object is not tracked or not owned, or if there is no path.

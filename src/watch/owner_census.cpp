@@ -397,7 +397,8 @@ void find_all_paths(std::vector<LiveStorage>& storages,
     const retention::Keys keys =
         settings.show_keys ? retention::Keys::shown : retention::Keys::hidden;
     const auto search_heap = [&](collector::TrackedObjects& objects) {
-        retention::HolderSearch search(objects, held, library, settings.ignored, untracked, keys);
+        retention::HolderSearch search(
+            objects, held, library, settings.ignored, settings.fixtures, untracked, keys);
         search_paths(storages, search);
     };
     try {

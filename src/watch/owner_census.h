@@ -11,6 +11,7 @@
 #include "device/device_selection.h"
 #include "device/owner_registry.h"
 #include "model/retention.h"
+#include "retention/roots.h"
 #include "watch/reported_storages.h"
 
 namespace cyclewatch::watch {
@@ -25,6 +26,7 @@ struct CensusSettings {
     // Paths through these objects do not count (borrowed). If there are any, owners without another
     // path are left out.
     std::vector<PyObject*> ignored;
+    std::vector<retention::Fixture> fixtures;  // additional roots (borrowed)
 };
 
 // The owners that the collector tracks, except unreachable ones, in groups; the largest first. A

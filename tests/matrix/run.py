@@ -20,7 +20,7 @@ from interpreters import ENTRIES, MATRIX, ROOT, UnavailableError, run
 PACKAGES = MATRIX / "packages"
 PURE = (
     *("pytest", "pytest-asyncio", "pytest-rerunfailures", "pytest-xdist", "hypothesis", "rich"),
-    "pybind11",  # a test compares its version
+    *("pybind11", "shtab"),  # a test compares the version of pybind11
 )
 
 # Libraries for LD_PRELOAD.
@@ -34,6 +34,12 @@ REFUSED = ("3.14t",)  # rows whose extension raises ImportError
 TESTS_WHERE_REFUSED = [
     "tests/integration/test_threads.py::test_unknown_free_threaded_version_is_refused"
 ]
+# These need nbclient, or the .pth file of an installation.
+OMITTED = (
+    "--ignore=tests/integration/test_notebook.py",
+    "--deselect=tests/integration/test_security.py::"
+    "test_a_report_that_run_names_is_the_owners_alone",
+)
 TESTS_OF_TORCH = [
     "tests/integration/test_exactness.py",
     "tests/integration/test_run.py",
@@ -169,6 +175,7 @@ def python_tests(entry, provided, torch, tests):
     command = [str(provided.executable), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command += ["-m", "not slow", f"--junitxml={results}", *tests]
     command += ["-n", os.environ.get("JOBS", "2"), "--dist", "loadfile"]
+    command += OMITTED
     command += [] if torch else [f"--ignore={path}" for path in TESTS_OF_TORCH]
     log = MATRIX / "logs" / f"pytest-{entry.name}.log"
     with log.open("w") as out:

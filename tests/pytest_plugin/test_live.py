@@ -119,7 +119,9 @@ class TestCase(unittest.TestCase):
 def test_memory_that_a_shared_fixture_keeps_is_named(run):
     result = run("--cyclewatch-live", test_it=LEAKS)
     result.assert_outcomes(passed=2, errors=2)
-    result.stdout.fnmatch_lines(["*4.9 KiB  leaky.Buffer on cpu"])
+    result.stdout.fnmatch_lines(
+        ["*4.9 KiB  leaky.Buffer on cpu", "*held by fixture cache -> cache[[]0]"]
+    )
     result.stdout.fnmatch_lines(
         ["*5.9 KiB  leaky.Buffer on cpu", "*held by module global test_it.kept -> kept[[]1]"]
     )

@@ -71,7 +71,10 @@ class Child:
 
 @pytest.fixture
 def child(request):
-    child = Child(*getattr(request, "param", []))
+    libraries = getattr(request, "param", [])
+    for name in libraries:
+        pytest.importorskip(name)
+    child = Child(*libraries)
     yield child
     child.process.kill()
     child.process.communicate()
@@ -92,7 +95,6 @@ def remote_exec(monkeypatch, child):
 
 @pytest.mark.parametrize("child", [["torch"]], indirect=True)
 def test_report_of_a_process_that_does_not_use_cyclewatch(command, remote_exec, child, tmp_path):
-    pytest.importorskip("torch")
     for name in ("first.json", "second.json"):  # loads the extension twice
         outcome = command("attach", str(child.pid), "--devices", "cpu", "-o", tmp_path / name)
         assert (outcome.status, outcome.err) == (0, "")
