@@ -53,10 +53,9 @@ std::uint32_t PointerIndex::count_pages(std::span<PyObject* const> objects) {
             continue;
         }
         latest = number;
-        const Chunk& chunk = add_chunk(number >> (kChunkBits - kPageBits));
-        std::uint32_t& page = pages_[chunk.first + (number & (kPages - 1))];
-        if (page == kNone) {
-            page = count++;
+        if (page_of(number << kPageBits) == kNone) {
+            const Chunk& chunk = add_chunk(number >> (kChunkBits - kPageBits));
+            pages_[chunk.first + (number & (kPages - 1))] = count++;
         }
     }
     return count;

@@ -2,7 +2,9 @@
 #include "watch/captured_collection.h"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -47,7 +49,9 @@ OwnerReadings::OwnerReadings(CapturedCollection& collection,
 
 void OwnerReadings::read(const std::vector<device::DetectedOwner>& owners) {
     collection_.owners.reserve(owners.size());
-    storages_.reserve(owners.size());
+    collection_.observation.storages.reserve(owners.size());
+    links_.reserve(owners.size());
+    first_storages_.assign(std::bit_ceil(owners.size()), kNone);
     for (const device::DetectedOwner& owner : owners) {
         if (owner.reader->runs_user_code()) {
             user_owners_.push_back({python::borrow(owner.object), owner.reader});
@@ -154,14 +158,17 @@ const std::string& OwnerReadings::type_name_of(PyObject* owner) {
 // Views of one block of memory share one storage. An identity is unique only within a device.
 std::size_t OwnerReadings::storage_index(const device::OwnerReading& reading) {
     std::vector<model::Storage>& storages = collection_.observation.storages;
-    const auto [begin, end] = storages_.equal_range(reading.storage);
-    for (auto known = begin; known != end; ++known) {
-        if (storages[known->second].device == reading.device) {
-            return known->second;
+    const std::uint64_t hash = (reading.storage * 0x9e3779b97f4a7c15ULL) >> 32;
+    std::uint32_t& first = first_storages_[hash & (first_storages_.size() - 1)];
+    for (std::uint32_t known = first; known != kNone; known = links_[known].next) {
+        if (links_[known].identity == reading.storage && storages[known].device == reading.device) {
+            return known;
         }
     }
+    const auto added = static_cast<std::uint32_t>(storages.size());
     storages.push_back({reading.device, reading.bytes, true});
-    return storages_.emplace(reading.storage, storages.size() - 1)->second;
+    links_.push_back({reading.storage, std::exchange(first, added)});
+    return added;
 }
 
 void check_freed(CapturedCollection& collection) noexcept {

@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/wide_hash.h"
@@ -115,7 +114,14 @@ class OwnerReadings {
     std::string watched_device_;          // the last one that watched_ accepted
     PyTypeObject* named_type_ = nullptr;  // the last one, whose name is type_name_
     std::string type_name_;
-    std::unordered_multimap<std::uint64_t, std::size_t> storages_;  // index by identity
+    // A hash table of the storages by identity, sized for one storage per owner.
+    static constexpr std::uint32_t kNone = UINT32_MAX;
+    struct Link {
+        std::uint64_t identity = 0;
+        std::uint32_t next = kNone;  // the next storage with the same hash
+    };
+    std::vector<std::uint32_t> first_storages_;  // by hash
+    std::vector<Link> links_;                    // by storage
 };
 
 // After the sweep: determines which owners and storages were freed, and sets `objects_left`.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 
 #include "model/ids.h"
 
@@ -12,6 +13,13 @@ namespace {
 using base::WideHash;
 
 constexpr std::uint32_t kNone = UINT32_MAX;
+
+// What of an owner is hashed as text.
+bool have_equal_texts(const PendingOwner& a, const PendingOwner& b) {
+    return a.reading.device == b.reading.device && a.reading.shape == b.reading.shape &&
+           a.reading.dtype == b.reading.dtype && a.is_part == b.is_part &&
+           (!a.is_part || a.type == b.type);
+}
 
 // Adds the owners of each cluster to the hash of the cluster. Returns false if clusters share a
 // storage: their findings then depend on each other.
@@ -24,6 +32,8 @@ bool add_owners(const capture::GraphIdentity& identity,
     };
     std::vector<StorageNumber> storages(collection.observation.storages.size());
     std::vector<std::uint32_t> numbered(clusters.size(), 0);
+    const PendingOwner* previous = nullptr;  // hashed only if it differs: most owners are equal
+    WideHash texts;
     for (const PendingOwner& owner : collection.owners) {
         const capture::GraphIdentity::Owner place = identity.owners[owner.object];
         StorageNumber& storage = storages[owner.storage];
@@ -32,16 +42,19 @@ bool add_owners(const capture::GraphIdentity& identity,
         } else if (storage.cluster != place.cluster) {
             return false;
         }
-        const model::Storage& memory = collection.observation.storages[owner.storage];
-        WideHash& hash = clusters[place.cluster];
-        hash.add(std::uint64_t{place.number} << 32 | storage.number)
-            .add(memory.bytes)
-            .add(memory.device)
-            .add(owner.reading.shape)
-            .add(owner.reading.dtype);
-        if (owner.is_part) {
-            hash.add(owner.type);
+        if (previous == nullptr || !have_equal_texts(owner, *previous)) {
+            texts = WideHash()
+                        .add(owner.reading.device)
+                        .add(owner.reading.shape)
+                        .add(owner.reading.dtype)
+                        .add(owner.is_part ? owner.type : std::string_view());
         }
+        previous = &owner;
+        clusters[place.cluster]
+            .add(std::uint64_t{place.number} << 32 | storage.number)
+            .add(collection.observation.storages[owner.storage].bytes)
+            .add(texts.high)
+            .add(texts.low);
     }
     return true;
 }

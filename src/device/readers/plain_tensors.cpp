@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <span>
+#include <utility>
 
 namespace cyclewatch::device {
 namespace {
@@ -53,7 +55,7 @@ void PlainTensors::set_up(const torch_api::TorchFunctions& torch) {
                library_.take(sizes_, "aoti_torch_get_sizes");
 }
 
-std::uint64_t PlainTensors::read(PyObject* tensor, OwnerReading& reading) const {
+std::uint64_t PlainTensors::read(PyObject* tensor, OwnerReading& reading) {
     if (kinds_.empty() || Py_TYPE(tensor) != torch_->tensor) {
         return 0;
     }
@@ -145,21 +147,28 @@ std::uint64_t PlainTensors::bytes_of(Handle tensor) const {
     return bytes_(tensor, &bytes) == 0 && bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
 }
 
-std::string PlainTensors::shape_of(Handle tensor) const {
+const std::string& PlainTensors::shape_of(Handle tensor) {
     std::int64_t dimensions = 0;
-    std::int64_t* sizes = nullptr;
-    if (dimensions_(tensor, &dimensions) != 0 || sizes_(tensor, &sizes) != 0) {
-        return {};
+    std::int64_t* first = nullptr;
+    if (dimensions_(tensor, &dimensions) != 0 || sizes_(tensor, &first) != 0) {
+        shape_.clear();
+        return shape_;
+    }
+    const std::span sizes(first, static_cast<std::size_t>(dimensions));
+    if (!shape_.empty() && std::ranges::equal(sizes, sizes_of_shape_)) {
+        return shape_;
     }
     std::string text = "[";
-    for (std::int64_t i = 0; i < dimensions; ++i) {
-        text += i == 0 ? "" : ", ";
+    for (const std::int64_t size : sizes) {
+        text += text.size() == 1 ? "" : ", ";
         std::array<char, 20> digits{};
-        const auto end = std::to_chars(digits.begin(), digits.end(), sizes[i]).ptr;
+        const auto end = std::to_chars(digits.begin(), digits.end(), size).ptr;
         text.append(digits.begin(), end);
     }
-    text += ']';
-    return text;
+    shape_.clear();  // in case that memory is exhausted
+    sizes_of_shape_.assign(sizes.begin(), sizes.end());
+    shape_ = std::move(text) + ']';
+    return shape_;
 }
 
 const PlainTensors::KnownKind* PlainTensors::find(const Kind& kind) const noexcept {

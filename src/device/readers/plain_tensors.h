@@ -29,7 +29,7 @@ class PlainTensors {
 
     // Fills everything but the weak reference and returns the address of the StorageImpl. Returns 0
     // without changing `reading` if the tensor must be read in another way.
-    [[nodiscard]] std::uint64_t read(PyObject* tensor, OwnerReading& reading) const;
+    [[nodiscard]] std::uint64_t read(PyObject* tensor, OwnerReading& reading);
 
     // `reading` is the result of torch's Python functions. May leave a Python error set.
     void learn(PyObject* tensor, const OwnerReading& reading);
@@ -63,8 +63,8 @@ class PlainTensors {
     [[nodiscard]] bool has_autograd_state(Handle tensor) const;
     [[nodiscard]] bool kind_of(Handle tensor, Kind& kind) const;
     [[nodiscard]] std::uint64_t bytes_of(Handle tensor) const;
-    // Empty if it is not known.
-    [[nodiscard]] std::string shape_of(Handle tensor) const;
+    // Empty if it is not known. Valid until the next call.
+    [[nodiscard]] const std::string& shape_of(Handle tensor);
     [[nodiscard]] const KnownKind* find(const Kind& kind) const noexcept;
     [[nodiscard]] Layout layout_of(PyObject* tensor, std::uint64_t data) const;
     [[nodiscard]] bool agrees(PyObject* tensor, const Layout& layout, const OwnerReading& reading);
@@ -82,6 +82,8 @@ class PlainTensors {
     bool trusted_ = false;
     Layout layout_;
     std::vector<KnownKind> kinds_;
+    std::vector<std::int64_t> sizes_of_shape_;  // those of the last tensor, whose shape is shape_
+    std::string shape_;
 };
 
 }  // namespace cyclewatch::device
