@@ -252,7 +252,7 @@ bool is_user_code(const model::Reference& reference, bool is_user_root) {
         return is_user_root;
     }
     const std::string_view text = reference.location;
-    return base::origin_of_path(text.substr(0, text.rfind(':'))) == base::Origin::user;
+    return base::origin_of_path(base::path_of_location(text)) == base::Origin::user;
 }
 
 // The step to cut: one that frees the object, if there is one; of those, the last entry of a
