@@ -133,11 +133,11 @@ def test_the_advice_for_a_dataclass_with_slots(written):
     written(FIELDS.replace("dataclass\n", "dataclass(slots=True)\n"))
     report, cut = cut_of(imported())
     assert cut.label == "slot:parent"
+    advice = report.findings[0].advice
     assert (
         "In code: a field `_parent_ref` with `init=False`, and a property `parent`, assigned after "
         "the class body, that returns `self._parent_ref and self._parent_ref()`, with the setter "
-        "`self._parent_ref = None if value is None else weakref.ref(value)`"
-        in report.findings[0].advice
+        "`self._parent_ref = None if value is None else weakref.ref(value)`" in advice
     )
     names = {"dataclasses": dataclasses, "weakref": weakref}
     exec(FIXED, names)

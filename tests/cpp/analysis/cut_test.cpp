@@ -180,11 +180,11 @@ TEST(Cut, DeclaresTheNewNameOfADataclassWithSlotsAsAField) {
             "T.c->C C.trainer->T T.a->A T.b->B A" +
             std::string(first) + "trainer->T B" + std::string(second) + "trainer->T");
         model::ReferenceGraph& graph = observation.graph;
-        model::AttributeSite field{.holder = graph.strings.intern("m.B"),
-                                   .attribute = graph.strings.intern("trainer"),
-                                   .value = model::ValueOrigin::taken,
-                                   .is_generated = true};
-        field.location = {graph.strings.intern("/x/b.py"), 1};
+        const model::AttributeSite field{.holder = graph.strings.intern("m.B"),
+                                         .attribute = graph.strings.intern("trainer"),
+                                         .value = model::ValueOrigin::taken,
+                                         .location = {graph.strings.intern("/x/b.py"), 1, {}},
+                                         .is_generated = true};
         graph.attribute_sites.push_back(field);
         return analyze(observation).at(0).advice;
     };
