@@ -91,7 +91,7 @@ def _check_excerpts(finding: Finding, path: str, text: str) -> None:
                 "the report has no source lines to compare the file with: they were left out, or "
                 f"{path} changed after the program began"
             )
-        context = 1 if len(cut.source.lines) > 1 else 0  # none for a field
+        context = source_lines.CONTEXT if len(cut.source.lines) > 1 else 0  # none for a field
         found = source_lines.excerpt(lines, _location(cut)[1], context)
         if found != (cut.source.first_line, list(cut.source.lines)):
             raise NoDiff(f"{path} has changed since the run")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 LONGEST_LINE = 200  # characters; longer lines are truncated
-_CONTEXT = 1  # lines before and after
+CONTEXT = 1  # lines before and after
 _LARGEST_FILE = 4_000_000  # characters
 MOST_LINES = 200_000  # of a file
 
@@ -45,6 +45,7 @@ def excerpts(locations: list[str]) -> list[tuple[int, list[str]]]:
     not declare it. If the source is not available, the list is empty.
     """
     files: dict[str, list[str]] = {}
+    fields: dict[str, dict[str, int]] = {}
     found = []
     for location in locations:
         path, _, number = location.rpartition(":")
@@ -53,34 +54,42 @@ def excerpts(locations: list[str]) -> list[tuple[int, list[str]]]:
         if number.isdecimal():
             found.append(excerpt(files[path], int(number)))
         else:
-            found.append(excerpt(files[path], _line_of_field(files[path], number), 0))
+            if path not in fields:
+                fields[path] = _lines_of_fields(files[path])
+            owner, _, field = number.rpartition(".")
+            name = owner.rpartition(".")[2]
+            line = fields[path].get(f"{name}.{field}", fields[path].get(name, 0))
+            found.append(excerpt(files[path], line, 0))
     return found
 
 
-def _line_of_field(source: list[str], name: str) -> int:
-    """The line in the class body that declares "module.Class.field"; 0 if the class is unknown."""
-    import ast
+def _lines_of_fields(source: list[str]) -> dict[str, int]:
+    """The line of each "Class", and of each "Class.field" declared in a class body.
 
-    owner, _, field = name.rpartition(".")
+    Without the classes whose name is not unique in the file.
+    """
+    import ast
+    import collections
+
     try:
         tree = ast.parse("\n".join(source))
     except (SyntaxError, ValueError, RecursionError):
-        return 0
-    classes = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef) and node.name == owner.rpartition(".")[2]
-    ]
-    if len(classes) != 1:
-        return 0
-    for node in classes[0].body:
-        targets = getattr(node, "targets", [getattr(node, "target", None)])
-        if any(getattr(target, "id", None) == field for target in targets):
-            return node.lineno
-    return classes[0].lineno
+        return {}
+    lines: dict[str, int] = {}
+    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    count = collections.Counter(node.name for node in classes)
+    for owner in classes:
+        if count[owner.name] > 1:
+            continue
+        lines[owner.name] = owner.lineno
+        for node in owner.body:
+            for target in getattr(node, "targets", [getattr(node, "target", None)]):
+                if isinstance(target, ast.Name):
+                    lines.setdefault(f"{owner.name}.{target.id}", node.lineno)
+    return lines
 
 
-def excerpt(source: list[str], line: int, context: int = _CONTEXT) -> tuple[int, list[str]]:
+def excerpt(source: list[str], line: int, context: int = CONTEXT) -> tuple[int, list[str]]:
     """Return the first line number and the lines, in the format of excerpts()."""
     first = max(1, line - context)
     shown = source[first - 1 : line + context] if 0 < line <= len(source) else []

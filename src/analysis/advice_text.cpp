@@ -50,7 +50,7 @@ Origin origin_of_code(const CollapsedGraph& graph, const Candidate& candidate) {
     const std::uint32_t edge = candidate.edges.front();
     const std::string location = location_of(graph, edge, candidate.keeper);
     return location.empty() ? origin_of(graph, graph.edges[edge].holder)
-                            : base::origin_of_path(location.substr(0, location.rfind(':')));
+                            : base::origin_of_path(base::path_of_location(location));
 }
 
 // True if it is unknown which end is the parent, and nothing else refers to the target. Whether the
@@ -127,8 +127,10 @@ bool is_bound_method(const CollapsedGraph& graph, const Candidate& candidate) {
     return graph.is(graph.edges[candidate.edges.front()].holder, model::NodeKind::bound_method);
 }
 
-bool is_slot(const CollapsedGraph& graph, const Candidate& candidate) {
-    return graph.edges[candidate.edges.front()].label.kind == model::EdgeKind::slot;
+// True for an attribute that generated code sets, such as a field of a dataclass.
+bool is_declared_field(const CollapsedGraph& graph, std::uint32_t edge) {
+    const model::AttributeSite* const site = site_of(graph, edge);
+    return site != nullptr && site->is_generated;
 }
 
 // The property that replaces a back pointer. Empty for other kinds of references, and if the source
@@ -145,13 +147,15 @@ std::string code_of_back_pointer(const CollapsedGraph& graph, std::uint32_t edge
     }
     const std::string name(graph.label_name(edge));
     const std::string stored = "_" + std::string(plain_name(name)) + "_ref";
-    const model::AttributeSite* const site = site_of(graph, edge);
-    const bool is_field = site != nullptr && site->is_generated;
-    return (is_slot ? "`" + stored + "` in `__slots__` instead of `" + name + "`, and " : "") +
-           "a property `" + name + "`" + (is_field ? ", assigned after the class body," : "") +
-           " that returns `self." + stored + " and self." + stored + "()`, with the setter `self." +
-           stored + " = None if value is None else weakref.ref(value)`; the line that sets `" +
-           name + "` stays";
+    const bool is_field = is_declared_field(graph, edge);
+    const std::string slot =
+        is_field ? "a field `" + stored + "` with `init=False`, and "
+                 : "`" + stored + "` in `__slots__` instead of `" + name + "`, and ";
+    return (is_slot ? slot : "") + "a property `" + name + "`" +
+           (is_field ? ", assigned after the class body," : "") + " that returns `self." + stored +
+           " and self." + stored + "()`, with the setter `self." + stored +
+           " = None if value is None else weakref.ref(value)`; the line that sets `" + name +
+           "` stays";
 }
 
 // The name of the bound method of `candidate`. Empty if it is not a method of a class: a plain
@@ -185,6 +189,24 @@ std::string code_of(const CollapsedGraph& graph, const Candidate& candidate) {
     return code.empty() ? code : " In code: " + code + ".";
 }
 
+// How to declare the new name for slots, as sentences with a space before each. Empty for the kind
+// of the first reference, for which the code is shown.
+std::string advice_for_other_slots(const CollapsedGraph& graph, const Cut& cut) {
+    const auto is_slot = [&](const Candidate& kind, bool of_field) {
+        const std::uint32_t edge = kind.edges.front();
+        return graph.edges[edge].label.kind == model::EdgeKind::slot &&
+               is_declared_field(graph, edge) == of_field;
+    };
+    const auto needs = [&](bool of_field) {
+        return !is_slot(cut.cut.front(), of_field) &&
+               std::ranges::any_of(cut.cut,
+                                   [&](const Candidate& kind) { return is_slot(kind, of_field); });
+    };
+    return std::string(needs(false) ? " For a slot, list the new name in `__slots__`." : "") +
+           (needs(true) ? " For a dataclass with slots, declare it as a field with `init=False`."
+                        : "");
+}
+
 // How to change a set of back pointers. `code` is the code for the first one; the differences for
 // the others are added to it.
 std::string advice_for_set(const CollapsedGraph& graph, const Cut& cut, std::string& code) {
@@ -199,10 +221,7 @@ std::string advice_for_set(const CollapsedGraph& graph, const Cut& cut, std::str
     } else {
         code.replace(0, code.find(':'), ". In code, for the first");
     }
-    if (std::ranges::any_of(cut.cut, [&](const Candidate& kind) { return is_slot(graph, kind); }) &&
-        !is_slot(graph, cut.cut.front())) {
-        code += " For a slot, list the new name in `__slots__`.";
-    }
+    code += advice_for_other_slots(graph, cut);
     for (const Candidate& kind : cut.cut) {
         if (const std::string method = method_of(graph, kind); !method.empty()) {
             code += " Instead of a bound method, store `weak(self." + method +

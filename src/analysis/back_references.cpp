@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_set>
 
 #include "analysis/back_reference_kinds.h"
 #include "analysis/evidence_weights.h"
@@ -49,13 +50,9 @@ class Search {
         }
         BackReferences best;
         roots_ = roots();
-        std::vector<std::uint32_t> most_referred_to = roots_;
-        std::ranges::stable_sort(most_referred_to, std::greater{}, [this](std::uint32_t n) {
-            return holders_.of(n).size();
-        });
         // Parents inside a parent take longer, so they are searched for with the remaining work.
         for (const bool with_inner : {false, true}) {
-            for (const std::uint32_t root : with_inner ? most_referred_to : roots_) {
+            for (const std::uint32_t root : roots_) {
                 if (!work_.take_passes(kPassesOfRoot)) {
                     break;
                 }
@@ -135,8 +132,8 @@ class Search {
         return roots;
     }
 
-    // The last object in a chain of attributes with the same name as `e`. If the chain is a cycle,
-    // the object after kFarthestClimb references.
+    // The last object in a chain of attributes with the same name as `e`; the first one that occurs
+    // twice if the chain is a cycle.
     [[nodiscard]] std::uint32_t top_of(std::uint32_t e) const {
         std::uint32_t node = component_.targets[e];
         if (!is_attribute(graph_, component_.edges[e])) {
@@ -144,25 +141,9 @@ class Search {
         }
         const model::StringId name = collapsed(e).label.name;
         const std::string_view plain_name = roles_.plain_name(e);
-        // Brent, "An improved Monte Carlo factorization algorithm", 1980: `earlier` is the object
-        // at the last step that is a power of two. Full turns around the cycle are skipped.
-        std::uint32_t earlier = node;
-        std::size_t since = 0;
-        std::size_t power = 1;
-        for (std::size_t left = kFarthestClimb; left > 0; --left) {
-            const std::uint32_t next = next_of_name(node, name, plain_name);
-            if (next == node) {
-                break;
-            }
-            node = next;
-            ++since;
-            if (node == earlier) {
-                left = (left - 1) % since + 1;
-            } else if (since == power) {
-                earlier = node;
-                since = 0;
-                power *= 2;
-            }
+        std::unordered_set<std::uint32_t> seen;
+        while (seen.size() < kFarthestClimb && seen.insert(node).second) {
+            node = next_of_name(node, name, plain_name);
         }
         return node;
     }
@@ -314,8 +295,8 @@ class Search {
         for (const auto& [role, score] : roles) {
             sum += score;
         }
-        const auto count = std::max(1, static_cast<int>(roles.size()));
         const auto counted = std::clamp<std::size_t>(to_parent, 1, kMostThatCount);
+        const auto count = std::max(1, static_cast<int>(roles.size()));
         return sum / count + patterns::kFurtherRole * (count - 1) +
                patterns::kTwiceTheReferences * (std::bit_width(counted) - 1);
     }

@@ -67,8 +67,11 @@ void append_references(std::vector<model::Reference>& list,
                 reference.location = location_of(graph, candidate.edges[0], *at);
             }
         }
-        if (graph.is(graph.edges[candidate.edges[i]].holder, model::NodeKind::builtin_function)) {
-            reference.holder_path = owner_of_container(graph, graph.targets[candidate.edges[i]]);
+        const std::uint32_t holder = graph.edges[candidate.edges[i]].holder;
+        if (graph.is(holder, model::NodeKind::builtin_function)) {
+            reference.holder_path = stored_in(graph, graph.targets[candidate.edges[i]]);
+        } else if (cut.cut.size() > 1 && graph.is(holder, model::NodeKind::bound_method)) {
+            reference.holder_path = stored_in(graph, holder);
         }
         references.push_back(std::move(reference));
     }

@@ -189,12 +189,19 @@ std::string cycle_text(const CollapsedGraph& graph, std::span<const std::uint32_
     return text + short_name(graph, graph.edges[cycle.front()].holder);
 }
 
-std::string owner_of_container(const CollapsedGraph& graph, std::uint32_t container) {
+std::string stored_in(const CollapsedGraph& graph, std::uint32_t node) {
+    const bool is_method = graph.is(node, NodeKind::bound_method);
     std::string text;
-    for (std::uint32_t e = 0; is_container(graph, container) && e < graph.targets.size(); ++e) {
-        if (graph.targets[e] == container && is_attribute(graph, e)) {
-            const std::string owner = dotted(graph, e);
-            text = text.empty() ? owner : std::min(text, owner);
+    for (std::uint32_t e = 0; (is_method || is_container(graph, node)) && e < graph.targets.size();
+         ++e) {
+        if (graph.targets[e] != node) {
+            continue;
+        }
+        const std::string place = is_attribute(graph, e) ? dotted(graph, e)
+                                  : is_method            ? stored_in(graph, graph.edges[e].holder)
+                                                         : "";
+        if (!place.empty() && (text.empty() || place < text)) {
+            text = place;
         }
     }
     return text;
@@ -205,7 +212,7 @@ std::string path_text(const CollapsedGraph& graph, std::span<const std::uint32_t
         return {};
     }
     std::string text = graph.is(graph.edges[path.front()].holder, NodeKind::builtin_function)
-                           ? owner_of_container(graph, graph.targets[path.front()])
+                           ? stored_in(graph, graph.targets[path.front()])
                            : dotted(graph, path.front());
     for (std::size_t i = 1; i < path.size(); ++i) {
         text += label_of(graph, path[i]);

@@ -52,13 +52,14 @@ template <std::size_t size>
 [[nodiscard]] std::string step_text(const CollapsedGraph& graph, std::uint32_t edge);
 
 // "Engine.callbacks['a']" for references in order, each to the holder of the next; "" for none. A
-// method of a container is not its owner: see owner_of_container().
+// method of a container is not its owner: see stored_in().
 [[nodiscard]] std::string path_text(const CollapsedGraph& graph,
                                     std::span<const std::uint32_t> path);
 
-// "Engine.callbacks" for a container that an attribute refers to; the first in alphabetical order
-// if there are several, "" if there is none. Visits all references of the graph.
-[[nodiscard]] std::string owner_of_container(const CollapsedGraph& graph, std::uint32_t container);
+// "Engine.callbacks" for a container or bound method that this attribute refers to, or for a bound
+// method in such a container; the first in alphabetical order if there are several, "" if there is
+// none. Visits all references of the graph.
+[[nodiscard]] std::string stored_in(const CollapsedGraph& graph, std::uint32_t node);
 
 // "Engine.callbacks -> [0] -> <lambda>.closure:self -> Engine"; the middle of a long cycle is
 // omitted. `cycle`: references in order; the target of the last is the holder of the first.

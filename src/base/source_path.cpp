@@ -24,6 +24,13 @@ std::string text_of(const CallSite& site) {
     return site.path.empty() ? std::string() : site.path + ':' + std::to_string(site.line);
 }
 
+std::string_view path_of_location(std::string_view location) {
+    const std::size_t end = location.rfind(':');
+    const bool has_line = end != std::string_view::npos && end + 1 < location.size() &&
+                          location.find_first_not_of("0123456789", end + 1) == location.npos;
+    return location.substr(0, has_line ? end : location.npos);
+}
+
 bool CallChoice::offer(CallSite call) {
     if (decided_ || call.line == 0 || call.path.empty()) {
         return !decided_;

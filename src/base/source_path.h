@@ -25,6 +25,9 @@ struct CallSite {
 // "path:line"; "" if unknown.
 [[nodiscard]] std::string text_of(const CallSite& site);
 
+// "path" of "path:line"; the whole location if it has no line.
+[[nodiscard]] std::string_view path_of_location(std::string_view location);
+
 // Chooses the frame of a call stack to report as an allocation site: the innermost frame in user
 // code, because a location in a library does not help. Without such a frame, chooses the innermost
 // frame of all.

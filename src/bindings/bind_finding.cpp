@@ -82,7 +82,8 @@ void bind_reference(py::module_& module) {
         .def_property_readonly(
             "holder_path",
             text_or_none(&Self::holder_path),
-            "Where the holder is stored if it is a container or a method of one, such as "
+            "Where the holder is stored if it is a container, a method of one, or one of "
+            "several bound methods to change, such as "
             "'Registry._pairs'. Set for cuts and alternatives; None if unknown.")
         .def_readonly("label",
                       &Self::label,

@@ -244,11 +244,12 @@ StoreSite search_outside(PyTypeObject* type,
     return store.line == 0 ? StoreSite{} : store;
 }
 
-// Finds the line that loads an attribute, in the methods of a class or in the functions of a
-// module.
+// Finds the line that loads an attribute, in the methods of a class (but not of an attribute, which
+// is another object: `self.child.name`) or in the functions of a module.
 class LoadSearch {
   public:
-    explicit LoadSearch(std::string_view name) : name_(name) {}
+    LoadSearch(std::string_view name, bool of_attributes)
+        : name_(name), of_attributes_(of_attributes) {}
 
     void search(PyCodeObject* code, int depth = 0) {
         const Py_ssize_t index = has_file(code) ? index_of_name(code, name_) : -1;
@@ -266,27 +267,32 @@ class LoadSearch {
     struct Visit {
         LoadSearch& search;
         PyCodeObject* code;
-        static int call(int offset, void* arg) noexcept {
+        static int call(const cyclewatch_read* read, void* arg) noexcept {
             auto& visit = *static_cast<Visit*>(arg);
             LoadSearch& search = visit.search;
-            if (search.lines.code == nullptr) {
-                search.columns = columns_at(visit.code, offset);
+            if (read->of_attribute != 0 && !search.of_attributes_) {
+                return 0;
             }
-            search.lines.note(visit.code, cyclewatch_line_at(visit.code, offset));
+            if (search.lines.code == nullptr) {
+                search.columns = columns_at(visit.code, read->offset);
+            }
+            search.lines.note(visit.code, cyclewatch_line_at(visit.code, read->offset));
             return 0;
         }
     };
 
     std::string_view name_;
+    bool of_attributes_;
 };
 
 StoreSite search_method_load(PyTypeObject* type, std::string_view name) {
-    LoadSearch loads(name);
+    LoadSearch loads(name, false);
     visit_bases(type, [&](PyTypeObject* base) {
         visit_methods(base, [&](const Method& method) { loads.search(method.code); });
         return false;
     });
     if (loads.lines.code == nullptr) {
+        loads = LoadSearch(name, true);
         visit_module_code(globals_of_module(name_of_type(type).module),
                           [&](const ModuleCode& found) {
                               if (!found.is_method) {

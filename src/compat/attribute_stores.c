@@ -134,17 +134,30 @@ static int reads_attribute(const struct cyclewatch_instruction* at, Py_ssize_t n
 #endif
 }
 
+struct read_visit {
+    Py_ssize_t name;
+    cyclewatch_read_visitor visit;
+    void* arg;
+};
+
+static int visit_if_read(const struct cyclewatch_operand_stack* stack,
+                         const struct cyclewatch_instruction* at,
+                         void* arg) {
+    const struct read_visit* const outer = arg;
+    if (!reads_attribute(at, outer->name)) {
+        return 0;
+    }
+    const struct cyclewatch_read read = {
+        .of_attribute = cyclewatch_operand_at(stack, 0).of_variable >= 0,
+        .offset = cyclewatch_byte_offset(at->index),
+    };
+    return outer->visit(&read, outer->arg);
+}
+
 int cyclewatch_visit_reads(PyCodeObject* code,
                            Py_ssize_t name,
                            cyclewatch_read_visitor visit,
                            void* arg) {
-    struct cyclewatch_instruction at = {0};
-    while (cyclewatch_next_instruction(code, &at)) {
-        const int result =
-            reads_attribute(&at, name) ? visit(cyclewatch_byte_offset(at.index), arg) : 0;
-        if (result != 0) {
-            return result;
-        }
-    }
-    return 0;
+    struct read_visit outer = {name, visit, arg};
+    return cyclewatch_visit_operands(code, visit_if_read, &outer);
 }

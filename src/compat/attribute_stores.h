@@ -47,8 +47,13 @@ int cyclewatch_visit_stores(PyCodeObject* code,
                             cyclewatch_store_visitor visit,
                             void* arg);
 
-// Gets the byte offset in the code. A nonzero result ends the visit.
-typedef int (*cyclewatch_read_visitor)(int offset, void* arg);
+struct cyclewatch_read {
+    int of_attribute;  // true: of an attribute of a variable, as in `self.child.name`
+    int offset;        // byte offset in the code
+};
+
+// A nonzero result ends the visit.
+typedef int (*cyclewatch_read_visitor)(const struct cyclewatch_read* read, void* arg);
 
 // Visits the instructions that load attribute number `name` without calling it immediately:
 // `hooks.append(self.on_step)`.

@@ -39,7 +39,8 @@ struct Reference {
     std::vector<std::string> raw_path;  // the raw references it was collapsed from, in order
     bool payload = false;  // not on the cycle: cutting it frees the memory but not the cycle
     // For a cut or an alternative whose holder is a container or a method of one: where that
-    // container is stored ("Registry._pairs"); "" if unknown.
+    // container is stored ("Registry._pairs"). For one of several cuts whose holder is a bound
+    // method: where that is stored. "" if unknown.
     std::string holder_path{};
     // The base class of the holder in whose method `location` is; "" if it is the holder's class.
     std::string base_class{};

@@ -6,6 +6,16 @@
 #include "base/text.h"
 
 namespace cyclewatch::render {
+namespace {
+
+constexpr std::string_view kMethod = "bound method";
+
+// One line may store several methods, each in its own attribute.
+bool are_stored_alike(const model::Reference& first, const model::Reference& cut) {
+    return first.holder_path == cut.holder_path || cut.holder.starts_with(kMethod);
+}
+
+}  // namespace
 
 std::vector<Place> places_of(const model::Finding& finding) {
     std::vector<Place> places;
@@ -14,7 +24,7 @@ std::vector<Place> places_of(const model::Finding& finding) {
             // Without a location, references of different classes may need different changes.
             const bool same_code = !cut.location.empty() || known.first->holder == cut.holder;
             return same_code && known.first->location == cut.location &&
-                   known.first->label == cut.label && known.first->holder_path == cut.holder_path;
+                   known.first->label == cut.label && are_stored_alike(*known.first, cut);
         });
         if (place == places.end()) {
             places.push_back({&cut, 0, {}, {}});
@@ -56,7 +66,6 @@ std::string target_words(const std::vector<Place>& places, const Place& place) {
 }
 
 std::string counted_holders(const Place& place) {
-    constexpr std::string_view kMethod = "bound method";
     return place.first->holder.starts_with(kMethod)
                ? base::counted(place.holders.size(), kMethod)
                : base::counted(place.holders.size(), "class", "classes");

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/source_path.h"
 #include "base/text.h"
 
 namespace cyclewatch::report {
@@ -17,14 +18,6 @@ std::uint32_t line_of(std::string_view location) {
     std::uint32_t line = 0;
     std::from_chars(digits.data(), digits.data() + digits.size(), line);
     return line;
-}
-
-// `location` without its line, if it has one.
-std::string path_of(const std::string& location) {
-    const std::size_t end = location.rfind(':');
-    const bool has_line = end != std::string::npos && end + 1 < location.size() &&
-                          location.find_first_not_of("0123456789", end + 1) == std::string::npos;
-    return location.substr(0, has_line ? end : std::string::npos);
 }
 
 // The number of code points in the first `bytes` bytes of UTF-8.
@@ -60,7 +53,8 @@ std::string source_key(const model::Reference& reference) {
     const std::string& owner =
         reference.base_class.empty() ? reference.holder : reference.base_class;
     const std::size_t name = reference.label.find_first_of(".:") + 1;
-    return path_of(reference.location) + ":" + owner + "." + reference.label.substr(name);
+    return std::string(base::path_of_location(reference.location)) + ":" + owner + "." +
+           reference.label.substr(name);
 }
 
 void SourceTable::fill(model::Finding& finding) const {
@@ -73,7 +67,8 @@ void SourceTable::fill(model::Finding& finding) const {
             }
             const auto& [first_line, lines] = found->second;
             if (reference.is_generated) {
-                reference.location = path_of(reference.location) + ":" + std::to_string(first_line);
+                reference.location = base::text_of(
+                    {std::string(base::path_of_location(reference.location)), first_line});
             }
             if (list != &finding.cycle) {
                 reference.source = excerpt_of(reference, first_line, lines);

@@ -252,7 +252,7 @@ bool is_user_code(const model::Reference& reference, bool is_user_root) {
         return is_user_root;
     }
     const std::string_view text = reference.location;
-    return base::origin_of_path(text.substr(0, text.rfind(':'))) == base::Origin::user;
+    return base::origin_of_path(base::path_of_location(text)) == base::Origin::user;
 }
 
 // The step to cut. Steps that free the object are preferred. Among these, it is the last entry of a

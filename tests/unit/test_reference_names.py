@@ -206,6 +206,44 @@ def test_references_that_one_line_stores_are_one_place():
     assert "__self__ of 2 bound methods" in finding.to_text()
 
 
+class Cache:
+    def __init__(self, function):
+        self._function = function
+
+
+class Table:
+    """Refers to its parent and passes a method of it on."""
+
+    key = None
+
+    def __init__(self, model):
+        self.model = model
+        self.cache = Cache(model.key)
+
+
+class WithCache(Base):
+    """Does not store its method; `self.memory.key` is another object's."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = Table(self)
+        self.use(self.table.key)
+
+    def use(self, function):
+        pass
+
+    def key(self):
+        pass
+
+
+def test_a_bound_method_is_located_by_what_stores_it():
+    (finding,) = findings_of(WithCache)
+    (method,) = (cut for cut in finding.cuts if cut.label == "__self__")
+    assert method.holder_path == "Cache._function"
+    assert method.location == line_with(WithCache, "def key")
+    assert "bound method WithCache.key in Cache._function" in finding.to_text()
+
+
 class Handler:
     """Refers to the object that calls it."""
 

@@ -905,6 +905,15 @@ def test_no_diff_if_the_lines_of_the_report_are_not_those_of_the_file(program):
         source_diff.propose(found)
 
 
+def test_the_report_has_one_line_of_a_field(program):
+    path = program(PARENT.replace("class Head", "@dataclass\n    class Head"))
+    found = back_pointer(path, "model = None")
+    [source] = [cut.source for cut in found.cuts]
+    source.first_line, source.lines = source.line, source.lines[1:2]
+    with pytest.raises(source_edit.NoDiff, match="a decorator"):
+        source_diff.propose(found)
+
+
 def test_no_diff_from_another_folder(program, monkeypatch):
     path = program(MODEL)
     (path.parent / "reports").mkdir()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Source code in reports: the source that is read, and the source that is omitted."""
 
+import dataclasses
 import gc
 import importlib
 import json
@@ -8,6 +9,7 @@ import linecache
 import math
 import os
 import sys
+import weakref
 import zipfile
 
 import pytest
@@ -112,6 +114,39 @@ def test_a_field_of_a_dataclass_has_its_line(written, tmp_path):
     assert f"{path.name}:10\n" in report.to_text()
     report.save(tmp_path / "report.json")
     assert cyclewatch.Report.load(tmp_path / "report.json").findings[0].cut.location == cut.location
+
+
+FIXED = """\
+@dataclasses.dataclass(slots=True)
+class Child:
+    name: str
+    parent: object
+    _parent_ref: object = dataclasses.field(init=False)
+
+def get(self): return self._parent_ref and self._parent_ref()
+def set(self, value): self._parent_ref = None if value is None else weakref.ref(value)
+Child.parent = property(get, set)
+"""
+
+
+def test_the_advice_for_a_dataclass_with_slots(written):
+    written(FIELDS.replace("dataclass\n", "dataclass(slots=True)\n"))
+    report, cut = cut_of(imported())
+    assert cut.label == "slot:parent"
+    advice = report.findings[0].advice
+    assert (
+        "In code: a field `_parent_ref` with `init=False`, and a property `parent`, assigned after "
+        "the class body, that returns `self._parent_ref and self._parent_ref()`, with the setter "
+        "`self._parent_ref = None if value is None else weakref.ref(value)`" in advice
+    )
+    names = {"dataclasses": dataclasses, "weakref": weakref}
+    exec(FIXED, names)
+    parent = type("Parent", (), {})()
+    parent.child = names["Child"]("", parent)
+    assert parent.child.parent is parent
+    dead = weakref.ref(parent)
+    del parent
+    assert dead() is None
 
 
 def test_a_field_has_the_location_of_its_class_without_source(written):

@@ -58,6 +58,15 @@ std::string short_holder(const Reference& cut) {
                                          : qualifier + 1));
 }
 
+// Adds "set in" to `text` and the class to `location`, if a base class sets the attribute.
+void add_base_class(const Place& place, std::string& text, std::string& location) {
+    const std::string& base_class = place.first->base_class;
+    if (place.holders.size() == 1 && !base_class.empty() && !location.empty()) {
+        text += ", set in";
+        location += " (class " + base::shown_name(base::last_part(base_class)) + ")";
+    }
+}
+
 // The first place to change, with its source.
 void add_first_place(Card& card, std::string_view word, const std::vector<Place>& places) {
     const Place& place = places.front();
@@ -67,10 +76,7 @@ void add_first_place(Card& card, std::string_view word, const std::vector<Place>
         classes.empty() ? described(cut) : base::shown_name(cut.label) + " of " + classes;
     text = with_number(text, places, place);
     std::string location = base::shown_name(cut.location);
-    if (classes.empty() && !cut.base_class.empty() && !location.empty()) {
-        text += ", set in";
-        location += " (class " + base::shown_name(base::last_part(cut.base_class)) + ")";
-    }
+    add_base_class(place, text, location);
     card.add_columns(word, text, location);
     card.add_source(cut, SourceDetail::context, true);
 }
@@ -85,12 +91,14 @@ void add_place(Card& card,
     const std::string classes = classes_words(place);
     std::string text = base::shown_name(cut.label) + " of " +
                        (classes.empty() ? base::shown_name(short_holder(cut)) : classes);
-    if (!cut.holder_path.empty()) {
+    if (classes.empty() && !cut.holder_path.empty()) {
         text += " in " + base::shown_name(cut.holder_path);
     }
-    const std::string location = base::shown_name(
+    text = with_number(text, places, place);
+    std::string location = base::shown_name(
         std::string_view(cut.location).substr(std::min(folder, cut.location.size())));
-    card.add_columns(word, with_number(text, places, place), location);
+    add_base_class(place, text, location);
+    card.add_columns(word, text, location);
 }
 
 }  // namespace

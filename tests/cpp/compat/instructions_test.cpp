@@ -187,25 +187,34 @@ TEST(AttributeStores, HaveTheOriginOfTheValue) {
     }
 }
 
-// The lines, relative to the function, that load `method` without calling it.
+// The lines, relative to the function, that load `method` without calling it; negative if from an
+// attribute.
 std::vector<int> reads_in(const std::string& lines) {
     const PythonScript script("def reads(self):\n" + lines);
     PyCodeObject* const code = code_of(script["reads"]);
-    std::vector<int> offsets;
-    const auto note = [](int offset, void* arg) {
-        static_cast<std::vector<int>*>(arg)->push_back(offset);
+    std::vector<cyclewatch_read> reads;
+    const auto note = [](const cyclewatch_read* read, void* arg) {
+        static_cast<std::vector<cyclewatch_read>*>(arg)->push_back(*read);
         return 0;
     };
-    cyclewatch_visit_reads(code, index_of(code, "method"), note, &offsets);
-    for (int& offset : offsets) {
-        offset = cyclewatch_line_at(code, offset) - code->co_firstlineno;
+    cyclewatch_visit_reads(code, index_of(code, "method"), note, &reads);
+    std::vector<int> found;
+    for (const cyclewatch_read& read : reads) {
+        const int line = cyclewatch_line_at(code, read.offset) - code->co_firstlineno;
+        found.push_back(read.of_attribute != 0 ? -line : line);
     }
-    return offsets;
+    return found;
 }
 
 TEST(AttributeReads, ExcludeMethodCalls) {
     EXPECT_EQ(reads_in("    self.hooks.append(self.method)\n    self.method()\n"),
               std::vector<int>{1});
+}
+
+TEST(AttributeReads, TellAttributesFromVariables) {
+    EXPECT_EQ(reads_in("    use(self.part.method)\n    part = self.part\n    use(part.method)\n"
+                       "    use(make().method)\n"),
+              (std::vector<int>{-1, -3, 4}));
 }
 
 TEST(AttributeReads, SupportNameIndexesAbove255) {

@@ -15,6 +15,7 @@
 namespace cyclewatch::render {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -205,6 +206,10 @@ TEST(Card, NamesTheBaseClassThatSetsTheAttribute) {
     EXPECT_THAT(card, HasSubstr(".trainer of lib.parts.Part0, set in "));
     EXPECT_THAT(card, HasSubstr("part0.py:7 (class Base)\n"));
     EXPECT_THAT(card, HasSubstr(".trainer of 4 classes derived from Base (9 references) "));
+    finding.cut.resize(2);
+    const std::vector<std::string> lines = lines_of(render_card(finding));
+    EXPECT_THAT(lines, Contains(HasSubstr("2     .trainer of Part1 (6 references), set in ")));
+    EXPECT_THAT(lines, Contains(HasSubstr("part1.py:7 (class Base)")));
 }
 
 TEST(Card, WrapsALongPath) {
