@@ -26,6 +26,10 @@ class Node:
         self.entries = {}
 
 
+# The texts of two references of a path differ, because each object has a type of its own.
+TYPES = [type(f"Node{number}", (Node,), {}) for number in range(NODES)]
+
+
 class Graph:
     """Objects whose only references from outside are `roots`, attributes of two modules."""
 
@@ -33,7 +37,7 @@ class Graph:
         self.edges = list(dict.fromkeys(edges))
         self.roots = dict.fromkeys(roots)
         self.modules = {name: types.ModuleType(name) for name in MODULES}
-        nodes = [Node(number) for number in range(NODES)]
+        nodes = [each(number) for number, each in enumerate(TYPES)]
         for source, kind, target in self.edges:
             if kind == "attribute":
                 setattr(nodes[source], f"to_{target}", nodes[target])
@@ -72,8 +76,8 @@ class Graph:
         return value
 
     def remove(self, path):
-        """Delete the reference to cut: the last one, if several look the same."""
-        at = max(i for i, each in enumerate(path.references) if same(each, path.cut))
+        """Delete the reference to cut."""
+        (at,) = (i for i, each in enumerate(path.references) if same(each, path.cut))
         holder = self.module_of(path)
         for reference in path.references[:at]:
             holder = step(holder, reference.label)
