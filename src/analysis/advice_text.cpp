@@ -202,7 +202,7 @@ std::string advice_for_other_slots(const CollapsedGraph& graph, const Cut& cut) 
                std::ranges::any_of(cut.cut,
                                    [&](const Candidate& kind) { return is_slot(kind, of_field); });
     };
-    return std::string(needs(false) ? " For a slot, list the new name in `__slots__`." : "") +
+    return std::string(needs(false) ? " For a slot, replace the name in `__slots__`." : "") +
            (needs(true) ? " For a dataclass with slots, declare it as a field with `init=False`."
                         : "");
 }
@@ -251,7 +251,7 @@ std::string otherwise(const CollapsedGraph& graph, const Cut& cut) {
     };
     if (has(Origin::library) && !has(Origin::user)) {
         const std::string remove =
-            cut.parent == kNone ? "" : "delete " + name_in_text(graph, cut.parent) + " and ";
+            cut.parent == kNone ? "" : "drop the " + name_in_text(graph, cut.parent) + " and ";
         return " All of this is library code: report it to its maintainers. Until it is fixed, " +
                (method.empty() ? "" : "call " + method + ", ") + remove +
                "call `gc.collect()` after use.";

@@ -165,7 +165,7 @@ TEST(Cut, ShowsHowToChangeEachKindOfBackReference) {
               std::string::npos)
         << finding.advice;
     EXPECT_NE(
-        finding.advice.find("For a slot, list the new name in `__slots__`. Instead of a bound "
+        finding.advice.find("For a slot, replace the name in `__slots__`. Instead of a bound "
                             "method, store `weak(self.go)`, with `def weak(method): ref = "
                             "weakref.WeakMethod(method); return lambda *args: (m := ref()) and "
                             "m(*args)`."),
@@ -188,7 +188,7 @@ TEST(Cut, DeclaresTheNewNameOfADataclassWithSlotsAsAField) {
         graph.attribute_sites.push_back(field);
         return analyze(observation).at(0).advice;
     };
-    const std::string slot = "For a slot, list the new name in `__slots__`.";
+    const std::string slot = "For a slot, replace the name in `__slots__`.";
     const std::string field =
         "For a dataclass with slots, declare it as a field with `init=False`.";
     EXPECT_NE(advice(".", "/slot:").find("stays. " + field), std::string::npos)
