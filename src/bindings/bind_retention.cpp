@@ -38,7 +38,11 @@ void bind_root(py::module_& module) {
                                "'local variable', 'module global', 'class attribute', "
                                "'context variable', 'thread local', 'exception', "
                                "'interpreter' or 'C code'.")
-        .def_readonly("text", &model::PathRoot::text, "The name: 'train() local model'.")
+        .def_readonly(
+            "text",
+            &model::PathRoot::text,
+            "The name: 'train() local model', or 'thread gpu-0: train() local model' if it "
+            "is a root of another thread.")
         .def_property_readonly("location",
                                text_or_none(&model::PathRoot::location),
                                "'path:line' of a running function, otherwise None.")
@@ -83,7 +87,8 @@ void bind_path(py::module_& module) {
             "The reference to remove; None if the program cannot remove any.")
         .def_readonly("cut_frees",
                       &model::RetentionPath::cut_frees,
-                      "Whether removing `cut` frees the object. False if another path does not "
+                      "Whether removing `cut` frees the object, at the next collection if it is "
+                      "then part of a cycle. False if another path does not "
                       "contain it, or if this is not known because C++ code may refer to the "
                       "object, as in an autograd graph.")
         .def("__str__", [](const model::RetentionPath& self) { return self.text; })

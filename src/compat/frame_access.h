@@ -94,7 +94,7 @@ struct cyclewatch_thread_reference {
     PyObject* target;
     int is_stale;
     PyObject* name;               // LOCAL: an exact str; null if unknown
-    const PyThreadState* thread;  // for comparisons only
+    const PyThreadState* thread;
     // The frame; null and 0 if the reference is one of the thread's state.
     PyCodeObject* code;
     PyObject* globals;

@@ -385,11 +385,14 @@ std::string growth_sentence(const model::GrowingOwner& growing) {
     return base::clean_text(text + ".");
 }
 
-std::string overhead_sentence(const model::Stats& stats) {
+std::string overhead_sentence(const model::Report& report) {
+    const model::Stats& stats = report.stats;
+    const bool has_census = report.growing.has_value();
     std::string text = "Overhead: " + base::format_duration(stats.seconds) + " in " +
                        base::counted(stats.collections, "collection") +
                        (stats.scans > 0 ? " and " + base::counted(stats.scans, "scan") : "") +
-                       " over " + base::format_duration(stats.elapsed);
+                       (has_census ? ", and in censuses," : "") + " over " +
+                       base::format_duration(stats.elapsed);
     if (stats.elapsed > 0) {
         text += " (" + base::format_percent(stats.seconds / stats.elapsed) + " of the run time)";
     }

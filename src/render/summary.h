@@ -53,8 +53,8 @@ namespace cyclewatch::render {
 // "3,000 steps"; "" if it is not known
 [[nodiscard]] std::string time_until_full(const model::GrowingOwner& growing);
 
-// "Overhead: 12 ms in 123 collections over 34.5 s (0.04 % of the run time)."
-[[nodiscard]] std::string overhead_sentence(const model::Stats& stats);
+// "Overhead: 12 ms in 123 collections, and in censuses, over 34.5 s (0.04 % of the run time)."
+[[nodiscard]] std::string overhead_sentence(const model::Report& report);
 // One line for each reason why collections were skipped, and the notes of the report.
 [[nodiscard]] std::vector<std::string> omissions(const model::Report& report);
 // "train.py, process 4242, rank 0, Python 3.11.7 ..."; for a merged report "16 processes of

@@ -2,6 +2,9 @@
 #include "retention/path_names.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "base/text.h"
@@ -9,6 +12,7 @@
 #include "capture/labelers/labelers.h"
 #include "capture/labelers/text.h"
 #include "capture/object_summary.h"
+#include "device/readers/plain_attributes.h"
 
 namespace cyclewatch::retention {
 namespace {
@@ -132,6 +136,32 @@ std::string module_name(PyObject* globals) {
     return std::string(Utf8Text(capture::find_in_dict(globals, "__name__")).view());
 }
 
+// True if the C code of the module refers to objects only from the containers and callables that
+// it defines, which are on the path themselves.
+bool is_of_containers(std::string_view module) {
+    constexpr std::array<std::string_view, 3> kModules{"collections", "functools", "itertools"};
+    return std::ranges::find(kModules, module) != kModules.end();
+}
+
+// The name of a threading.Thread; "" if it is not known.
+std::string name_of_thread(unsigned long identifier) {
+    PyObject* const threading = capture::find_in_dict(PyImport_GetModuleDict(), "threading");
+    PyObject* const threads = threading != nullptr && PyModule_Check(threading)
+                                  ? capture::find_in_dict(PyModule_GetDict(threading), "_active")
+                                  : nullptr;
+    Py_ssize_t position = 0;
+    PyObject* key = nullptr;
+    PyObject* thread = nullptr;
+    while (threads != nullptr && PyDict_CheckExact(threads) &&
+           PyDict_Next(threads, &position, &key, &thread) != 0) {
+        const std::optional<std::int64_t> number = device::integer(key);
+        if (number && static_cast<unsigned long>(*number) == identifier) {
+            return std::string(Utf8Text(device::instance_attribute(thread, "_name")).view());
+        }
+    }
+    return {};
+}
+
 std::string location_of(const Step& step) {
     if (step.from == nullptr) {
         return {};
@@ -230,7 +260,7 @@ std::string PathText::c_code() const {
             type = type->tp_base;
         }
         const std::string module = type == nullptr ? "" : capture::name_of_type(type).module;
-        if (!module.empty()) {
+        if (!module.empty() && !is_of_containers(module)) {
             return "C code of " + module.substr(0, module.find('.'));
         }
     }
@@ -260,6 +290,10 @@ model::PathRoot PathText::root() const {
         }
     } else if (root_->kind == RootKind::module_global) {
         text = "module " + text;
+    }
+    if (root_->thread != 0 && !root_->is_namespace) {
+        const std::string name = name_of_thread(root_->thread);
+        text = "thread " + (name.empty() ? std::to_string(root_->thread) : name) + ": " + text;
     }
     if (root_->code != nullptr) {
         result.location = place(capture::path_of(root_->code),

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
@@ -21,7 +22,7 @@ enum class Names : std::uint8_t { named, anonymous };
 // What other paths have used.
 struct Used {
     std::unordered_set<std::uint32_t> nodes;
-    std::unordered_set<std::uint32_t> namespaces;  // which refer to the target directly
+    std::set<std::pair<std::uint32_t, std::uint32_t>> entries;  // of namespaces, with the values
     std::unordered_set<std::uint32_t> roots;
 };
 
@@ -248,7 +249,7 @@ class PathFinder::Search {
         const std::uint32_t length = lengths_[node];
         for (const std::uint32_t holder : graph_.holders(node)) {
             if (lengths_[holder] <= length || used.nodes.contains(holder) ||
-                (node == target_ && used.namespaces.contains(holder))) {
+                used.entries.contains({holder, node})) {
                 continue;
             }
             if (is_late(holder, node)) {
@@ -391,17 +392,21 @@ class SharedReferences {
     std::vector<std::uint32_t> pending_;
 };
 
+// The next path must begin with another reference of a namespace, or with another root.
+void mark_beginning(const RawPath& path, const Roots& roots, Used& used) {
+    if (path.root != kAnonymous && roots.all()[path.root].is_namespace) {
+        used.entries.emplace(path.nodes[0], path.nodes[1]);  // paths to a namespace do not count
+    } else {
+        used.roots.insert(path.root);
+    }
+}
+
+// The next path must not contain an object of this one, apart from its namespace.
 void mark_used(const RawPath& path, const Roots& roots, Used& used) {
     const bool is_namespace = path.root != kAnonymous && roots.all()[path.root].is_namespace;
-    for (std::size_t i = 0; i + 1 < path.nodes.size(); ++i) {
-        if (i > 0 || !is_namespace) {
-            used.nodes.insert(path.nodes[i]);
-        } else if (path.nodes.size() == 2) {
-            used.namespaces.insert(path.nodes[i]);  // it may hold the target in another way
-        }
-    }
-    if (path.nodes.size() == 1) {
-        used.roots.insert(path.root);
+    used.nodes.insert(path.nodes.begin() + (is_namespace ? 1 : 0), path.nodes.end() - 1);
+    if (is_namespace ? path.nodes.size() == 2 : path.nodes.size() == 1) {
+        mark_beginning(path, roots, used);
     }
 }
 
@@ -439,7 +444,7 @@ SearchResult PathFinder::find(std::uint32_t target, std::size_t count) {
             break;
         }
         mark_used(*path, roots_, disjoint);
-        other_roots.roots.insert(path->root);
+        mark_beginning(*path, roots_, other_roots);
         SharedReferences(graph_, roots_, *path, inside_, limit_).find();
         result.paths.push_back(*std::move(path));
         if (result.paths.back().root == kAnonymous) {

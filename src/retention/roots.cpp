@@ -138,6 +138,7 @@ struct Roots::ThreadVisit {
         if (reference.code == nullptr) {
             Root root;
             root.kind = kind_of(reference.slot);
+            root.thread = other_thread(reference);
             roots.add(reference.target, root);
             return;
         }
@@ -157,6 +158,10 @@ struct Roots::ThreadVisit {
             return;
         }
         add_frame_reference(reference);
+    }
+
+    [[nodiscard]] unsigned long other_thread(const cyclewatch_thread_reference& reference) const {
+        return reference.thread == own_thread ? 0 : reference.thread->thread_id;
     }
 
     // The variables and temporaries through which the caller passed the target.
@@ -191,6 +196,7 @@ struct Roots::ThreadVisit {
         root.code = reference.code;
         root.globals = reference.globals;
         root.line = reference.line;
+        root.thread = other_thread(reference);
         if (root.is_namespace) {
             add_namespace(reference, root);
         } else {

@@ -34,6 +34,7 @@ struct Root {
     PyCodeObject* code = nullptr;  // of a running function
     PyObject* globals = nullptr;
     int line = 0;
+    unsigned long thread = 0;    // its identifier (threading.get_ident()); 0: the calling thread
     int signal = 0;              // whose handler it is
     const char* mode = nullptr;  // the kind of an active mode of torch: "TorchDispatchMode"
     bool is_fixture = false;     // `owner` is its name

@@ -150,10 +150,16 @@ std::string kind_of(const PendingOwner& owner) {
            std::to_string(reading.bytes);
 }
 
-// "model.layers[x].weight" for "model.layers[3].weight".
+// "model.layers[x].weight" for "model.layers[3].weight", and "thread pool-: run() local x" for
+// "thread pool-3: run() local x".
 std::string without_indexes(std::string_view text) {
     std::string pattern;
+    const std::size_t colon = text.starts_with("thread ") ? text.find(": ") : 0;
+    const std::size_t thread = colon == std::string_view::npos ? 0 : colon;
     for (std::size_t i = 0; i < text.size(); ++i) {
+        if (i < thread && text[i] >= '0' && text[i] <= '9') {
+            continue;
+        }
         pattern += text[i];
         const std::size_t end = text.find_first_not_of("0123456789", i + 1);
         if (text[i] == '[' && end != std::string_view::npos && end > i + 1 && text[end] == ']') {

@@ -195,6 +195,19 @@ def test_one_of_two_references_to_a_traceback_is_not_a_cut():
     assert (path.cut.label, path.cut_frees) == ("local:thing", True)
 
 
+def test_second_path_begins_with_another_attribute_of_the_module():
+    shared.append([Thing()])
+    globals()["alias"] = shared[0]
+    reference = weakref.ref(shared[0][0])
+    try:
+        assert texts(reference, 2) == [
+            f"module global {__name__}.alias -> alias[0]",
+            f"module global {__name__}.shared -> shared[0][0]",
+        ]
+    finally:
+        del globals()["alias"]
+
+
 def test_variable_of_another_thread():
     started, ends = threading.Event(), threading.Event()
     references = []
@@ -205,11 +218,11 @@ def test_variable_of_another_thread():
         started.set()
         ends.wait()
 
-    thread = threading.Thread(target=work)
+    thread = threading.Thread(target=work, name="gpu-0")
     thread.start()
     started.wait()
     try:
-        assert texts(references[0]) == ["work() local thing"]
+        assert texts(references[0]) == ["thread gpu-0: work() local thing"]
     finally:
         ends.set()
         thread.join()

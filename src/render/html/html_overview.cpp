@@ -218,8 +218,7 @@ std::string generations_section(const model::Report& report) {
 }
 
 std::string closing_section(const model::Report& report) {
-    std::string out =
-        "<footer>\n" + element("p", "overhead", overhead_sentence(report.stats)) + "\n";
+    std::string out = "<footer>\n" + element("p", "overhead", overhead_sentence(report)) + "\n";
     const std::vector<std::string> lines = omissions(report);
     if (!lines.empty()) {
         out += "<ul class=\"notes\" aria-label=\"Notes\">\n";

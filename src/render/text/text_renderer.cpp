@@ -272,7 +272,7 @@ std::string render_text(const model::Report& report, std::size_t width) {
     append_live_owners(out, report, width);
     out += "\n";
     append_collections(out, report, width);
-    append_wrapped(out, overhead_sentence(report.stats), width, "");
+    append_wrapped(out, overhead_sentence(report), width, "");
     for (const std::string& line : omissions(report)) {
         append_wrapped(out, "note: " + line, width, "");
     }
