@@ -68,7 +68,7 @@ def run_profile_function() -> None:
 
 
 def collection(generation: int, make_owner: MakeOwner) -> float:
-    """Duration in seconds of one collection of that garbage and of the work directly after it."""
+    """Return the seconds of one collection of `CYCLES` cycles and of the work right after it."""
     gc.disable()
     drop_pairs(CYCLES, make_owner)
 

@@ -122,7 +122,7 @@ def _mentions(node: ast.expr, names: set[str]) -> bool:
 
 
 def _reads(source: Source, node: ast.AST, name: str) -> bool:
-    """Whether `vars(x)` or `x.__dict__` is listed, or the field `name` is looked up in it."""
+    """Whether code uses `vars(x)` or `x.__dict__` as a whole, or looks up the key `name` in it."""
     if isinstance(node, ast.Name):  # vars
         node = source.parent(node)
     user = source.parent(node)
@@ -134,7 +134,8 @@ def _reads(source: Source, node: ast.AST, name: str) -> bool:
 def _check_not_climbed(source: Source, name: str) -> None:
     """Raise NoDiff if code follows the attribute upwards: in a loop, or by recursion.
 
-    The program may then keep only the last child, which does not keep its parents alive.
+    Such a program may store only the last child. With a weak reference, the child would no longer
+    keep its parents alive.
     """
     for statement in source.all(ast.Assign):
         targets = {

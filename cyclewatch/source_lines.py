@@ -66,7 +66,7 @@ def excerpts(locations: list[str]) -> list[tuple[int, list[str]]]:
 def _lines_of_fields(source: list[str]) -> dict[str, int]:
     """The line of each "Class", and of each "Class.field" declared in a class body.
 
-    Without the classes whose name is not unique in the file.
+    Classes whose name is not unique in the file are omitted.
     """
     import ast
     import collections

@@ -145,7 +145,10 @@ def _inner(value: ast.AST) -> Iterator[ast.AST]:
 
 
 class _Parts:
-    """Finds parts of objects: their attributes in `names`, and what is created from them."""
+    """Finds the parts of objects.
+
+    These are the attributes in `names`, items, and the results of calls with an object or a part.
+    """
 
     def __init__(self, source: Source, makers: set[str], names: set[str]) -> None:
         self._source = source
@@ -162,7 +165,7 @@ class _Parts:
         self._names = names | self._getters
 
     def is_kept(self, call: ast.Call) -> bool:
-        """Whether a created object is stored, returned, or lives until the end of its use."""
+        """Whether the created object is stored or returned, or stays alive until its last use."""
         node: ast.AST = call
         user = self._source.parent(node)
         if isinstance(user, ast.Attribute):
@@ -209,7 +212,7 @@ class _Parts:
             ]
             for value in _stored(scope, {name} | parts) if freed or loops else ():
                 if self._leaves(value, {name}, parts):
-                    raise NoDiff(f"line {value.lineno} stores a part of an object that is replaced")
+                    raise NoDiff(f"line {value.lineno} stores a part of a replaced object")
             for node in [each for each in variables if each.id in parts and is_read(each)]:
                 for loop in loops:
                     # The variable refers to a part of the previous object until it is assigned.

@@ -158,7 +158,10 @@ def _state(pid: int) -> str:
 
 
 def _version(pid: int) -> str | None:
-    """The version of Python, from names of mapped files; "" if there is none, None if unknown."""
+    """The version of Python, from the names of mapped files.
+
+    "" if no mapped file belongs to Python; None if the files cannot be listed.
+    """
     try:
         with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as file:
             found = re.search(r"/(?:lib)?python(3\.\d+)[^/\s]*$", file.read(), re.MULTILINE)

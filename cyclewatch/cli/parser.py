@@ -265,7 +265,7 @@ def _add_attach(command: Callable[..., _Parser]) -> None:
         metavar="SECONDS",
         convert=options.seconds,
         default=10.0,
-        help="fail if the main thread of the process does not run Python code for this time "
+        help="fail if the main thread of the process does not run Python code within this time "
         "(default: 10)",
     )
     _add_output(attach, "output file (default: cyclewatch-attach-<PID>.html)")

@@ -22,7 +22,7 @@ class _Canary:
 
 
 class Freezer:
-    """Freezes from the first :meth:`begin` to :meth:`close`.
+    """Keeps older objects frozen from the first :meth:`begin` to :meth:`close`.
 
     Does not freeze or unfreeze anything if the program already froze objects. Never enables or
     disables automatic collection.

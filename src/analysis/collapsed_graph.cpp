@@ -209,8 +209,8 @@ class Collapse {
         }
     }
 
-    // A wrapper calls the wrapped function through another reference, usually in its closure. Both
-    // are changed in one place, so `__wrapped__` is then not a separate reference.
+    // A wrapper calls the wrapped function through another reference, usually in its closure. One
+    // change of the code removes both references, so `__wrapped__` is not listed separately.
     void drop_repeated_wrapped(CollapsedGraph& collapsed) const {
         const std::uint32_t begin = collapsed.first.back();
         const auto is_dunder = [&](std::uint32_t e) {

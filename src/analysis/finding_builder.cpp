@@ -200,8 +200,8 @@ void FindingBuilder::list_cut(const Cut& cut) {
 }
 
 // An item of a container and the attribute that refers to the container may be shown as the same
-// reference. If the cut is a set, such a reference on its own is a different suggestion and is
-// kept. Returns whether the first alternative was dropped.
+// reference. If the cut consists of several references, one of them alone is a different suggestion
+// and is kept. Returns whether the first alternative was dropped.
 bool FindingBuilder::drop_repeated_alternatives() {
     const auto is_repeated = [this](const model::Reference& other) {
         const model::Reference& cut = finding_.cut.front();

@@ -82,9 +82,9 @@ void bind_reference(py::module_& module) {
         .def_property_readonly(
             "holder_path",
             text_or_none(&Self::holder_path),
-            "Where the holder is stored if it is a container, a method of one, or one of "
-            "several bound methods to change, such as "
-            "'Registry._pairs'. Set for cuts and alternatives; None if unknown.")
+            "Where the holder is stored, such as 'Registry._pairs', if it is a container or one of "
+            "several bound methods to replace; for a method of a container, where the container is "
+            "stored. Set for cuts and alternatives; None if unknown.")
         .def_readonly("label",
                       &Self::label,
                       "The attribute, index, key or variable: '.callback', 'closure:self', '[3]'.")

@@ -33,7 +33,7 @@ struct BareGraph {
 };
 
 struct ClusterIdentities {
-    // Per cluster; zero if it is unknown whether two such clusters are equal: an object's type was
+    // A hash per cluster; zero if equal hashes do not mean equal clusters: an object's type was
     // recently modified, tracemalloc is tracing, or the cluster is large.
     std::vector<base::WideHash> of_cluster;
     std::vector<std::uint32_t> number;  // per object: its position in its cluster; empty if all

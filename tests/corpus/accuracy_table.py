@@ -19,9 +19,9 @@ HEAD = """\
 Written by `{switch}=1 pytest tests/corpus`; do not edit. Each row is a program in
 `tests/corpus/cases/`. Names that begin with a letter and a number are miniatures of cycles that
 public projects had and removed. The *accepted* answers are the references that the projects removed
-or that their discussions recommend. Names that begin with `own` are other shapes. Most rows were
-written together with the ranking, so the numbers guard against regressions and do not predict the
-result for another program.
+or that their discussions recommend. Programs whose names begin with `own` were written for this
+project and cover other shapes of cycles. Most rows were written together with the ranking, so the
+numbers guard against regressions and do not predict the result for another program.
 
 References are written *holder label*, as in the report; `+` joins references that must be cut
 together. Python {versions} agree unless a cell says otherwise. *Rank* is the position of the first
@@ -81,7 +81,7 @@ DIFFS = """\
 
 `cyclewatch explain --diff` can propose a change to the source for {patterns} patterns. Each diff
 was applied to a copy of its program, and the program ran again. *Removed* means that the program
-ended as before, with the same output, and left no tensor to the collector. Half of the trial
+ended as before, with the same output, and left no tensor for the collector. Half of the trial
 programs, drawn by a checksum of their names, were not inspected while the changes were written.
 In the first run on that half, 18 of 18 diffs removed the finding. Further rules that refuse a diff
 were added after that run. Because of a published library, no diff is proposed for a function in a

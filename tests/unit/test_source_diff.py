@@ -757,7 +757,7 @@ KEEPS = "keeps a part of an object, but not the object"
         ),
         (
             "kept = []\nfor n in (1, 2):\n  net = Network(n)\n  kept.append(net.first())",
-            "line 34 stores a part of an object that is replaced",
+            "line 34 stores a part of a replaced object",
         ),
     ],
 )

@@ -14,8 +14,8 @@ using torch_api::TorchFunctions;
 constexpr std::size_t kHeader = sizeof(PyObject) / sizeof(std::uint64_t);
 
 // Creating a storage of size 0 does not involve the allocator or the profiler. Only torch's C
-// tp_new is called, because a program may have replaced __new__ or __del__, and __init__, which is
-// a no-op, is written in Python.
+// tp_new is called, because a program may have replaced __new__ or __del__. __init__ is not called:
+// it does nothing and is written in Python.
 OwnedRef empty_storage(const TorchFunctions& torch) noexcept {
     if (torch.storage->tp_finalize != nullptr || torch.storage->tp_del != nullptr) {
         return {};

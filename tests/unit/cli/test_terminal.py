@@ -107,7 +107,7 @@ def test_colour_is_used_only_on_terminals(command, report, tmp_path):
 
 
 def in_shell(line, tmp_path, *words):
-    """Status and stderr of a command, run by a shell as "$@" in `line`."""
+    """Run the shell script `line`, in which "$@" is the command; return its status and stderr."""
     outcome = subprocess.run(
         ["sh", "-c", line, "sh", sys.executable, "-m", "cyclewatch", *map(str, words)],
         capture_output=True,
