@@ -93,7 +93,7 @@ struct cyclewatch_thread_reference {
     // addresses of live objects.
     PyObject* target;
     int is_stale;
-    PyObject* name;               // LOCAL: an exact str; null if unknown
+    PyObject* name;  // LOCAL: an exact str; null if unknown
     const PyThreadState* thread;
     // The frame; null and 0 if the reference is one of the thread's state.
     PyCodeObject* code;
