@@ -158,6 +158,9 @@ std::string code_of_back_pointer(const CollapsedGraph& graph, std::uint32_t edge
            "` stays";
 }
 
+// Replaces a bound method; `ref` is a weakref.WeakMethod of it.
+constexpr const char* kCallWhileAlive = "lambda *args: (m := ref()) and m(*args)";
+
 // The name of the bound method of `candidate`. Empty if it is not a method of a class: a plain
 // function or a class may be bound to an object, too.
 std::string method_of(const CollapsedGraph& graph, const Candidate& candidate) {
@@ -183,7 +186,7 @@ std::string code_of(const CollapsedGraph& graph, const Candidate& candidate) {
     if (candidate.evidence->pattern == patterns::kBackPointer.pattern) {
         code = code_of_back_pointer(graph, edge);
     } else if (const std::string method = method_of(graph, candidate); !method.empty()) {
-        code = "`lambda *args: (m := ref()) and m(*args)`, with `ref = weakref.WeakMethod(self." +
+        code = std::string("`") + kCallWhileAlive + "`, with `ref = weakref.WeakMethod(self." +
                method + ")`: callers need no change";
     }
     return code.empty() ? code : " In code: " + code + ".";
@@ -225,8 +228,8 @@ std::string advice_for_set(const CollapsedGraph& graph, const Cut& cut, std::str
     for (const Candidate& kind : cut.cut) {
         if (const std::string method = method_of(graph, kind); !method.empty()) {
             code += " Instead of a bound method, store `weak(self." + method +
-                    ")`, with `def weak(method): ref = weakref.WeakMethod(method); return lambda "
-                    "*args: (m := ref()) and m(*args)`.";
+                    ")`, with `def weak(method): ref = weakref.WeakMethod(method); return " +
+                    kCallWhileAlive + "`.";
             break;
         }
     }

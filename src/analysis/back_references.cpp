@@ -295,8 +295,8 @@ class Search {
         for (const auto& [role, score] : roles) {
             sum += score;
         }
-        const auto counted = std::clamp<std::size_t>(to_parent, 1, kMostThatCount);
         const auto count = std::max(1, static_cast<int>(roles.size()));
+        const auto counted = std::clamp<std::size_t>(to_parent, 1, kMostThatCount);
         return sum / count + patterns::kFurtherRole * (count - 1) +
                patterns::kTwiceTheReferences * (std::bit_width(counted) - 1);
     }

@@ -291,7 +291,7 @@ model::PathRoot PathText::root() const {
     } else if (root_->kind == RootKind::module_global) {
         text = "module " + text;
     }
-    if (root_->thread != 0 && !root_->is_namespace) {
+    if (root_->thread != 0) {
         const std::string name = name_of_thread(root_->thread);
         text = "thread " + (name.empty() ? std::to_string(root_->thread) : name) + ": " + text;
     }

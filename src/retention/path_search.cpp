@@ -145,14 +145,15 @@ class PathFinder::Search {
                                  Names names) const {
         std::optional<Choice> best;
         const auto consider = [&](std::uint32_t node, bool as_namespace) {
+            if (!as_namespace && node != target_ && is_namespace(node)) {
+                return;  // the references of the namespace are considered as such
+            }
             for (const Root& root : roots_.of(node)) {
                 const std::uint32_t index = roots_.index_of(root);
                 const Choice choice{
                     {root.kind, root.is_temporary, !root.is_user_code, index}, index, node};
-                // A variable of a namespace's dict leads to the references that the namespace has.
-                const bool is_second = !as_namespace && node != target_ && is_namespace(node);
                 if (root.is_namespace == as_namespace && !used.roots.contains(index) &&
-                    !is_second && (!root.is_stale || roots_.anonymous(node) > 0) &&
+                    (!root.is_stale || roots_.anonymous(node) > 0) &&
                     (!best || choice.rank < best->rank)) {
                     best = choice;
                 }

@@ -196,10 +196,10 @@ struct Roots::ThreadVisit {
         root.code = reference.code;
         root.globals = reference.globals;
         root.line = reference.line;
-        root.thread = other_thread(reference);
         if (root.is_namespace) {
             add_namespace(reference, root);
         } else {
+            root.thread = other_thread(reference);
             roots.add(reference.target, root);
         }
     }

@@ -34,7 +34,8 @@ struct Root {
     PyCodeObject* code = nullptr;  // of a running function
     PyObject* globals = nullptr;
     int line = 0;
-    unsigned long thread = 0;    // its identifier (threading.get_ident()); 0: the calling thread
+    // threading.get_ident() of its thread; 0 for the calling thread and for namespaces.
+    unsigned long thread = 0;
     int signal = 0;              // whose handler it is
     const char* mode = nullptr;  // the kind of an active mode of torch: "TorchDispatchMode"
     bool is_fixture = false;     // `owner` is its name

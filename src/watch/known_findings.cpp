@@ -14,7 +14,7 @@ using base::WideHash;
 
 constexpr std::uint32_t kNone = UINT32_MAX;
 
-// What of an owner is hashed as text.
+// True if add_owners() hashes the same texts for both.
 bool have_equal_texts(const PendingOwner& a, const PendingOwner& b) {
     return a.reading.device == b.reading.device && a.reading.shape == b.reading.shape &&
            a.reading.dtype == b.reading.dtype && a.is_part == b.is_part &&
@@ -32,7 +32,7 @@ bool add_owners(const capture::GraphIdentity& identity,
     };
     std::vector<StorageNumber> storages(collection.observation.storages.size());
     std::vector<std::uint32_t> numbered(clusters.size(), 0);
-    const PendingOwner* previous = nullptr;  // hashed only if it differs: most owners are equal
+    const PendingOwner* previous = nullptr;  // most owners have the texts of the previous one
     WideHash texts;
     for (const PendingOwner& owner : collection.owners) {
         const capture::GraphIdentity::Owner place = identity.owners[owner.object];
