@@ -17,15 +17,16 @@ HEAD = """\
 # Does it name the right reference?
 
 Written by `{switch}=1 pytest tests/corpus`; do not edit. Each row is a program in
-`tests/corpus/cases/`. Names that begin with a letter and a number are miniatures of cycles that
-public projects had and removed. The *accepted* answers are the references that the projects removed
-or that their discussions recommend. Programs whose names begin with `own` were written for this
-project and cover other shapes of cycles. Most rows were written together with the ranking, so the
-numbers guard against regressions and do not predict the result for another program.
+`tests/corpus/cases/` that contains a reference cycle. If its name begins with a letter and a
+number, the program is a miniature of a cycle that a public project had and removed. The *accepted*
+answers are the references that the project removed or that its discussions recommend removing.
+Programs whose names begin with `own` were written for cyclewatch and cover other shapes of cycles.
+Most programs were written together with the ranking of suggestions, so the numbers guard against
+regressions but do not predict the result for another program.
 
 References are written *holder label*, as in the report; `+` joins references that must be cut
-together. Python {versions} agree unless a cell says otherwise. *Rank* is the position of the first
-accepted answer among the suggestions.
+together. The results for Python {versions} are equal unless a cell says otherwise. *Rank* is the
+position of the first accepted answer among the suggestions.
 
 """
 
@@ -37,20 +38,20 @@ LIBRARIES = """\
 
 ## Published libraries
 
-Leaks in published versions of libraries (`make real`; `tests/real/README.md` explains the
-verdicts). The rules for references that lead back to one parent were derived from these {seen}
-cases: {seen_counts}. Two accepted answers (`pypsa_network`, `openpyxl_workbook`) were
-extended when findings began to list all references that lead back; with the earlier answers these
-two would be *next*. Cutting only the references of the earlier answers leaves 353 of 360 data
-frames and blocks of pypsa, and 2 of 3 objects of openpyxl, in cycles; with the extended answers,
-none is left. The
-answer for `sentence_transformers_trainer` is not enough either: without the references to the
-trainer, the model is still in a cycle with its card. The libraries are in directories named
-`site-packages`, so that their code counts as library code; elsewhere, the verdicts are the same.
+These are leaks in published versions of libraries (`make real`; `tests/real/README.md` explains the
+verdicts). The rules for references that lead back to one parent were derived from the following
+{seen} cases. Their verdicts are {seen_counts}. Two accepted answers (`pypsa_network`,
+`openpyxl_workbook`) were extended when findings began to list all references that lead back to a
+parent. By the earlier answers, the verdict on both would be *next*. But the earlier answers are not
+enough: if only their references are cut, 353 of the 360 data frames and blocks of pypsa, and 2 of
+the 3 objects of openpyxl, remain in cycles. With the extended answers, none remains. The answer for
+`sentence_transformers_trainer` is not enough either: even without the references to the trainer,
+the model is in a cycle with its model card. The libraries are in directories named `site-packages`,
+so that their code counts as library code. In other directories, the verdicts are the same.
 
 {seen_table}
-No rule was derived from these {unseen}, and the answers were written down before the first run:
-{unseen_counts}.
+No rule was derived from the following {unseen} leaks, and their accepted answers were written down
+before the first run. Their verdicts are {unseen_counts}.
 
 {unseen_table}"""
 
@@ -58,17 +59,21 @@ TRIALS = """\
 
 ## Trial programs
 
-Of the {count} programs in `tests/corpus/trials/`, those in `shape_trials.py` have the shapes for
-which rules were added. Those in `ecosystem_trials.py` were written with knowledge of the rules, but
-their accepted answers were fixed before the first run, in which 17 of 17 were first. The 12 in
-`blind_trials.py` were written after the ranking was finished; later only the penalty for library
-code was removed, which does not apply to them. In the first run 11 of them were first and 1 was
-alarming (`recent_cache`); a rule was derived from it afterwards. The others and their accepted
-answers were written by people who had not seen cyclewatch. Of these 130, 118 were first before
-general rules were derived from the remaining 12. Rules that no program, no case above and no
-published library needs were removed (see below).
-An *alarming* suggestion would break the program or drop the user's data. {counts}. The programs
-that are not *first*:
+`tests/corpus/trials/` contains {count} trial programs. The verdict on a program is *first* if the
+first suggestion is an accepted answer, and *next* if an alternative is. An *alarming* suggestion
+would break the program or drop the user's data. The verdicts are {counts}.
+
+The programs in `shape_trials.py` have the shapes of cycles for which rules were added. The 17
+programs in `ecosystem_trials.py` were written with knowledge of the rules, but their accepted
+answers were fixed before the first run, in which all 17 were *first*. The 12 programs in
+`blind_trials.py` were written after the ranking was finished. In their first run, 11 of them were
+*first* and 1 was *alarming* (`recent_cache`); a rule was derived from this program afterwards. The
+penalty for library code was also removed later, but it does not apply to these programs. The other
+130 programs and their accepted answers were written by people who had not seen cyclewatch. 118 of
+them were *first* before general rules were derived from the remaining 12. A rule was removed if no
+trial program, no case above and no published library needs it (see below).
+
+The following programs are not *first*:
 
 | Program | Verdict | First suggestion |
 |---|---|---|
@@ -79,16 +84,17 @@ DIFFS = """\
 
 ## Proposed changes
 
-`cyclewatch explain --diff` can propose a change to the source for {patterns} patterns. Each diff
-was applied to a copy of its program, and the program ran again. *Removed* means that the program
-ended as before, with the same output, and left no tensor for the collector. Half of the trial
-programs, drawn by a checksum of their names, were not inspected while the changes were written.
-In the first run on that half, 18 of 18 diffs removed the finding. Further rules that refuse a diff
-were added after that run. Because of a published library, no diff is proposed for a function in a
-public attribute. Because of other programs that a diff broke, none is proposed for code that
-compares or inspects the function, stores values that do not support weak references in the
-attribute, or uses a part of an object after the object is freed. The unseen half was inspected for
-the last of these rules, so its current figures are no longer blind.
+`cyclewatch explain --diff` can propose a change to the source for {patterns} patterns. To check the
+proposals, each diff was applied to a copy of its program, and the program was run again. *Removed*
+means that the program ended as before, with the same output, and left no tensor for the collector.
+Half of the trial programs, selected by a checksum of their names, were not inspected while the code
+that proposes diffs was written. In the first run on that half, 18 of 18 diffs removed the finding.
+
+Rules that refuse a diff were added after that run, because diffs had broken other programs. The
+first refuses a diff for a function in a public attribute; it was derived from a published library.
+The others refuse a diff if the code compares or inspects the function, stores values that do not
+support weak references in the attribute, or uses a part of an object after the object is freed. The
+unseen half was inspected for the last of these rules, so its current figures are no longer blind.
 
 | Programs with such a pattern | Number | Diff proposed | Removed | No diff |
 |---|---|---|---|---|
@@ -112,13 +118,13 @@ TAIL = """\
 ## Without names
 
 If every class, function, attribute and variable of a case is renamed, the accepted answer keeps its
-position. The two answers of a tie, with and without the names, may change places: {either}. Handles
-that were passed to a caller are recognised by their names (cursor, lease, view), so
-`own_cursors_of_connection` and `own_iterator_of_loader` are not compared.
+position. If two answers are a tie both with and without the names, they may change places:
+{either}. Handles that were passed to a caller are recognised by their names (cursor, lease, view),
+so `own_cursors_of_connection` and `own_iterator_of_loader` are not compared.
 
-Additional tensors, unrelated objects in every frame and instance, and another hash seed change no
-answer and no signature. An additional tensor on every instance changes no answer either, but may
-swap the two answers of a tie.
+No answer and no signature changes if a case has additional tensors, if every frame and instance has
+unrelated objects, or if the hash seed is different. An additional tensor on every instance changes
+no answer either, but may swap the two answers of a tie.
 
 ## Not a finding
 
@@ -127,8 +133,8 @@ swap the two answers of a tie.
 A tensor that a live object also refers to is not freed with the cycle, so a cycle that leads only
 to such tensors is not reported.
 
-Most cycles that run through autograd's C++ objects are invisible to the collector: it never frees
-them, and cyclewatch does not report them (`tests/corpus/test_autograd.py`).
+Most cycles that run through autograd's C++ objects are invisible to the collector. It never frees
+such cycles, and cyclewatch does not report them (`tests/corpus/test_autograd.py`).
 """
 
 

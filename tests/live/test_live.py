@@ -17,10 +17,11 @@ FOLDER = Path(__file__).parent
 TABLE = FOLDER.parents[1] / "docs" / "accuracy.md"
 SECTION = "\n## What holds a live object\n"
 HEAD = """
-Each row is a program in `tests/live/cases.py` that keeps an object alive by mistake, with the first
-path of `why_alive()`. *Expected* is the number of programs whose first path is the one that the
-program states; *frees*, the number of those where `path.cut_frees` is true. *Cut* is the label of
-`path.cut` and the object that it leads to. The programs were written together with the search.
+Each row of the second table is a program in `tests/live/cases.py` that keeps an object alive by
+mistake, with the first path of `why_alive()`. *Expected* is the number of programs for which the
+first path is the one that the program states. *Frees* is the number of these programs for which
+`path.cut_frees` is true. *Cut* is the label of `path.cut` and the object that it leads to. The
+programs were written together with the search for paths.
 
 | Python | Programs | Expected | Frees |
 |---|---|---|---|
