@@ -40,18 +40,18 @@ LIBRARIES = """\
 
 These are leaks in published versions of libraries (`make real`; `tests/real/README.md` explains the
 verdicts). The rules for references that lead back to one parent were derived from the following
-{seen} cases. Their verdicts are {seen_counts}. Two accepted answers (`pypsa_network`,
-`openpyxl_workbook`) were extended when findings began to list all references that lead back to a
-parent. By the earlier answers, the verdict on both would be *next*. But the earlier answers are not
-enough: if only their references are cut, 353 of the 360 data frames and blocks of pypsa, and 2 of
-the 3 objects of openpyxl, remain in cycles. With the extended answers, none remains. The answer for
+{seen} cases. Verdicts: {seen_counts}. Two accepted answers (`pypsa_network`, `openpyxl_workbook`)
+were extended when findings began to list all references that lead back to a parent. With the
+earlier answers, the verdict on both would be *next*. However, the earlier answers are not enough:
+if only their references are cut, 353 of the 360 data frames and blocks of pypsa, and 2 of the 3
+objects of openpyxl, remain in cycles. With the extended answers, none remains. The answer for
 `sentence_transformers_trainer` is not enough either: even without the references to the trainer,
 the model is in a cycle with its model card. The libraries are in directories named `site-packages`,
 so that their code counts as library code. In other directories, the verdicts are the same.
 
 {seen_table}
 No rule was derived from the following {unseen} leaks, and their accepted answers were written down
-before the first run. Their verdicts are {unseen_counts}.
+before the first run. Verdicts: {unseen_counts}.
 
 {unseen_table}"""
 
@@ -61,7 +61,7 @@ TRIALS = """\
 
 `tests/corpus/trials/` contains {count} trial programs. The verdict on a program is *first* if the
 first suggestion is an accepted answer, and *next* if an alternative is. An *alarming* suggestion
-would break the program or drop the user's data. The verdicts are {counts}.
+would break the program or drop the user's data. Verdicts: {counts}.
 
 The programs in `shape_trials.py` have the shapes of cycles for which rules were added. The 17
 programs in `ecosystem_trials.py` were written with knowledge of the rules, but their accepted
@@ -92,9 +92,9 @@ that proposes diffs was written. In the first run on that half, 18 of 18 diffs r
 
 Rules that refuse a diff were added after that run, because diffs had broken other programs. The
 first refuses a diff for a function in a public attribute; it was derived from a published library.
-The others refuse a diff if the code compares or inspects the function, stores values that do not
-support weak references in the attribute, or uses a part of an object after the object is freed. The
-unseen half was inspected for the last of these rules, so its current figures are no longer blind.
+The others refuse a diff if the code compares or inspects the function, stores values in the
+attribute that do not support weak references, or uses a part of a freed object. The unseen half was
+inspected for the last of these rules, so its current figures are no longer blind.
 
 | Programs with such a pattern | Number | Diff proposed | Removed | No diff |
 |---|---|---|---|---|

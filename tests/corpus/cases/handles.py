@@ -113,8 +113,8 @@ import weakref
 
 EXPECTED = ["Handle .model"]
 MISS = (
-    "The handle was stored in a model that had been created without it, so the model does not seem "
-    "to need it; only its name shows the purpose of a handle."
+    "The model was created before the handle was stored in it, so it does not seem to need the "
+    "handle. Only the name shows the purpose of a handle."
 )
 
 
