@@ -2,8 +2,8 @@
 """Counts the instructions that a watch adds to programs whose garbage owns no memory.
 
 Each program creates one shape of garbage and runs under callgrind, with and without a watch. Unlike
-times, instruction counts are reproducible on a busy machine. Each program runs in two sizes, and
-the difference of their counts excludes the start of the interpreter and of the watch.
+times, instruction counts are reproducible on a busy machine. Each program runs with two amounts of
+garbage. The difference of the two counts excludes the startup of the interpreter and of the watch.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def count(
         program: A key of PROGRAMS.
         iterations: How much garbage it creates.
         watched: Whether a watch is active.
-        parts: Count only these functions and what they call, as patterns of valgrind.
+        parts: Patterns of functions; valgrind counts only these and the functions that they call.
     """
     instructions, answer = instructions_in_child(
         __file__, parts, program=program, iterations=iterations, watched=watched

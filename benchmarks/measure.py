@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared by all benchmarks: rounds, child processes, figures and the table.
+"""Shared by all benchmarks: timing rounds, child processes, results and the table that shows them.
 
 Absolute times are not reproducible on a shared machine. Therefore most figures are ratios of two
 times measured directly after one another, and the median of many short rounds is compared with the
@@ -95,8 +95,8 @@ def instructions_in_child(
 
     Args:
         script: Path of the benchmark.
-        parts: Count only these functions and what they call, as patterns of valgrind.
-        arguments: Those of child().
+        parts: Patterns of functions; valgrind counts only these and the functions that they call.
+        arguments: The arguments of child().
 
     Returns:
         The number of instructions, and the result of child().

@@ -53,7 +53,7 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def show_cells() -> None:
-    """Make texts and headlines of findings name notebook cells. Idempotent."""
+    """Make texts and headlines refer to cells, not to their temporary files. Idempotent."""
     for shown in (Report, Finding):
         if not hasattr(shown.to_text, "__wrapped__"):
             shown.to_text = _naming_cells(shown.to_text)  # type: ignore[method-assign]

@@ -98,10 +98,11 @@ class Watch:
     def step(self, number: int) -> None:
         """Set the current training step, which is recorded with each collection and finding.
 
-        While automatic collection is off or objects are frozen, also scans the objects created
-        since the last collection, and the frozen objects, within the watch's budget. Findings are
-        reported in the step in which they appear, and marked as not collected. The first one logs a
-        warning. See `scan_every` and `census_every` of :func:`warn_tensor_cycles`.
+        While automatic collection is off or objects are frozen, also scans for unreachable tensors,
+        within the watch's budget. Such a scan examines the objects created since the last
+        collection, and the frozen objects. Its findings are reported in the step in which they
+        appear, and marked as not collected. The first of them logs a warning. See `scan_every` and
+        `census_every` of :func:`warn_tensor_cycles`.
 
         Args:
             number: 0 to 2**63 - 1.
@@ -184,9 +185,9 @@ def warn_tensor_cycles(
             directory, and a warning is logged.
         formats: Any of "text", "json", "dot", "svg" and "html"; one file is written for each.
         min_bytes: Ignore findings that retain fewer bytes.
-        budget: Share of wall time that the watch may use, above 0 and at most 1. Over budget, only
-            some collections are searched for owners. Totals are then lower bounds, and the report
-            states how many collections were not searched.
+        budget: Share of wall time that the watch may use, above 0 and at most 1. If the budget is
+            exceeded, only some collections are searched for owners. Totals are then lower bounds,
+            and the report states how many collections were not searched.
         capture_values: Also record values from the program, such as dict keys that are not
             identifiers.
         source_lines: Show the line of code of each suggestion, with one line before and after it.

@@ -26,7 +26,7 @@ def pytest_addoption(parser, pluginmanager):
 
 
 def pytest_configure():
-    """Restore SIGINT: shells ignore it in background jobs, which child processes inherit."""
+    """Restore SIGINT, which shells ignore in background jobs; child processes inherit that."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -39,7 +39,7 @@ class Interpreter:
     has_torch: bool
 
     def run(self, program, *arguments, check=True, cwd=None, timeout=120, words="", **environment):
-        """Run `program`, a path or source text, in a child process; `words` is its stdin."""
+        """Run `program`, a path or source text, in a child process with `words` on stdin."""
         start = [str(program)] if isinstance(program, Path) else ["-c", textwrap.dedent(program)]
         outcome = subprocess.run(
             [self.path, "-X", "faulthandler", *start, *map(str, arguments)],

@@ -87,7 +87,7 @@ def examine(pid: int, devices: list[str], timeout: float) -> bytes:
     Args:
         pid: The process.
         devices: As for ``cyclewatch run``.
-        timeout: Seconds until the main thread of the process must run Python code.
+        timeout: Seconds to wait until the main thread of the process runs Python code.
 
     Raises:
         Failure: The process cannot be examined.
@@ -171,7 +171,7 @@ def _version(pid: int) -> str | None:
 
 
 def _check_paths(pid: int, folder: str) -> None:
-    """Fail if the process sees other files under the paths that it must open."""
+    """Fail if a path that the process must open is a different file there, as in a container."""
     for path in (folder, os.path.abspath(_native.__file__)):
         try:
             is_same = os.path.samefile(f"/proc/{pid}/root{path}", path)
@@ -235,7 +235,7 @@ def _contents(folder: str, name: str) -> bytes:
 
 
 def _withdraw(pid: int) -> None:
-    """Replace the script with an empty one: the process would report a missing file."""
+    """Replace the script with an empty one, because the process would report a missing file."""
     try:
         sys.remote_exec(pid, os.devnull)  # type: ignore[attr-defined,unused-ignore]
     except (OSError, RuntimeError):

@@ -66,7 +66,7 @@ def pytest_report_from_serializable(config: pytest.Config, data: dict[str, Any])
 
 @pytest.fixture
 def tensor_cycles(pytestconfig: pytest.Config) -> Iterator[Watch]:
-    """A :class:`cyclewatch.Watch` that is active during the test; call ``gc.collect()`` first."""
+    """A :class:`cyclewatch.Watch` over the test; call ``gc.collect()`` before reading findings."""
     import cyclewatch
     from cyclewatch.collecting import collect
 
@@ -80,7 +80,7 @@ def tensor_cycles(pytestconfig: pytest.Config) -> Iterator[Watch]:
 
 @pytest.fixture
 def tensors_released(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fails the test if more tensor memory is reachable after it; names what holds it."""
+    """Fails the test if more tensor memory is reachable after it than before; names the holders."""
     from cyclewatch.pytest_plugin.live_check import check_live_tensors
 
     yield from check_live_tensors(request, read_settings(request.config))

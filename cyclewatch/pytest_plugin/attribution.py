@@ -84,7 +84,7 @@ class Survivors:
         return list(self._survivors.values())
 
     def reassign_fixtures(self, ended: set[object], item: pytest.Item) -> bool:
-        """Set `item` as the creator of survivors that the setup of the nodes in `ended` created.
+        """Attribute to `item` the survivors that the setup of the nodes in `ended` created.
 
         Their teardown is part of the teardown of `item`. Returns True if any are alive.
         """

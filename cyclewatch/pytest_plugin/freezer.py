@@ -42,7 +42,7 @@ class Freezer:
         self._freeze()
 
     def collect(self) -> bool:
-        """Collect the test's garbage. Returns True if older objects were collected with it."""
+        """Collect the test's garbage. Returns True if it examined older objects, too."""
         canary = weakref.ref(self._canary) if self._canary is not None else None
         self._canary = None
         collect()

@@ -114,7 +114,7 @@ def runs_elsewhere(text):
 
 
 def environment():
-    """The variables of a shell in which cyclewatch is installed and no browser opens."""
+    """The environment variables of a shell with cyclewatch installed in which no browser opens."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -220,7 +220,7 @@ def transcript(text):
 
 
 def comparable(text):
-    """The text without line breaks, which depend on the lengths of paths, and measured values."""
+    """The text without measured values and without line breaks, which depend on path lengths."""
     measured = r"(?:\d[\d.,]* of )?\d[\d.,]* (?:[mu]?s|%|collections?|objects?)\b"
     text = re.sub(rf"{measured}|\d[\d.]* %|\S+Z,|process \d+|Python [\d.]+", "-", text)
     return " ".join(text.split())

@@ -38,7 +38,7 @@ def outcome(interpreter):
 
 @pytest.fixture
 def live_answers(all_interpreters):
-    """Version -> case -> first path, its cut and whether that frees the object."""
+    """Version -> case -> first path, its cut, and whether the cut frees the object."""
     outcomes = [outcome(each) for each in all_interpreters if not each.free_threaded]
     return {each["version"]: each["answers"] for each in outcomes}
 

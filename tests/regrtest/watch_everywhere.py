@@ -11,7 +11,7 @@ variable so that child processes with another environment are watched, too:
 - "scan": a scan before every collection must find the objects that the collection finds. Each
   difference is appended to the file `differences`, and each comparison to `comparisons`.
 
-A number after the word sets the first threshold of gc.
+A number after the word in the file sets the first threshold of gc.
 """
 
 import sys
