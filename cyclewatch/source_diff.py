@@ -215,8 +215,8 @@ def _weak_property(finding: Finding, source: Source) -> str:
     targets = " and ".join(sorted({short(cut.target) for cut in finding.cuts}))
     return (
         f"Check that the program keeps each {targets} alive while it uses {', '.join(users)}: "
-        "the property is None once its object is freed. Copies made by other files refer to the "
-        "original."
+        "the property is None once its object is freed. In deep copies made by other files, the "
+        f"property refers to the original {targets}."
     )
 
 

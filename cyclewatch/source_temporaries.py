@@ -53,10 +53,9 @@ def check_not_temporary(source: Source, target: ast.ClassDef, names: set[str]) -
 
 
 def check_not_registered(source: Source, owner: ast.ClassDef, name: str) -> None:
-    """Raise NoDiff if a method of `owner` stores `self` in an object that is not a relative.
+    """Raise NoDiff if a method of `owner` stores `self` in another object.
 
-    Relatives are its parents and children.
-
+    Objects above and below it in the tree of parents and children are allowed.
     `name` is the attribute that stores the parent.
     """
     for method in _methods(owner):

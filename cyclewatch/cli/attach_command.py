@@ -224,7 +224,7 @@ def _wait(pid: int, folder: str, timeout: float) -> bytes:
             _withdraw(pid)
             raise Failure(
                 f"the main thread of process {pid} has not run Python code for {timeout:g} "
-                "seconds: it is stopped, or in a call of C code"
+                "seconds: it is stopped, or executing C code"
             )
         time.sleep(_PAUSE)
 

@@ -179,8 +179,8 @@ OPTIONS = (
     ),
     Option(
         "--cyclewatch-live",
-        "Fail tests after which more tensor memory is reachable than before, and name what holds "
-        "it. Scans the heap twice per test.",
+        "Fail tests after which more tensor memory is reachable than before, and name the holders. "
+        "Scans the heap twice per test.",
         "false",
         _boolean,
     ),
